@@ -1,4 +1,4 @@
-"""What the tests of batches are made of."""
+"""Test data for batches."""
 
 import json
 import subprocess
@@ -38,7 +38,7 @@ def write_clients(folder: Path, name: str, documents: Sequence[str]) -> Path:
 
 
 def write_payables(folder: Path, name: str, *suppliers: object, account: int = 1) -> Path:
-    """Write a payable for each supplier; the account is that of the second."""
+    """Write a payable per supplier; the account is that of the second."""
     row = GOOD["contaspagar"]
     rows = [
         [
@@ -65,7 +65,7 @@ def states(found: dict[str, Any]) -> dict[str, str]:
 
 
 def row_counts(**counts: int) -> dict[str, int]:
-    """Row counts as a report has them; those that are not given are 0."""
+    """Return the row counts of a report, 0 by default."""
     names = ("read", "accepted", "unchanged", "held", "unknown", "unsent", "rejected")
     return dict.fromkeys(names, 0) | counts
 
@@ -78,7 +78,7 @@ def write_profile(
     production: bool = False,
     exclusive: bool = False,
 ) -> None:
-    """Add an environment to the user's own, and keep its password."""
+    """Add an environment to the user's profiles, with its password."""
     home.mkdir(exist_ok=True)
     profile = Profile(name, sandbox.base_url, sandbox.email, production=production)
     with (home / "profiles.toml").open("a", encoding="utf-8") as file:

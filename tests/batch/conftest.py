@@ -1,12 +1,12 @@
-"""A sandbox with records of the demo, more clients than one answer holds."""
+"""A sandbox with the demo's records and more clients than one answer can hold."""
 
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from across_parts import Batch
 from batch_parts import RunBatch, WritePlan
+from cross_check_parts import Batch
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from sandboxes import sandbox_process
@@ -45,7 +45,7 @@ def batch(tmp_path: Path, catalogue: Catalogue) -> Batch:
 
 @pytest.fixture
 def write_plan(tmp_path: Path) -> WritePlan:
-    """Write a plan's text into the test's own folder."""
+    """Write a plan into the folder of the test."""
 
     def write(text: str) -> Path:
         path = tmp_path / "plan.yaml"

@@ -1,4 +1,4 @@
-"""What the tests of rehearsals are made of: a month, and databases that do what none should."""
+"""Test data for rehearsals: a month, and databases with defects."""
 
 import json
 import sqlite3
@@ -51,7 +51,7 @@ ROWS = 18
 
 @dataclass
 class Month:
-    """A month in a folder of its own; the command line is that of a user with ``home``."""
+    """A month in its own folder, for a user with ``home``."""
 
     folder: Path
     home: Path
@@ -85,7 +85,7 @@ class Month:
         return self
 
     def files(self) -> dict[str, tuple[bytes, int]]:
-        """Return all files of the folder, with content and time of the last change."""
+        """Return all files of the folder with content and modification time."""
         return {
             path.relative_to(self.folder).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns)
             for path in self.folder.rglob("*")
@@ -99,7 +99,7 @@ class Month:
         return shared_zygote().run(self.folder, own, command, longest=900)
 
     def report(self, code: int, *options: object) -> dict[str, Any]:
-        """Rehearse and return the report, the exit code being as expected."""
+        """Rehearse, check the exit code, and return the report."""
         done = self.rehearse("--format", "json", *options)
         assert done.returncode == code, done.stderr + done.stdout
         found: dict[str, Any] = json.loads(done.stdout)
@@ -107,7 +107,7 @@ class Month:
 
 
 def make_database(path: Path, there: Mapping[str, Any]) -> None:
-    """Make a practice system's database, with a client and a receivable that are there already."""
+    """Create a practice system's database with an existing client and receivable."""
     key = {"codigoDoExercicio": 2020, "numeroDaTransacao": 1, "sequenciaDaTransacao": 1}
     title = Receivable(**{**there, **key}).model_dump(exclude={"rateio"})
     client = Client(codigoDoCliente=there["codigoDoCliente"], nomeComercial="A", ativo=True)
@@ -121,7 +121,7 @@ def make_database(path: Path, there: Mapping[str, Any]) -> None:
 
 
 def let_rows_be_written_twice(path: Path, history: str) -> None:
-    """Have the database write each receivable with this history a second time."""
+    """Make the database write each receivable with this history twice."""
     names = [column.name for column in receivables.columns]
     values = [
         "NEW.numeroDaTransacao + 500000" if name == "numeroDaTransacao" else f'NEW."{name}"'
@@ -136,7 +136,7 @@ def let_rows_be_written_twice(path: Path, history: str) -> None:
 
 
 def let_rows_be_lost(path: Path, history: str) -> None:
-    """Have the database forget each receivable with this history."""
+    """Make the database lose each receivable with this history."""
     _run(
         path,
         f"CREATE TRIGGER lost AFTER INSERT ON receivables WHEN NEW.historico = '{history}' "
@@ -145,7 +145,7 @@ def let_rows_be_lost(path: Path, history: str) -> None:
 
 
 def let_payables_fail(path: Path) -> None:
-    """Have the database refuse every payable."""
+    """Make the database reject every payable."""
     _run(
         path,
         "CREATE TRIGGER failing BEFORE INSERT ON payables "

@@ -1,4 +1,4 @@
-"""What people do to a batch's files after a run: they rename workbooks and edit exports."""
+"""Files of a batch after a run: renamed workbooks and edited exports."""
 
 from pathlib import Path
 
@@ -55,7 +55,7 @@ steps:
 
 
 @pytest.mark.parametrize("form", ["xlsx", "csv"])
-def test_an_export_that_was_edited_is_told_and_not_written_over(
+def test_an_edited_export_is_reported_and_not_overwritten(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, form: str
 ) -> None:
     plan = write_plan(EXPORT.format(form=form))
@@ -63,9 +63,9 @@ def test_an_export_that_was_edited_is_told_and_not_written_over(
     [written] = tmp_path.glob(f"out*.{form}")
     edited = written.read_bytes() + b" "
     written.write_bytes(edited)
-    told = run_batch("status", "a")
-    assert told.returncode == 1
-    assert f"{written.name} was changed after it was exported" in told.stdout
+    status = run_batch("status", "a")
+    assert status.returncode == 1
+    assert f"{written.name} was changed after it was exported" in status.stdout
     assert states(report(run_batch("run", plan, "--format", "json"), 1)) == {"out": "edited"}
     assert written.read_bytes() == edited
     proof = report(run_batch("proof", "--format", "json"), 1)["proofs"][0]

@@ -1,4 +1,4 @@
-"""Batches over several environments, over one that is production, and over one that goes down."""
+"""Batches with several environments, with production, and with one that goes down."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -51,7 +51,7 @@ def other_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningS
 
 
 def registered(sandbox: RunningSandbox, document: str) -> Any:
-    """Return the client with a document, None where the sandbox has none."""
+    """Return the client with a document, None if the sandbox has none."""
     with httpx.Client(base_url=sandbox.base_url, verify=False) as http:
         login = {"email": sandbox.email, "password": sandbox.password}
         token = http.post("/v2/autenticar", json=login).json()["accessToken"]
@@ -112,7 +112,7 @@ def test_an_environment_that_does_not_answer_stops_its_own_steps_only(
         assert (found["rows"]["read"], found["rows"]["accepted"]) == (2, 2)
 
 
-def test_production_takes_the_token_of_the_whole_batch_only(
+def test_production_only_accepts_the_token_of_the_whole_batch(
     xlbridge: Xlbridge,
     write_plan: WritePlan,
     tmp_path: Path,
@@ -127,13 +127,13 @@ def test_production_takes_the_token_of_the_whole_batch_only(
     plan = write_plan(PLAN)
     refused = xlbridge("batch", "run", plan, "--yes")
     assert refused.returncode == 2
-    assert "--yes is not for a production environment." in refused.stderr
+    assert "--yes is not valid for a production environment." in refused.stderr
     token = refused.stderr.rpartition("--confirm ")[2].split()[0]
     assert token.startswith("2:")
     later = new_cnpj()
     write_clients(tmp_path, "clients.xlsx", [later])
     stale = xlbridge("batch", "run", plan, "--confirm", token)
-    assert (stale.returncode, "is not that of this batch" in stale.stderr) == (2, True)
+    assert (stale.returncode, "does not confirm this batch" in stale.stderr) == (2, True)
     assert registered(batch_sandbox, later) is registered(other_sandbox, later) is None
     write_clients(tmp_path, "clients.xlsx", [document])
     token = xlbridge("batch", "run", plan, "--yes").stderr.rpartition("--confirm ")[2].split()[0]
@@ -153,10 +153,10 @@ def test_a_doubt_that_time_settles_is_not_a_persons_to_decide(
         done = xlbridge("batch", "run", plan, "--yes", XLBRIDGE_SETTLE="900", **environment)
     assert done.returncode == 5
     assert "Next: from " in done.stdout
-    assert "xlbridge batch resume lost looks in the system." in done.stdout
+    assert "xlbridge batch resume lost checks the system." in done.stdout
 
 
-def test_a_system_that_goes_down_between_two_workbooks_is_taken_up_where_it_was(
+def test_a_batch_resumes_after_the_system_went_down_between_two_workbooks(
     xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path, other_sandbox: RunningSandbox
 ) -> None:
     documents = [new_cnpj() for _ in range(3)]

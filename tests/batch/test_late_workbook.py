@@ -1,4 +1,4 @@
-"""A workbook that comes late to a batch: a record that is there is not added once more."""
+"""A workbook added late to a batch: existing records are not added again."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ PLAN = "name: {name}\nsteps:\n  receber:\n    upload: {files}\n    resource: con
 
 
 def write_titles(folder: Path, name: str, label: str, documents: range, history: str) -> Path:
-    """Write a title for each number of a document; its date and amount follow from the number."""
+    """Write a title per document number, which determines its date and amount."""
     row = {
         **GOOD["contasreceber"],
         "numeroDoDocumento": "",
@@ -37,7 +37,7 @@ def write_titles(folder: Path, name: str, label: str, documents: range, history:
 
 
 def titles(client: Client, label: str) -> list[str]:
-    """Return the histories of the open titles whose documents begin with a label."""
+    """Return the histories of the open titles whose documents start with a label."""
     found = client.financial.receivables.list_open()
     return [t.historico for t in found if str(t.numeroDoDocumento).startswith(f"{label}-")]
 
@@ -65,7 +65,7 @@ def test_a_late_workbook_with_the_same_keys_is_held(
     assert sorted(titles(client, "LATE")) == [f"Mensalidade {number}" for number in range(3)]
 
 
-def test_held_rows_that_stay_as_they_are_make_no_further_job(
+def test_unchanged_held_rows_create_no_further_job(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN.format(name="again", files="again-*.xlsx"))
@@ -117,7 +117,7 @@ def test_held_rows_stop_the_steps_that_depend_on_theirs(
     assert titles(client, "AFTER") == []
 
 
-def test_held_rows_that_were_corrected_in_the_rejects_workbook_go_on(
+def test_held_rows_corrected_in_the_rejects_workbook_are_sent(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, client: Client
 ) -> None:
     plan = write_plan(PLAN.format(name="mend", files="mend-*.xlsx"))

@@ -1,4 +1,4 @@
-"""A batch belongs to one plan, wherever that lies.
+"""A batch belongs to one plan, even if the plan is moved.
 
 Inside: batch.
 """
@@ -17,7 +17,9 @@ def test_another_plan_of_the_same_name_is_refused_and_a_moved_one_is_not(tmp_pat
     there.touch()
     ledger = Ledger(tmp_path / "batches.db")
     ledger.begin("month", here, {})
-    with pytest.raises(UsageError, match=r"is of the plan .*a\.yaml; give this one another name"):
+    with pytest.raises(
+        UsageError, match=r"belongs to the plan .*a\.yaml; give this one another name"
+    ):
         ledger.begin("month", there, {})
     here.unlink()
     assert ledger.begin("month", there, {}).plan == there

@@ -1,4 +1,4 @@
-"""A batch whose receivables name clients that go with it, run by the real command."""
+"""A batch whose receivables refer to clients of the same batch, run by the real command."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ NO_SELLER, SELLER = 999, 2
 
 
 def mend(folder: Path) -> None:
-    """Put the seller right in the rejects workbook of the clients."""
+    """Correct the seller in the rejects workbook of the clients."""
     [rejects] = folder.glob("clients-rejeitadas-*.xlsx")
     book = load_workbook(rejects)
     page = book.worksheets[0]
@@ -39,7 +39,7 @@ def mend(folder: Path) -> None:
     book.save(rejects)
 
 
-def test_receivables_wait_for_a_rejected_client_and_go_with_it_once_it_is_mended(
+def test_receivables_wait_for_a_rejected_client_until_it_is_corrected(
     xlbridge: Xlbridge,
     batch_sandbox: RunningSandbox,
     client: Client,

@@ -1,4 +1,4 @@
-"""Linked columns: what a plan may link, how the cells are judged, how the codes are filled in."""
+"""Linked columns: links in a plan, checks of cells, and resolution to codes."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -46,7 +46,7 @@ def filled_in(sheet: ValidatedSheet, client: Client) -> ValidatedSheet:
 
 @pytest.fixture
 def new_client(client: Client) -> Any:
-    """Register a client with this own code; return its code."""
+    """Register a client with its own code; return the system's code."""
 
     def register(own: str) -> int:
         body = {"nomeComercial": own, "seuCodigo": own}
@@ -57,7 +57,7 @@ def new_client(client: Client) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("links", "resource", "told"),
+    ("links", "resource", "message"),
     [
         ({"codigoDoCliente": "seuCodigo"}, "contasreceber", None),
         ({"codigoDoCliente": "cnpj"}, None, None),
@@ -80,20 +80,20 @@ def new_client(client: Client) -> Any:
     ],
 )
 def test_mistakes_of_links_name_what_is_allowed(
-    catalogue: Catalogue, links: Mapping[str, str], resource: str | None, told: str | None
+    catalogue: Catalogue, links: Mapping[str, str], resource: str | None, message: str | None
 ) -> None:
     found = list(link_mistakes(links, catalogue, resource))
-    if told is None:
+    if message is None:
         assert found == []
     else:
         [(column, what)] = found
         assert column in links
-        with pytest.raises(AssertionError, match=told):
+        with pytest.raises(AssertionError, match=message):
             raise AssertionError(what.en)
         assert what.pt != what.en
 
 
-def test_a_linked_column_is_judged_as_what_it_is_linked_to(
+def test_a_linked_column_is_validated_as_the_column_it_is_linked_to(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     named = ["CLI-1", "Loja", 17, " CLI-2 ", "x" * 61, True, None]
@@ -109,7 +109,7 @@ def test_a_linked_column_is_judged_as_what_it_is_linked_to(
     assert ("B2", "type-integer") in codes(plain)
 
 
-def test_a_document_in_a_linked_column_loses_its_mask_and_lacks_no_zero(
+def test_a_document_in_a_linked_column_loses_its_mask_and_keeps_its_zeros(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     sheet = judged(
@@ -128,7 +128,9 @@ def test_a_document_in_a_linked_column_loses_its_mask_and_lacks_no_zero(
     ]
 
 
-def test_rows_are_repeated_by_what_they_name(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_rows_are_compared_by_the_records_they_refer_to(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
     title = {"numeroDoDocumento": "NF-1", "dataDeVencimento": date(2026, 10, 31)}
     rows = [title | {"codigoDoCliente": name} for name in ("A", "B", "A")]
     path = write_records(tmp_path / "r.xlsx", "contasreceber", rows)
@@ -237,7 +239,7 @@ def test_documents_are_found_with_and_without_their_mask_beyond_the_cap(
     assert after.frame["codigoDoCliente"].tolist() == [r["codigoDoCliente"] for r in firms]
 
 
-def test_the_online_check_looks_linked_cells_up(
+def test_the_online_check_looks_up_linked_cells(
     tmp_path: Path, catalogue: Catalogue, client: Client
 ) -> None:
     sheet = judged(tmp_path / "r.xlsx", catalogue, BY_OWN_CODE, "LK-NOBODY")
@@ -316,9 +318,7 @@ def test_a_document_is_the_same_with_and_without_mask(base: str, lower: bool, pa
 
 
 @given(one=CELLS, other=CELLS)
-def test_own_codes_are_the_same_only_if_nothing_but_outer_spaces_differs(
-    one: str, other: str
-) -> None:
+def test_own_codes_are_equal_only_up_to_outer_spaces(one: str, other: str) -> None:
     assert (comparable_key(Kind.CODE, one) == comparable_key(Kind.CODE, other)) == (
         one.strip() == other.strip()
     )

@@ -1,4 +1,4 @@
-"""A month with a person's mistakes: in the plan, in its folder, between one run and the next."""
+"""A month with a person's mistakes in the plan, in its folder, and between runs."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ CLIENTS = "name: c\nsteps:\n  c: {upload: '%s', resource: cliente}\n"
 
 
 @pytest.mark.parametrize(
-    ("steps", "told", "untold"),
+    ("steps", "expected", "unexpected"),
     [
         ("c: {uplod: c.xlsx, resource: cliente}", "did you mean upload?", "steps.c.resource"),
         ("c: {upload: c.xlsx, resource: clientes}", "did you mean cliente?", "–"),
@@ -22,15 +22,15 @@ CLIENTS = "name: c\nsteps:\n  c: {upload: '%s', resource: cliente}\n"
         ),
     ],
 )
-def test_what_was_meant_is_asked(
-    run_batch: RunBatch, write_plan: WritePlan, steps: str, told: str, untold: str
+def test_a_suggestion_is_offered(
+    run_batch: RunBatch, write_plan: WritePlan, steps: str, expected: str, unexpected: str
 ) -> None:
     done = run_batch("plan", write_plan(f"name: a\nsteps:\n  {steps}\n"))
-    assert (done.returncode, told in done.stderr, untold in done.stderr) == (2, True, False)
+    assert (done.returncode, expected in done.stderr, unexpected in done.stderr) == (2, True, False)
 
 
 @pytest.mark.parametrize(
-    ("pattern", "told"),
+    ("pattern", "expected"),
     [
         ("cliente/*.xlsx", "there is no folder"),
         ("clientes/2026-11-*.xlsx", "there are: 2026-10-01.xlsx"),
@@ -38,17 +38,17 @@ def test_what_was_meant_is_asked(
         ("clientes\\2026-10-01.xlsx", "write it with /: clientes/2026-10-01.xlsx"),
     ],
 )
-def test_where_no_workbook_matches_what_is_there_is_told(
-    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, pattern: str, told: str
+def test_the_folder_contents_are_reported_if_no_workbook_matches(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, pattern: str, expected: str
 ) -> None:
     (tmp_path / "clientes").mkdir()
     write_clients(tmp_path / "clientes", "2026-10-01.xlsx", [new_cnpj()])
     found = report(run_batch("plan", write_plan(CLIENTS % pattern), "--format", "json"), 0)
     problem = found["steps"][0]["problem"]
-    assert (f"no workbook matches {pattern} (" in problem, told in problem) == (True, True)
+    assert (f"no workbook matches {pattern} (" in problem, expected in problem) == (True, True)
 
 
-def test_a_batch_whose_plan_is_another_ones_by_now_is_not_gone_on_with(
+def test_a_batch_whose_plan_now_belongs_to_another_is_not_resumed(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(CLIENTS % "c.xlsx")
@@ -58,7 +58,7 @@ def test_a_batch_whose_plan_is_another_ones_by_now_is_not_gone_on_with(
     for command in ("status", "resume", "proof"):
         done = run_batch(command, "c")
         assert (done.returncode, done.stdout) == (2, "")
-        assert "is now that of the batch d" in done.stderr
+        assert "now belongs to the batch d" in done.stderr
         assert "batch run plan.yaml" in done.stderr
 
 
@@ -86,7 +86,7 @@ def test_an_environment_without_a_name_leaves_no_folder_beside_the_proof(
     }
 
 
-def test_each_month_is_a_batch_where_the_plan_has_a_month(
+def test_each_month_is_a_batch_if_the_plan_has_a_month(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan("parameters: {month: 2026-10}\n" + CLIENTS % "c.xlsx")
@@ -98,10 +98,10 @@ def test_each_month_is_a_batch_where_the_plan_has_a_month(
     done = run_batch("resume", "c-2026-11", "--yes")
     assert (done.returncode, "✗ c  changed" in done.stdout) == (1, True)
     assert "Is it another month's?" in done.stdout
-    assert "Next: correct what is named above, then: xlbridge batch resume" in done.stdout
+    assert "Next: fix the problems above, then: xlbridge batch resume" in done.stdout
 
 
-def test_what_a_step_has_sent_stays_in_the_batch_without_the_step(
+def test_sent_workbooks_of_a_removed_step_stay_in_the_batch(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     both = "name: a\nsteps:\n  c: {upload: c.xlsx, resource: cliente}\n"
@@ -122,16 +122,16 @@ def test_what_a_step_has_sent_stays_in_the_batch_without_the_step(
     assert list(states(found)) == ["c", "e"]
 
 
-def test_a_plan_tells_errors_of_workbooks_as_what_is_to_be_corrected(
+def test_a_plan_reports_errors_of_workbooks_to_correct(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(CLIENTS % "c.xlsx")
     write_clients(tmp_path, "c.xlsx", [])
     planned = run_batch("plan", plan)
-    told = planned.stdout
-    assert (planned.returncode, "✗ c  has errors" in told) == (1, True)
-    assert "        The sheet has no data rows." in told
-    assert "Next: correct what is named above, then: xlbridge batch run plan.yaml" in told
+    output = planned.stdout
+    assert (planned.returncode, "✗ c  has errors" in output) == (1, True)
+    assert "        The sheet has no data rows." in output
+    assert "Next: fix the problems above, then: xlbridge batch run plan.yaml" in output
     assert "        The sheet has no data rows." in run_batch("run", plan, "--yes").stdout
 
 
@@ -144,7 +144,7 @@ def test_a_workbook_of_two_steps_is_planned_and_sent_once(
     (first,), (second,) = (step["units"] for step in found["steps"])
     assert (first["state"], first["plan"]["create"]) == ("new", 1)
     assert (second["state"], second["plan"], second["rows"]["read"]) == ("held", None, 0)
-    assert second["problem"].startswith("is in the step c already")
+    assert second["problem"].startswith("is already in the step c")
     refused = report(run_batch("run", plan, "--yes", "--all-or-nothing", "--format", "json"), 1)
     assert refused["rows"] == row_counts(read=1, unsent=1)
     done = run_batch("run", plan, "--yes", "--format", "json")
@@ -152,7 +152,7 @@ def test_a_workbook_of_two_steps_is_planned_and_sent_once(
     assert "rows: 1\n  confirmation: 1:" in done.stderr
 
 
-def test_a_plan_judges_workbooks_together_as_the_run_does(
+def test_a_plan_checks_workbooks_against_one_another_like_a_run(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     (tmp_path / "sub").mkdir()
@@ -170,7 +170,7 @@ def test_a_plan_judges_workbooks_together_as_the_run_does(
     assert done["steps"][0]["units"][1]["findings"] == second["findings"]
 
 
-def test_consent_is_not_asked_for_what_waits_for_a_step_without_a_workbook(
+def test_consent_is_not_asked_for_steps_waiting_for_one_without_a_workbook(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(

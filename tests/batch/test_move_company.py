@@ -1,4 +1,4 @@
-"""The sample plan that moves a company from one environment into another, and proves it equal."""
+"""The sample plan that moves a company to another environment and proves both equal."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ from sandboxes import sandbox_process
 from xlbridge.sandbox import RunningSandbox
 
 _OLD_CODES = 500
-"""Codes that the old environment has given out before the company began."""
+"""Codes that the old environment has assigned before."""
 
 
 def sandbox_in(folder: Path) -> Any:
@@ -51,7 +51,7 @@ def new(tmp_path: Path) -> Iterator[RunningSandbox]:
 
 
 class System:
-    """One environment, spoken to as the spec says."""
+    """One environment, called directly according to the spec."""
 
     def __init__(self, running: RunningSandbox) -> None:
         self._http = httpx.Client(base_url=running.base_url, timeout=60, verify=False)
@@ -75,7 +75,7 @@ class System:
 
 
 def fill_company(running: RunningSandbox) -> None:
-    """Write a company with one or two records of each kind."""
+    """Create a company with one or two records of each kind."""
     with System(running) as system:
         firm = system.post(
             "/v2/cliente", nomeComercial="Padaria Estrela", cnpj="11222333000181", seuCodigo="A-1"
@@ -160,7 +160,7 @@ def fill_company(running: RunningSandbox) -> None:
 
 
 def moved(folder: Path, old: RunningSandbox, new: RunningSandbox, home: Path) -> Path:
-    """Return the sample's plan in a folder of its own, with both environments in the home."""
+    """Return a copy of the sample's plan, with both environments in the home."""
     write_profile(home, "origem", old)
     write_profile(home, "destino", new, exclusive=True)
     shutil.copytree(ROOT / "samples" / "move_company", folder)
@@ -196,9 +196,9 @@ def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
     (tmp_path / "mudanca" / "provas" / "comparacao.xlsx").unlink()
     again = report(xlbridge("batch", "run", plan, "--yes", "--format", "json"), 1)
     assert states(again)["prova"] == "partial"
-    told = json.dumps(again, ensure_ascii=False)
-    assert "clientes: 2/3" in told
-    assert "idws (1)" in told
+    output = json.dumps(again, ensure_ascii=False)
+    assert "clientes: 2/3" in output
+    assert "idws (1)" in output
     book = openpyxl.load_workbook(tmp_path / "mudanca" / "provas" / "comparacao.xlsx")
     assert book.sheetnames == ["Listings", "Differences", "Not compared"]
     differences = list(book["Differences"].iter_rows(values_only=True))

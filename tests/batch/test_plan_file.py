@@ -1,4 +1,4 @@
-"""Plans are read whole, and each of their mistakes is named with its line.
+"""Plan files: reading, and mistakes with their lines.
 
 Inside: batch.
 """
@@ -76,7 +76,7 @@ def test_a_plan_is_read_with_its_parameters(write_plan: WritePlan, catalogue: Ca
     assert [steps[name].profile for name in ("receber", "clientes")] == ["matriz", "filial"]
 
 
-def test_what_is_referred_to_comes_first_and_exports_last(
+def test_referenced_resources_come_first_and_exports_last(
     write_plan: WritePlan, catalogue: Catalogue
 ) -> None:
     plan = read(write_plan(WHOLE), catalogue)
@@ -96,9 +96,7 @@ def test_what_is_referred_to_comes_first_and_exports_last(
     ]
 
 
-def test_what_is_given_stands_in_the_place_of_the_plans_own_value(
-    write_plan: WritePlan, catalogue: Catalogue
-) -> None:
+def test_options_override_the_plans_parameters(write_plan: WritePlan, catalogue: Catalogue) -> None:
     plan = read(write_plan(WHOLE), catalogue, {"month": "2025-12"})
     assert plan.batch == "fechamento-2025-12"
 
@@ -114,7 +112,7 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("name: a\nsteps: {}\n", ":2: steps: at least one item is missing."),
         ("steps: [\n", "this is not valid YAML"),
@@ -194,11 +192,11 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         ),
         (
             STEP + "    export: clientes\n    output: a.csv\n    manifest: ./b/../a.csv\n",
-            ":7: steps.um.manifest: a.csv is read or written by the plan already",
+            ":7: steps.um.manifest: the plan already reads or writes a.csv",
         ),
         (
             "name: a\nproof: a\n" + STEP[19:] + "    validate: [b.xlsx, a.xlsx]\n",
-            ":2: proof: a.xlsx is read or written by the plan already",
+            ":2: proof: the plan already reads or writes a.xlsx",
         ),
         ("name: 2026-10-01\nsteps: {um: 3}\n", ":2: steps.um: a block of keys"),
         (STEP + "    validate: a\n    links: {~: b}\n", ":6: steps.um.links.~: '~' is not known"),
@@ -226,17 +224,17 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         ),
     ],
 )
-def test_mistakes_are_named_with_their_lines(
-    write_plan: WritePlan, catalogue: Catalogue, text: str, told: str
+def test_mistakes_are_reported_with_their_lines(
+    write_plan: WritePlan, catalogue: Catalogue, text: str, message: str
 ) -> None:
     path = write_plan(text)
     with pytest.raises(PlanFileError) as raised:
         read(path, catalogue)
-    assert told in raised.value.message.en
+    assert message in raised.value.message.en
     assert raised.value.message.en.startswith(f"{path}:")
 
 
-def test_a_mistake_is_told_once_and_a_plan_in_other_letters_named(
+def test_a_mistake_is_reported_once_and_a_plan_in_other_letters_found(
     write_plan: WritePlan, catalogue: Catalogue
 ) -> None:
     path = write_plan("name: a\nsteps:\n  um:\n")
@@ -248,7 +246,7 @@ def test_a_mistake_is_told_once_and_a_plan_in_other_letters_named(
         read(path, catalogue)
 
 
-def test_dates_and_whole_numbers_are_taken_as_they_are_meant(
+def test_dates_and_whole_numbers_are_read_as_intended(
     write_plan: WritePlan, catalogue: Catalogue
 ) -> None:
     path = write_plan(
@@ -264,7 +262,7 @@ def test_dates_and_whole_numbers_are_taken_as_they_are_meant(
     assert isinstance(step.sending.chunk_rows, int)
 
 
-def test_a_path_with_brackets_is_taken_as_it_is_written_where_it_is_there(
+def test_an_existing_path_with_brackets_is_not_a_pattern(
     write_plan: WritePlan, catalogue: Catalogue, tmp_path: Path
 ) -> None:
     for name in ("a [1].xlsx", "a 1.xlsx", "~$a 1.xlsx", "b.xlsx"):
@@ -279,7 +277,7 @@ def test_a_path_with_brackets_is_taken_as_it_is_written_where_it_is_there(
     assert names == ["a [1].xlsx", "a 1.xlsx", "b.xlsx"]
 
 
-def test_a_plan_that_is_not_there_is_named(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_a_missing_plan_is_reported_by_name(tmp_path: Path, catalogue: Catalogue) -> None:
     with pytest.raises(UsageError, match=r"There is no plan .*none\.yaml"):
         read(tmp_path / "none.yaml", catalogue)
 
@@ -288,7 +286,7 @@ def test_a_plan_that_is_not_there_is_named(tmp_path: Path, catalogue: Catalogue)
     ("today", "previous"),
     [(date(2026, 1, 31), "2025-12"), (date(2026, 3, 1), "2026-02"), (date(2026, 12, 5), "2026-11")],
 )
-def test_the_month_before_is_told_from_the_day(today: date, previous: str) -> None:
+def test_the_previous_month_follows_from_the_day(today: date, previous: str) -> None:
     assert resolve_months({"month": "previous", "other": "x"}, today) == {
         "month": previous,
         "other": "x",

@@ -1,4 +1,4 @@
-"""Steps that process what a batch has sent: after the loads, once, with consent of their own."""
+"""Steps that process sent records: after the uploads, once, with their own consent."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ steps:
 
 
 def write_orders(folder: Path, name: str, *remarks: str) -> Path:
-    """Write an order of one product for each remark."""
+    """Write an order of one product per remark."""
     book = openpyxl.Workbook()
     orders, products = book.active, book.create_sheet("produtos")
     assert orders is not None
@@ -59,7 +59,7 @@ def test_orders_are_processed_once_after_they_were_sent(
     assert step_of(again, "processar")["units"] == step["units"]
 
 
-def test_processing_in_production_takes_the_token_of_just_these_records(
+def test_processing_in_production_requires_the_token_of_exactly_these_records(
     xlbridge: Xlbridge,
     write_plan: WritePlan,
     tmp_path: Path,
@@ -82,16 +82,16 @@ def test_processing_in_production_takes_the_token_of_just_these_records(
 
 
 @pytest.mark.parametrize(
-    ("step", "told"),
+    ("step", "message"),
     [
-        ("{process: pedidos}", "write records_of or file, one of the two"),
+        ("{process: pedidos}", "write either records_of or file"),
         ("{process: pedidos, records_of: nobody}", "nobody"),
         ("{process: clientes, file: a.xlsx}", "clientes"),
     ],
 )
-def test_mistakes_of_a_processing_step_are_told(
-    run_batch: RunBatch, write_plan: WritePlan, step: str, told: str
+def test_mistakes_of_a_processing_step_are_reported(
+    run_batch: RunBatch, write_plan: WritePlan, step: str, message: str
 ) -> None:
     refused = run_batch("run", write_plan(f"name: wrong\nsteps:\n  one: {step}\n"), "--yes")
     assert refused.returncode == 2
-    assert told in refused.stderr
+    assert message in refused.stderr

@@ -1,4 +1,4 @@
-"""A closing proof by the real command: what it verified, and keys that the system has twice."""
+"""Closing proof by the real command: verified rows, and keys that the system has twice."""
 
 import subprocess
 from datetime import date
@@ -32,7 +32,7 @@ def proof_line(done: "subprocess.CompletedProcess[str]") -> str:
 
 
 def post_title(client: Client, document: str, **changes: Any) -> None:
-    """Register a title beside the batch, as a person or another program does."""
+    """Register a title outside the batch, like a person or another program."""
     fields = title(document, historico="Typed by hand") | changes
     client.financial.receivables.create(
         codigoDaFilial=1,
@@ -44,7 +44,7 @@ def post_title(client: Client, document: str, **changes: Any) -> None:
     )
 
 
-def test_a_title_that_is_there_twice_by_another_way_is_red(
+def test_a_title_that_another_program_duplicated_is_open(
     run_batch: RunBatch, write_plan: WritePlan, client: Client, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN.format(name="late"))
@@ -66,7 +66,7 @@ def test_a_title_that_is_there_twice_by_another_way_is_red(
     assert "is in the system once" not in text.stdout
 
 
-def test_a_second_title_is_found_though_the_first_has_an_identifier_of_its_own(
+def test_a_second_title_is_found_although_the_first_has_its_own_identifier(
     run_batch: RunBatch, write_plan: WritePlan, client: Client, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN.format(name="own"))
@@ -78,7 +78,7 @@ def test_a_second_title_is_found_though_the_first_has_an_identifier_of_its_own(
     assert found["open"][0] == "accepted rows that are in the system more than once: 1"
 
 
-def test_titles_of_one_document_that_are_due_apart_are_no_repeats(
+def test_titles_of_one_document_with_different_due_dates_are_not_repeats(
     run_batch: RunBatch, write_plan: WritePlan, client: Client, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN.format(name="parts"))
@@ -89,7 +89,7 @@ def test_titles_of_one_document_that_are_due_apart_are_no_repeats(
     assert report(run_batch("run", plan, "--yes", "--format", "json"), 0)["proofs"][0]["settled"]
 
 
-def test_the_headline_says_how_many_rows_were_read_back(
+def test_the_headline_counts_the_rows_read_back(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN.format(name="half"))
@@ -108,7 +108,7 @@ def test_the_headline_says_how_many_rows_were_read_back(
     assert (proof["state"], proof["rows"]) == ("partly_verified", {"read": 3, "read_back": 1})
 
 
-def test_an_amount_of_which_nothing_can_be_read_back_is_not_told_as_zero(
+def test_an_amount_that_cannot_be_read_back_is_not_reported_as_zero(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN.format(name="none"))

@@ -1,4 +1,4 @@
-"""A month is rehearsed by the real command, on a real practice system under real faults.
+"""Rehearsals of a month by the real command, on a practice system with faults.
 
 Inside: batch.
 """
@@ -58,7 +58,7 @@ def month(tmp_path: Path) -> Month:
 
 @contextmanager
 def real_system() -> Iterator[tuple[str, list[str]]]:
-    """A system that is asked for nothing in a rehearsal, and remembers what it was asked for."""
+    """A system that must not be called in a rehearsal, and records requests."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -76,7 +76,7 @@ def real_system() -> Iterator[tuple[str, list[str]]]:
             thread.join()
 
 
-def test_a_month_is_rehearsed_apart_and_every_row_of_it_accounted_for(month: Month) -> None:
+def test_a_month_is_rehearsed_in_isolation_and_every_row_accounted_for(month: Month) -> None:
     plan = month.plan.read_text("utf-8").replace("name: month", "name: month\nprofile: real")
     month.plan.write_text(plan, "utf-8")
     before = month.files()
@@ -115,15 +115,15 @@ def test_a_month_is_rehearsed_apart_and_every_row_of_it_accounted_for(month: Mon
     }  # fmt: skip
 
 
-def test_breaches_are_found_and_told(month: Month, tmp_path: Path) -> None:
+def test_breaches_are_detected_and_reported(month: Month, tmp_path: Path) -> None:
     database = tmp_path / "prepared.db"
     make_database(database, {**GOOD["contasreceber"], "historico": "before"})
     let_rows_be_written_twice(database, "twice")
     let_rows_be_lost(database, "lost")
     let_payables_fail(database)
     content = database.read_bytes()
-    told = ["good", "twice", "lost", "good", "before"]
-    rows: list[dict[str, Any]] = [{"historico": text} for text in told]
+    histories = ["good", "twice", "lost", "good", "before"]
+    rows: list[dict[str, Any]] = [{"historico": text} for text in histories]
     write_records(
         month.folder / "books" / "one.xlsx",
         "contasreceber",
@@ -151,7 +151,7 @@ def test_breaches_are_found_and_told(month: Month, tmp_path: Path) -> None:
     assert set(found["open_steps"]) == {"one", "failing"}
 
 
-def test_the_last_lines_are_the_verdict_and_what_to_do(tmp_path: Path) -> None:
+def test_the_last_lines_are_the_verdict_and_the_next_step(tmp_path: Path) -> None:
     month = Month(tmp_path / "month", tmp_path / "home")
     for folder in ("plans", "books"):
         (month.folder / folder).mkdir(parents=True)
@@ -160,7 +160,7 @@ def test_the_last_lines_are_the_verdict_and_what_to_do(tmp_path: Path) -> None:
     calm = month.rehearse("--stand-ins")
     assert calm.returncode == 0, calm.stderr
     assert [line[:35] for line in calm.stdout.splitlines()[-3:-1]] == [
-        "! No faults were asked for: only th",
+        "! No faults were requested: only th",
         "✓ Rehearsal passed: 1 row, each in ",
     ]
     assert calm.stdout.endswith("plan.yaml --set month=2026-10\n")
@@ -181,19 +181,19 @@ def test_a_workbook_that_is_held_as_a_whole_is_rehearsed_to_the_verdict(tmp_path
     page = tmp_path / "rehearsal.html"
     done = month.rehearse("--stand-ins", "--format", "html", "-o", page)
     assert done.returncode == 1, done.stderr
-    told = done.stderr.splitlines()[-3:]
-    assert told[0].startswith("✗ The batch is not ready yet: fix what")
-    assert told[1].startswith("Next: xlbridge batch plan ")
-    assert told[2] == f"Report in {page}"
+    lines = done.stderr.splitlines()[-3:]
+    assert lines[0].startswith("✗ The batch is not ready yet: fix the problems")
+    assert lines[1].startswith("Next: xlbridge batch plan ")
+    assert lines[2] == f"Report in {page}"
     report = page.read_text("utf-8")
-    assert all(line in report for line in ("✗ The batch is not ready yet", told[1]))
+    assert all(line in report for line in ("✗ The batch is not ready yet", lines[1]))
     assert '<td data-label="Workbook">../books/one.xlsx</td>' in report
     assert re.search('<td[^>]*data-label="Held"[^>]*>1</td>', report)
     assert "<script" not in report
-    assert "No faults were asked for" in report
+    assert "No faults were requested" in report
 
 
-def test_a_folder_that_holds_something_is_left_alone(month: Month, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_is_refused(month: Month, tmp_path: Path) -> None:
     before = month.files()
     done = month.rehearse("--keep", month.folder)
     assert (done.returncode, "is not empty" in done.stderr) == (2, True)
@@ -201,7 +201,7 @@ def test_a_folder_that_holds_something_is_left_alone(month: Month, tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["month"]
 
 
-def test_a_run_that_goes_on_is_killed(tmp_path: Path) -> None:
+def test_a_run_in_progress_is_killed(tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "home")
     command = ["sandbox", "--seed", "empty", "--ready-file", str(tmp_path / "ready.json")]
     kills = KillSchedule(Random(1), max_events_between=1, left=1)
@@ -210,11 +210,11 @@ def test_a_run_that_goes_on_is_killed(tmp_path: Path) -> None:
     assert (runs.count, kills.left, kills.done) == (1, 0, 1)
 
 
-def test_a_command_that_cannot_work_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_a_command_that_cannot_run_is_reported_with_its_last_log_lines(tmp_path: Path) -> None:
     runs = CommandRunner(["batch", "run", "nowhere.yaml"], tmp_path, tmp_path / "no-journal.db")
-    with pytest.raises(UsageError, match="exit code 2") as told:
+    with pytest.raises(UsageError, match="exit code 2") as raised:
         runs.run(clean_environment(tmp_path / "home"))
-    assert "There is no plan nowhere.yaml" in str(told.value.hint)
+    assert "There is no plan nowhere.yaml" in str(raised.value.hint)
 
 
 @pytest.mark.slow
@@ -228,9 +228,7 @@ def test_a_command_that_cannot_work_is_told_with_its_last_words(tmp_path: Path) 
         "expire@0.4,slow-queue=0.5,cut-after@0.1",
     ],
 )
-def test_whatever_the_faults_and_kills_nothing_is_lost_or_doubled(
-    month: Month, faults: str, seed: int
-) -> None:
+def test_faults_and_kills_lose_and_duplicate_nothing(month: Month, faults: str, seed: int) -> None:
     asked = ("--faults", faults, "--seed-number", seed, "--stand-ins", "--kill", 3, "--compare")
     done = month.rehearse("--format", "json", *asked)
     found = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""A batch is run by the real command: in order, once, and only what is left of it again."""
+"""Runs of a batch by the real command: in order, once, and then only the open rest."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ columns:
 """
 
 
-def test_a_batch_is_done_once(run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path) -> None:
+def test_a_batch_is_run_once(run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path) -> None:
     plan = write_plan(PLAN)
     write_clients(tmp_path, "clients-1.xlsx", [new_cnpj(), new_cnpj()])
     write_clients(tmp_path, "clients-2.xlsx", [new_cnpj()])
@@ -69,7 +69,7 @@ def test_a_step_says_how_its_csv_files_are_written(
     assert (wrong.returncode, "plan.yaml:6" in wrong.stderr) == (2, True), wrong.stderr
 
 
-def test_consent_is_asked_only_for_what_will_be_sent(
+def test_consent_is_only_asked_for_rows_that_will_be_sent(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN)
@@ -89,7 +89,7 @@ def test_consent_is_asked_only_for_what_will_be_sent(
     assert found["rows"]["accepted"] == 3
 
 
-def test_a_bad_workbook_stops_what_depends_on_it_and_nothing_else(
+def test_a_bad_workbook_stops_only_dependent_steps(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN.replace("    after: clients\n  listing", "  listing"))
@@ -114,12 +114,12 @@ def test_a_bad_workbook_stops_what_depends_on_it_and_nothing_else(
         "unsent": 1,
         "rejected": 0,
     }
-    told = run_batch("status", "month")
-    assert told.returncode == 1
-    assert "clients-2.xlsx: has errors" in told.stdout
-    assert "B2 cnpj: The CNPJ" in told.stdout
+    status = run_batch("status", "month")
+    assert status.returncode == 1
+    assert "clients-2.xlsx: has errors" in status.stdout
+    assert "B2 cnpj: The CNPJ" in status.stdout
     assert "B2 cnpj: O CNPJ" in run_batch("status", "month", "--lang", "pt-BR").stdout
-    assert told.stdout.splitlines()[-1].startswith("Next: correct what is named above, then: ")
+    assert status.stdout.splitlines()[-1].startswith("Next: fix the problems above, then: ")
     write_clients(tmp_path, bad.name, [new_cnpj()])
     found = report(run_batch("resume", "month", "--yes", "--format", "json"), 0)
     assert found["rows"]["accepted"] == 3
@@ -127,7 +127,7 @@ def test_a_bad_workbook_stops_what_depends_on_it_and_nothing_else(
     assert [len(unit["jobs"]) for unit in found["steps"][0]["units"]] == [1, 1]
 
 
-def test_nothing_is_sent_where_all_or_nothing_is_asked_for(
+def test_nothing_is_sent_with_all_or_nothing(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN)
@@ -138,7 +138,7 @@ def test_nothing_is_sent_where_all_or_nothing_is_asked_for(
     assert report(run_batch(*asked), 1)["rows"]["accepted"] == 0
 
 
-def test_a_proof_neither_replaces_a_workbook_nor_is_one(
+def test_a_proof_does_not_replace_a_workbook_and_is_not_matched_as_one(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     text = "name: a\nproof: p-1\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n"
@@ -159,7 +159,7 @@ def test_a_proof_neither_replaces_a_workbook_nor_is_one(
     assert "Cannot write" in done.stderr
 
 
-def test_a_row_that_stands_in_two_workbooks_is_sent_once(
+def test_a_row_in_two_workbooks_is_sent_once(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan("name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n")
@@ -194,17 +194,17 @@ def test_a_batch_is_run_by_one_process_at_a_time(
     with lock_or_fail(home, "batch-a", Text(pt="–", en="–")):
         done = run_batch("run", plan, "--yes")
     assert done.returncode == 2
-    assert "The batch a is being run by another process already." in done.stderr
+    assert "Another process is already running the batch a." in done.stderr
     assert run_batch("run", plan, "--yes").returncode == 0
 
 
-def test_a_plan_without_workbooks_says_so(run_batch: RunBatch, write_plan: WritePlan) -> None:
+def test_a_plan_without_workbooks_reports_it(run_batch: RunBatch, write_plan: WritePlan) -> None:
     plan = write_plan("name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n")
     found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     assert found["steps"][0]["problem"].startswith("no workbook matches p*.xlsx (in ")
 
 
-def test_a_batch_of_own_resources_is_known_without_saying_where_they_are(
+def test_a_batch_remembers_the_folder_of_own_resources(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     folder = tmp_path / "own"
@@ -226,7 +226,7 @@ def test_a_batch_of_own_resources_is_known_without_saying_where_they_are(
     assert (unsaid.returncode, "--schemas DIR" in unsaid.stderr) == (2, True)
 
 
-def test_batches_are_listed_and_unknown_ones_named(
+def test_batches_are_listed_and_unknown_ones_reported(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     assert "No batch yet" in run_batch("status").stderr

@@ -1,4 +1,4 @@
-"""A server that answers every request with a page, as a wrong address or a gateway does."""
+"""A server that answers every request with a page, like a wrong address or a gateway."""
 
 import threading
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def html_server() -> Iterator[str]:
-    """Run it on loopback for the length of the block; gives its address."""
+    """Run the server on loopback during the block; yield its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

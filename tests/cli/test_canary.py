@@ -1,4 +1,4 @@
-"""No password and no token is in anything that any command shows or leaves behind."""
+"""No command shows a password or token, or leaves one behind."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Names that shells complete, and what each shell loads for it."""
+"""Shell completion of names, and the script of each shell."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ email = "a@h.example"
 
 
 def completed(xlbridge: Xlbridge, line: str, **settings: str) -> list[str]:
-    """Return the names that bash is given for a line, its last word being completed."""
+    """Return the completions of a line's last word in bash."""
     words = line.split(" ")
     done = xlbridge(
         _XLBRIDGE_COMPLETE="bash_complete",
@@ -27,7 +27,7 @@ def completed(xlbridge: Xlbridge, line: str, **settings: str) -> list[str]:
         **settings,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    return [told.partition(",")[2] for told in done.stdout.split()]
+    return [line.partition(",")[2] for line in done.stdout.split()]
 
 
 @pytest.mark.parametrize(
@@ -64,14 +64,14 @@ def test_jobs_and_batches_are_completed(
     assert completed(xlbridge, "xlbridge batch resume out") == ["outubro"]
 
 
-def test_what_cannot_be_read_completes_to_nothing(xlbridge: Xlbridge, home: Path) -> None:
+def test_unreadable_names_complete_to_nothing(xlbridge: Xlbridge, home: Path) -> None:
     home.mkdir(exist_ok=True)
     (home / "profiles.toml").write_text("no profile", "utf-8")
     assert completed(xlbridge, "xlbridge whoami --profile h") == []
 
 
 @pytest.mark.parametrize(
-    ("shell", "asked", "told"),
+    ("shell", "variables", "expected"),
     [
         ("zsh", {"COMP_WORDS": "xlbridge template inv", "COMP_CWORD": "2"}, "plain\ninventario\n"),
         ("fish", {"COMP_WORDS": "xlbridge template inv", "COMP_CWORD": "inv"}, "plain,inventario"),
@@ -84,18 +84,18 @@ def test_what_cannot_be_read_completes_to_nothing(xlbridge: Xlbridge, home: Path
     ],
 )
 def test_each_shell_is_answered_and_has_its_script(
-    xlbridge: Xlbridge, shell: str, asked: dict[str, str], told: str
+    xlbridge: Xlbridge, shell: str, variables: dict[str, str], expected: str
 ) -> None:
-    answered = xlbridge(_XLBRIDGE_COMPLETE=f"{shell}_complete", **asked)
-    assert (answered.returncode, told in answered.stdout) == (0, True)
+    answered = xlbridge(_XLBRIDGE_COMPLETE=f"{shell}_complete", **variables)
+    assert (answered.returncode, expected in answered.stdout) == (0, True)
     script = xlbridge(_XLBRIDGE_COMPLETE=f"{shell}_source").stdout
     assert f"{shell}_complete" in script
-    assert all(name in script for name in asked)
+    assert all(name in script for name in variables)
 
 
 def test_powershell_completes_paths_itself(xlbridge: Xlbridge) -> None:
-    asked = {"COMP_LINE": "xlbridge validate a", "COMP_WORD": "a"}
-    done = xlbridge(_XLBRIDGE_COMPLETE="powershell_complete", **asked)
+    variables = {"COMP_LINE": "xlbridge validate a", "COMP_WORD": "a"}
+    done = xlbridge(_XLBRIDGE_COMPLETE="powershell_complete", **variables)
     assert (done.returncode, done.stdout.strip()) == (0, "")
 
 
@@ -109,7 +109,7 @@ def test_bash_completes_by_its_script(xlbridge: Xlbridge, home: Path, tmp_path: 
 complete -p xlbridge
 COMP_WORDS=(xlbridge template clientec) COMP_CWORD=2
 _xlbridge_completion "{program}"
-echo "told: ${{COMPREPLY[*]}}"
+echo "completed: ${{COMPREPLY[*]}}"
 """
     done = subprocess.run(
         ["bash", "-c", asks],
@@ -119,5 +119,5 @@ echo "told: ${{COMPREPLY[*]}}"
         check=False,
         timeout=60,
     )
-    assert done.stdout.splitlines()[-1] == "told: clientecontato", done.stderr
+    assert done.stdout.splitlines()[-1] == "completed: clientecontato", done.stderr
     assert "-F _xlbridge_completion xlbridge" in done.stdout

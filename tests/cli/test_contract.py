@@ -21,8 +21,8 @@ from xlbridge.sandbox import RunningSandbox
 SAMPLES = ROOT / "samples"
 
 
-def said(done: Any, code: int, *words: str) -> None:
-    """Hold a command to its exit code and to a message that is no traceback."""
+def assert_ended(done: Any, code: int, *words: str) -> None:
+    """Check the exit code of a command, and its message instead of a traceback."""
     assert done.returncode == code, done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
     for word in words:
@@ -39,16 +39,16 @@ def write(path: Path, *rows: list[Any], sheet: str = "Plan1") -> Path:
 
 def test_a_good_workbook_is_good(xlbridge: Xlbridge) -> None:
     done = xlbridge("validate", SAMPLES / "cliente.xlsx", "--format", "json")
-    said(done, 0)
+    assert_ended(done, 0)
     document = json.loads(done.stdout)
     (report,) = document["files"]
     assert (document["version"], document["ok"]) == (1, True)
     assert (report["resource"], report["errors"], report["findings"]) == ("cliente", 0, [])
 
 
-def test_a_bad_workbook_says_where(xlbridge: Xlbridge) -> None:
+def test_a_bad_workbook_is_reported_with_its_cells(xlbridge: Xlbridge) -> None:
     done = xlbridge("validate", SAMPLES / "contasreceber-com-erros.xlsx", "--format", "json")
-    said(done, 1)
+    assert_ended(done, 1)
     (report,) = json.loads(done.stdout)["files"]
     assert report["errors"] + report["warnings"] == len(report["findings"])
     assert report["truncated"] is False
@@ -68,7 +68,7 @@ def test_both_languages_and_stable_codes(xlbridge: Xlbridge) -> None:
     assert english[0]["message"] != portuguese[0]["message"]
 
 
-def test_the_findings_listed_can_be_capped_and_the_counts_stay(xlbridge: Xlbridge) -> None:
+def test_listed_findings_can_be_limited_and_counts_stay(xlbridge: Xlbridge) -> None:
     done = xlbridge(
         "validate", SAMPLES / "cliente-com-erros.xlsx", "--format", "json", "--limit", 2
     )
@@ -77,11 +77,11 @@ def test_the_findings_listed_can_be_capped_and_the_counts_stay(xlbridge: Xlbridg
     assert report["errors"] > 2
 
 
-def test_several_files_and_the_gravest_exit_code(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_several_files_and_the_worst_exit_code(xlbridge: Xlbridge, tmp_path: Path) -> None:
     page = tmp_path / "page.xlsx"
     page.write_text("<html></html>", encoding="utf-8")
     done = xlbridge("validate", SAMPLES / "cliente.xlsx", page, "--format", "json")
-    said(done, 3)
+    assert_ended(done, 3)
     good, refused = json.loads(done.stdout)["files"]
     assert good["errors"] == 0
     assert refused["refused"]["code"] == "html"
@@ -90,7 +90,7 @@ def test_several_files_and_the_gravest_exit_code(xlbridge: Xlbridge, tmp_path: P
 def test_the_report_and_the_marked_copy_are_written(xlbridge: Xlbridge, tmp_path: Path) -> None:
     report, copy = tmp_path / "r.txt", tmp_path / "marked.xlsx"
     sample = SAMPLES / "cliente-com-erros.xlsx"
-    said(xlbridge("validate", sample, "-o", report, "--annotate", copy), 1)
+    assert_ended(xlbridge("validate", sample, "-o", report, "--annotate", copy), 1)
     assert "cnpj-invalid" in report.read_text(encoding="utf-8")
     sheet = load_workbook(copy)["Plan1"]
     assert sheet["D7"].comment is not None
@@ -99,31 +99,31 @@ def test_the_report_and_the_marked_copy_are_written(xlbridge: Xlbridge, tmp_path
 
 def test_bad_input_to_validate(xlbridge: Xlbridge, tmp_path: Path) -> None:
     good = SAMPLES / "cliente.xlsx"
-    said(xlbridge("validate"), 2)
-    said(xlbridge("validate", tmp_path / "none.xlsx"), 2, "none.xlsx")
-    said(xlbridge("validate", tmp_path), 2)
-    said(xlbridge("validate", good, "--sheet", "Nada"), 2, "Nada")
-    said(xlbridge("validate", good, "--resource", "fornecedores"), 2, "contaspagar")
-    said(xlbridge("validate", good, "--format", "xml"), 2)
-    said(xlbridge("validate", good, good, "--annotate", "a.xlsx"), 2)
-    said(xlbridge("validate", good, "-o", tmp_path / "no" / "such" / "r.txt"), 2)
+    assert_ended(xlbridge("validate"), 2)
+    assert_ended(xlbridge("validate", tmp_path / "none.xlsx"), 2, "none.xlsx")
+    assert_ended(xlbridge("validate", tmp_path), 2)
+    assert_ended(xlbridge("validate", good, "--sheet", "Nada"), 2, "Nada")
+    assert_ended(xlbridge("validate", good, "--resource", "fornecedores"), 2, "contaspagar")
+    assert_ended(xlbridge("validate", good, "--format", "xml"), 2)
+    assert_ended(xlbridge("validate", good, good, "--annotate", "a.xlsx"), 2)
+    assert_ended(xlbridge("validate", good, "-o", tmp_path / "no" / "such" / "r.txt"), 2)
     empty = write(tmp_path / "empty.xlsx")
-    said(xlbridge("validate", empty), 1, "sheet-empty")
+    assert_ended(xlbridge("validate", empty), 1, "sheet-empty")
     (tmp_path / "zero.xlsx").write_bytes(b"")
-    said(xlbridge("validate", tmp_path / "zero.xlsx"), 3)
+    assert_ended(xlbridge("validate", tmp_path / "zero.xlsx"), 3)
     twice = write(tmp_path / "twice.xlsx", ["nomeComercial", "cnpj", "CNPJ"], ["A", "", ""])
-    said(xlbridge("validate", twice), 1, "column-duplicate")
-    said(xlbridge("nonsense"), 2)
+    assert_ended(xlbridge("validate", twice), 1, "column-duplicate")
+    assert_ended(xlbridge("nonsense"), 2)
 
 
 def test_a_wrong_schema_file_of_the_user(xlbridge: Xlbridge, home: Path) -> None:
     (home / "schemas").mkdir(parents=True)
     (home / "schemas" / "mine.yaml").write_text("title: [", encoding="utf-8")
-    said(xlbridge("resources"), 2, "mine.yaml")
+    assert_ended(xlbridge("resources"), 2, "mine.yaml")
 
 
 def test_a_wrong_setting(xlbridge: Xlbridge) -> None:
-    said(xlbridge("resources", XLBRIDGE_SETTLE="soon"), 2, "XLBRIDGE_SETTLE")
+    assert_ended(xlbridge("resources", XLBRIDGE_SETTLE="soon"), 2, "XLBRIDGE_SETTLE")
 
 
 def free_port() -> int:
@@ -139,23 +139,23 @@ def test_no_server_and_a_wrong_password(
     xlbridge: Xlbridge, empty_sandbox: RunningSandbox, command: tuple[object, ...]
 ) -> None:
     nowhere = credentials(empty_sandbox, XLBRIDGE_BASE_URL=f"http://127.0.0.1:{free_port()}")
-    said(xlbridge(*command, **nowhere), 4)
+    assert_ended(xlbridge(*command, **nowhere), 4)
     wrong = credentials(empty_sandbox, XLBRIDGE_PASSWORD="not-this-one")
     done = xlbridge(*command, **wrong)
-    said(done, 4)
+    assert_ended(done, 4)
     assert "not-this-one" not in done.stdout + done.stderr
 
 
 def test_an_address_without_credentials(xlbridge: Xlbridge) -> None:
     done = xlbridge("whoami", XLBRIDGE_BASE_URL="https://erp.example.com")
-    said(done, 2, "XLBRIDGE_EMAIL")
+    assert_ended(done, 2, "XLBRIDGE_EMAIL")
 
 
 def test_uploading_as_json(xlbridge: Xlbridge, empty_sandbox: RunningSandbox) -> None:
     environment = credentials(empty_sandbox)
     sample = SAMPLES / "cliente.xlsx"
     done = xlbridge("upload", sample, "--yes", "--format", "json", **environment)
-    said(done, 0)
+    assert_ended(done, 0)
     report = json.loads(done.stdout)
     rows = report["rows"]
     assert (report["version"], report["state"], report["mode"]) == (1, "done", "queue")
@@ -166,16 +166,16 @@ def test_uploading_as_json(xlbridge: Xlbridge, empty_sandbox: RunningSandbox) ->
     assert (again["state"], again["rows"]["unchanged"]) == ("done", rows["read"])
     listed = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
     assert [job["job"] for job in listed] == [again["job"], report["job"]]
-    said(xlbridge("jobs", report["job"]), 0, "polling")
-    said(xlbridge("jobs", "20200101-000000-abcd"), 2)
+    assert_ended(xlbridge("jobs", report["job"]), 0, "polling")
+    assert_ended(xlbridge("jobs", "20200101-000000-abcd"), 2)
     resumed = xlbridge("resume", report["job"], "--format", "json")
     assert json.loads(resumed.stdout) == report
-    said(xlbridge("resume"), 2)
+    assert_ended(xlbridge("resume"), 2)
 
 
 def test_nothing_is_sent_while_there_are_errors(xlbridge: Xlbridge) -> None:
     done = xlbridge("upload", SAMPLES / "cliente-com-erros.xlsx", "--yes", "--format", "json")
-    said(done, 1, "Nothing was sent")
+    assert_ended(done, 1, "Nothing was sent")
     report = json.loads(done.stdout)
     rows = report["rows"]
     assert (report["job"], report["state"]) == (None, "rejected")
@@ -189,12 +189,12 @@ def test_without_a_terminal_consent_needs_yes(
     path = write(tmp_path / "um.xlsx", ["nomeComercial"], ["Cliente sem documento"])
     environment = credentials(empty_sandbox)
     done = xlbridge("upload", path, "--resource", "cliente", "--format", "json", **environment)
-    said(done, 2, "--yes")
+    assert_ended(done, 2, "--yes")
     listed = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
     for waiting in (json.loads(done.stdout), *listed):
         rows = waiting["rows"]
         assert (waiting["state"], rows["unknown"], rows["rejected"]) == ("previewed", 1, 0)
-    said(xlbridge("resume", "--yes", **environment), 0)
+    assert_ended(xlbridge("resume", "--yes", **environment), 0)
 
 
 def test_a_preview_exits_with_zero(
@@ -204,7 +204,7 @@ def test_a_preview_exits_with_zero(
     done = xlbridge(
         "upload", path, "--mode", "preview", "--format", "json", **credentials(empty_sandbox)
     )
-    said(done, 0)
+    assert_ended(done, 0)
     assert json.loads(done.stdout)["state"] == "previewed"
 
 
@@ -213,7 +213,7 @@ def test_the_embedded_sandbox_serves_when_nothing_is_configured(
 ) -> None:
     give_database(home, [])
     done = xlbridge("whoami", "--format", "json")
-    said(done, 0, "embedded sandbox")
+    assert_ended(done, 0, "embedded sandbox")
     assert json.loads(done.stdout)
 
 
@@ -231,7 +231,7 @@ def test_a_server_that_answers_html(
 ) -> None:
     with html_server() as address:
         done = xlbridge(*command, **credentials(empty_sandbox, XLBRIDGE_BASE_URL=address))
-    said(done, 4, "text/html")
+    assert_ended(done, 4, "text/html")
 
 
 @pytest.mark.parametrize(
@@ -246,37 +246,37 @@ def test_an_unusable_file_among_others_is_reported_with_them(
     done = xlbridge(*arguments, "--format", "json")
     document = json.loads(done.stdout)
     unusable, judged = document["files"]
-    said(done, 2)
+    assert_ended(done, 2)
     assert (document["ok"], unusable["errors"], judged["errors"]) == (False, 1, 0)
     assert unusable["refused"]["code"] == "unusable"
     assert unusable["refused"]["message"] in done.stderr
-    said(xlbridge(*arguments), 2, f"✗ {bad}", "✓ ")
+    assert_ended(xlbridge(*arguments), 2, f"✗ {bad}", "✓ ")
 
 
 @pytest.mark.parametrize(("password", "code"), [("not-this-one", 4), (None, 0)])
-def test_of_a_login_the_answer_decides(
+def test_a_login_is_decided_by_its_answer(
     xlbridge: Xlbridge, empty_sandbox: RunningSandbox, password: str | None, code: int
 ) -> None:
     login = {"email": empty_sandbox.email, "password": password or empty_sandbox.password}
     arguments = ["api", "POST", "/v2/autenticar", "--data", json.dumps(login)]
     done = xlbridge(*arguments, **credentials(empty_sandbox))
-    said(done, code)
+    assert_ended(done, code)
     assert json.loads(done.stdout)["authenticated"] is (code == 0)
     assert bool(done.stderr) is (code != 0)
 
 
-def test_a_home_that_is_no_folder(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_a_home_that_is_not_a_folder(xlbridge: Xlbridge, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     done = xlbridge("jobs", XLBRIDGE_HOME=str(tmp_path / "file"))
-    said(done, 2, "XLBRIDGE_HOME")
+    assert_ended(done, 2, "XLBRIDGE_HOME")
 
 
 def test_all_templates_and_one_template_do_not_mix(xlbridge: Xlbridge, tmp_path: Path) -> None:
-    said(xlbridge("template", "--all", tmp_path / "t", "cliente"), 2, "--all")
+    assert_ended(xlbridge("template", "--all", tmp_path / "t", "cliente"), 2, "--all")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no such modes")
-def test_a_file_that_may_not_be_read_leaves_the_others_their_report(
+def test_an_unreadable_file_does_not_prevent_the_report_of_others(
     home: Path, tmp_path: Path
 ) -> None:
     closed = tmp_path / "closed.xlsx"

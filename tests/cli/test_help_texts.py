@@ -1,4 +1,4 @@
-"""What click itself tells is told in the language of all other messages.
+"""Texts of click in the language of all other messages; help pages.
 
 Inside: cli.
 """
@@ -92,9 +92,9 @@ def test_click_speaks_the_chosen_language(
 ) -> None:
     for language, words in (("pt-BR", pt), ("en", en)):
         assert main(["--lang", language, *arguments]) == 2
-        told = capsys.readouterr()
+        output = capsys.readouterr()
         for word in words:
-            assert word in told.out + told.err
+            assert word in output.out + output.err
 
 
 @pytest.mark.parametrize("name", ["pt", "pt_BR", "pt-br", "PT", "pt_BR.UTF-8", "en", "en_US"])
@@ -116,7 +116,7 @@ for name in root.list_commands(Context(root)):
 
 
 @pytest.mark.parametrize("language", every(2, ["pt-BR", "en"]))
-def test_helps_fit_a_narrow_terminal_without_a_broken_word(tmp_path: Path, language: str) -> None:
+def test_help_fits_a_narrow_terminal_without_broken_words(tmp_path: Path, language: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _HELPS],
         env=clean_environment(tmp_path, XLBRIDGE_LANG=language, COLUMNS="80"),
@@ -158,7 +158,7 @@ def test_many_options_are_in_groups(xlbridge: Xlbridge) -> None:
         ("validate", "absent-1.xlsx", "absent-2.xlsx"),
     ],
 )
-def test_nothing_is_told_twice(
+def test_nothing_is_reported_twice(
     xlbridge: Xlbridge, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     write_records(tmp_path / "a.xlsx", "cliente", [{}])
@@ -166,8 +166,8 @@ def test_nothing_is_told_twice(
     assert done.returncode == 2
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line]
     assert len(lines) == len(set(lines))
-    said = done.stdout + done.stderr
-    assert [said.count(told) for told in ("no resource", "does not exist")] == [
+    output = done.stdout + done.stderr
+    assert [output.count(text) for text in ("no resource", "does not exist")] == [
         "wrong" in arguments,
         sum(name.startswith("absent") for name in arguments),
     ]
@@ -193,7 +193,7 @@ def test_the_environment_chooses_too(xlbridge: Xlbridge) -> None:
         ("batch", "run", "--help", "--lang", "pt-BR"),
     ],
 )
-def test_the_language_may_be_chosen_behind_the_command_too(
+def test_the_language_may_be_chosen_after_the_command(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
     set_language("en")
@@ -201,7 +201,7 @@ def test_the_language_may_be_chosen_behind_the_command_too(
     assert capsys.readouterr().out.startswith("Uso: xlbridge")
 
 
-def test_an_unknown_language_is_told_with_those_that_there_are(
+def test_an_unknown_language_is_reported_with_the_known_ones(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for arguments in (["resources", "--lang", "de"], ["resources", "--lang=de"]):
@@ -216,22 +216,22 @@ def test_an_unknown_language_is_told_with_those_that_there_are(
         ("validate", "--", "--lang", "en"),
     ],
 )
-def test_what_names_no_language_stays_where_it_is(
+def test_a_lang_option_without_a_language_stays_in_place(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
     assert main(arguments) == 2
-    told = capsys.readouterr()
-    assert "--lang" in told.out + told.err
+    output = capsys.readouterr()
+    assert "--lang" in output.out + output.err
 
 
-def test_values_are_called_what_the_language_calls_them(
+def test_placeholders_are_in_the_chosen_language(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["--lang", "pt-BR", "validate", "--help"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("Uso: xlbridge validate [OPÇÕES] ARQUIVOS...")
+    output = capsys.readouterr().out
+    assert output.startswith("Uso: xlbridge validate [OPÇÕES] ARQUIVOS...")
     for value in ("--resource TEXTO", "--schemas PASTA", "--limit N", "--profile NOME"):
-        assert value in told
+        assert value in output
     assert main(["--lang", "pt-BR", "template", "--help"]) == 0
     assert "[RECURSO]" in capsys.readouterr().out
     set_language("en")
@@ -241,13 +241,13 @@ def test_values_are_called_what_the_language_calls_them(
 
 @pytest.mark.parametrize("language", ["pt-BR", "en"])
 @pytest.mark.parametrize("command", [(), ("batch",)])
-def test_lists_of_commands_cut_no_sentence_short(
+def test_lists_of_commands_do_not_truncate_sentences(
     xlbridge: Xlbridge, language: str, command: tuple[str, ...]
 ) -> None:
-    usage, *told = xlbridge(*command, "--help", XLBRIDGE_LANG=language).stdout.splitlines()
+    usage, *output = xlbridge(*command, "--help", XLBRIDGE_LANG=language).stdout.splitlines()
     assert usage.endswith("...")
-    assert len(told) > 5
-    assert not [line for line in told if line.endswith("...")]
+    assert len(output) > 5
+    assert not [line for line in output if line.endswith("...")]
 
 
 def commands(group: click.Group, *before: str) -> Iterator[tuple[str, click.Command]]:
@@ -261,7 +261,7 @@ def commands(group: click.Group, *before: str) -> Iterator[tuple[str, click.Comm
             yield from commands(found, *before, name)
 
 
-def test_helps_end_with_examples_that_can_be_typed() -> None:
+def test_help_ends_with_valid_examples() -> None:
     known = {"": root, **dict(commands(root))}
     assert known.keys() == EXAMPLES.keys()
     for name, lines in EXAMPLES.items():
@@ -278,7 +278,7 @@ def test_helps_end_with_examples_that_can_be_typed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (["valdate"], "'validate'?"),
         (["batch", "pln"], "'plan'?"),
@@ -287,8 +287,8 @@ def test_helps_end_with_examples_that_can_be_typed() -> None:
         (["whoami", "--profile", "homolog"], "Did you mean homologacao?"),
     ],
 )
-def test_what_is_mistyped_has_a_suggestion(
-    xlbridge: Xlbridge, home: Path, arguments: list[str], told: str
+def test_mistyped_names_have_a_suggestion(
+    xlbridge: Xlbridge, home: Path, arguments: list[str], expected: str
 ) -> None:
     home.mkdir(exist_ok=True)
     (home / "profiles.toml").write_text(
@@ -296,7 +296,7 @@ def test_what_is_mistyped_has_a_suggestion(
     )
     done = xlbridge(*arguments)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert expected in done.stderr
 
 
 @pytest.mark.parametrize("name", ["cliente", "clientes", "Cliente", "CLIENTES"])
@@ -305,7 +305,7 @@ def test_a_resource_and_a_listing_are_known_by_either_name(catalogue: Catalogue,
     assert find_listing(name).name == "clientes"
 
 
-def test_what_is_close_to_two_names_is_neither() -> None:
+def test_a_name_close_to_two_others_is_neither() -> None:
     assert resolve_name("pessoa", ["pessoas", "Pessoa-s"]) is None
     assert resolve_name("pessoas", ["pessoas", "pessoa"]) == "pessoas"
     assert resolve_name("nota fiscal de serviço", ["nota-fiscal-de-servico"]) is not None

@@ -1,4 +1,4 @@
-"""What a command imports is out of the collector's way; what it makes is not.
+"""Garbage collection skips imported modules, and nothing else.
 
 Inside: cli.
 """
@@ -16,7 +16,7 @@ def _is_collected(thing: object) -> bool:
     return any(tracked is thing for tracked in gc.get_objects())
 
 
-def test_the_collector_does_not_walk_what_was_imported(
+def test_the_collector_does_not_visit_imported_modules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "imported_for_this_test.py").write_text("kept = [[]]\n", encoding="utf-8")
@@ -28,7 +28,7 @@ def test_the_collector_does_not_walk_what_was_imported(
     assert not _is_collected(module.kept)
 
 
-def test_the_collector_goes_on_with_the_rest_where_all_was_imported_before() -> None:
+def test_the_collector_visits_other_objects_after_imports() -> None:
     made: list[object] = [[]]
     with heavy_imports():
         importlib.import_module("pathlib")

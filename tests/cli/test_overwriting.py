@@ -1,4 +1,4 @@
-"""No command replaces a file of the user's that it was not asked to replace."""
+"""No command overwrites a user's file without being asked to."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ SAMPLE = ROOT / "samples" / "cliente-com-erros.xlsx"
         ["-o", "new.xlsx", "--annotate", "folder/../new.xlsx"],
     ],
 )
-def test_a_check_writes_over_no_file_that_it_reads_or_writes(
+def test_a_check_never_overwrites_its_inputs_or_outputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outputs: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -37,7 +37,7 @@ def test_a_check_writes_over_no_file_that_it_reads_or_writes(
 
 
 @pytest.mark.parametrize("option", ["-o", "--annotate", "--fix"])
-def test_a_check_replaces_no_workbook_that_is_not_its_own(
+def test_a_check_replaces_no_other_workbook(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
     mine = Path(shutil.copy(SAMPLE, tmp_path / "mine.xlsx"))
@@ -73,7 +73,7 @@ def test_force_follows_no_link(
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such permissions")
 @pytest.mark.parametrize("option", ["-o", "--annotate", "--fix"])
-def test_reports_and_copies_are_the_owner_s(tmp_path: Path, option: str) -> None:
+def test_reports_and_copies_are_private_to_the_owner(tmp_path: Path, option: str) -> None:
     written = tmp_path / "written.xlsx"
     main(["validate", str(SAMPLE), option, str(written)])
     assert written.stat().st_mode & 0o777 == 0o600
@@ -124,7 +124,7 @@ def test_an_export_replaces_only_exports(
     ],
 )
 @pytest.mark.parametrize("name", ["out.csv", "out.xlsm", "out"])
-def test_a_workbook_is_written_under_no_other_extension(
+def test_a_workbook_is_only_written_with_its_own_extension(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str], name: str
 ) -> None:
     assert main([*command, str(tmp_path / name)]) == 2

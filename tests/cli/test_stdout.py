@@ -1,4 +1,4 @@
-"""What a command does when its output cannot be written.
+"""Commands whose output cannot be written.
 
 Inside: cli.
 """
@@ -42,7 +42,7 @@ def run(
 
 @pytest.mark.skipif(os.name != "posix", reason="a closed pipe is an error of its own elsewhere")
 @pytest.mark.parametrize("command", every(2, [(command,) for command in COMMANDS]))
-def test_a_reader_that_goes_away_ends_it_quietly(home: Path, command: tuple[str, ...]) -> None:
+def test_a_closed_pipe_ends_it_quietly(home: Path, command: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -53,14 +53,14 @@ def test_a_reader_that_goes_away_ends_it_quietly(home: Path, command: tuple[str,
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize(("command", "unbuffered"), across(COMMANDS, ("", "1")))
-def test_a_full_disk_is_told_and_no_defect(
+def test_a_full_disk_is_reported_and_not_a_defect(
     home: Path, command: tuple[str, ...], unbuffered: str
 ) -> None:
     with Path("/dev/full").open("wb") as full:
-        code, told = run(home, full, *command, unbuffered=unbuffered)
+        code, message = run(home, full, *command, unbuffered=unbuffered)
     assert code == 6
-    assert told.startswith("Error: cannot write to standard output: ")
-    assert len(told.splitlines()) == 1
+    assert message.startswith("Error: cannot write to standard output: ")
+    assert len(message.splitlines()) == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
@@ -123,24 +123,24 @@ def test_without_a_terminal_to_ask_on_nothing_is_sent(
     assert (done.returncode, "no terminal to ask on" in done.stderr) == (2, True)
 
 
-def test_what_can_be_written_ends_as_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_written_result_keeps_its_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["listings"]) == 0
     assert capsys.readouterr().out
 
 
-def test_lines_tell_the_progress_where_nobody_watches(
+def test_progress_is_shown_as_lines_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XLBRIDGE_PROGRESS_SECONDS", "0.01")
-    told, deadline = "", time.monotonic() + 60
+    message, deadline = "", time.monotonic() + 60
     with show_progress(Text(pt="Conferindo", en="Checking"), total=3) as display:
         display.advance()
-        display.tell(Text(pt="Enviando · 5/s", en="Sending · 5/s"))
-        while "Sending" not in told and time.monotonic() < deadline:
-            told += capsys.readouterr().err
+        display.show(Text(pt="Enviando · 5/s", en="Sending · 5/s"))
+        while "Sending" not in message and time.monotonic() < deadline:
+            message += capsys.readouterr().err
         with display.paused():
             pass
-    assert re.search(r"^… Sending · 5/s · 1 of 3 \(0:[0-9:]+ so far\)$", told, re.MULTILINE)
+    assert re.search(r"^… Sending · 5/s · 1 of 3 \(0:[0-9:]+ so far\)$", message, re.MULTILINE)
     monkeypatch.setenv("XLBRIDGE_PROGRESS_SECONDS", "often")
     with pytest.raises(ConfigError), show_progress(Text(pt="Conferindo", en="Checking")):
         pass

@@ -147,7 +147,7 @@ def test_ctrl_c_leaves_no_file_and_the_next_run_goes_on(tmp_path: Path, forks: Z
     manifest = tmp_path / "m.json"
     with sandbox(tmp_path / "server", "--faults", "delay=0.15") as running:
         told = broken_off(running, home, output, signal.SIGINT)
-        assert "goes on from there" in told
+        assert "continues from there" in told
         environment = clean_environment(home, **credentials(running))
         kept = len(list(home.glob(LEFT)))
         command = ["export", "pedidos", "-o", str(output), "--manifest", str(manifest), "--force"]
@@ -156,8 +156,8 @@ def test_ctrl_c_leaves_no_file_and_the_next_run_goes_on(tmp_path: Path, forks: Z
             for option in (["--from", "01/10/2026", "--fresh"], [])
         )
     assert fresh.returncode == again.returncode == 0
-    assert "broke off" not in fresh.stderr
-    assert f"{kept} windows are from the run that broke off" in again.stderr
+    assert "interrupted run" not in fresh.stderr
+    assert f"{kept} windows are from an interrupted run" in again.stderr
     assert json.loads(manifest.read_text())["reused"] == kept >= 3
     assert list(home.glob(LEFT)) == []
 

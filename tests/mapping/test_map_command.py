@@ -171,7 +171,7 @@ def test_what_only_a_person_knows_is_asked_and_never_guessed(
     rows.append(["Filial Sul", *rows[0][1:-2], "Outra", ""])
     write_rows(tmp_path / "t.xlsx", header, rows)
     done = xlbridge("map", "t.xlsx", "-o", "m.yaml", XLBRIDGE_LANG="pt-BR")
-    assert "no lugar de ?: codigoDaFilial, codigoDaContaCorrente" in done.stderr
+    assert "só você conhece: codigoDaFilial, codigoDaContaCorrente" in done.stderr
     judged = xlbridge("validate", "t.xlsx", "--map", "m.yaml", XLBRIDGE_LANG="pt-BR")
     assert judged.returncode == 2
     assert "codigoDaFilial.values.Filial Sul: substitua ? pelo valor" in judged.stderr

@@ -59,7 +59,7 @@ def planted(month: Month, bad: float) -> int:
     )
 
 
-@pytest.mark.slow  # in few rows: batch/test_mended_batches.py
+@pytest.mark.slow  # in few rows: batch/test_corrected_batches.py
 def test_a_mended_batch_ends_as_one_that_was_good_at_once(
     workshop: Workshop, undisturbed: Left
 ) -> None:

@@ -161,7 +161,7 @@ def test_an_upload_whose_journal_fails_goes_on_later(
         )
         done = xlbridge("upload", path, "--mode", "queue", "--yes", **settings)
         assert (done.returncode, "cannot be written" in done.stderr) == (code, True)
-        assert "To go on: xlbridge resume" in done.stderr
+        assert "To continue: xlbridge resume" in done.stderr
         journal.execute("DROP TRIGGER broken")
     done = xlbridge("resume", "--yes", **settings)
     verdict, next_step = done.stdout.splitlines()

@@ -194,7 +194,7 @@ def test_an_item_of_no_order_stops_all(
     book.save(path)
     refused = xlbridge("upload", path, "--good-rows", "--yes", **credentials(sandbox))
     assert refused.returncode == 1
-    assert "Rows with errors belong to no record" in refused.stderr
+    assert "rows with errors belong to no record" in refused.stderr
 
 
 @pytest.mark.parametrize("fate", ["lose answer", "lose request"])

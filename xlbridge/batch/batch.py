@@ -29,7 +29,7 @@ from xlbridge.upload.results import RowOutcome, outcomes_with_retries
 
 @dataclass(slots=True)
 class Environments:
-    """The environments of a batch, opened when first needed; None is the command's own."""
+    """The environments of a batch, opened on first use; profile None is the command's own."""
 
     settings: Settings
     stack: ExitStack
@@ -38,11 +38,11 @@ class Environments:
     _clients: dict[str | None, Client] = field(default_factory=dict)
 
     def name(self, profile: str | None) -> str:
-        """Return the name by which the journal knows the environment."""
+        """Return the environment's name in the journal."""
         return choose_profile(self._settings(profile)).name
 
     def context(self, profile: str | None) -> UploadContext:
-        """Return the environment's journal with the catalogue; nothing is asked of the system."""
+        """Return the environment's journal and catalogue, without a request to the system."""
         if profile not in self._contexts:
             settings = self._settings(profile)
             settings = settings_for(settings, choose_profile(settings))
@@ -50,7 +50,7 @@ class Environments:
         return self._contexts[profile]
 
     def client(self, profile: str | None) -> Client:
-        """Return a client. Raises ``ConfigError`` where there are no credentials."""
+        """Return a client. Raises ``ConfigError`` if there are no credentials."""
         if profile not in self._clients:
             connection = connect(self._settings(profile), self.announce)
             self._clients[profile] = self.stack.enter_context(connection)
@@ -60,16 +60,16 @@ class Environments:
         if profile is None:
             return self.settings
         if not read_profile_file(self.settings.home).profiles:
-            # As in a rehearsal: the environment's address is all that the names can stand for.
+            # In a rehearsal all profile names mean the sandbox at the one configured address.
             return replace(self.settings, profile=profile)
         return self.settings.with_profile(profile)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A plan with what is known of it, and the environments that it works with.
+    """A plan with its ledger and environments.
 
-    ``custom_schemas`` is the folder of own resources that the plan was read with, None without one.
+    ``custom_schemas`` is the folder of own resources that the plan was read with, if any.
     """
 
     plan: BatchPlan
@@ -82,39 +82,37 @@ class Batch:
         """The batch's name."""
         return self.plan.batch
 
-    def export_of(self, step: ExportStep | CompareStep) -> ExportRecord | None:
-        """Return what the last finished export of a step came to."""
-        return self.ledger.export_of(self.id, step.name, self.environments.name(step.profile))
+    def last_export(self, step: ExportStep | CompareStep) -> ExportRecord | None:
+        """Return the last finished export or comparison of a step, None if there is none."""
+        return self.ledger.last_export(self.id, step.name, self.environments.name(step.profile))
 
-    def last_sent(self, step: AnyStep, file: str) -> JobRecord | None:
-        """Return the last job of a workbook of a step, None where it was never sent."""
+    def last_job(self, step: AnyStep, file: str) -> JobRecord | None:
+        """Return the last job of a workbook of a step, None if it was never sent."""
         profile = self.environments.name(step.profile)
-        return self.ledger.last_sent(self.id, step.name, file, profile)
+        return self.ledger.last_job(self.id, step.name, file, profile)
 
-    def files_sent(self, step: AnyStep) -> list[str]:
-        """Return the workbooks of a step that were sent, whether or not they are still there."""
-        return self.ledger.files_sent(self.id, step.name, self.environments.name(step.profile))
+    def sent_files(self, step: AnyStep) -> list[str]:
+        """Return the workbooks of a step that were sent, even if the files are gone."""
+        return self.ledger.sent_files(self.id, step.name, self.environments.name(step.profile))
 
-    def files_before(self, step: WorkbookStep) -> Mapping[Path, str]:
-        """Return where the files are that a step before this one sends in the same way, each with
-        that step."""
+    def files_of_earlier_steps(self, step: WorkbookStep) -> Mapping[Path, str]:
+        """Return the files that an earlier step sends in the same way, with that step's name."""
         name = self.environments.name
         return {
-            place: one.name
-            for one in takewhile(lambda one: one != step, self.plan.ordered)
-            if isinstance(one, WorkbookStep)
-            and one.sends_like(step)
-            and name(one.profile) == name(step.profile)
-            for place in files_of(self.plan, one)
+            path: earlier.name
+            for earlier in takewhile(lambda other: other != step, self.plan.ordered)
+            if isinstance(earlier, WorkbookStep)
+            and earlier.sends_same_rows(step)
+            and name(earlier.profile) == name(step.profile)
+            for path in files_of(self.plan, earlier)
         }
 
 
 class UnitStatus(StrEnum):
     """Status of a unit of a batch.
 
-    ``HELD`` is one that cannot be sent as it is, ``FAILED`` one that the system failed to answer
-    for; ``INCOMPLETE`` is an export that may lack something, ``EDITED`` one that is not as it was
-    written any more.
+    ``HELD``: cannot be sent as it is. ``FAILED``: the system did not answer. ``INCOMPLETE``: an
+    export that may lack records. ``EDITED``: an export whose file was changed afterwards.
     """
 
     NEW = "new"
@@ -156,8 +154,8 @@ _STATUS_TEXTS: Mapping[UnitStatus, Text] = {
 class RowCounts:
     """Row counts by outcome; ``read`` is always the sum of the others.
 
-    Rows that are only validated, or wait to be sent, are ``unsent``; ``held`` ones are not sent
-    until a person has decided. Rows that are no records are not counted.
+    ``unsent`` rows are only validated, or wait to be sent; ``held`` rows wait for a person's
+    decision. Rows that are not records are not counted.
     """
 
     read: int = 0
@@ -169,7 +167,7 @@ class RowCounts:
 
     @property
     def rejected(self) -> int:
-        """Number of rows that were refused, and not accepted later."""
+        """Number of rows that were rejected and not accepted later."""
         others = self.accepted + self.unchanged + self.held + self.unknown + self.unsent
         return self.read - others
 
@@ -185,11 +183,10 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True)
 class UnitOverview:
-    """Status of one workbook or export; ``problem`` says what is wrong, None if nothing is.
+    """Status of one workbook or export; ``problem`` is what is wrong, if anything is.
 
-    ``jobs`` are all of its jobs, oldest first. ``check`` is the result of the checks. ``actions``
-    counts the planned actions of its rows, None where they were not planned; ``held`` says why some
-    of them will be held.
+    ``jobs`` are all its jobs, oldest first. ``actions`` counts the planned actions of its rows,
+    None if they were not planned; ``held`` are the reasons why rows will be held.
     """
 
     name: str
@@ -204,13 +201,13 @@ class UnitOverview:
 
     @property
     def needs_person(self) -> bool:
-        """True if it stays as it is until a person has corrected something."""
+        """True if a person has to correct something first."""
         changed_since_sent = self.status is UnitStatus.CHANGED and bool(self.jobs)
         return changed_since_sent or self.status in _FOR_A_PERSON
 
     @property
     def cannot_be_sent(self) -> bool:
-        """True if nothing of it was sent, and nothing can be as it is."""
+        """True if nothing was sent and nothing can be."""
         return not self.jobs and self.status in _CANNOT_BE_SENT
 
 
@@ -220,17 +217,17 @@ _FOR_A_PERSON = _CANNOT_BE_SENT | {UnitStatus.PARTIAL, UnitStatus.EDITED}
 
 def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) -> UnitOverview:
     """Return the status of a workbook."""
-    check = batch.ledger.check_of(batch.id, step.name, workbook.name)
+    check = batch.ledger.last_check(batch.id, step.name, workbook.name)
     fresh = check if check is not None and check.sha256 == workbook.sha256 else None
-    sent = None if step.sending is None else batch.last_sent(step, workbook.name)
+    sent = None if step.sending is None else batch.last_job(step, workbook.name)
     if sent is None:
         return _unsent_overview(step, workbook, check, fresh)
     journal = batch.environments.context(step.profile).journal
     job = journal.job(sent.job)
     if job.state is State.ABANDONED:
         return _unsent_overview(step, workbook, check, fresh)
-    jobs = tuple(with_retries(journal, job))
-    rows = row_counts(journal, job)
+    jobs = tuple(_with_retries(journal, job))
+    rows = _row_counts(journal, job)
     status, problem = sent_status(jobs, rows), None
     if not workbook.sha256:
         problem = None if status is UnitStatus.DONE else _GONE
@@ -243,41 +240,40 @@ def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) 
     )
 
 
-def with_retries(journal: Journal, job: Job) -> list[Job]:
-    """Return a job with the jobs that sent its rejected rows again, and theirs."""
-    found = [job]
+def _with_retries(journal: Journal, job: Job) -> list[Job]:
+    """Return a job with its retries, and their retries."""
+    jobs = [job]
     for retry in journal.retries_of(job.id):
         if retry.state is not State.ABANDONED:
-            found += with_retries(journal, retry)
-    return found
+            jobs += _with_retries(journal, retry)
+    return jobs
 
 
-def row_counts(journal: Journal, job: Job) -> RowCounts:
-    """Return the row counts of a job, each row with its outcome in the job or a retry of it."""
+def _row_counts(journal: Journal, job: Job) -> RowCounts:
+    """Return the row counts of a job, each row with its last outcome in the job or its retries."""
     outcomes = outcomes_with_retries(journal, job)
     if job.state.is_unsent:
         return RowCounts(len(outcomes), unsent=len(outcomes))
-    counted = Counter(outcomes.values())
+    counts = Counter(outcomes.values())
     return RowCounts(
         len(outcomes),
-        counted[RowOutcome.ACCEPTED],
-        counted[RowOutcome.UNCHANGED],
-        counted[RowOutcome.HELD],
-        counted[RowOutcome.UNKNOWN],
+        counts[RowOutcome.ACCEPTED],
+        counts[RowOutcome.UNCHANGED],
+        counts[RowOutcome.HELD],
+        counts[RowOutcome.UNKNOWN],
     )
 
 
 _GONE = Text(
     pt="o arquivo não está mais lá, ou não pode ser lido; ponha-o de volta, ou corrija o das "
     "linhas rejeitadas.",
-    en="the workbook is no longer there, or cannot be read; put it back, or fix the rejects "
-    "workbook.",
+    en="the workbook is gone or cannot be read; put it back, or fix the rejects workbook.",
 )
 _CHANGED = Text(
     pt="o arquivo mudou depois de enviado; o que mudou não foi enviado. Ponha linhas novas em "
     "outro arquivo, ou desfaça a mudança. É de outro mês? Cada mês é um lote: ponha "
     "parameters: {{month: previous}} no plano (--month escolhe outro), ou mude o name.",
-    en="the workbook was changed after it was sent; what was changed was not sent. Put new rows "
+    en="the workbook was changed after it was sent; the changes were not sent. Put new rows "
     "into another workbook, or undo the change. Is it another month's? Each month is a batch: put "
     "parameters: {{month: previous}} into the plan (--month chooses another), or change its name.",
 )
@@ -305,7 +301,7 @@ def failed_check_status(check: CheckRecord) -> UnitStatus:
 
 
 def sent_status(jobs: tuple[Job, ...], rows: RowCounts) -> UnitStatus:
-    """Return the status of what was sent, by its jobs and what became of its rows or records."""
+    """Return the status of a sent unit from its jobs and the outcomes of its rows."""
     if any(not job.state.is_final for job in jobs):
         doubtful = any(job.state is State.IN_DOUBT for job in jobs)
         return UnitStatus.IN_DOUBT if doubtful else UnitStatus.UNDER_WAY

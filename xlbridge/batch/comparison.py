@@ -1,9 +1,9 @@
 """Comparison of two environments: listing by listing, record by record, field by field.
 
-Records are compared by their content: what the systems number themselves is left aside, and a
-code that names another record is compared by what tells that record apart. Records that are equal
-in all compared fields are taken off in pairs; of those that are left, the most alike are shown
-beside each other. What is not compared is named, with the reason.
+Records are compared by content. Numbers that the systems assign are ignored, and a code that
+refers to another record is replaced by that record's natural key. Equal records are matched
+first; the rest are paired by similarity to show their differences. Fields that are not compared
+are listed with the reason.
 """
 
 from collections import Counter, defaultdict
@@ -33,15 +33,15 @@ from xlbridge.resources.references import (
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_PAIRED = 300
-"""Records of a side that are left over and still compared with each one of the other."""
+_MAX_PAIRED = 300
+"""Unmatched records per side up to which each is compared with all of the other side."""
 
-_MOST_SHOWN = 20
+_MAX_SHOWN = 20
 
-GIVEN = Text(
+_SYSTEM_ASSIGNED = Text(
     pt="o sistema atribui esse número ou código", en="the system assigns this number or code"
 )
-NOT_TAKEN = Text(
+_NOT_IN_SHEETS = Text(
     pt="nenhuma planilha o aceita: o sistema o calcula, ou a interface não o aceita na inclusão",
     en="no sheet accepts it: the system calculates it, or the interface does not accept it on "
     "creation",
@@ -50,7 +50,7 @@ NOT_TAKEN = Text(
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Field in which the most alike of two records differ; ``record`` is what tells it apart."""
+    """Field in which two paired records differ; ``record`` is the label of the first."""
 
     record: str
     field: str
@@ -60,7 +60,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class NotCompared:
-    """Field that is not compared, why, and how many records have it filled on each side."""
+    """Field that is not compared, the reason, and how many records of each side have a value."""
 
     field: str
     reason: Text
@@ -70,10 +70,10 @@ class NotCompared:
 
 @dataclass(frozen=True, slots=True)
 class ListingComparison:
-    """Comparison of a listing: records of each side, and what is not equal.
+    """Comparison of a listing: record counts of each side, and the differences.
 
-    ``fields`` counts the differences by field; ``only_here`` and ``only_there`` are the records
-    that have none to be compared with. Without ``complete`` a side may hold more than was read.
+    ``fields`` counts the differences by field; ``only_here`` and ``only_there`` count the records
+    without a counterpart. Unless ``complete``, a side may have more records than were read.
     """
 
     listing: str
@@ -89,27 +89,27 @@ class ListingComparison:
 
     @property
     def is_equal(self) -> bool:
-        """True where both sides are proven to hold the same."""
+        """True if both sides are proven to have the same records."""
         return self.complete and self.equal == self.here == self.there
 
     def to_json(self) -> dict[str, Any]:
-        """Return the comparison as the ledger and the report have it."""
+        """Return the comparison for the ledger and the report."""
         return {**asdict(self), "is_equal": self.is_equal}
 
 
 @dataclass(slots=True)
 class _Side:
-    """Environment that is compared, with the names of the records of its registries by codes."""
+    """Environment that is compared; ``labels`` of its registries' records, by registry and code."""
 
     client: Client
-    names: dict[str, dict[str, str]] = field(default_factory=dict)
+    labels: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class _Records:
-    """Records of a listing on one side: their compared fields, and counts of all that are filled.
+    """Records of a listing on one side: their compared fields and their labels.
 
-    ``labels`` are what tells each apart.
+    ``filled`` counts the records that have a value in each field, compared or not.
     """
 
     fields: Sequence[Mapping[str, str]]
@@ -120,39 +120,38 @@ class _Records:
     @cached_property
     def contents(self) -> list[tuple[tuple[str, str], ...]]:
         """The compared fields of each record as one value."""
-        return [tuple(sorted(one.items())) for one in self.fields]
+        return [tuple(sorted(fields.items())) for fields in self.fields]
 
 
 class EnvironmentComparison:
     """Comparison of the listings of one environment (``here``) with those of another (``there``).
 
-    Listings of registries are compared first: others name their records.
+    Listings of registries are compared first: others refer to their records.
     """
 
     def __init__(self, here: Client, there: Client, catalogue: Catalogue) -> None:
         self._here, self._there = _Side(here), _Side(there)
         self._catalogue = catalogue
-        every = (s for one in catalogue.values() for s in (one, *one.children))
+        sheets = (sheet for main in catalogue.values() for sheet in (main, *main.children))
         self._references = {
             column.name: column.references
-            for resource in every
-            for column in resource.columns
+            for sheet in sheets
+            for column in sheet.columns
             if column.references is not None
         }
 
-    def compare(self, wanted: Sequence[ComparedListing]) -> Iterator[ListingComparison]:
+    def compare(self, listings: Sequence[ComparedListing]) -> Iterator[ListingComparison]:
         """Yield the comparison of each listing. Raises what ``export_frames`` raises."""
-        registries = [one for one in wanted if registry_called(one.resource or "") is not None]
-        for one in [*registries, *(other for other in wanted if other not in registries)]:
-            here, there = (self._read(side, one) for side in (self._here, self._there))
-            yield _compared(one, here, there, self._reasons(one, here, there))
+        for wanted in sorted(listings, key=lambda item: not registry_called(item.resource or "")):
+            here, there = (self._read(side, wanted) for side in (self._here, self._there))
+            yield _compare(wanted, here, there, self._not_compared(wanted, here, there))
 
     def _read(self, side: _Side, wanted: ComparedListing) -> _Records:
         resource = self._resource(wanted)
         fields: list[Mapping[str, str]] = []
         labels: list[str] = []
         registry = None if resource is None else registry_called(resource.name)
-        names: dict[str, str] = {}
+        labels_by_code: dict[str, str] = {}
         filled: Counter[str] = Counter()
         complete = True
         for name in (wanted.listing, *wanted.joined):
@@ -160,30 +159,30 @@ class EnvironmentComparison:
             request = ExportRequest(listing=name, filters=wanted.filters, known_ids=())
             result, frames = export_frames(side.client, request, lambda: self._catalogue)
             complete &= result.complete
-            apart = self._lists_apart(side, resource)
-            for record in _records(listing, frames, apart, _dates(resource)):
-                filled.update(_filled(record))
+            separate_lists = self._separate_lists(side, resource)
+            for record in _records(listing, frames, separate_lists, _date_columns(resource)):
+                filled.update(_filled_fields(record))
                 compared = self._compared_fields(side, wanted, record)
                 fields.append(compared)
                 labels.append(_label(resource, compared))
                 if registry is not None:
-                    names[str(record.get(REFERENCES[registry].key, ""))] = labels[-1]
+                    labels_by_code[str(record.get(REFERENCES[registry].key, ""))] = labels[-1]
         if registry is not None:
-            side.names[registry] = names
+            side.labels[registry] = labels_by_code
         return _Records(fields, labels, filled, complete)
 
-    def _lists_apart(
+    def _separate_lists(
         self, side: _Side, resource: Resource | None
     ) -> Iterator[tuple[str, Iterator[dict[str, str]]]]:
-        """Yield each list of the records that has a listing of its own, with the rows of all."""
-        declared = None if resource is None else resource.read_back
-        listings = {one.operation.name: one.name for one in LISTINGS.values()}
-        for name, apart in {} if declared is None else declared.lists.items():
-            request = ExportRequest(listing=listings[apart.operation_name], known_ids=())
+        """Yield the lists that have a listing of their own, with the rows of all records."""
+        read_back = None if resource is None else resource.read_back
+        listings = {listing.operation.name: listing.name for listing in LISTINGS.values()}
+        for name, declared in {} if read_back is None else read_back.lists.items():
+            request = ExportRequest(listing=listings[declared.operation_name], known_ids=())
             _, frames = export_frames(side.client, request, lambda: self._catalogue)
             items = _rows(frames[request.listing], frozenset())
             filled = ({column: text for column, text in item.items() if text} for item in items)
-            yield name, ({c: str(v) for c, v in row.items()} for row in apart.rows(filled))
+            yield name, ({c: str(v) for c, v in row.items()} for row in declared.rows(filled))
 
     def _resource(self, wanted: ComparedListing) -> Resource | None:
         return None if wanted.resource is None else self._catalogue[wanted.resource]
@@ -193,19 +192,19 @@ class EnvironmentComparison:
     ) -> dict[str, str]:
         """Return the fields of a record that are compared, each list as one text."""
         resource = self._resource(wanted)
-        children = {} if resource is None else {one.sheet: one for one in resource.children}
+        children = _children(resource)
         compared: dict[str, str] = {}
         for name, value in record.items():
             if isinstance(value, list):
                 child = children.get(name)
                 if resource is None or child is not None:
-                    items = (self._items(side, wanted, name, child, one) for one in value)
+                    items = (self._item_text(side, wanted, name, child, item) for item in value)
                     compared[name] = "; ".join(sorted(items))
             elif self._is_compared(wanted, name, resource):
-                compared[name] = self._named(side, name, value)
+                compared[name] = self._label_of(side, name, value)
         return compared
 
-    def _items(
+    def _item_text(
         self,
         side: _Side,
         wanted: ComparedListing,
@@ -214,84 +213,90 @@ class EnvironmentComparison:
         item: Mapping[str, str],
     ) -> str:
         return ", ".join(
-            f"{column}={self._named(side, column, value)}"
+            f"{column}={self._label_of(side, column, value)}"
             for column, value in sorted(item.items())
             if value
-            and f"{name}.{column}" not in wanted.apart
+            and f"{name}.{column}" not in wanted.excluded
             and (child is None or column in child.by_name)
         )
 
     def _is_compared(self, wanted: ComparedListing, name: str, resource: Resource | None) -> bool:
-        if name in wanted.apart:
+        if name in wanted.excluded:
             return False
-        return resource is None or name in carried_fields(resource)
+        return resource is None or name in _sheet_fields(resource)
 
-    def _named(self, side: _Side, column: str, value: str) -> str:
-        """Return a value, or of a code what tells its record apart."""
-        registry = self._references.get(column)
-        names = side.names.get(registry or "", {})
-        return names.get(value, value)
+    def _label_of(self, side: _Side, column: str, value: str) -> str:
+        """Return the label of the record that a code refers to, any other value unchanged."""
+        return side.labels.get(self._references.get(column) or "", {}).get(value, value)
 
-    def _reasons(
+    def _not_compared(
         self, wanted: ComparedListing, here: _Records, there: _Records
     ) -> list[NotCompared]:
         resource = self._resource(wanted)
-        declared = None if resource is None else resource.read_back
-        given = set(() if declared is None else declared.codes)
-        given |= set(find_listing(wanted.listing).key)
-        children = {one.sheet: one for one in resource.children} if resource else {}
+        read_back = None if resource is None else resource.read_back
+        assigned = set(() if read_back is None else read_back.codes)
+        assigned |= set(find_listing(wanted.listing).key)
+        children = _children(resource)
         found = []
         for name in sorted(here.filled.keys() | there.filled.keys()):
             sheet, _, column = name.rpartition(".")
             if sheet:
                 child = children.get(sheet)
                 compared = resource is None or (child is not None and column in child.by_name)
-                compared &= name not in wanted.apart
+                compared &= name not in wanted.excluded
             else:
                 compared = self._is_compared(wanted, name, resource) or name in children
             if not compared:
-                reason = wanted.apart.get(name) or (GIVEN if column in given else NOT_TAKEN)
+                default = _SYSTEM_ASSIGNED if column in assigned else _NOT_IN_SHEETS
+                reason = wanted.excluded.get(name) or default
                 found.append(NotCompared(name, reason, here.filled[name], there.filled[name]))
         return found
 
 
-def carried_fields(resource: Resource) -> frozenset[str]:
-    """Return the fields of a record that a resource's sheet carries, but for its own number."""
-    declared = resource.read_back
-    own = {column.name for column in resource.columns}
-    if declared is None:
-        return frozenset(own)
-    return frozenset((own | declared.as_row.renamed_fields({})) - (set(declared.codes) - own))
+def _children(resource: Resource | None) -> dict[str, Resource]:
+    return {} if resource is None else {child.sheet: child for child in resource.children}
+
+
+def _sheet_fields(resource: Resource) -> frozenset[str]:
+    """Return the fields of a record that a resource's sheet has, without system-assigned codes."""
+    read_back = resource.read_back
+    columns = {column.name for column in resource.columns}
+    if read_back is None:
+        return frozenset(columns)
+    codes = set(read_back.codes) - columns
+    return frozenset((columns | read_back.as_row.renamed_fields({})) - codes)
 
 
 def _records(
     listing: Listing,
     frames: "Mapping[str, pd.DataFrame]",
-    lists_apart: Iterable[tuple[str, Iterable[dict[str, str]]]],
+    separate_lists: Iterable[tuple[str, Iterable[dict[str, str]]]],
     dates: frozenset[str],
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of an export as texts, each with its lists."""
     lists: dict[str, defaultdict[tuple[str, ...], list[dict[str, str]]]] = {}
-    days = frozenset(f.split(".")[1] for f in dates if "." in f)
-    within = ((name, _rows(frame, days)) for name, frame in frames.items() if name != listing.name)
-    for name, rows in chain(within, lists_apart):
-        of_key: defaultdict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
+    item_dates = frozenset(name.split(".")[1] for name in dates if "." in name)
+    nested = (
+        (name, _rows(frame, item_dates)) for name, frame in frames.items() if name != listing.name
+    )
+    for name, rows in chain(nested, separate_lists):
+        by_key: defaultdict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
         for row in rows:
-            of_key[tuple(row.get(part, "") for part in listing.key)].append(
+            by_key[tuple(row.get(part, "") for part in listing.key)].append(
                 {column: text for column, text in row.items() if column not in listing.key}
             )
-        lists[name] = of_key
+        lists[name] = by_key
     for row in _rows(frames[listing.name], dates):
         key = tuple(row.get(part, "") for part in listing.key)
-        yield {**row, **{name: of_key.get(key, []) for name, of_key in lists.items()}}
+        yield {**row, **{name: by_key.get(key, []) for name, by_key in lists.items()}}
 
 
 def _rows(frame: "pd.DataFrame", dates: frozenset[str]) -> Iterator[dict[str, str]]:
     names = list(map(str, frame))
     columns = [
         [
-            _text(value, name in dates) if is_there else ""
-            for value, is_there in zip(
+            _text(value, name in dates) if filled else ""
+            for value, filled in zip(
                 frame[name].tolist(), frame[name].notna().tolist(), strict=True
             )
         ]
@@ -302,7 +307,7 @@ def _rows(frame: "pd.DataFrame", dates: frozenset[str]) -> Iterator[dict[str, st
 
 
 def _text(value: Any, is_day: bool) -> str:
-    """Return a value as a text in which equal ones are equal; of a day without its time."""
+    """Return a value as text, the same for equal values; a day without its time."""
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, float | Decimal):
@@ -312,21 +317,20 @@ def _text(value: Any, is_day: bool) -> str:
     return str(value)
 
 
-def _dates(resource: Resource | None) -> frozenset[str]:
-    """Return the columns of a resource that hold days, those of its lists with the list's name."""
+def _date_columns(resource: Resource | None) -> frozenset[str]:
+    """Return the date columns of a resource, and those of its lists as ``list.column``."""
     if resource is None:
         return frozenset()
-    own = {column.name for column in resource.columns if column.kind is Kind.DATE}
-    of_lists = {
-        f"{child.sheet}.{column.name}"
-        for child in resource.children
-        for column in child.columns
+    sheets = [("", resource), *((f"{child.sheet}.", child) for child in resource.children)]
+    return frozenset(
+        f"{prefix}{column.name}"
+        for prefix, sheet in sheets
+        for column in sheet.columns
         if column.kind is Kind.DATE
-    }
-    return frozenset(own | of_lists)
+    )
 
 
-def _filled(record: Mapping[str, Any]) -> Iterator[str]:
+def _filled_fields(record: Mapping[str, Any]) -> Iterator[str]:
     for name, value in record.items():
         if isinstance(value, list):
             for item in value:
@@ -336,30 +340,31 @@ def _filled(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _label(resource: Resource | None, compared: Mapping[str, str]) -> str:
-    """Return what tells a record apart: the first of its keys that is filled, else all of it."""
+    """Return the label of a record: its first filled natural key, else all its values."""
     keys = {} if resource is None else key_fields(resource)
-    names = dict.fromkeys(("cnpjcpf", *(f for f in keys.values() if f != "idws")) if keys else ())
-    found = next((compared[name] for name in names if compared.get(name)), None)
-    return found or " · ".join(value for value in compared.values() if value)[:200]
+    names = ("cnpjcpf", *(name for name in keys.values() if name != "idws")) if keys else ()
+    key = next((compared[name] for name in names if compared.get(name)), None)
+    return key or " · ".join(value for value in compared.values() if value)[:200]
 
 
-def _compared(
-    wanted: ComparedListing, here: _Records, there: _Records, reasons: Sequence[NotCompared]
+def _compare(
+    wanted: ComparedListing, here: _Records, there: _Records, not_compared: Sequence[NotCompared]
 ) -> ListingComparison:
-    ours, theirs = Counter(here.contents), Counter(there.contents)
-    equal = sum((ours & theirs).values())
-    left, right = list((ours - theirs).elements()), list((theirs - ours).elements())
+    counts_here, counts_there = Counter(here.contents), Counter(there.contents)
+    equal = sum((counts_here & counts_there).values())
+    left = list((counts_here - counts_there).elements())
+    right = list((counts_there - counts_here).elements())
     labels = dict(zip(here.contents, here.labels, strict=True))
     fields: Counter[str] = Counter()
     differences: list[Difference] = []
-    pairs = list(_pairs(left, right)) if max(len(left), len(right)) <= _MOST_PAIRED else []
-    for one, other in pairs:
-        yours, others = dict(one), dict(other)
-        for name in sorted(yours.keys() | others.keys()):
-            if yours.get(name, "") != others.get(name, ""):
+    pairs = list(_pairs(left, right)) if max(len(left), len(right)) <= _MAX_PAIRED else []
+    for content, counterpart in pairs:
+        values_here, values_there = dict(content), dict(counterpart)
+        for name in sorted(values_here.keys() | values_there.keys()):
+            values = values_here.get(name, ""), values_there.get(name, "")
+            if values[0] != values[1]:
                 fields[name] += 1
-                own = yours.get(name, ""), others.get(name, "")
-                differences.append(Difference(labels[one], name, *own))
+                differences.append(Difference(labels[content], name, *values))
     return ListingComparison(
         wanted.title,
         len(here.fields),
@@ -369,8 +374,8 @@ def _compared(
         len(right) - len(pairs),
         here.complete and there.complete,
         dict(fields.most_common()),
-        differences[:_MOST_SHOWN],
-        reasons,
+        differences[:_MAX_SHOWN],
+        not_compared,
     )
 
 
@@ -380,14 +385,13 @@ _Content = tuple[tuple[str, str], ...]
 def _pairs(
     left: Sequence[_Content], right: Sequence[_Content]
 ) -> Iterator[tuple[_Content, _Content]]:
-    """Yield the most alike of two lots of records, each once."""
-    waiting = list(right)
-    for one in left:
-        if not waiting:
+    """Yield the most similar records of both sides in pairs, each record once."""
+    unpaired = list(right)
+    for content in left:
+        if not unpaired:
             return
-        own = set(one)
-        best = max(waiting, key=lambda other: len(own & set(other)))
-        if 2 * len(own & set(best)) < len(own):
-            continue
-        waiting.remove(best)
-        yield one, best
+        fields = set(content)
+        best = max(unpaired, key=lambda other: len(fields & set(other)))
+        if 2 * len(fields & set(best)) >= len(fields):
+            unpaired.remove(best)
+            yield content, best

@@ -1,4 +1,4 @@
-"""Export and comparison steps of a batch: each runs once, and again after more was sent."""
+"""Export and comparison steps of a batch: each runs once, and again after more rows were sent."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,47 +33,37 @@ class PendingExport:
 def run_export(
     batch: Batch, export: PendingExport, on_progress: Callable[[ExportProgress], None]
 ) -> None:
-    """Write an export, and its manifest where the plan asks for one, and record it as done.
+    """Write an export, and its manifest if the plan has one, and record it as done.
 
-    Raises ``UsageError`` when a file cannot be written, and what ``Client.records`` raises.
+    Raises ``UsageError`` if a file cannot be written, and what ``Client.records`` raises.
     """
-    prepared = _prepare_output(batch, export.step)
+    prepared = _prepare_export(batch, export.step)
     client = batch.environments.client(export.step.profile)
-    prepared = _with_known_ids(batch, export.step, prepared)
     _record_export(batch, export, prepared.run(client, on_progress=on_progress))
-
-
-def _with_known_ids(batch: Batch, step: ExportStep, prepared: PreparedExport) -> PreparedExport:
-    """Return an export with the numbers that the journal knows, where no listing has them."""
-    if not prepared.accepts_known_ids:
-        return prepared
-    client = batch.environments.client(step.profile)
-    settings = batch.environments.context(step.profile).settings
-    return prepared.with_known_ids(known_numbers(settings, prepared.listing.name, client))
 
 
 def run_exports_on_cluster(
     batch: Batch, exports: Sequence[PendingExport], executor: Executor
 ) -> Iterator[tuple[PendingExport, XlbridgeError | None]]:
-    """Run exports side by side on an executor; yield each with its error, None without one.
+    """Run exports in parallel on an executor; yield each with its error, if any.
 
     Raises ``TransportError`` when the cluster does not answer.
     """
-    of_schemas: defaultdict[Path, list[tuple[PendingExport, ExportTask]]] = defaultdict(list)
+    by_schemas: defaultdict[Path, list[tuple[PendingExport, ExportTask]]] = defaultdict(list)
     for export in exports:
         profile = export.step.profile
         try:
-            prepared = _with_known_ids(batch, export.step, _prepare_output(batch, export.step))
+            prepared = _prepare_export(batch, export.step)
         except XlbridgeError as error:
             yield export, error
         else:
             task = ExportTask(
                 batch.environments.client(profile).target, prepared.request, prepared.output
             )
-            of_schemas[batch.environments.context(profile).settings.schemas].append((export, task))
-    for schemas, alike in of_schemas.items():
-        outcomes = export_all([task for _, task in alike], schemas, executor)
-        for (export, _), outcome in zip(alike, outcomes, strict=True):
+            by_schemas[batch.environments.context(profile).settings.schemas].append((export, task))
+    for schemas, tasks in by_schemas.items():
+        outcomes = export_all([task for _, task in tasks], schemas, executor)
+        for (export, _), outcome in zip(tasks, outcomes, strict=True):
             if isinstance(outcome, XlbridgeError):
                 yield export, outcome
             else:
@@ -81,15 +71,22 @@ def run_exports_on_cluster(
                 yield export, None
 
 
-def _prepare_output(batch: Batch, step: ExportStep) -> PreparedExport:
-    """Return an export whose files may be written; their folders are made."""
+def _prepare_export(batch: Batch, step: ExportStep) -> PreparedExport:
+    """Return an export whose files may be written; create their folders.
+
+    If no listing has the records' numbers, they come from the journal.
+    """
     prepared = prepared_export(batch, step)
     with report_write_errors(prepared.output.path):
         for path in export_files(batch, step):
             path.parent.mkdir(parents=True, exist_ok=True)
-    if not batch.export_of(step):
+    if not batch.last_export(step):
         prepared.require_replaceable()
-    return prepared
+    if not prepared.accepts_known_ids:
+        return prepared
+    client = batch.environments.client(step.profile)
+    settings = batch.environments.context(step.profile).settings
+    return prepared.with_known_ids(known_numbers(settings, prepared.listing.name, client))
 
 
 def _record_export(batch: Batch, export: PendingExport, result: ExportResult) -> None:
@@ -98,39 +95,41 @@ def _record_export(batch: Batch, export: PendingExport, result: ExportResult) ->
         result.write_manifest(folder / step.manifest)
     files = {relative_name(folder, path): file_digest(path) for path in export_files(batch, step)}
     exported = ExportRecord(export.fingerprint, result.manifest(Text.to_json), files)
-    batch.ledger.exported(batch.id, step.name, batch.environments.name(step.profile), exported)
+    batch.ledger.store_export(batch.id, step.name, batch.environments.name(step.profile), exported)
 
 
 def run_comparison(
-    batch: Batch, step: CompareStep, fingerprint: str, tell: Callable[[Text], None]
+    batch: Batch, step: CompareStep, fingerprint: str, show: Callable[[Text], None]
 ) -> None:
     """Compare the environments of a step, write the report, and record the result.
 
-    Raises ``UsageError`` when the report cannot be written, and what ``export_frames`` raises.
+    Raises ``UsageError`` if the report cannot be written, and what ``export_frames`` raises.
     """
     path = batch.plan.file(step.output)
     with report_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     WorkbookMark.EXPORTED.require_mark(path)
-    here, there = (batch.environments.client(one) for one in (step.profile, step.other))
+    here, there = (batch.environments.client(name) for name in (step.profile, step.other))
     catalogue = batch.environments.context(step.profile).catalogue
-    found: list[ListingComparison] = []
-    for one in EnvironmentComparison(here, there, catalogue).compare(step.listings):
-        tell(_COMPARED.format(listing=one.listing))
-        found.append(one)
+    comparisons: list[ListingComparison] = []
+    for comparison in EnvironmentComparison(here, there, catalogue).compare(step.listings):
+        show(_COMPARED.format(listing=comparison.listing))
+        comparisons.append(comparison)
     names = batch.environments.name(step.profile), batch.environments.name(step.other)
-    _write_report(batch, step, found, names)
+    _write_report(batch, step, comparisons, names)
     manifest: dict[str, Any] = {"version": 1, "here": names[0], "there": names[1]}
-    manifest["equal"] = all(one.is_equal for one in found)
-    manifest["listings"] = [one.to_json() for one in found]
+    manifest["equal"] = all(comparison.is_equal for comparison in comparisons)
+    manifest["listings"] = [comparison.to_json() for comparison in comparisons]
     files = {relative_name(batch.plan.folder, path): file_digest(path)}
-    batch.ledger.exported(batch.id, step.name, names[0], ExportRecord(fingerprint, manifest, files))
+    batch.ledger.store_export(
+        batch.id, step.name, names[0], ExportRecord(fingerprint, manifest, files)
+    )
 
 
 def _write_report(
     batch: Batch,
     step: CompareStep,
-    found: Sequence[ListingComparison],
+    comparisons: Sequence[ListingComparison],
     names: tuple[str, str],
 ) -> None:
     path = batch.plan.file(step.output)
@@ -141,16 +140,16 @@ def _write_report(
         new_workbook(path, title=str(title), signature=signature) as book,
     ):
         plain, bold = book.add_format(), book.add_format({"bold": True})
-        for name, header, rows in _sheets(found, names, step.left_out):
+        for name, header, rows in _sheets(comparisons, names, step.left_out):
             sheet = book.add_worksheet(str(name))
             for column, text in enumerate(header):
                 sheet.write_string(0, column, str(text), bold)
-            for place, row in enumerate(rows, start=1):
+            for number, row in enumerate(rows, start=1):
                 for column, value in enumerate(row):
                     if isinstance(value, int):
-                        sheet.write_number(place, column, value)
+                        sheet.write_number(number, column, value)
                     else:
-                        sheet.write_string(place, column, str(value), plain)
+                        sheet.write_string(number, column, str(value), plain)
             sheet.set_column(0, len(header) - 1, _WIDTH)
             sheet.freeze_panes(1, 0)
 
@@ -159,30 +158,30 @@ _Row = Sequence[object]
 
 
 def _sheets(
-    found: Sequence[ListingComparison], names: tuple[str, str], left_out: Mapping[str, Text]
-) -> Iterator[tuple[Text, Sequence[object], Iterator[_Row]]]:
+    comparisons: Sequence[ListingComparison], names: tuple[str, str], left_out: Mapping[str, Text]
+) -> Iterator[tuple[Text, _Row, Iterator[_Row]]]:
     here, there = names
     yield (
         Text(pt="Listagens", en="Listings"),
         (_LISTING, here, there, _EQUAL, _ONLY.format(name=here), _ONLY.format(name=there), _RESULT),
         (
-            (one.listing, one.here, one.there, one.equal, one.only_here, one.only_there, _word(one))
-            for one in found
+            (c.listing, c.here, c.there, c.equal, c.only_here, c.only_there, _result_text(c))
+            for c in comparisons
         ),
     )
     yield (
         Text(pt="Diferenças", en="Differences"),
         (_LISTING, _RECORD, _FIELD, here, there),
         (
-            (one.listing, each.record, each.field, each.here, each.there)
-            for one in found
-            for each in one.differences
+            (comparison.listing, item.record, item.field, item.here, item.there)
+            for comparison in comparisons
+            for item in comparison.differences
         ),
     )
     fields = (
-        (one.listing, each.field, each.reason, each.here, each.there)
-        for one in found
-        for each in one.not_compared
+        (comparison.listing, item.field, item.reason, item.here, item.there)
+        for comparison in comparisons
+        for item in comparison.not_compared
     )
     listings = ((name, _ALL_FIELDS, reason, "–", "–") for name, reason in left_out.items())
     yield (
@@ -192,10 +191,12 @@ def _sheets(
     )
 
 
-def _word(one: ListingComparison) -> Text:
-    if not one.complete:
+def _result_text(comparison: ListingComparison) -> Text:
+    if not comparison.complete:
         return Text(pt="não há prova de que está completa", en="not proven to be complete")
-    return Text(pt="igual", en="equal") if one.is_equal else Text(pt="diferente", en="different")
+    if comparison.is_equal:
+        return Text(pt="igual", en="equal")
+    return Text(pt="diferente", en="different")
 
 
 _WIDTH = 24

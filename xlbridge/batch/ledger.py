@@ -1,7 +1,6 @@
-"""Ledger of batches: what was checked, sent, exported and what failed, in one SQLite file.
+"""Ledger of batches: checks, jobs, exports and failures, in one SQLite file.
 
-Rows are the upload journal's business alone; the ledger knows which of its jobs belong to
-which workbook.
+The outcome of each row is in the upload journal; the ledger links its jobs to workbooks.
 """
 
 import json
@@ -80,9 +79,9 @@ CREATE TABLE IF NOT EXISTS failures (
 
 @dataclass(frozen=True, slots=True)
 class BatchRecord:
-    """A batch that was begun: its plan's file and the parameters that were given.
+    """A batch that was started: its plan file and parameters.
 
-    ``custom_schemas`` is the folder of own resources that it was last run with, if one was given.
+    ``custom_schemas`` is the folder of own resources of its last run, if any.
     """
 
     id: str
@@ -96,8 +95,8 @@ class BatchRecord:
 class CheckRecord:
     """Result of the checks of a workbook.
 
-    ``problem`` is why it could not be judged, None where it was. ``first_findings`` are of its
-    errors.
+    ``problem`` is why it could not be validated, None if it was. ``first_findings`` are the first
+    of its errors.
     """
 
     sha256: str
@@ -116,7 +115,7 @@ class CheckRecord:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job that a workbook went as, and the workbook's digest then."""
+    """A job that sent a workbook, and the workbook's digest at the time."""
 
     sha256: str
     job: str
@@ -124,10 +123,9 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class ExportRecord:
-    """An export that was finished. ``fingerprint`` is of what it was to hold.
+    """A finished export. ``fingerprint`` identifies its expected content.
 
-    ``files`` are the digests of the files that it wrote, by their paths as the plan's folder sees
-    them.
+    ``files`` are the digests of the files written, by path relative to the plan's folder.
     """
 
     fingerprint: str
@@ -137,9 +135,9 @@ class ExportRecord:
 
 @dataclass(frozen=True, slots=True)
 class FailureRecord:
-    """Reason why a run could not deal with a workbook or an export, which had this digest then.
+    """Failure of a workbook or an export in a run, and its digest at the time.
 
-    ``of_system`` tells that the remote system or the network failed.
+    ``of_system`` is true if the remote system or the network failed.
     """
 
     message: Text
@@ -150,7 +148,7 @@ class FailureRecord:
 class Ledger:
     """The ledger's file; safe to use from several processes at once.
 
-    Raises ``LocalDatabaseError`` or ``JournalError`` when it cannot be opened.
+    Raises ``LocalDatabaseError`` or ``JournalError`` if it cannot be opened.
     """
 
     def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
@@ -170,18 +168,16 @@ class Ledger:
     ) -> BatchRecord:
         """Record a batch, or the new location of its plan and of its own resources.
 
-        Raises ``UsageError`` when there is another plan of that name: its workbooks would be taken
-        for those of this one.
+        Raises ``UsageError`` if another plan has the same name: their workbooks would be confused.
         """
         for known in self.batches():
-            other = known.plan.is_file() and not known.plan.samefile(plan)
-            if known.id == batch_id and other:
-                raise UsageError(_NAME_TAKEN.format(id=batch_id, plan=known.plan))
+            if known.id == batch_id and known.plan.is_file() and not known.plan.samefile(plan):
+                raise UsageError(_NAME_IN_USE.format(id=batch_id, plan=known.plan))
         with self._db:
             self._db.execute(
                 "INSERT INTO batches VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan",
-                (batch_id, self._moment(), str(plan), json.dumps(dict(parameters))),
+                (batch_id, self._timestamp(), str(plan), json.dumps(dict(parameters))),
             )
             self._db.execute(
                 "INSERT OR REPLACE INTO schemas VALUES (?, ?)",
@@ -190,7 +186,7 @@ class Ledger:
         return self.batch(batch_id)
 
     def batch(self, batch_id: str) -> BatchRecord:
-        """Return a batch by its name. Raises ``UsageError`` when it was never begun."""
+        """Return a batch by its name. Raises ``UsageError`` if it was never started."""
         for batch in self.batches():
             if batch.id == batch_id:
                 return batch
@@ -203,7 +199,7 @@ class Ledger:
 
     def batches(self) -> list[BatchRecord]:
         """Return all batches, newest first."""
-        found = self._db.execute(
+        rows = self._db.execute(
             "SELECT batches.*, folder FROM batches LEFT JOIN schemas ON batch = id "
             "ORDER BY created_at DESC, id DESC"
         )
@@ -215,10 +211,10 @@ class Ledger:
                 json.loads(parameters),
                 None if folder is None else Path(folder),
             )
-            for name, at, plan, parameters, folder in found.fetchall()
+            for name, at, plan, parameters, folder in rows.fetchall()
         ]
 
-    def checked(self, batch: str, step: str, file: str, check: CheckRecord) -> None:
+    def store_check(self, batch: str, step: str, file: str, check: CheckRecord) -> None:
         """Store the result of a workbook's checks in place of an earlier one."""
         problem = check.problem and {"pt": check.problem.pt, "en": check.problem.en}
         detail = {
@@ -227,72 +223,72 @@ class Ledger:
             "warnings": check.warnings,
             "problem": problem,
             "refused": check.refused,
-            "told": [told.to_json() for told in check.first_findings],
+            "told": [finding.to_json() for finding in check.first_findings],
         }
         with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO checks VALUES (?, ?, ?, ?, ?, ?)",
-                (batch, step, file, self._moment(), check.sha256, json.dumps(detail)),
+                (batch, step, file, self._timestamp(), check.sha256, json.dumps(detail)),
             )
 
-    def check_of(self, batch: str, step: str, file: str) -> CheckRecord | None:
-        """Return what the last judging came to, None where there was none."""
-        found = self._db.execute(
+    def last_check(self, batch: str, step: str, file: str) -> CheckRecord | None:
+        """Return the result of a workbook's last checks, None if it was never checked."""
+        row = self._db.execute(
             "SELECT sha256, detail FROM checks WHERE batch = ? AND step = ? AND file = ?",
             (batch, step, file),
         ).fetchone()
-        if found is None:
+        if row is None:
             return None
-        detail = json.loads(found[1])
+        detail = json.loads(row[1])
         problem = detail.pop("problem")
         first_findings = tuple(map(Text.of_json, detail.pop("told")))
         return CheckRecord(
-            found[0],
+            row[0],
             problem=Text(**problem) if problem else None,
             first_findings=first_findings,
             **detail,
         )
 
-    def sent(self, batch: str, step: str, file: str, profile: str, sent: JobRecord) -> None:
-        """Note the job that a workbook goes as; it is on the disk before the job is run."""
-        if self.last_sent(batch, step, file, profile) == sent:
+    def record_job(self, batch: str, step: str, file: str, profile: str, job: JobRecord) -> None:
+        """Record the job of a workbook, on the disk before the job is run."""
+        if self.last_job(batch, step, file, profile) == job:
             return
         key = (batch, step, file, profile)
         with self._db:
             self._db.execute(
                 "INSERT INTO jobs SELECT ?, ?, ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
                 "FROM jobs WHERE batch = ? AND step = ? AND file = ? AND profile = ?",
-                (*key, self._moment(), sent.sha256, sent.job, *key),
+                (*key, self._timestamp(), job.sha256, job.job, *key),
             )
 
-    def last_sent(self, batch: str, step: str, file: str, profile: str) -> JobRecord | None:
-        """Return the last job of a workbook, None where it was never sent."""
-        found = self._db.execute(
+    def last_job(self, batch: str, step: str, file: str, profile: str) -> JobRecord | None:
+        """Return the last job of a workbook, None if it was never sent."""
+        row = self._db.execute(
             "SELECT sha256, job FROM jobs WHERE batch = ? AND step = ? AND file = ? "
             "AND profile = ? ORDER BY number DESC",
             (batch, step, file, profile),
         ).fetchone()
-        return None if found is None else JobRecord(*found)
+        return None if row is None else JobRecord(*row)
 
-    def files_sent(self, batch: str, step: str, profile: str) -> list[str]:
-        """Return the workbooks of a step that were sent, whether or not they are still there."""
-        found = self._db.execute(
+    def sent_files(self, batch: str, step: str, profile: str) -> list[str]:
+        """Return the workbooks of a step that were sent, even if the files are gone."""
+        rows = self._db.execute(
             "SELECT DISTINCT file FROM jobs WHERE batch = ? AND step = ? AND profile = ? "
             "ORDER BY file",
             (batch, step, profile),
         )
-        return [row[0] for row in found.fetchall()]
+        return [file for (file,) in rows.fetchall()]
 
-    def sent_by_others(self, batch: str, steps: Collection[str]) -> list[tuple[str, str, str]]:
-        """Return step, environment and workbook of all that steps other than these have sent."""
-        found = self._db.execute(
+    def sent_by_other_steps(self, batch: str, steps: Collection[str]) -> list[tuple[str, str, str]]:
+        """Return step, environment and workbook of everything sent by steps not in ``steps``."""
+        rows = self._db.execute(
             "SELECT DISTINCT step, profile, file FROM jobs WHERE batch = ? ORDER BY step, file",
             (batch,),
         )
-        return [(step, profile, file) for step, profile, file in found if step not in steps]
+        return [(step, profile, file) for step, profile, file in rows if step not in steps]
 
-    def renamed(self, batch: str, step: str, profile: str, old: str, new: str) -> None:
-        """Note that a workbook has another name now: what is known of it goes with it."""
+    def rename_file(self, batch: str, step: str, profile: str, old: str, new: str) -> None:
+        """Record a workbook's jobs and checks under its new name."""
         with self._db:
             self._db.execute(
                 "UPDATE jobs SET file = ? WHERE batch = ? AND step = ? AND profile = ? "
@@ -304,40 +300,40 @@ class Ledger:
                 (new, batch, step, old),
             )
 
-    def exported(self, batch: str, step: str, profile: str, exported: ExportRecord) -> None:
+    def store_export(self, batch: str, step: str, profile: str, export: ExportRecord) -> None:
         """Store the result of an export in place of an earlier one."""
         key = (batch, step, profile)
-        manifest = json.dumps(dict(exported.manifest))
+        manifest = json.dumps(dict(export.manifest))
         with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?, ?, ?)",
-                (*key, self._moment(), exported.fingerprint, manifest),
+                (*key, self._timestamp(), export.fingerprint, manifest),
             )
             self._db.execute(
                 "DELETE FROM export_files WHERE batch = ? AND step = ? AND profile = ?", key
             )
             self._db.executemany(
                 "INSERT INTO export_files VALUES (?, ?, ?, ?, ?)",
-                [(*key, *file) for file in exported.files.items()],
+                [(*key, *file) for file in export.files.items()],
             )
 
-    def export_of(self, batch: str, step: str, profile: str) -> ExportRecord | None:
-        """Return what the last finished export of a step came to."""
+    def last_export(self, batch: str, step: str, profile: str) -> ExportRecord | None:
+        """Return the last finished export of a step, None if there is none."""
         key = (batch, step, profile)
-        found = self._db.execute(
+        row = self._db.execute(
             "SELECT fingerprint, manifest FROM exports "
             "WHERE batch = ? AND step = ? AND profile = ?",
             key,
         ).fetchone()
-        if found is None:
+        if row is None:
             return None
         files = self._db.execute(
             "SELECT file, sha256 FROM export_files WHERE batch = ? AND step = ? AND profile = ?",
             key,
         )
-        return ExportRecord(found[0], json.loads(found[1]), dict(files.fetchall()))
+        return ExportRecord(row[0], json.loads(row[1]), dict(files.fetchall()))
 
-    def failed(
+    def store_failure(
         self, batch: str, step: str, unit: str, profile: str, failure: FailureRecord
     ) -> None:
         """Store why a workbook or an export failed."""
@@ -346,33 +342,33 @@ class Ledger:
         with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (batch, step, unit, profile, self._moment(), failure.sha256, detail),
+                (batch, step, unit, profile, self._timestamp(), failure.sha256, detail),
             )
 
-    def failure_of(self, batch: str, step: str, unit: str, profile: str) -> FailureRecord | None:
+    def last_failure(self, batch: str, step: str, unit: str, profile: str) -> FailureRecord | None:
         """Return why a workbook or an export failed in the last run, None if it did not."""
-        found = self._db.execute(
+        row = self._db.execute(
             "SELECT sha256, detail FROM failures "
             "WHERE batch = ? AND step = ? AND unit = ? AND profile = ?",
             (batch, step, unit, profile),
         ).fetchone()
-        if found is None:
+        if row is None:
             return None
-        detail = json.loads(found[1])
-        return FailureRecord(Text(**detail["message"]), found[0], detail["of_system"])
+        detail = json.loads(row[1])
+        return FailureRecord(Text(**detail["message"]), row[0], detail["of_system"])
 
-    def forget_failures(self, batch: str) -> None:
-        """Begin anew: what failed is tried again."""
+    def clear_failures(self, batch: str) -> None:
+        """Delete the failures of a batch, so that a new run tries those units again."""
         with self._db:
             self._db.execute("DELETE FROM failures WHERE batch = ?", (batch,))
 
-    def _moment(self) -> str:
+    def _timestamp(self) -> str:
         return self._now().isoformat()
 
 
-_NAME_TAKEN = Text(
+_NAME_IN_USE = Text(
     pt="O lote {id} é do plano {plan}; dê outro nome (name) a este.",
-    en="The batch {id} is of the plan {plan}; give this one another name.",
+    en="The batch {id} belongs to the plan {plan}; give this one another name.",
 )
 
 

@@ -1,4 +1,4 @@
-"""Reference checks: records that cells name, looked up in the batch and in the remote system."""
+"""Reference checks: records that cells refer to must be in the batch or in the remote system."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,15 +34,15 @@ _MAX_ROWS_NAMED = 3
 class ProvidedKeys:
     """Keys of the registry records that the rows of a batch create.
 
-    With a ``link`` the keys are values of its fields, without one they are codes. A row
-    with an error, or in a sheet whose layout has one, is not sent as it is.
+    With a ``link`` the keys are values of its fields, without one they are codes. A row with an
+    error, or in a sheet with a layout error, does not provide a usable record.
     """
 
     def __init__(
         self, registry: str, link: Link | None, kind: Kind, sheets: Sequence[ValidatedSheet]
     ) -> None:
         self._link, self._kind = link, kind
-        self._sheets = [s for s in sheets if _key_columns(s, registry, link)]
+        self._sheets = [sheet for sheet in sheets if _key_columns(sheet, registry, link)]
         self._columns = [_key_columns(sheet, registry, link) for sheet in self._sheets]
         sizes = [len(sheet.rows) for sheet in self._sheets]
         self._owners = np.repeat(np.arange(len(sizes)), sizes)
@@ -52,61 +52,60 @@ class ProvidedKeys:
         )
         self._inactive = _concatenated([_inactive_rows(sheet, registry) for sheet in self._sheets])
         rows, keys = self._keys()
-        which, values = pd.factorize(np.array(keys, dtype=object))
+        numbers, values = pd.factorize(np.array(keys, dtype=object))
         self._numbers = {value: number for number, value in enumerate(values)}
-        order = np.argsort(which, kind="stable")
+        order = np.argsort(numbers, kind="stable")
         self._rows = rows[order]
-        self._starts = np.searchsorted(which[order], np.arange(len(values) + 1))
-        usable = np.bincount(which[self._good[rows]], minlength=len(values)) == 1
-        usable[which[self._inactive[rows]]] = False
-        self._usable = usable
+        self._starts = np.searchsorted(numbers[order], np.arange(len(values) + 1))
+        self._usable = np.bincount(numbers[self._good[rows]], minlength=len(values)) == 1
+        self._usable[numbers[self._inactive[rows]]] = False
 
     def __bool__(self) -> bool:
-        """Return whether any workbook of the batch is for the registry."""
+        """Return whether any sheet of the batch creates records of the registry."""
         return bool(self._sheets)
 
     def __contains__(self, value: str) -> bool:
         return any(key in self._numbers for key in self._keys_of(value))
 
     def problem(self, value: str, seen_from: ValidatedSheet) -> ReferenceProblem | None:
-        """Return the problem of a value whose rows give no usable record, None where they do."""
+        """Return the problem of a value whose rows provide no usable record, None if they do."""
         numbers = [self._numbers[key] for key in self._keys_of(value) if key in self._numbers]
         if len(numbers) == 1 and self._usable[numbers[0]]:
             return None
-        named = [self._rows[self._starts[n] : self._starts[n + 1]] for n in numbers]
-        rows = np.unique(np.concatenate(named))
+        matches = [self._rows[self._starts[n] : self._starts[n + 1]] for n in numbers]
+        rows = np.unique(np.concatenate(matches))
         good = rows[self._good[rows]]
         if not len(good):
-            return ReferenceProblem(
-                "reference-waits", {"place": self._place(rows[0], value, seen_from)}
-            )
+            cell = self._cell_of(rows[0], value, seen_from)
+            return ReferenceProblem("reference-waits", {"place": cell})
         if self._link is not None and len(good) > 1:
             first = good[:_MAX_ROWS_NAMED]
-            return ambiguous_link(self._link, [self._place(row, value, seen_from) for row in first])
+            cells = [self._cell_of(row, value, seen_from) for row in first]
+            return ambiguous_link(self._link, cells)
         inactive = good[self._inactive[good]]
         if not len(inactive):
             return None
-        place = self._place(inactive[0], value, seen_from)
-        return ReferenceProblem("reference-inactive-in-batch", {"place": place})
+        cell = self._cell_of(inactive[0], value, seen_from)
+        return ReferenceProblem("reference-inactive-in-batch", {"place": cell})
 
     def _keys(self) -> tuple[IntArray, list[str]]:
-        """Return the rows with the keys of their records, each pair of them once."""
-        found: dict[tuple[int, str], None] = {}
+        """Return distinct pairs of row and key as two lists."""
+        pairs: dict[tuple[int, str], None] = {}
         first = 0
         for sheet, columns in zip(self._sheets, self._columns, strict=True):
-            for of_field in _by_field(sheet, columns, self._link):
-                for position, value in enumerate(_key_values(sheet, of_field, self._link)):
+            for field_columns in _by_field(sheet, columns, self._link):
+                for position, value in enumerate(_key_values(sheet, field_columns, self._link)):
                     if not pd.isna(value):
-                        found |= {(first + position, key): None for key in self._keys_of(value)}
+                        pairs |= {(first + position, key): None for key in self._keys_of(value)}
             first += len(sheet.rows)
-        return np.array([row for row, _ in found], dtype=np.intp), [key for _, key in found]
+        return np.array([row for row, _ in pairs], dtype=np.intp), [key for _, key in pairs]
 
     def _keys_of(self, value: object) -> tuple[str, ...]:
         if self._link is None:
             return (str(value).strip(),)
         return name_keys(self._link, self._kind, value)
 
-    def _place(self, row: int, value: str, seen_from: ValidatedSheet) -> str:
+    def _cell_of(self, row: int, value: str, seen_from: ValidatedSheet) -> str:
         owner, position = self._owners[row], int(self._positions[row])
         sheet = self._sheets[owner]
         keys = set(self._keys_of(value))
@@ -120,53 +119,53 @@ class ProvidedKeys:
 
 
 def _key_columns(sheet: ValidatedSheet, registry: str, link: Link | None) -> tuple[str, ...]:
-    """Return the columns of a sheet that name the records which it registers."""
+    """Return the columns of a sheet with the keys of the registry records that it creates."""
     resource = sheet.resource
     if resource is None:
         return ()
     if link is None:
-        linked = [column.name for column in resource.columns if column.registers == registry]
+        names = [column.name for column in resource.columns if column.registers == registry]
     elif registry_called(resource.name) == registry:
         fields = _name_fields(resource, link)
-        linked = [name for name, field in fields.items() if field in link.fields]
+        names = [name for name, field in fields.items() if field in link.fields]
     else:
-        linked = []
-    return tuple(name for name in linked if name in sheet.columns)
+        names = []
+    return tuple(name for name in names if name in sheet.columns)
 
 
 def _name_fields(resource: Resource, link: Link) -> dict[str, str]:
-    """Return the columns that name the records which a resource registers, with their fields."""
+    """Return the columns of a resource that identify its records, with their fields."""
     label = REFERENCES[link.registry].label
-    called = {label: label} if link.is_loose and label in resource.by_name else {}
-    return {**called, **key_fields(resource)}
+    labels = {label: label} if link.is_loose and label in resource.by_name else {}
+    return {**labels, **key_fields(resource)}
 
 
 def _by_field(
     sheet: ValidatedSheet, columns: Sequence[str], link: Link | None
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the columns that share a field of the registry's listing."""
+    """Yield groups of columns that share a field of the registry's listing."""
     if link is None or sheet.resource is None:
         yield tuple(columns)
         return
     fields = _name_fields(sheet.resource, link)
     for field in link.fields:
-        if same := tuple(name for name in columns if fields[name] == field):
-            yield same
+        if group := tuple(name for name in columns if fields[name] == field):
+            yield group
 
 
 def _key_values(sheet: ValidatedSheet, columns: Sequence[str], link: Link | None) -> Iterator[Any]:
-    """Yield what names the record of each row: where several columns share a field, the one whose
-    condition holds, else the first that is filled."""
+    """Yield the key of each row's record: of several columns that share a field, the one whose
+    lookup condition holds, else the first with a value."""
     frame = sheet.frame
     values = pd.Series(None, index=frame.index, dtype=object)
     read_back = None if sheet.resource is None or link is None else sheet.resource.read_back
     for lookup in () if read_back is None else read_back.lookups:
         for column in columns:
             if tuple(lookup.key) == (column,):
-                fits = values.isna()
-                for other, wanted in lookup.when.items():
-                    fits &= is_one_of(frame, other, wanted)
-                values = values.mask(fits, frame[column].astype(object))
+                applies = values.isna()
+                for other, allowed in lookup.when.items():
+                    applies &= is_one_of(frame, other, allowed)
+                values = values.mask(applies, frame[column].astype(object))
     for column in columns:
         values = values.mask(values.isna(), frame[column].astype(object))
     yield from values
@@ -188,13 +187,13 @@ _FindProblem = Callable[[str], ReferenceProblem | None]
 
 @dataclass(frozen=True, slots=True)
 class UnsettledWorkbook:
-    """A workbook whose records are not known yet, and its resource, None where unknown."""
+    """A workbook whose records are not known yet, and its resource, None if unknown."""
 
     file: Path
     resource: Resource | None
 
     def may_register(self, registry: str, link: Link | None) -> bool:
-        """Return whether it may register records of a registry."""
+        """Return whether it may create records of a registry."""
         if link is not None:
             return self.resource is None or registry_called(self.resource.name) == registry
         columns = self.resource.columns if self.resource else ()
@@ -202,7 +201,7 @@ class UnsettledWorkbook:
 
 
 class ReferenceChecks:
-    """Checks of the references of sheets, against the batch and, with ``registries``, the system.
+    """Checks of references against the batch and, with ``registries``, the remote system.
 
     Each listing is read once.
     """
@@ -220,33 +219,30 @@ class ReferenceChecks:
         self._provided: dict[tuple[str, Link | None, Kind], ProvidedKeys] = {}
 
     def findings(self, sheet: ValidatedSheet) -> Iterator[Finding]:
-        """Yield the findings of a sheet's references; it is one of the sheets, or like one.
-
-        Raises what ``Client.records`` raises.
-        """
+        """Yield the findings of a sheet's references. Raises what ``Client.records`` raises."""
         for column in sheet.resource.columns if sheet.resource else ():
             if column.name in sheet.columns and (column.link or column.references):
-                yield from self._of_column(sheet, column)
+                yield from self._column_findings(sheet, column)
 
-    def _of_column(self, sheet: ValidatedSheet, column: Column) -> Iterator[Finding]:
+    def _column_findings(self, sheet: ValidatedSheet, column: Column) -> Iterator[Finding]:
         cells = values_of(sheet, column.name)
         if column.link is not None:
-            find_problem = self._of_link(sheet, column, column.link, cells)
+            find_problem = self._link_check(sheet, column, column.link, cells)
         else:
-            find_problem = self._of_code(sheet, str(column.references), cells)
-        found = enumerate(map(find_problem, cells.values))
-        problems = {number: problem for number, problem in found if problem is not None}
+            find_problem = self._code_check(sheet, str(column.references), cells)
+        results = enumerate(map(find_problem, cells.values))
+        problems = {number: problem for number, problem in results if problem is not None}
         for position, number in cells.cells_with(problems):
             problem = problems[number]
             yield sheet.finding(problem.code, column.name, position, problem.details)
 
-    def _of_link(
+    def _link_check(
         self, sheet: ValidatedSheet, column: Column, link: Link, cells: ColumnValues
     ) -> _FindProblem:
         provided = self._provided_keys(link.registry, link, column.kind)
-        elsewhere = [value for value in cells.values if value not in provided]
+        others = [value for value in cells.values if value not in provided]
         linked = (
-            None if self._resolver is None else self._resolver.records(link, column.kind, elsewhere)
+            None if self._resolver is None else self._resolver.records(link, column.kind, others)
         )
 
         def problem(value: str) -> ReferenceProblem | None:
@@ -260,7 +256,9 @@ class ReferenceChecks:
 
         return problem
 
-    def _of_code(self, sheet: ValidatedSheet, registry: str, cells: ColumnValues) -> _FindProblem:
+    def _code_check(
+        self, sheet: ValidatedSheet, registry: str, cells: ColumnValues
+    ) -> _FindProblem:
         provided = self._provided_keys(registry, None, Kind.CODE)
         known = (
             None
@@ -281,13 +279,15 @@ class ReferenceChecks:
 
     def _missing(self, registry: str, link: Link | None, *, whole: bool) -> ReferenceProblem:
         """Return the problem of a value that is neither in the system nor in the batch."""
-        files = [str(each.file) for each in self._unsettled if each.may_register(registry, link)]
+        files = [str(book.file) for book in self._unsettled if book.may_register(registry, link)]
         if files:
             return ReferenceProblem("reference-unsettled", {"files": ", ".join(files)})
         if not whole:
             return ReferenceProblem("reference-unproven", _details(registry))
         resources = (sheet.resource for sheet in self._sheets)
-        filled = any(one and registry_called(one.name) == registry for one in resources)
+        filled = any(
+            resource and registry_called(resource.name) == registry for resource in resources
+        )
         in_batch = link is not None or filled or self._provided_keys(registry, None, Kind.CODE)
         code = "reference-unknown-in-batch" if in_batch else "reference-unknown"
         return ReferenceProblem(code, _details(registry))

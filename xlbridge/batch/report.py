@@ -32,7 +32,7 @@ _WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 
 
 def batch_report(batch: Batch, outcome: "BatchOutcome") -> ReportForms:
-    """Return the forms of the report of a batch: its status, and the files with the details."""
+    """Return the report of a batch: its status, and the files with the details."""
     return ReportForms(lambda: _document(batch, outcome), lambda: _lines(batch, outcome))
 
 
@@ -40,7 +40,7 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
     page = outcome.findings_page
     return batch_json(batch, outcome.steps) | {
         "findings_page": None if page is None else str(page),
-        "proofs": [proof_json(one) for one in outcome.proofs],
+        "proofs": [proof_json(proof) for proof in outcome.proofs],
     }
 
 
@@ -48,8 +48,8 @@ def _lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
     yield from _status_lines(batch, outcome.steps)
     if outcome.findings_page is not None:
         yield Text(
-            pt="Tudo o que está errado nos arquivos: {page}",
-            en="All that is wrong in the workbooks: {page}",
+            pt="Todos os erros dos arquivos: {page}",
+            en="All errors of the workbooks: {page}",
         ).format(page=short_path(outcome.findings_page))
     for proof in outcome.proofs:
         yield from proof_text(proof)
@@ -64,13 +64,13 @@ def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
         "plan": str(batch.plan.path),
         "parameters": dict(batch.plan.parameters),
         "done": all(state.done for state in steps),
-        "rows": _rows_json(total_rows(steps)),
+        "rows": _rows_json(_total_rows(steps)),
         "steps": [_step_json(state) for state in steps],
     }
 
 
 def _status_lines(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]:
-    """Yield the lines of a report: each step with its problems, and the totals at the end."""
+    """Yield each step with its problems, then the totals."""
     yield Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id)
     width = max((len(state.step.name) for state in steps), default=0)
     for state in steps:
@@ -85,15 +85,25 @@ def _status_lines(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]
             if unit.status is UnitStatus.DONE:
                 continue
             if isinstance(state.step, WorkbookStep):
-                yield from _unit_text(unit)
+                yield from _unit_lines(unit)
             elif unit.problem is not None:
                 yield untranslated("      {p}").format(p=unit.problem)
-    yield from _total_text(steps)
+    rows = _total_rows(steps)
+    yield _TOTALS.format(rejected=rows.rejected, **asdict(rows))
 
 
-def total_rows(steps: Sequence[StepOverview]) -> RowCounts:
+_TOTALS = Text(
+    pt="Linhas: {read} = {accepted} {accepted:aceita|aceitas} + {unchanged} sem alteração + "
+    "{held} {held:retida|retidas} + {rejected} {rejected:rejeitada|rejeitadas} + {unknown} sem "
+    "prova + {unsent} {unsent:não enviada|não enviadas}",
+    en="Rows: {read} = {accepted} accepted + {unchanged} unchanged + {held} held + {rejected} "
+    "rejected + {unknown} without proof + {unsent} not sent",
+)
+
+
+def _total_rows(steps: Sequence[StepOverview]) -> RowCounts:
     """Return the row counts of all steps that send."""
-    return sum((s.rows for s in steps if _sends(s)), RowCounts())
+    return sum((state.rows for state in steps if _sends(state)), RowCounts())
 
 
 def _sends(state: StepOverview) -> bool:
@@ -132,8 +142,8 @@ def _processed_text(step: ProcessStep, rows: RowCounts) -> Text:
     return Text(
         pt="{listing} de {source}: {done} {done:processado|processados}, {already} já estavam, "
         "{rejected} {rejected:rejeitado|rejeitados}, {unknown} sem prova",
-        en="{listing} of {source}: {done} processed, {already} were already, {rejected} rejected, "
-        "{unknown} without proof",
+        en="{listing} of {source}: {done} processed, {already} already processed, {rejected} "
+        "rejected, {unknown} without proof",
     ).format(
         listing=step.listing,
         source=step.source,
@@ -170,7 +180,7 @@ def _rows_text(rows: RowCounts, workbooks: int) -> Text:
     return summary
 
 
-def _unit_text(unit: UnitOverview) -> Iterator[Text]:
+def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
     yield untranslated("      {name}: {status}").format(name=unit.name, status=unit.status.text)
     if unit.problem is not None:
         yield untranslated("        {p}").format(p=unit.problem)
@@ -193,17 +203,6 @@ def _unit_text(unit: UnitOverview) -> Iterator[Text]:
             yield Text(
                 pt="        veja: xlbridge jobs {job}", en="        see: xlbridge jobs {job}"
             ).format(job=job.id)
-
-
-def _total_text(steps: Sequence[StepOverview]) -> Iterator[Text]:
-    rows = total_rows(steps)
-    yield Text(
-        pt="Linhas: {read} = {accepted} {accepted:aceita|aceitas} + {unchanged} sem alteração + "
-        "{held} {held:retida|retidas} + {rejected} {rejected:rejeitada|rejeitadas} + {unknown} sem "
-        "prova + {unsent} {unsent:não enviada|não enviadas}",
-        en="Rows: {read} = {accepted} accepted + {unchanged} unchanged + {held} held + {rejected} "
-        "rejected + {unknown} without proof + {unsent} not sent",
-    ).format(rejected=rows.rejected, **asdict(rows))
 
 
 def _step_json(state: StepOverview) -> dict[str, Any]:
@@ -248,7 +247,7 @@ def _rows_json(rows: RowCounts) -> dict[str, int]:
 
 
 def _closing_lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
-    """Yield the verdict on a batch, and what to do next."""
+    """Yield the verdict on a batch, and the next step."""
     steps, proofs = outcome.steps, outcome.proofs
     open_steps = [state for state in steps if not state.done]
     if not open_steps:
@@ -256,19 +255,18 @@ def _closing_lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
             id=batch.id
         )
         unsettled = [proof for proof in proofs if not proof.settled]
-        kept = [as_argument(proof.page) for proof in unsettled or proofs]
-        step = _LOOK_AT if unsettled else _KEEP_PROOF if proofs else _NOTHING_LEFT
-        yield step.format(files=", ".join(kept))
+        pages = [as_argument(proof.page) for proof in unsettled or proofs]
+        next_step = _CHECK_PROOF if unsettled else _KEEP_PROOF if proofs else _NOTHING_LEFT
+        yield next_step.format(files=", ".join(pages))
         return
-    units = [unit for state in open_steps for unit in state.units]
-    as_it_goes = all(s.status in _TO_DO for s in open_steps) and not any(
-        unit.needs_person for unit in units
+    on_track = all(state.status in _TO_DO for state in open_steps) and not any(
+        unit.needs_person for state in open_steps for unit in state.units
     )
     yield Text(
         pt="{mark} Lote {id}: {done} de {n} {n:etapa feita|etapas feitas}; por fazer: {names}.",
         en="{mark} The batch {id}: {done} of {n} {n:step|steps} done; left: {names}.",
     ).format(
-        mark="·" if as_it_goes else "✗",
+        mark="·" if on_track else "✗",
         id=batch.id,
         done=len(steps) - len(open_steps),
         n=len(steps),
@@ -278,7 +276,7 @@ def _closing_lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
 
 
 def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
-    """Return what to do next with a batch: what only a person can do comes first."""
+    """Return the next step of a batch, first what only a person can do."""
     units = [unit for state in open_steps for unit in state.units]
     doubts = [job for unit in units if unit.status is UnitStatus.IN_DOUBT for job in unit.jobs]
     settling = [job.last("settled") for job in doubts if job.state is State.IN_DOUBT]
@@ -286,37 +284,39 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
     if settling and not undecided:
         return Text(
             pt="A seguir: a partir de {moment}, xlbridge batch resume {id} confere no sistema.",
-            en="Next: from {moment} on, xlbridge batch resume {id} looks in the system.",
+            en="Next: from {moment} on, xlbridge batch resume {id} checks the system.",
         ).format(moment=f"{datetime.fromisoformat(max(settling)):%d/%m/%Y %H:%M:%S}", id=batch.id)
     if doubts:
         return Text(
             pt="A seguir: decida o envio em dúvida: xlbridge jobs {job}",
             en="Next: decide the upload in doubt: xlbridge jobs {job}",
         ).format(job=(undecided or doubts)[-1].id)
-    waits = any(state.problem is not None for state in open_steps) or any(
+    blocked = any(state.problem is not None for state in open_steps) or any(
         unit.needs_person for unit in units
     )
-    text = _CORRECT_FIRST if waits else _GO_ON
-    known = any(one.id == batch.id for one in batch.ledger.batches())
+    text = _CORRECT_FIRST if blocked else _RESUME
+    known = any(record.id == batch.id for record in batch.ledger.batches())
     return text.format(command=f"resume {batch.id}" if known else f"run {_plan_options(batch)}")
 
 
 def _plan_options(batch: Batch) -> str:
-    """Return a batch's plan and parameters as they are typed."""
-    given = [f"--set {as_argument(f'{name}={v}')}" for name, v in batch.plan.parameters.items()]
-    own = [] if batch.custom_schemas is None else [f"--schemas {as_argument(batch.custom_schemas)}"]
-    return " ".join([as_argument(batch.plan.path), *given, *own])
+    """Return a batch's plan and parameters as command-line arguments."""
+    values = [f"--set {as_argument(f'{name}={v}')}" for name, v in batch.plan.parameters.items()]
+    schemas = (
+        [] if batch.custom_schemas is None else [f"--schemas {as_argument(batch.custom_schemas)}"]
+    )
+    return " ".join([as_argument(batch.plan.path), *values, *schemas])
 
 
 _TO_DO = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.UNDER_WAY})
 _CORRECT_FIRST = Text(
-    pt="A seguir: corrija o que está acima, depois: xlbridge batch {command}",
-    en="Next: correct what is named above, then: xlbridge batch {command}",
+    pt="A seguir: corrija os problemas acima, depois: xlbridge batch {command}",
+    en="Next: fix the problems above, then: xlbridge batch {command}",
 )
-_GO_ON = Text(pt="A seguir: xlbridge batch {command}", en="Next: xlbridge batch {command}")
-_LOOK_AT = Text(
-    pt="A seguir: veja o que a prova deixa em aberto: {files}",
-    en="Next: look at what the proof leaves open: {files}",
+_RESUME = Text(pt="A seguir: xlbridge batch {command}", en="Next: xlbridge batch {command}")
+_CHECK_PROOF = Text(
+    pt="A seguir: confira o que a prova deixa em aberto: {files}",
+    en="Next: check what the proof leaves open: {files}",
 )
 _KEEP_PROOF = Text(
     pt="A seguir: guarde a prova de fechamento: {files}",

@@ -1,6 +1,6 @@
-"""A run of a batch: check everything, ask for consent once, then send and export step by step.
+"""Run of a batch: check everything, ask for consent once, then send and export step by step.
 
-A run holds the batch's lock, and ends with the page of findings and the closing proofs.
+A run holds the batch's lock, and ends with the findings page and the closing proofs.
 """
 
 import hashlib
@@ -45,11 +45,11 @@ from xlbridge.batch.status import (
     workbook_overviews,
 )
 from xlbridge.batch.workbook_checks import (
-    JudgedFile,
+    FileResult,
     StepWorkbook,
     check_all,
-    request_of,
-    single_result,
+    main_result,
+    validation_request,
 )
 from xlbridge.errors import (
     ApiError,
@@ -67,20 +67,20 @@ from xlbridge.settings import CsvForm
 from xlbridge.validation.reports import Report, report_forms
 
 _TO_CHECK = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED})
-_NOT_TOUCHED = frozenset({UnitStatus.DONE, UnitStatus.EDITED})
+_FINISHED = frozenset({UnitStatus.DONE, UnitStatus.EDITED})
 
 
 class BatchRun:
-    """One run of a batch, from where ledger and journal have it.
+    """One run of a batch, continuing from its ledger and journal.
 
-    ``refused`` are the workbooks that its checks do not let be sent; ``worked`` says that something
-    was sent or exported in it, ``failure`` how this computer failed at one of the units, if it did.
+    ``refused`` are the workbooks that failed the checks; ``worked`` is true once something was sent
+    or exported; ``failure`` is the last failure of this computer, if any.
     """
 
     def __init__(self, batch: Batch, options: BatchRunOptions) -> None:
         self._batch = batch
         self._options = options
-        self.refused: Sequence[JudgedFile] = ()
+        self.refused: Sequence[FileResult] = ()
         self.worked = False
         self.failure: LocalFailure | None = None
         self._failed: set[tuple[str, str]] = set()
@@ -88,23 +88,23 @@ class BatchRun:
         self._blocked: frozenset[str] = frozenset()
 
     def run(self) -> list[StepOverview]:
-        """Check, send and export as far as possible; return the status of each step then.
+        """Check, send and export as far as possible; return the status of each step afterwards.
 
-        A workbook that fails stops the steps that depend on its own, and nothing else.
-        Raises ``ConfigError`` where an environment cannot be used at all.
+        A workbook that fails stops the steps that depend on its step, and nothing else.
+        Raises ``ConfigError`` if an environment cannot be used at all.
         """
         plan = self._batch.plan
         self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.custom_schemas)
-        self._batch.ledger.forget_failures(self._batch.id)
+        self._batch.ledger.clear_failures(self._batch.id)
         self._export_sources()
         self.refused = self._check()
         steps = overview(self._batch)
         self._blocked = frozenset(blocked_steps(steps))
         request = self._consent_request()
-        wrong = any(unit.cannot_be_sent for state in steps for unit in state.units)
-        held = self._options.all_or_nothing and wrong
-        if not held and (not request.total or self._options.consent(request)):
-            self._do_steps()
+        faulty = any(unit.cannot_be_sent for state in steps for unit in state.units)
+        stopped = self._options.all_or_nothing and faulty
+        if not stopped and (not request.total or self._options.consent(request)):
+            self._run_steps()
         return overview(self._batch)
 
     def _export_sources(self) -> None:
@@ -121,96 +121,96 @@ class BatchRun:
                 if step not in sources:
                     continue
                 for unit in state.units if not state.waits_for else ():
-                    progress.tell(_UNIT.format(step=step.name, unit=unit.name))
+                    progress.show(_UNIT.format(step=step.name, unit=unit.name))
                     self._try_unit(sender, step, unit)
                 progress.advance()
                 before[step.name] = step_overview(self._batch, step, before)
 
-    def _check(self) -> Sequence[JudgedFile]:
-        """Check the workbooks that are not sent yet; return those that may not be sent."""
+    def _check(self) -> Sequence[FileResult]:
+        """Check the workbooks that were not sent yet; return those that failed."""
         all_targets = self._targets()
         targets = [
-            target for target, state in all_targets if state.status in _TO_CHECK and not state.jobs
+            target for target, unit in all_targets if unit.status in _TO_CHECK and not unit.jobs
         ]
         under_way = [
             target
-            for target, state in all_targets
-            if state.jobs and state.status is not UnitStatus.DONE
+            for target, unit in all_targets
+            if unit.jobs and unit.status is not UnitStatus.DONE
         ]
         if not targets:
             return ()
         for target in targets:
             if target.step.sending is not None:
-                # Remarks about the environment are shown before the phase begins.
+                # Connect now: messages about the environment belong before the progress display.
                 self._batch.environments.client(target.step.profile)
         files = [target.workbook.path for target in targets]
         with (
             self._options.progress(Text(pt="Conferindo", en="Checking"), len(targets)) as progress,
             self._options.executor_for(files) as executor,
         ):
-            judged = _judge_all(self._batch, targets, executor)
-            return check_all(self._batch, judged, progress.advance, under_way)
+            results = _validate_all(self._batch, targets, executor)
+            return check_all(self._batch, results, progress.advance, under_way)
 
     def _targets(self) -> list[tuple[StepWorkbook, UnitOverview]]:
         return [
-            (StepWorkbook(step, workbook), state)
+            (StepWorkbook(step, workbook), unit)
             for step in self._batch.plan.steps
             if isinstance(step, WorkbookStep)
-            for workbook, state in workbook_overviews(self._batch, step)
+            for workbook, unit in workbook_overviews(self._batch, step)
         ]
 
     def _consent_request(self) -> BatchConsentRequest:
         digest = hashlib.sha256()
         rows: dict[str, tuple[WorkbookStep, int, int]] = {}
-        for target, state in self._targets():
-            if target.step.sending is None or not may_send(state):
+        for target, unit in self._targets():
+            if target.step.sending is None or not may_send(unit):
                 continue
             if target.step.name in self._blocked:
                 continue
-            unit_rows = state.rows.unsent or state.rows.rejected or state.rows.read
+            unit_rows = unit.rows.unsent or unit.rows.rejected or unit.rows.read
             digest.update(f"{target.step.name}\0{target.workbook.sha256}\0{unit_rows}\n".encode())
             _, files, before = rows.get(target.step.name, (target.step, 0, 0))
             rows[target.step.name] = target.step, files + 1, before + unit_rows
         failed = len(self.refused)
         return BatchConsentRequest(tuple(rows.values()), failed, digest.hexdigest())
 
-    def _do_steps(self) -> None:
+    def _run_steps(self) -> None:
         steps = self._batch.plan.ordered
         before: dict[str, StepOverview] = {}
-        doing = Text(pt="Enviando e exportando", en="Sending and exporting")
+        title = Text(pt="Enviando e exportando", en="Sending and exporting")
         units = sum(len(state.units) for state in overview(self._batch))
-        with self._options.progress(doing, units) as progress:
+        with self._options.progress(title, units) as progress:
             sender = WorkbookSender(
-                self._batch, replace(self._options.upload, progress=progress.tell)
+                self._batch, replace(self._options.upload, progress=progress.show)
             )
             for step in steps:
                 if isinstance(step, ExportStep) and self._options.cluster_executor is not None:
-                    self._export_elsewhere(self._options.cluster_executor, steps, before)
+                    self._export_on_cluster(self._options.cluster_executor, steps, before)
                 state = step_overview(self._batch, step, before)
                 for unit in state.units:
                     if not state.waits_for and step.name not in self._blocked:
-                        progress.tell(_UNIT.format(step=step.name, unit=unit.name))
+                        progress.show(_UNIT.format(step=step.name, unit=unit.name))
                         self._try_unit(sender, step, unit)
                     progress.advance()
                 before[step.name] = step_overview(self._batch, step, before)
 
-    def _export_elsewhere(
+    def _export_on_cluster(
         self,
         cluster_executor: Callable[[], AbstractContextManager[Executor]],
         steps: Sequence[AnyStep],
         before: Mapping[str, StepOverview],
     ) -> None:
-        """Run all exports that wait for nothing any more on a cluster, side by side."""
-        known = dict(before)
+        """Run all exports that no longer wait for another step in parallel on a cluster."""
+        states = dict(before)
         ready: list[PendingExport] = []
         for step in steps[len(before) :]:
-            state = known[step.name] = step_overview(self._batch, step, known)
+            state = states[step.name] = step_overview(self._batch, step, states)
             if not isinstance(step, ExportStep) or state.waits_for:
                 continue
             ready += [
                 PendingExport(step, unit.sha256)
                 for unit in state.units
-                if unit.status not in _NOT_TOUCHED and (step.name, unit.name) not in self._failed
+                if unit.status not in _FINISHED and (step.name, unit.name) not in self._failed
             ]
         if not ready:
             return
@@ -221,22 +221,22 @@ class BatchRun:
                     self._note_failure(export.step, export.step.output, export.fingerprint, error)
 
     def _try_unit(self, sender: WorkbookSender, step: AnyStep, unit: UnitOverview) -> None:
-        """Do a unit; record a failure, and go on with the others."""
-        if unit.status in _NOT_TOUCHED or (step.name, unit.name) in self._failed:
+        """Process a unit; record a failure instead of raising it."""
+        if unit.status in _FINISHED or (step.name, unit.name) in self._failed:
             return
         if step.profile in self._unreachable:
             self._note_failure(step, unit.name, unit.sha256, self._unreachable[step.profile])
             return
         try:
             with report_local_failures():
-                self._do_unit(sender, step, unit)
+                self._run_unit(sender, step, unit)
         except LocalDatabaseError:
-            # What became of the unit cannot be recorded; nothing more is begun.
+            # The outcome cannot be recorded, so no other unit may be started.
             raise
         except XlbridgeError as error:
             sha256 = unit.sha256
             if isinstance(step, WorkbookStep):
-                # The failure may come from a change of the workbook meanwhile.
+                # The workbook may have changed in the meantime, and that may be the cause.
                 sha256 = file_digest(self._batch.plan.folder / unit.name)
             self._note_failure(step, unit.name, sha256, error)
             if isinstance(error, TransportError | AuthenticationFailed):
@@ -250,9 +250,9 @@ class BatchRun:
             self.failure = error
         profile = self._batch.environments.name(step.profile)
         failure = FailureRecord(error.message, sha256, isinstance(error, ApiError))
-        self._batch.ledger.failed(self._batch.id, step.name, unit, profile, failure)
+        self._batch.ledger.store_failure(self._batch.id, step.name, unit, profile, failure)
 
-    def _do_unit(self, sender: WorkbookSender, step: AnyStep, unit: UnitOverview) -> None:
+    def _run_unit(self, sender: WorkbookSender, step: AnyStep, unit: UnitOverview) -> None:
         if isinstance(step, CompareStep):
             self.worked = True
             run_comparison(self._batch, step, unit.sha256, self._options.upload.progress)
@@ -272,34 +272,34 @@ class BatchRun:
 _EXPORTING = Text(pt="Exportando", en="Exporting")
 _UNIT = untranslated("{step} · {unit}")
 _NOT_TRIED = Text(
-    pt="não tentado, o sistema não respondeu antes: {why}",
-    en="not tried, the system did not answer before: {why}",
+    pt="não tentado, porque o sistema não respondeu antes: {why}",
+    en="not tried, because the system did not answer before: {why}",
 )
 
 
-def _judge_all(
+def _validate_all(
     batch: Batch, targets: Sequence[StepWorkbook], executor: Executor | None
-) -> Iterator[tuple[StepWorkbook, JudgedFile]]:
-    alike: defaultdict[tuple[str | None, CsvForm], list[StepWorkbook]] = defaultdict(list)
+) -> Iterator[tuple[StepWorkbook, FileResult]]:
+    groups: defaultdict[tuple[str | None, CsvForm], list[StepWorkbook]] = defaultdict(list)
     for target in targets:
-        alike[target.step.profile, target.step.csv].append(target)
-    for (profile, csv), together in alike.items():
+        groups[target.step.profile, target.step.csv].append(target)
+    for (profile, csv), group in groups.items():
         settings = batch.environments.context(profile).settings
-        requests = [request_of(target) for target in together]
+        requests = [validation_request(target) for target in group]
         limits = replace(settings.limits, csv=csv.with_defaults(settings.limits.csv))
-        found = validate_files(requests, settings.schemas, limits, executor)
-        yield from zip(together, map(single_result, found), strict=True)
+        results = validate_files(requests, settings.schemas, limits, executor)
+        yield from zip(group, map(main_result, results), strict=True)
 
 
 def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
     """Check, send and export what is not done yet; write the findings page and the proofs.
 
-    Proofs are only written where something was sent or exported. Raises ``UsageError`` where the
-    proofs cannot be written or another process runs the batch, and what ``BatchRun.run`` raises.
+    Proofs are only written if something was sent or exported. Raises ``UsageError`` if the proofs
+    cannot be written or another process runs the batch, and what ``BatchRun.run`` raises.
     """
     require_proof_folder(batch)
-    held = _ALREADY_RUNNING.format(id=batch.id)
-    with lock_or_fail(batch.environments.settings.home, f"batch-{batch.id}", held):
+    message = _ALREADY_RUNNING.format(id=batch.id)
+    with lock_or_fail(batch.environments.settings.home, f"batch-{batch.id}", message):
         run = BatchRun(batch, options)
         outcome = BatchOutcome(run.run(), failure=run.failure)
     try:
@@ -312,9 +312,9 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
 
 
 def prove_batch(batch: Batch, progress: OpenProgress) -> BatchOutcome:
-    """Write the closing proofs of a batch as it is now, one for each environment.
+    """Write the closing proofs of a batch as it is now, one per environment.
 
-    Where a system cannot be asked, the proofs before it stay, and ``proof_error`` says why.
+    If a system cannot be reached, earlier proofs are kept, and ``proof_error`` has the reason.
     """
     outcome = BatchOutcome(overview(batch))
     _write_proofs(batch, outcome, progress)
@@ -323,13 +323,13 @@ def prove_batch(batch: Batch, progress: OpenProgress) -> BatchOutcome:
 
 def _write_proofs(batch: Batch, outcome: BatchOutcome, progress: OpenProgress) -> None:
     try:
-        with progress(Text(pt="Lendo de volta", en="Reading back"), 1) as reading:
-            outcome.proofs.extend(write_proofs(batch, outcome.steps, datetime.now(), reading.tell))
+        with progress(Text(pt="Lendo de volta", en="Reading back"), 1) as display:
+            outcome.proofs.extend(write_proofs(batch, outcome.steps, datetime.now(), display.show))
     except XlbridgeError as error:
         outcome.proof_error = error
 
 
-def _write_findings_page(batch: Batch, refused: Sequence[JudgedFile]) -> Path | None:
+def _write_findings_page(batch: Batch, refused: Sequence[FileResult]) -> Path | None:
     """Write a page with all errors of the workbooks and return its path, None without errors."""
     page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
     if not refused:
@@ -344,5 +344,5 @@ def _write_findings_page(batch: Batch, refused: Sequence[JudgedFile]) -> Path | 
 
 _ALREADY_RUNNING = Text(
     pt="O lote {id} já está em execução em outro processo.",
-    en="The batch {id} is being run by another process already.",
+    en="Another process is already running the batch {id}.",
 )

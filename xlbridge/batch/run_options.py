@@ -1,4 +1,4 @@
-"""Runs of a batch as callers see them: opening, options, consent, progress and outcome."""
+"""Interface of batch runs for callers: opening, options, consent, progress and outcome."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_batch(
-    plan: Path, given: Mapping[str, str], settings: Settings, announce: Callable[[Text], None]
+    path: Path, parameters: Mapping[str, str], settings: Settings, announce: Callable[[Text], None]
 ) -> Iterator[Batch]:
-    """Read a plan, and open the ledger and the environments that its batch works with.
+    """Read a plan, and open its ledger and environments.
 
     Raises ``UsageError`` and ``PlanFileError`` as ``read_plan`` does.
     """
-    read = read_plan(plan, load_catalogue(settings.schemas), given, datetime.now().date())
-    own = settings.custom_schemas
+    plan = read_plan(path, load_catalogue(settings.schemas), parameters, datetime.now().date())
+    schemas = settings.custom_schemas
     with open_ledger(settings) as ledger, ExitStack() as stack:
         environments = Environments(settings, stack, announce)
-        yield Batch(read, ledger, environments, None if own is None else own.resolve())
+        yield Batch(plan, ledger, environments, None if schemas is None else schemas.resolve())
 
 
 @contextmanager
 def open_known_batch(
     batch_id: str, settings: Settings, announce: Callable[[Text], None]
 ) -> Iterator[Batch]:
-    """Open a batch that was begun.
+    """Open a batch that was started.
 
-    Its own resources are those that it was run with, where the settings name no others. Raises
-    ``UsageError`` when there is none, its plan is another batch's by now, or the folder of its own
-    resources is gone.
+    Its own resources are those of its last run, unless the settings name others. Raises
+    ``UsageError`` if there is no such batch, its plan now belongs to another batch, or the folder
+    of its own resources is gone.
     """
     with open_ledger(settings) as ledger:
         known = ledger.batch(batch_id)
@@ -69,16 +69,16 @@ def open_known_batch(
 
 _RENAMED = Text(
     pt="O plano do lote {id}, {plan}, agora é do lote {now}: o nome ou os parâmetros mudaram.",
-    en="The plan of the batch {id}, {plan}, is now that of the batch {now}: its name or its "
+    en="The plan of the batch {id}, {plan}, now belongs to the batch {now}: its name or its "
     "parameters were changed.",
 )
 _HOW_TO_GO_ON = Text(
     pt="Desfaça a mudança para continuar o lote, ou comece o outro: xlbridge batch run {plan}",
-    en="Undo the change to go on with the batch, or begin the other: xlbridge batch run {plan}",
+    en="Undo the change to continue the batch, or start the other: xlbridge batch run {plan}",
 )
 _SCHEMAS_GONE = Text(
     pt="A pasta com os recursos próprios do lote {id} não está mais lá: {folder}.",
-    en="The folder with the batch {id}'s own resources is no longer there: {folder}.",
+    en="The folder with the batch {id}'s own resources is gone: {folder}.",
 )
 _HOW_TO_NAME_SCHEMAS = Text(
     pt="Ponha-a de volta, ou diga onde ela está: --schemas PASTA.",
@@ -95,21 +95,21 @@ class RunProgress(Protocol):
     """Progress of a phase of a run."""
 
     @property
-    def tell(self) -> Callable[[Text], None]:
+    def show(self) -> Callable[[Text], None]:
         """Show a message."""
 
     @property
     def advance(self) -> Callable[[], None]:
-        """Count one more step as done."""
+        """Count one step as done."""
 
 
 OpenProgress = Callable[[Text, int], AbstractContextManager[RunProgress]]
-"""Opens the display of a phase by its title and its number of steps."""
+"""Opens the display of a phase from its title and number of steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class _NoProgress:
-    tell: Callable[[Text], None] = lambda _text: None
+    show: Callable[[Text], None] = lambda _text: None
     advance: Callable[[], None] = lambda: None
 
 
@@ -119,9 +119,9 @@ def _no_progress(_text: Text, _total: int) -> AbstractContextManager[RunProgress
 
 @dataclass(frozen=True, slots=True)
 class BatchConsentRequest:
-    """Request for consent before anything is sent: the rows of each step, and a token.
+    """Request for consent before anything is sent: step, workbooks and rows of each step.
 
-    ``failed`` counts the workbooks that stay out because they have errors.
+    ``failed`` counts the workbooks that are not sent because they have errors.
     """
 
     rows: tuple[tuple[WorkbookStep, int, int], ...]
@@ -135,7 +135,7 @@ class BatchConsentRequest:
 
     @property
     def token(self) -> str:
-        """Token that consents to just these workbooks: ``ROWS:DIGEST8``."""
+        """Token that consents to exactly these workbooks: ``ROWS:DIGEST8``."""
         return f"{self.total}:{self.digest[:_DIGEST_LENGTH]}"
 
 
@@ -143,11 +143,10 @@ class BatchConsentRequest:
 class BatchRunOptions:
     """Options of a run.
 
-    ``consent`` is asked once, before anything is sent, ``consent_to_processing`` before the records
-    of a step are processed, which only then are known. ``upload`` are the options of each upload.
-    ``all_or_nothing`` sends nothing where any workbook has errors. ``executor_for`` opens the
-    executor that validates the files, None for this process; ``cluster_executor`` the one that
-    runs the exports. ``progress`` opens the display of a phase with a number of steps.
+    ``consent`` is called once, before anything is sent; ``consent_to_processing`` before each step
+    that processes records, as they are not known earlier. ``all_or_nothing`` sends nothing if any
+    workbook has errors. ``executor_for`` opens the executor that validates the files, None for this
+    process; ``cluster_executor`` the one that runs the exports.
     """
 
     consent: Callable[[BatchConsentRequest], bool]
@@ -163,9 +162,9 @@ class BatchRunOptions:
 class BatchOutcome:
     """Outcome of a batch run: the status of each step, and the files written about it.
 
-    ``findings_page`` is None where no workbook has errors or the page cannot be written, for which
-    ``findings_error`` is the reason. ``proof_error`` is why a proof is missing, ``failure`` how
-    this computer failed at a unit.
+    ``findings_page`` is None if no workbook has errors, or the page cannot be written because of
+    ``findings_error``. ``proof_error`` is why a proof is missing, ``failure`` a failure of this
+    computer at a unit.
     """
 
     steps: Sequence[StepOverview]
@@ -177,7 +176,7 @@ class BatchOutcome:
 
     @property
     def needs_person(self) -> bool:
-        """True if a person has to correct something before all can be done."""
+        """True if a person has to correct something before the batch can be completed."""
         return any(unit.needs_person for state in self.steps for unit in state.units)
 
     @property

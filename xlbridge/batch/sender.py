@@ -1,7 +1,4 @@
-"""Sender of one workbook of a batch, or of what is left of it, and of records to process.
-
-Records that a step has sent, or that a sheet names, are processed once they are there.
-"""
+"""Sending of a batch's workbooks, new or in part, and processing of the records of a step."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,11 +26,11 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.batch.status import StepOverview, last_processing, overview
 from xlbridge.batch.workbook_checks import (
-    GatheredSheets,
-    JudgedFile,
+    BatchChecks,
+    FileResult,
     StepWorkbook,
-    judge_workbook,
-    told_errors,
+    error_texts,
+    validate_workbook,
 )
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
@@ -69,8 +66,8 @@ _RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})
 class WorkbookSender:
     """Sender of the workbooks of a batch.
 
-    ``options`` are those of each upload; mode and size of parts are those of each step. What is
-    found for the links of a workbook serves the others of its step.
+    ``options`` apply to each upload, except for those that the step sets. The workbooks of a step
+    share one ``Uploads``, and so the records found for their links.
     """
 
     batch: Batch
@@ -78,41 +75,40 @@ class WorkbookSender:
     _uploads_of: dict[str, Uploads] = field(default_factory=dict)
 
     def send(self, target: StepWorkbook) -> None:
-        """Send a workbook as far as possible: begun jobs first, then what was never sent.
+        """Send a workbook as far as possible: resume its jobs, then send what was never sent.
 
-        Raises ``UsageError`` when the workbook cannot be sent as it is, ``JournalError`` when rows
-        of it were sent otherwise, and what ``Uploads.run`` raises.
+        Raises ``UsageError`` if the workbook cannot be sent as it is, ``JournalError`` if another
+        upload has sent rows of it, and what ``Uploads.run`` raises.
         """
-        state = workbook_overview(self.batch, target.step, target.workbook)
-        self._resume_jobs(target, state)
-        state = workbook_overview(self.batch, target.step, target.workbook)
-        if state.status is UnitStatus.CHANGED and state.jobs:
-            judged = self._prepared(target, judge_workbook(self.batch, target))
-            first, context = state.jobs[0], self.batch.environments.context(target.step.profile)
-            if isinstance(judged, ValidatedSheet) and has_sent_rows(context, first, judged):
+        self._resume_jobs(target, workbook_overview(self.batch, target.step, target.workbook))
+        unit = workbook_overview(self.batch, target.step, target.workbook)
+        if unit.status is UnitStatus.CHANGED and unit.jobs:
+            result = self._prepared(target, validate_workbook(self.batch, target))
+            first, context = unit.jobs[0], self.batch.environments.context(target.step.profile)
+            if isinstance(result, ValidatedSheet) and has_sent_rows(context, first, result):
                 self._record_job(target, first)
-        elif state.status in {UnitStatus.PARTIAL, UnitStatus.INVALID, UnitStatus.REFUSED}:
-            if state.jobs:
-                self._send_corrected(target, state)
-        elif not state.jobs or all(job.state.is_unsent for job in state.jobs):
+        elif unit.status in {UnitStatus.PARTIAL, UnitStatus.INVALID, UnitStatus.REFUSED}:
+            if unit.jobs:
+                self._send_corrected(target, unit)
+        elif not unit.jobs or all(job.state.is_unsent for job in unit.jobs):
             self._send_whole(target)
 
     def planned(
         self,
         target: StepWorkbook,
-        judged: JudgedFile,
+        result: FileResult,
         unit: UnitOverview,
         waits_for: Sequence[str],
     ) -> UnitOverview:
-        """Return the unit with the actions of a judged workbook's rows; nothing is written.
+        """Return the unit with the planned actions of its rows; nothing is written.
 
-        Names that the system does not have may be those of records that the steps create for which
-        this one ``waits_for``. Raises what ``Uploads.plan`` raises.
+        Names that the system does not have may belong to records that the steps in ``waits_for``
+        will create. Raises what ``Uploads.plan`` raises.
         """
-        prepared = self._prepared(target, judged)
+        prepared = self._prepared(target, result)
         if not _is_sendable(prepared):
-            why = _not_sendable(target.workbook.path, prepared, waits_for)
-            return replace(unit, problem=why.message)
+            error = _not_sendable(target.workbook.path, prepared, waits_for)
+            return replace(unit, problem=error.message)
         plan = self._uploads(target).plan(prepared, self._options(target)).plan
         count = len(plan.rows) - plan.not_records
         held = plan.rows.select(
@@ -123,65 +119,65 @@ class WorkbookSender:
             unit,
             rows=RowCounts(read=count, unsent=count),
             actions=plan.counts,
-            held=tuple(reason_lines((plan.rows[at] for at in held), columns)),
+            held=tuple(reason_lines((plan.rows[position] for position in held), columns)),
         )
 
-    def _resume_jobs(self, target: StepWorkbook, state: UnitOverview) -> None:
-        """Resume unfinished jobs; one that has sent nothing only if it is current."""
-        sent = self.batch.last_sent(target.step, target.workbook.name)
-        current = sent is not None and sent.sha256 == target.workbook.sha256
-        for job in state.jobs:
-            if not job.state.is_final and (current or not job.state.is_unsent):
+    def _resume_jobs(self, target: StepWorkbook, unit: UnitOverview) -> None:
+        """Resume unfinished jobs; one that has sent nothing only if the workbook is unchanged."""
+        sent = self.batch.last_job(target.step, target.workbook.name)
+        unchanged = sent is not None and sent.sha256 == target.workbook.sha256
+        for job in unit.jobs:
+            if not job.state.is_final and (unchanged or not job.state.is_unsent):
                 self._run(target, job)
 
     def _send_whole(self, target: StepWorkbook) -> None:
-        judged = self._validated(target)
-        sending = target.step.sending
-        if judged.resource is None or sending is None:
+        sheet = self._revalidated(target)
+        if sheet.resource is None or target.step.sending is None:
             return
-        job = self._uploads(target).create(judged, self._options(target))
+        job = self._uploads(target).create(sheet, self._options(target))
         self._record_job(target, job)
         self._run(target, job)
 
-    def _send_corrected(self, target: StepWorkbook, state: UnitOverview) -> None:
+    def _send_corrected(self, target: StepWorkbook, unit: UnitOverview) -> None:
         """Send corrected rows, from the workbook itself or its rejects workbook."""
-        sent = self.batch.last_sent(target.step, target.workbook.name)
-        first = state.jobs[0]
+        sent = self.batch.last_job(target.step, target.workbook.name)
+        first = unit.jobs[0]
         gone = not target.workbook.sha256
         changed = not gone and (sent is None or sent.sha256 != target.workbook.sha256)
         if changed and first.state is State.REJECTED:
             self._send_whole(target)
             return
         if changed and (first.state in _RETRIABLE or first.held):
-            judged = self._validated(target)
+            sheet = self._revalidated(target)
             context = self.batch.environments.context(target.step.profile)
-            self._retry(target, corrected_rows(context, first, judged, in_place=True))
+            self._retry(target, corrected_rows(context, first, sheet, in_place=True))
             self._record_job(target, first)
             return
-        for job in reversed(state.jobs):
-            for corrected in self._from_rejects(target, job):
+        for job in reversed(unit.jobs):
+            corrected = self._corrected_rejects(target, job)
+            if corrected is not None:
                 self._retry(target, corrected)
 
-    def _from_rejects(self, target: StepWorkbook, job: Job) -> Iterator[CorrectedRows]:
-        """Yield the rows of a job's rejects workbook that were corrected, if any were."""
+    def _corrected_rejects(self, target: StepWorkbook, job: Job) -> CorrectedRows | None:
+        """Return the corrected rows of a job's rejects workbook, None if there are none."""
         rejects = job.last("rejects_file")
         retriable = job.state in _RETRIABLE or job.held > 0
         if not retriable or rejects is None or not Path(rejects).exists():
-            return
+            return None
         context = self.batch.environments.context(target.step.profile)
         book = replace(target.workbook, path=Path(rejects), sha256=file_digest(Path(rejects)))
         step = replace(target.step, resource=job.spec.resource, sheet=None, links={})
-        judged = judge_workbook(self.batch, StepWorkbook(step, book))
-        if not _is_sendable(judged):
-            raise _not_sendable(Path(rejects), judged)
+        result = validate_workbook(self.batch, StepWorkbook(step, book))
+        if not _is_sendable(result):
+            raise _not_sendable(Path(rejects), result)
         try:
-            yield corrected_rows(context, job, judged)
+            return corrected_rows(context, job, result)
         except NotRetriable:
-            # Nothing in it was corrected, or all that was is sent already: the job stays as it is.
-            return
+            # No row was corrected, or all corrected rows were sent already.
+            return None
 
     def _options(self, target: StepWorkbook) -> UploadOptions:
-        """Return the options of an upload as the step has them."""
+        """Return the upload options with those that the step sets."""
         sending = target.step.sending or SendOptions()
         return replace(
             self.options,
@@ -197,37 +193,37 @@ class WorkbookSender:
         try:
             job = self._uploads(target).create_retry(corrected, options, require_changes=True)
         except NotRetriable:
-            # Every row would stay as it is.
+            # No row would change.
             return
         self._run(target, job)
 
-    def _prepared(self, target: StepWorkbook, judged: JudgedFile) -> JudgedFile:
-        """Leave out columns, and fill in the codes of the records that cells name."""
-        if isinstance(judged, ValidatedSheet) and target.step.sending is not None:
-            judged = _without_columns(judged, target.step.sending.leave_out)
-        if not _is_sendable(judged) or judged.resource is None or judged.resource.base is None:
-            return judged
-        return self._uploads(target).with_codes(judged)
+    def _prepared(self, target: StepWorkbook, result: FileResult) -> FileResult:
+        """Remove columns that are not sent, and resolve record names to codes."""
+        if isinstance(result, ValidatedSheet) and target.step.sending is not None:
+            result = _without_columns(result, target.step.sending.leave_out)
+        if not _is_sendable(result) or result.resource is None or result.resource.base is None:
+            return result
+        return self._uploads(target).with_codes(result)
 
-    def _validated(self, target: StepWorkbook) -> ValidatedSheet:
-        """Validate a workbook once more, so that what is sent is what was validated."""
-        judged = self._prepared(target, judge_workbook(self.batch, target))
-        if not _is_sendable(judged):
-            raise _not_sendable(target.workbook.path, judged)
+    def _revalidated(self, target: StepWorkbook) -> ValidatedSheet:
+        """Validate a workbook again, so that what is sent is what was validated."""
+        result = self._prepared(target, validate_workbook(self.batch, target))
+        if not _is_sendable(result):
+            raise _not_sendable(target.workbook.path, result)
         if file_digest(target.workbook.path) != target.workbook.sha256:
             raise UsageError(
                 Text(
                     pt="{file} mudou durante a execução do lote; nada dele foi enviado.",
-                    en="{file} was changed while the batch ran; nothing of it was sent.",
+                    en="{file} was changed while the batch was running; nothing of it was sent.",
                 ).format(file=target.workbook.path)
             )
-        return judged
+        return result
 
     def _record_job(self, target: StepWorkbook, job: Job) -> None:
         step, book = target.step, target.workbook
         profile = self.batch.environments.name(step.profile)
         sent = JobRecord(book.sha256, job.id)
-        self.batch.ledger.sent(self.batch.id, step.name, book.name, profile, sent)
+        self.batch.ledger.record_job(self.batch.id, step.name, book.name, profile, sent)
 
     def _run(self, target: StepWorkbook, job: Job) -> None:
         self._uploads(target).run(job, self._options(target))
@@ -240,21 +236,21 @@ class WorkbookSender:
         return self._uploads_of[target.step.name]
 
 
-def _without_columns(judged: ValidatedSheet, names: Collection[str]) -> ValidatedSheet:
-    """Return a sheet as if it did not have some columns."""
-    present = [name for name in names if name in judged.columns]
+def _without_columns(sheet: ValidatedSheet, names: Collection[str]) -> ValidatedSheet:
+    """Return a sheet without some of its columns."""
+    present = [name for name in names if name in sheet.columns]
     if not present:
-        return judged
-    frame = judged.frame.copy(deep=False)
+        return sheet
+    frame = sheet.frame.copy(deep=False)
     for name in present:
         frame[name] = pd.Series(pd.NA, index=frame.index).astype(frame[name].dtype)
-    columns = {name: place for name, place in judged.columns.items() if name not in present}
-    return replace(judged, frame=frame, columns=columns)
+    columns = {name: number for name, number in sheet.columns.items() if name not in present}
+    return replace(sheet, frame=frame, columns=columns)
 
 
-def _is_sendable(judged: JudgedFile) -> TypeGuard[ValidatedSheet]:
-    """Tell whether rows of a workbook may be sent; rows that are no records are left out."""
-    return isinstance(judged, ValidatedSheet) and may_be_sent(judged, good_rows=False)
+def _is_sendable(result: FileResult) -> TypeGuard[ValidatedSheet]:
+    """Return whether rows of a workbook may be sent; rows that are not records are ignored."""
+    return isinstance(result, ValidatedSheet) and may_be_sent(result, good_rows=False)
 
 
 _ERRORS = Text(
@@ -269,33 +265,32 @@ _NAMES_TO_COME = Text(
 )
 
 
-def _not_sendable(path: Path, judged: JudgedFile, waits_for: Sequence[str] = ()) -> UsageError:
-    if not isinstance(judged, ValidatedSheet):
-        return UsageError(judged.refusal.message, judged.refusal.hint)
-    errors = [finding for one in judged.with_children for finding in one.error_findings()]
-    count = sum(one.errors for one in judged.with_children)
-    if waits_for and all(one.kind.code == "link-unknown" for one in errors):
+def _not_sendable(path: Path, result: FileResult, waits_for: Sequence[str] = ()) -> UsageError:
+    if not isinstance(result, ValidatedSheet):
+        return UsageError(result.refusal.message, result.refusal.hint)
+    errors = [finding for sheet in result.with_children for finding in sheet.error_findings()]
+    count = sum(sheet.errors for sheet in result.with_children)
+    if waits_for and all(finding.kind.code == "link-unknown" for finding in errors):
         names = ", ".join(waits_for)
         return UsageError(
             _NAMES_TO_COME.format(file=path.name, n=count, cell=errors[0].cell, steps=names)
         )
-    return UsageError(_ERRORS.format(file=path.name, n=count, first=next(told_errors(judged))))
+    return UsageError(_ERRORS.format(file=path.name, n=count, first=next(error_texts(result))))
 
 
 def plan_batch(batch: Batch, options: UploadOptions) -> list[StepOverview]:
-    """Return the status of each step, with the planned actions of what was never sent.
+    """Return the status of each step, with the planned actions of workbooks that were never sent.
 
     Workbooks are validated, also against one another, and their records looked up; nothing is
-    written, not even here. A workbook with errors has them, one whose records cannot be asked for
-    says so in its ``problem``. Raises ``ConfigError`` where an environment cannot be used at all,
-    and what ``Client.records`` raises.
+    written, not even to the ledger. ``problem`` of a unit says why it could not be planned. Raises
+    ``ConfigError`` if an environment cannot be used at all, and what ``Client.records`` raises.
     """
-    sender, gathered = WorkbookSender(batch, options), GatheredSheets(batch)
+    sender, checks = WorkbookSender(batch, options), BatchChecks(batch)
     steps = [
         replace(
             state,
             units=tuple(
-                _with_actions(sender, gathered, state.step, unit, state.waits_for)
+                _with_actions(sender, checks, state.step, unit, state.waits_for)
                 if isinstance(state.step, WorkbookStep) and state.step.sending is not None
                 else unit
                 for unit in state.units
@@ -305,7 +300,7 @@ def plan_batch(batch: Batch, options: UploadOptions) -> list[StepOverview]:
     ]
     failed = {
         (target.step.name, target.workbook.name): check
-        for target, check, _ in gathered.checks()
+        for target, check, _ in checks.results()
         if not check.ok
     }
     return [
@@ -316,7 +311,7 @@ def plan_batch(batch: Batch, options: UploadOptions) -> list[StepOverview]:
 
 def _with_actions(
     sender: WorkbookSender,
-    gathered: GatheredSheets,
+    checks: BatchChecks,
     step: WorkbookStep,
     unit: UnitOverview,
     waits_for: Sequence[str],
@@ -325,12 +320,12 @@ def _with_actions(
     target = StepWorkbook(step, WorkbookFile(path, unit.name, unit.sha256))
     if unit.jobs or unit.status not in _TO_PLAN:
         if unit.jobs and unit.status is not UnitStatus.DONE:
-            gathered.add_unsettled(target)
+            checks.add_unsettled(target)
         return unit
-    judged = judge_workbook(sender.batch, target)
-    gathered.add(target, judged)
+    result = validate_workbook(sender.batch, target)
+    checks.add(target, result)
     try:
-        return sender.planned(target, judged, unit, waits_for)
+        return sender.planned(target, result, unit, waits_for)
     except ApiError as error:
         return replace(unit, status=UnitStatus.FAILED, problem=error.message)
     except UsageError as error:
@@ -340,7 +335,7 @@ def _with_actions(
 def _with_check(
     step: AnyStep, unit: UnitOverview, failed: Mapping[tuple[str, str], CheckRecord]
 ) -> UnitOverview:
-    """Return a planned unit; one that failed the checks has no actions."""
+    """Return a planned unit, without actions if it failed the checks."""
     check = failed.get((step.name, unit.name))
     if check is None:
         return unit
@@ -355,10 +350,10 @@ _TO_PLAN = frozenset(
 
 
 def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> None:
-    """Process the records of a step: go on with the job that was begun, else plan a new one.
+    """Process the records of a step: resume an unfinished job, else create one.
 
-    ``options.consent`` is asked before anything is sent, with the records by count and what is
-    final. Raises ``UsageError`` where a number is none, and what ``Uploads.run`` raises.
+    ``options.consent`` is called before anything is sent. Raises ``UsageError`` if a record has no
+    number, and what ``Uploads.run`` raises.
     """
     environments = batch.environments
     context, client = environments.context(step.profile), environments.client(step.profile)
@@ -367,7 +362,7 @@ def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> N
         kind = find_kind(step.listing)
         job = create_processing(context, client, kind, _numbers(batch, step), options)
         profile = environments.name(step.profile)
-        batch.ledger.sent(batch.id, step.name, step.source, profile, JobRecord("", job.id))
+        batch.ledger.record_job(batch.id, step.name, step.source, profile, JobRecord("", job.id))
     Uploads(context, client).run(job, options)
 
 
@@ -384,17 +379,18 @@ def _numbers(batch: Batch, step: ProcessStep) -> RecordNumbers:
 
 def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:
     """Yield the codes of the records that the workbooks of a step have written or found."""
-    from xlbridge.upload.results import row_statuses, with_retries  # Here: a plan needs none.
+    # A plan without processing steps does not need this import.
+    from xlbridge.upload.results import row_statuses, with_retries
 
-    uploads = (one for one in batch.plan.steps if isinstance(one, WorkbookStep))
-    sending = next(one for one in uploads if one.name == step.records_of)
+    uploads = (other for other in batch.plan.steps if isinstance(other, WorkbookStep))
+    sending = next(other for other in uploads if other.name == step.records_of)
     context = batch.environments.context(sending.profile)
-    for file in batch.files_sent(sending):
-        sent = batch.last_sent(sending, file)
+    for file in batch.sent_files(sending):
+        sent = batch.last_job(sending, file)
         if sent is None:
             continue
         for job, _ in with_retries(context.journal, context.journal.job(sent.job)):
-            yield from (one.code for one in row_statuses(context, job).values() if one.code)
+            yield from (row.code for row in row_statuses(context, job).values() if row.code)
 
 
 _NO_NUMBERS = Text(

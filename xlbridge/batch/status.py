@@ -1,10 +1,9 @@
-"""Status of a batch, step by step: what its ledger and its journals know of each unit."""
+"""Status of a batch by step, from its ledger and its journals."""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -28,7 +27,7 @@ from xlbridge.batch.plan.steps import (
     WorkbookFile,
     WorkbookStep,
     file_digest,
-    what_is_there,
+    folder_contents,
     workbooks_of,
 )
 from xlbridge.errors import LocalFailure
@@ -51,11 +50,11 @@ class StepOverview:
 
     @property
     def status(self) -> UnitStatus:
-        """The gravest status of its units."""
+        """Worst status among its units."""
         if self.problem is not None:
             return UnitStatus.HELD
         return max(
-            (unit.status for unit in self.units), key=_BY_GRAVITY.index, default=_STATUS_OF_NONE
+            (unit.status for unit in self.units), key=_BY_SEVERITY.index, default=UnitStatus.DONE
         )
 
     @property
@@ -69,7 +68,7 @@ class StepOverview:
         return self.status is UnitStatus.DONE
 
 
-_BY_GRAVITY = (
+_BY_SEVERITY = (
     UnitStatus.DONE,
     UnitStatus.NEW,
     UnitStatus.CHANGED,
@@ -83,22 +82,20 @@ _BY_GRAVITY = (
     UnitStatus.FAILED,
     UnitStatus.IN_DOUBT,
 )
-_STATUS_OF_NONE = UnitStatus.DONE
 _NO_WORKBOOK = Text(
-    pt="nenhum arquivo corresponde a {pattern} ({there})",
-    en="no workbook matches {pattern} ({there})",
+    pt="nenhum arquivo corresponde a {pattern} ({contents})",
+    en="no workbook matches {pattern} ({contents})",
 )
-
 _NOT_EXPORTED = Text(
     pt="{patterns} ainda não foi exportada por este lote",
-    en="{patterns} was not exported by this batch yet",
+    en="this batch has not exported {patterns} yet",
 )
 
 
 def overview(batch: Batch) -> list[StepOverview]:
-    """Return the status of each step, in the order in which they are done.
+    """Return the status of each step, in order of execution.
 
-    Steps that the plan no longer has come last: what they have sent belongs to the batch.
+    Steps that are no longer in the plan come last, as their workbooks belong to the batch.
     """
     states: dict[str, StepOverview] = {}
     for step in batch.plan.ordered:
@@ -107,28 +104,32 @@ def overview(batch: Batch) -> list[StepOverview]:
 
 
 def _dropped_steps(batch: Batch) -> Iterator[StepOverview]:
-    """Yield the steps that the plan no longer has, with the workbooks that they have sent and that
-    no other step has now."""
+    """Yield steps that are no longer in the plan, with their sent workbooks.
+
+    Workbooks that were moved to another step are left out.
+    """
     plan = batch.plan
     sending = [s for s in plan.steps if isinstance(s, WorkbookStep) and s.sending is not None]
-    sent = batch.ledger.sent_by_others(batch.id, {step.name for step in sending})
+    sent = batch.ledger.sent_by_other_steps(batch.id, {step.name for step in sending})
     if not sent:
         return
     profiles = {batch.environments.name(step.profile): step.profile for step in plan.steps}
-    taken_over = {book.name for step in sending for book in workbooks_of(plan, step)}
+    moved = {book.name for step in sending for book in workbooks_of(plan, step)}
     for (name, profile), rows in groupby(sent, key=itemgetter(0, 1)):
-        files = tuple(file for _, _, file in rows if file not in taken_over)
+        files = tuple(file for _, _, file in rows if file not in moved)
         if profile not in profiles or not files:
             continue
         step = WorkbookStep(
             name=name, profile=profiles[profile], patterns=files, sending=SendOptions()
         )
-        found = [
+        overviews = (
             workbook_overview(batch, step, WorkbookFile(plan.file(file), file, ""))
             for file in files
-        ]
+        )
         units = tuple(
-            unit for unit in found if any(job.spec.mode is not Mode.PROCESS for job in unit.jobs)
+            unit
+            for unit in overviews
+            if any(job.spec.mode is not Mode.PROCESS for job in unit.jobs)
         )
         if units:
             done = all(unit.status is UnitStatus.DONE for unit in units)
@@ -136,15 +137,15 @@ def _dropped_steps(batch: Batch) -> Iterator[StepOverview]:
 
 
 _DROPPED = Text(
-    pt="o plano não tem mais esta etapa, e nem tudo dela está feito; ponha-a de volta",
-    en="the plan no longer has this step, and not all of it is done; put it back",
+    pt="a etapa saiu do plano antes de terminar; ponha-a de volta",
+    en="the step was removed from the plan before it was done; put it back",
 )
 
 
 def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview]) -> StepOverview:
-    """Return the status of a step; ``before`` are those of the steps before it, by name."""
+    """Return the status of a step; ``before`` has the status of the steps before it, by name."""
     waits_for = tuple(name for name in step.after if not before[name].done)
-    # What is exported or compared depends on all that was sent before it.
+    # Exports and comparisons depend on everything that was sent before them.
     sent = [unit for state in before.values() for unit in state.units]
     problem = None
     if isinstance(step, ExportStep):
@@ -154,116 +155,117 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
     elif isinstance(step, ProcessStep):
         units = [_processing_overview(batch, step)]
     else:
-        units, problem = _units_of_step(batch, step)
-    shown = tuple(_with_failure(batch, step, unit) for unit in units)
-    return StepOverview(step, shown, waits_for, problem)
+        units, problem = _workbook_units(batch, step)
+    with_failures = tuple(_with_failure(batch, step, unit) for unit in units)
+    return StepOverview(step, with_failures, waits_for, problem)
 
 
-def _units_of_step(batch: Batch, step: WorkbookStep) -> tuple[list[UnitOverview], Text | None]:
+def _workbook_units(batch: Batch, step: WorkbookStep) -> tuple[list[UnitOverview], Text | None]:
     units = [unit for _, unit in workbook_overviews(batch, step)]
     if units or step.may_be_empty or _empty_exports(batch, step):
         return units, None
-    before = (one for one in batch.plan.steps if one.name in step.after)
-    if any(map(batch.plan.is_source, before)):
+    if any(batch.plan.is_source(other) for other in batch.plan.steps if other.name in step.after):
         return [], _NOT_EXPORTED.format(patterns=", ".join(step.patterns))
-    there = map(partial(what_is_there, batch.plan.folder), step.patterns)
     return [], joined(
-        _NO_WORKBOOK.format(pattern=pattern, there=there)
-        for pattern, there in zip(step.patterns, there, strict=True)
+        _NO_WORKBOOK.format(pattern=pattern, contents=folder_contents(batch.plan.folder, pattern))
+        for pattern in step.patterns
     )
 
 
 _IN_TWO_STEPS = Text(
     pt="já está na etapa {step}, que envia as mesmas linhas; tire-o de uma das duas.",
-    en="is in the step {step} already, which sends the same rows; take it out of one of the two.",
+    en="is already in the step {step}, which sends the same rows; remove it from one of them.",
 )
 
 
 def _empty_exports(batch: Batch, step: WorkbookStep) -> set[Path]:
-    """Return the workbooks of a step that the batch itself has exported without any record."""
+    """Return the workbooks of a step that this batch exported without any record."""
     files = {batch.plan.file(pattern) for pattern in step.patterns}
-    found = set()
-    for one in batch.plan.steps:
-        if isinstance(one, ExportStep) and batch.plan.file(one.output) in files:
-            done = batch.export_of(one)
-            if done is not None and not done.manifest["records"]:
-                found.add(batch.plan.file(one.output))
-    return found
+    empty = set()
+    for other in batch.plan.steps:
+        if isinstance(other, ExportStep) and batch.plan.file(other.output) in files:
+            export = batch.last_export(other)
+            if export is not None and not export.manifest["records"]:
+                empty.add(batch.plan.file(other.output))
+    return empty
 
 
 def workbook_overviews(
     batch: Batch, step: WorkbookStep
 ) -> Iterator[tuple[WorkbookFile, UnitOverview]]:
-    """Yield the workbooks of a step with their status, also those that were sent and are gone;
-    not those that the batch has exported without any record."""
-    nothing = _empty_exports(batch, step)
-    present = [one for one in workbooks_of(batch.plan, step) if one.path not in nothing]
+    """Yield the workbooks of a step with their status, also sent ones whose files are gone.
+
+    Workbooks that this batch exported without any record are left out.
+    """
+    empty = _empty_exports(batch, step)
+    present = [book for book in workbooks_of(batch.plan, step) if book.path not in empty]
     if step.sending is not None:
         _follow_renames(batch, step, present)
-    taken = batch.files_before(step)
+    earlier = batch.files_of_earlier_steps(step)
     for book in present:
-        state, other = workbook_overview(batch, step, book), taken.get(batch.plan.file(book.name))
-        if other is not None and not state.jobs:
+        unit, other = workbook_overview(batch, step, book), earlier.get(batch.plan.file(book.name))
+        if other is not None and not unit.jobs:
             problem = _IN_TWO_STEPS.format(step=other)
-            state = UnitOverview(book.name, UnitStatus.HELD, problem=problem, sha256=book.sha256)
-        yield book, state
+            unit = UnitOverview(book.name, UnitStatus.HELD, problem=problem, sha256=book.sha256)
+        yield book, unit
     if step.sending is None:
         return
     names = {book.name for book in present}
-    for name in batch.files_sent(step):
+    for name in batch.sent_files(step):
         gone = WorkbookFile(batch.plan.folder / name, name, "")
-        state = workbook_overview(batch, step, gone)
-        if name not in names and state.jobs:
-            yield gone, state
+        unit = workbook_overview(batch, step, gone)
+        if name not in names and unit.jobs:
+            yield gone, unit
 
 
 def _follow_renames(batch: Batch, step: WorkbookStep, present: Sequence[WorkbookFile]) -> None:
     """Record the new names of workbooks that were renamed after they were sent.
 
-    Such a workbook has, byte for byte, the content sent under a name that is gone.
+    Such a workbook has the same digest as one that was sent and is gone.
     """
-    sent = batch.files_sent(step)
+    sent = batch.sent_files(step)
     names = {book.name for book in present}
     gone: dict[str, str] = {}
     for name in sent:
-        last = batch.last_sent(step, name)
+        last = batch.last_job(step, name)
         if name not in names and last is not None:
             gone[last.sha256] = name
     for book in present:
         if book.name not in sent and book.sha256 in gone:
             profile = batch.environments.name(step.profile)
             old = gone.pop(book.sha256)
-            batch.ledger.renamed(batch.id, step.name, profile, old, book.name)
+            batch.ledger.rename_file(batch.id, step.name, profile, old, book.name)
 
 
 def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
-    """Yield the steps that wait for one that this run cannot do: a workbook there has errors, or
-    none is there and no step exports it.
+    """Yield the steps that wait for one that this run cannot complete.
 
-    They are not in the consent, so they are not done even if that workbook is removed meanwhile.
+    Such a step has a workbook with errors, or no workbook at all and no export that writes it. The
+    blocked ones are not part of the consent, so they stay blocked even if the cause is removed
+    during the run.
     """
     stuck: set[str] = set()
     exports = {state.step.name for state in steps if isinstance(state.step, ExportStep)}
     for state in steps:
-        waits = not stuck.isdisjoint(state.waits_for)
-        if waits:
+        blocked = not stuck.isdisjoint(state.waits_for)
+        if blocked:
             yield state.step.name
-        lacking = state.problem is not None and exports.isdisjoint(state.step.after)
-        if waits or lacking or any(unit.cannot_be_sent for unit in state.units):
+        missing = state.problem is not None and exports.isdisjoint(state.step.after)
+        if blocked or missing or any(unit.cannot_be_sent for unit in state.units):
             stuck.add(state.step.name)
 
 
-def may_send(state: UnitOverview) -> bool:
-    """Tell whether a run may send rows of a workbook."""
-    if state.jobs:
-        return state.status in {UnitStatus.PARTIAL, UnitStatus.UNDER_WAY, UnitStatus.INVALID}
-    return state.status is UnitStatus.NEW
+def may_send(unit: UnitOverview) -> bool:
+    """Return whether a run may send rows of a workbook."""
+    if unit.jobs:
+        return unit.status in {UnitStatus.PARTIAL, UnitStatus.UNDER_WAY, UnitStatus.INVALID}
+    return unit.status is UnitStatus.NEW
 
 
 def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOverview:
     """Add the failure of the last run to a unit that is unchanged since."""
     profile = batch.environments.name(step.profile)
-    failure = batch.ledger.failure_of(batch.id, step.name, unit.name, profile)
+    failure = batch.ledger.last_failure(batch.id, step.name, unit.name, profile)
     if failure is None or failure.sha256 != unit.sha256:
         return unit
     if unit.status in {UnitStatus.DONE, UnitStatus.IN_DOUBT}:
@@ -275,7 +277,7 @@ def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOvervi
 
 
 def is_settled(batch: Batch) -> bool:
-    """Tell whether nothing that the batch has sent is in doubt; not so where nobody can tell."""
+    """Return whether nothing that the batch sent is in doubt; False if it cannot be read."""
     try:
         jobs = [
             (batch.environments.context(state.step.profile).journal, job)
@@ -293,43 +295,41 @@ def _export_overview(
 ) -> UnitOverview:
     """Return the status of an export; ``before`` are the units of the steps before it."""
     filters = {name.value: str(value) for name, value in step.filters.values.items()}
-    asked = [step.listing, step.output, filters, step.flat, step.as_template]
-    fingerprint = _fingerprint(asked, before)
-    done = batch.export_of(step)
+    content = [step.listing, step.output, filters, step.flat, step.as_template]
+    fingerprint = _fingerprint(content, before)
+    export = batch.last_export(step)
     status, problem = UnitStatus.NEW, None
-    if done is not None:
-        status, problem = _export_status(batch, step, done, fingerprint)
+    if export is not None:
+        status, problem = _export_status(batch, step, export, fingerprint)
     return UnitOverview(step.output, status, problem=problem, sha256=fingerprint)
 
 
 def _export_status(
-    batch: Batch, step: ExportStep, done: ExportRecord, fingerprint: str
+    batch: Batch, step: ExportStep, export: ExportRecord, fingerprint: str
 ) -> tuple[UnitStatus, Text | None]:
     folder = batch.plan.folder
     edited = [
         file
-        for file, sha256 in done.files.items()
+        for file, sha256 in export.files.items()
         if (folder / file).exists() and file_digest(folder / file) != sha256
     ]
     if edited:
         return UnitStatus.EDITED, _EDITED_SINCE.format(files=", ".join(edited))
-    files = [batch.plan.folder / file for file in done.files] or export_files(batch, step)
-    if done.fingerprint != fingerprint or not all(file.exists() for file in files):
+    files = [folder / file for file in export.files] or export_files(batch, step)
+    if export.fingerprint != fingerprint or not all(file.exists() for file in files):
         return UnitStatus.CHANGED, None
-    if not done.manifest["complete"]:
+    if not export.manifest["complete"]:
         return UnitStatus.INCOMPLETE, _MAY_BE_INCOMPLETE
-    return (
-        (UnitStatus.INCOMPLETE, _RECORD_MISSING)
-        if done.manifest["missing"]
-        else (UnitStatus.DONE, None)
-    )
+    if export.manifest["missing"]:
+        return UnitStatus.INCOMPLETE, _RECORD_MISSING
+    return UnitStatus.DONE, None
 
 
 _EDITED_SINCE = Text(
     pt="{files} mudou depois de exportado, e não é sobrescrito. Mova-o para outro lugar, ou "
     "apague-o, e continue o lote.",
-    en="{files} was changed after it was exported, and is not overwritten. Move it elsewhere, or "
-    "delete it, and resume the batch.",
+    en="{files} was changed after it was exported, and is not overwritten. Move or delete it, and "
+    "resume the batch.",
 )
 _MAY_BE_INCOMPLETE = Text(
     pt="a listagem pode estar incompleta; veja o manifesto",
@@ -337,13 +337,13 @@ _MAY_BE_INCOMPLETE = Text(
 )
 _RECORD_MISSING = Text(
     pt="um registro pedido pela chave não existe; veja o manifesto",
-    en="a record that was asked for by its key is not there; see the manifest",
+    en="a record requested by its key does not exist; see the manifest",
 )
 
 
 def prepared_export(batch: Batch, step: ExportStep) -> "PreparedExport":
-    """Return the export of a step, its options checked."""
-    # Batches without exports, which plan and send only, start without what writes workbooks.
+    """Return the export of a step with checked options."""
+    # Batches without exports start faster without the modules that write workbooks.
     from xlbridge.export import ExportRequest, OutputFile
 
     request = ExportRequest(
@@ -366,43 +366,48 @@ def export_files(batch: Batch, step: ExportStep) -> list[Path]:
     return [*prepared_export(batch, step).files, *manifest]
 
 
-def _fingerprint(asked: object, before: Sequence[UnitOverview]) -> str:
-    """Return a digest of what is exported or compared, and of the rows that were sent before."""
+def _fingerprint(content: object, before: Sequence[UnitOverview]) -> str:
+    """Return a digest of the content exported or compared, and of the rows sent before."""
     sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
-    return hashlib.sha256(json.dumps([asked, sent]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([content, sent]).encode()).hexdigest()
 
 
 def _comparison_overview(
     batch: Batch, step: CompareStep, before: Sequence[UnitOverview]
 ) -> UnitOverview:
     """Return the status of a comparison; ``before`` are the units of the steps before it."""
-    wanted = [
-        [one.title, one.resource, sorted(one.apart), sorted(map(str, one.filters.values.items()))]
-        for one in step.listings
+    listings = [
+        [
+            listing.title,
+            listing.resource,
+            sorted(listing.excluded),
+            sorted(map(str, listing.filters.values.items())),
+        ]
+        for listing in step.listings
     ]
-    asked = [wanted, step.other, step.output, *sorted(map(str, step.left_out.items()))]
-    fingerprint = _fingerprint(asked, before)
-    done = batch.export_of(step)
-    if done is None:
+    content = [listings, step.other, step.output, *sorted(map(str, step.left_out.items()))]
+    fingerprint = _fingerprint(content, before)
+    export = batch.last_export(step)
+    if export is None:
         return UnitOverview(step.output, UnitStatus.NEW, sha256=fingerprint)
-    there = all((batch.plan.folder / file).exists() for file in done.files)
-    if done.fingerprint != fingerprint or not there:
+    exist = all((batch.plan.folder / file).exists() for file in export.files)
+    if export.fingerprint != fingerprint or not exist:
         return UnitOverview(step.output, UnitStatus.CHANGED, sha256=fingerprint)
-    different = [one for one in done.manifest["listings"] if not one["is_equal"]]
+    different = [item for item in export.manifest["listings"] if not item["is_equal"]]
     if not different:
         return UnitOverview(step.output, UnitStatus.DONE, sha256=fingerprint)
-    names = [_difference(one) for one in different[:_MOST_NAMED]]
+    names = [_difference(item) for item in different[:_MAX_NAMED]]
     problem = _NOT_EQUAL.format(n=len(different), names="; ".join(names))
     return UnitOverview(step.output, UnitStatus.PARTIAL, problem=problem, sha256=fingerprint)
 
 
-def _difference(one: Mapping[str, Any]) -> str:
-    """Return how a listing differs, in a few words of numbers and fields."""
-    fields = ", ".join(f"{name} ({count})" for name, count in one["fields"].items())
-    return f"{one['listing']}: {one['here']}/{one['there']}{f' · {fields}' if fields else ''}"
+def _difference(item: Mapping[str, Any]) -> str:
+    """Return a summary of a listing's differences: record counts and fields."""
+    fields = ", ".join(f"{name} ({count})" for name, count in item["fields"].items())
+    return f"{item['listing']}: {item['here']}/{item['there']}{f' · {fields}' if fields else ''}"
 
 
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 _NOT_EQUAL = Text(
     pt="{n} {n:listagem difere|listagens diferem} (aqui/lá): {names}",
     en="{n} {n:listing differs|listings differ} (here/there): {names}",
@@ -410,8 +415,8 @@ _NOT_EQUAL = Text(
 
 
 def _processing_overview(batch: Batch, step: ProcessStep) -> UnitOverview:
-    """Return the status of a processing."""
-    # What processes records judges sheets of them, too, which takes long to import.
+    """Return the status of a processing step."""
+    # Slow to import, as it can also validate sheets of records.
     from xlbridge.upload.processing import process_counts, processed_records
 
     job = last_processing(batch, step)
@@ -428,8 +433,8 @@ def _processing_overview(batch: Batch, step: ProcessStep) -> UnitOverview:
 
 
 def last_processing(batch: Batch, step: ProcessStep) -> Job | None:
-    """Return the last job of a processing, None where none was begun."""
-    sent = batch.last_sent(step, step.source)
+    """Return the last job of a processing step, None if there is none."""
+    sent = batch.last_job(step, step.source)
     if sent is None:
         return None
     return batch.environments.context(step.profile).journal.job(sent.job)

@@ -1,5 +1,5 @@
-"""Checks of all workbooks of a batch before any of them is sent, each by itself and across them:
-repeated keys, repeated rows, references.
+"""Checks of all workbooks of a batch before any is sent: validation of each workbook, and checks
+across workbooks for repeated keys, repeated rows and references.
 """
 
 from array import array
@@ -52,19 +52,19 @@ _HASH_KEYS = ("xlbridge-batch-a", "xlbridge-batch-b")
 
 @dataclass(frozen=True, slots=True)
 class RowDigests:
-    """Digests of some rows of a sheet: two numbers each, for the ``positions`` in its frame.
+    """Digests of some rows of a sheet: two hashes for each of the ``positions`` in its frame.
 
-    Rows with the same hashes are the same in every column.
+    Rows with equal hashes are equal in every column.
     """
 
     positions: IntArray
     hashes: npt.NDArray[np.uint64]
 
 
-def unkeyed_row_digests(sheet: ValidatedSheet) -> RowDigests:
-    """Return the digests of a sheet's rows that have neither an error nor a key.
+def _unkeyed_row_digests(sheet: ValidatedSheet) -> RowDigests:
+    """Return the digests of a sheet's rows without errors and keys.
 
-    No other check finds them repeated.
+    No other check detects repeats of these.
     """
     if not len(sheet.rows):
         return RowDigests(
@@ -74,7 +74,7 @@ def unkeyed_row_digests(sheet: ValidatedSheet) -> RowDigests:
     for _, columns in unique_keys(sheet.resource) if sheet.resource else ():
         unkeyed &= ~sheet.frame[list(columns)].notna().all(axis="columns").to_numpy()
     positions = np.flatnonzero(unkeyed)
-    # The key that joins sheets is one workbook's own; the lists that it joins are the record's.
+    # The key that joins sheets differs between workbooks; the joined lists belong to the record.
     rows = sheet.frame.drop(columns=KEY, errors="ignore").iloc[positions]
     hashes = [
         pd.util.hash_pandas_object(
@@ -84,23 +84,23 @@ def unkeyed_row_digests(sheet: ValidatedSheet) -> RowDigests:
         )
         for key in _HASH_KEYS
     ]
-    return RowDigests(positions, np.column_stack([each.to_numpy() for each in hashes]))
+    return RowDigests(positions, np.column_stack([series.to_numpy() for series in hashes]))
 
 
-def repeated_rows(
+def _repeated_rows(
     sheets: Sequence[ValidatedSheet], digests: Sequence[RowDigests]
 ) -> Iterator[tuple[int, Finding]]:
-    """Yield the rows that an earlier sheet of the same resource has too, with the number of the
-    sheet; ``digests`` are those of the sheets."""
-    of_resource: defaultdict[str, list[int]] = defaultdict(list)
+    """Yield a sheet's number and a finding for each row that repeats a row of an earlier sheet of
+    the same resource."""
+    by_resource: defaultdict[str, list[int]] = defaultdict(list)
     for number, sheet in enumerate(sheets):
         if sheet.resource is not None and len(digests[number].positions):
-            of_resource[sheet.resource.name].append(number)
-    for numbers in of_resource.values():
-        alike = [digests[number] for number in numbers]
-        owners = np.repeat(numbers, [len(each.positions) for each in alike])
-        positions = np.concatenate([each.positions for each in alike])
-        firsts = first_occurrences(pd.DataFrame(np.concatenate([each.hashes for each in alike])))
+            by_resource[sheet.resource.name].append(number)
+    for numbers in by_resource.values():
+        group = [digests[number] for number in numbers]
+        owners = np.repeat(numbers, [len(item.positions) for item in group])
+        positions = np.concatenate([item.positions for item in group])
+        firsts = first_occurrences(pd.DataFrame(np.concatenate([item.hashes for item in group])))
         for row in np.flatnonzero(owners[firsts] < owners):
             owner, first = int(owners[row]), firsts[row]
             earlier = sheets[owners[first]], int(positions[first])
@@ -127,9 +127,10 @@ def _first_column(sheet: ValidatedSheet) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SheetSummary:
-    """The part of a sheet that is compared with others: its keys and its errors.
+    """Part of a sheet that is compared with others: its keys and its errors.
 
-    ``sheet`` has only the compared columns, and its file as messages name it; ``file`` is its path.
+    ``sheet`` has only the compared columns, and its file name as shown in messages; ``file`` is its
+    path.
     """
 
     step: str
@@ -139,7 +140,7 @@ class SheetSummary:
 
     @classmethod
     def of(cls, step: str, sheet: ValidatedSheet, folder: Path) -> "SheetSummary":
-        """Return the summary of a sheet; messages name its file relative to ``folder``."""
+        """Return the summary of a sheet; messages show its file relative to ``folder``."""
         compared = set() if sheet.resource is None else set(_compared_columns(sheet.resource))
         summary = replace(
             sheet,
@@ -148,21 +149,21 @@ class SheetSummary:
             source_cells={
                 name: cells
                 for name, cells in sheet.source_cells.items()
-                if name in compared and not _OF_TEXTS.issuperset(cells.kinds)
+                if name in compared and not _TEXT_KINDS.issuperset(cells.kinds)
             },
             rows=array("i", sheet.rows),
             findings=list(sheet.error_findings()),
             fixes=None,
         )
-        return cls(step, sheet.file, summary, unkeyed_row_digests(sheet))
+        return cls(step, sheet.file, summary, _unkeyed_row_digests(sheet))
 
 
 def _compared_columns(resource: Resource) -> Iterator[str]:
-    for column, columns in unique_keys(resource):
-        yield from (column, *columns)
-    for each in resource.columns:
-        if each.references or each.registers or each.link:
-            yield each.name
+    for name, key in unique_keys(resource):
+        yield from (name, *key)
+    for column in resource.columns:
+        if column.references or column.registers or column.link:
+            yield column.name
     if (registry := registry_called(resource.name)) is not None:
         yield from key_fields(resource)
         yield REFERENCES[registry].active or ""
@@ -171,19 +172,19 @@ def _compared_columns(resource: Resource) -> Iterator[str]:
             yield from lookup.when
 
 
-_OF_TEXTS = frozenset({CellKind.EMPTY, CellKind.TEXT})
-"""Kinds of the cells of a column whose texts the frame has already."""
+_TEXT_KINDS = frozenset({CellKind.EMPTY, CellKind.TEXT})
+"""Cell kinds whose original text is in the frame."""
 
 SheetFindings = Mapping[tuple[Path, str], list[Finding]]
-"""The findings of each sheet, by its file and its name."""
+"""Findings by the file and the name of the sheet."""
 
 
 class CrossWorkbookChecks:
     """Checks that need several workbooks: repeated keys and rows, references.
 
-    ``steps`` are the names of the batch's steps in the order in which they are done; texts name
-    files relative to ``folder``. Without ``registries`` the remote system is not asked. Only the
-    keys of a sheet stay in memory, some 300 bytes for each row.
+    ``steps`` are the names of the batch's steps in order of execution; messages show files relative
+    to ``folder``. Without ``registries`` the remote system is not queried. Only the keys of a sheet
+    stay in memory, about 300 bytes per row.
     """
 
     def __init__(
@@ -196,54 +197,56 @@ class CrossWorkbookChecks:
         self._unsettled: list[UnsettledWorkbook] = []
 
     def add(self, step: str, sheet: ValidatedSheet) -> None:
-        """Add a judged sheet of a step; the caller may drop it then."""
+        """Add a validated sheet of a step; the caller may drop it afterwards."""
         self._summaries.append(SheetSummary.of(step, sheet, self._folder))
 
     def add_unsettled(self, file: Path, resource: Resource | None) -> None:
         """Add a workbook that could not be read, or whose rows are not all in the system yet.
 
-        Records that it may bring are not reported as missing; ``resource`` is None if unknown.
+        Records that it may create are not reported as missing; ``resource`` is None if unknown.
         """
         self._unsettled.append(UnsettledWorkbook(Path(relative_name(self._folder, file)), resource))
 
     def findings(self) -> SheetFindings:
         """Return the findings of each sheet.
 
-        Of two that repeat each other the later one has the finding: in the order of the steps,
-        then of the files, then of the sheets as they were added. Raises what ``Client.records``
-        raises.
+        Of two rows that repeat each other the later one gets the finding, in the order of steps,
+        files, and sheets as they were added. Raises what ``Client.records`` raises.
         """
-        ranked = sorted(self._summaries, key=lambda each: (self._step_order[each.step], each.file))
-        # A workbook of two steps repeats nothing.
-        once = {(each.file, each.sheet.sheet): each for each in reversed(ranked)}
-        summaries = [each for each in ranked if once[each.file, each.sheet.sheet] is each]
-        repeated = compare_sheets([each.sheet for each in summaries])
-        found = [list(findings) for findings in repeated]
+        ranked = sorted(self._summaries, key=lambda item: (self._step_order[item.step], item.file))
+        # A workbook in two steps does not repeat itself: only its first sheet counts.
+        first = {(item.file, item.sheet.sheet): item for item in reversed(ranked)}
+        summaries = [item for item in ranked if first[item.file, item.sheet.sheet] is item]
+        repeated_keys = compare_sheets([item.sheet for item in summaries])
+        found = [list(findings) for findings in repeated_keys]
         sheets = [
-            replace(each.sheet, findings=[*each.sheet.findings, *findings])
-            for each, findings in zip(summaries, repeated, strict=True)
+            replace(item.sheet, findings=[*item.sheet.findings, *findings])
+            for item, findings in zip(summaries, repeated_keys, strict=True)
         ]
-        broken = [each.sheet for each in summaries if not each.sheet.readable]
-        unread = (UnsettledWorkbook(sheet.file, sheet.resource) for sheet in broken)
-        reference_checks = ReferenceChecks(sheets, [*self._unsettled, *unread], self._registries)
+        unreadable = [
+            UnsettledWorkbook(item.sheet.file, item.sheet.resource)
+            for item in summaries
+            if not item.sheet.readable
+        ]
+        references = ReferenceChecks(sheets, [*self._unsettled, *unreadable], self._registries)
         for findings, sheet in zip(found, sheets, strict=True):
-            findings += reference_checks.findings(sheet)
-        for number, finding in repeated_rows(sheets, [each.digests for each in summaries]):
+            findings += references.findings(sheet)
+        for number, finding in _repeated_rows(sheets, [item.digests for item in summaries]):
             found[number].append(finding)
         by_sheet: defaultdict[tuple[Path, str], list[Finding]] = defaultdict(list)
-        for each, findings in zip(summaries, found, strict=True):
-            by_sheet[each.file, each.sheet.sheet] += findings
+        for item, findings in zip(summaries, found, strict=True):
+            by_sheet[item.file, item.sheet.sheet] += findings
         return by_sheet
 
 
-JudgedFile = ValidatedSheet | RefusedFile
+FileResult = ValidatedSheet | RefusedFile
 
 _MAX_FINDINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class StepWorkbook:
-    """A workbook to judge, and its step."""
+    """A workbook and its step."""
 
     step: WorkbookStep
     workbook: WorkbookFile
@@ -251,97 +254,96 @@ class StepWorkbook:
 
 def check_all(
     batch: Batch,
-    judged: Iterable[tuple[StepWorkbook, JudgedFile]],
+    results: Iterable[tuple[StepWorkbook, FileResult]],
     advance: Callable[[], None],
     unsettled: Sequence[StepWorkbook] = (),
-) -> list[JudgedFile]:
-    """Check workbooks that were ``judged`` by themselves against one another; record the results.
+) -> list[FileResult]:
+    """Check validated workbooks against one another and record the results.
 
     Return those that may not be sent, with their findings. Records that the ``unsettled`` workbooks
-    may still bring are not reported as missing. Raises what ``Client.records`` raises, and records
-    nothing then.
+    may still create are not reported as missing. Raises what ``Client.records`` raises, before
+    anything is recorded.
     """
-    gathered = GatheredSheets(batch)
+    checks = BatchChecks(batch)
     for target in unsettled:
-        gathered.add_unsettled(target)
-    for target, found in judged:
-        gathered.add(target, found)
+        checks.add_unsettled(target)
+    for target, result in results:
+        checks.add(target, result)
         advance()
     failed = []
-    for target, check, found in gathered.checks():
-        batch.ledger.checked(batch.id, target.step.name, target.workbook.name, check)
+    for target, check, result in checks.results():
+        batch.ledger.store_check(batch.id, target.step.name, target.workbook.name, check)
         if not check.ok:
-            failed.append(found)
+            failed.append(result)
     return failed
 
 
-class GatheredSheets:
-    """Judged sheets, of which only the cells that name records stay once their keys are compared.
+class BatchChecks:
+    """Checks across the validated workbooks of a batch, by environment.
 
-    A good one needs them too: the batch may still find an error in it.
+    Of a sheet only the cells that name records are kept: reports need them for its findings.
     """
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        self._judged: list[tuple[StepWorkbook, JudgedFile]] = []
+        self._results: list[tuple[StepWorkbook, FileResult]] = []
         self._checks: dict[tuple[str | None, bool], CrossWorkbookChecks] = {}
 
-    def add(self, target: StepWorkbook, judged: JudgedFile) -> None:
-        """Add a judged workbook."""
-        checks = self._of_environment(target.step)
-        if isinstance(judged, ValidatedSheet):
-            checks.add(target.step.name, judged)
-            judged = without_cells(judged)
-            judged.children = {
-                name: without_cells(child) for name, child in judged.children.items()
+    def add(self, target: StepWorkbook, result: FileResult) -> None:
+        """Add a validated workbook."""
+        if isinstance(result, ValidatedSheet):
+            self._checks_for(target.step).add(target.step.name, result)
+            result = without_cells(result)
+            result.children = {
+                name: without_cells(child) for name, child in result.children.items()
             }
         else:
             self.add_unsettled(target)
-        self._judged.append((target, judged))
+        self._results.append((target, result))
 
     def add_unsettled(self, target: StepWorkbook) -> None:
-        """Add a workbook that was not judged, or whose rows are not all in the system yet."""
+        """Add a workbook that was not validated, or whose rows are not all in the system yet."""
         catalogue = self._batch.environments.context(target.step.profile).catalogue
         resource = catalogue.get(target.step.resource or "")
-        self._of_environment(target.step).add_unsettled(target.workbook.path, resource)
+        self._checks_for(target.step).add_unsettled(target.workbook.path, resource)
 
-    def checks(self) -> Iterator[tuple[StepWorkbook, CheckRecord, JudgedFile]]:
-        """Yield each judged workbook, with the findings that only the whole batch shows.
+    def results(self) -> Iterator[tuple[StepWorkbook, CheckRecord, FileResult]]:
+        """Yield each workbook with the findings of the checks across workbooks added.
 
         Raises what ``Client.records`` raises.
         """
-        found = [each.findings() for each in self._checks.values()]
-        for target, judged in self._judged:
-            if isinstance(judged, ValidatedSheet):
-                key = judged.file, judged.sheet
-                judged.add(finding for of_sheet in found for finding in of_sheet.get(key, ()))
-            yield target, _check_record(target, judged), judged
+        by_environment = [checks.findings() for checks in self._checks.values()]
+        for target, result in self._results:
+            if isinstance(result, ValidatedSheet):
+                key = result.file, result.sheet
+                for findings in by_environment:
+                    result.add(findings.get(key, ()))
+            yield target, _check_record(target, result), result
 
-    def _of_environment(self, step: WorkbookStep) -> CrossWorkbookChecks:
-        """Return the checks of a step's environment; one that only validates asks no system."""
+    def _checks_for(self, step: WorkbookStep) -> CrossWorkbookChecks:
+        """Return the checks of a step's environment; without sending no system is queried."""
         key = step.profile, step.sending is not None
         if key not in self._checks:
             registries = None
             if step.sending is not None:
-                client = self._batch.environments.client(step.profile)
-                registries = Registries(client)
-            steps = [each.name for each in self._batch.plan.ordered]
+                registries = Registries(self._batch.environments.client(step.profile))
+            steps = [other.name for other in self._batch.plan.ordered]
             self._checks[key] = CrossWorkbookChecks(steps, self._batch.plan.folder, registries)
         return self._checks[key]
 
 
-def judge_workbook(batch: Batch, target: StepWorkbook) -> JudgedFile:
-    """Judge one workbook by its step."""
+def validate_workbook(batch: Batch, target: StepWorkbook) -> FileResult:
+    """Validate one workbook with the options of its step."""
     context = batch.environments.context(target.step.profile)
-    request = request_of(target)
+    request = validation_request(target)
     limits = replace(
         context.settings.limits, csv=target.step.csv.with_defaults(context.settings.limits.csv)
     )
-    return single_result(validate_file(request, context.catalogue, limits))
+    return main_result(validate_file(request, context.catalogue, limits))
 
 
-def request_of(target: StepWorkbook) -> ValidationRequest:
-    """Return the request that validates a workbook as its step does."""
+def validation_request(target: StepWorkbook) -> ValidationRequest:
+    """Return the request that validates a workbook with the options of its step."""
     step = target.step
     return ValidationRequest(
         file=target.workbook.path,
@@ -353,33 +355,32 @@ def request_of(target: StepWorkbook) -> ValidationRequest:
     )
 
 
-def single_result(found: Sequence[ValidationResult]) -> JudgedFile:
-    """Return the result of the one sheet of a workbook that is judged: child sheets come after
-    their main sheet, which has them."""
-    return next(item for item in found if isinstance(item, JudgedFile))
+def main_result(results: Sequence[ValidationResult]) -> FileResult:
+    """Return the result of a workbook's main sheet, which includes its child sheets."""
+    return next(result for result in results if isinstance(result, FileResult))
 
 
-def told_errors(judged: ValidatedSheet) -> Iterator[Text]:
-    """Yield the errors of a sheet and of its child sheets, each after its place, if it has one."""
-    for sheet in judged.with_children:
-        name = "" if sheet is judged else f"{sheet.sheet}!"
+def error_texts(main: ValidatedSheet) -> Iterator[Text]:
+    """Yield the errors of a sheet and of its child sheets, each after its cell, if it has one."""
+    for sheet in main.with_children:
+        name = "" if sheet is main else f"{sheet.sheet}!"
         for finding in sheet.error_findings():
-            place = f"{name}{finding.cell or ''} {finding.column or ''}".strip()
-            yield untranslated("{place}{message}").format(
-                place=f"{place}: " if place else "", message=finding.message
+            cell = f"{name}{finding.cell or ''} {finding.column or ''}".strip()
+            yield untranslated("{cell}{message}").format(
+                cell=f"{cell}: " if cell else "", message=finding.message
             )
 
 
-def _check_record(target: StepWorkbook, judged: JudgedFile) -> CheckRecord:
+def _check_record(target: StepWorkbook, result: FileResult) -> CheckRecord:
     digest = target.workbook.sha256
-    if isinstance(judged, ValidatedSheet):
-        first_findings = tuple(islice(told_errors(judged), _MAX_FINDINGS))
-        # Rows that are no records are held, and stop nothing.
-        found = sum(sheet.errors for sheet in judged.with_children)
-        errors = 0 if may_be_sent(judged, good_rows=False) else found
-        warnings = sum(len(sheet.findings) for sheet in judged.with_children) - errors
+    if isinstance(result, ValidatedSheet):
+        first_findings = tuple(islice(error_texts(result), _MAX_FINDINGS))
+        # Rows that are not records are held and do not prevent sending.
+        found = sum(sheet.errors for sheet in result.with_children)
+        errors = 0 if may_be_sent(result, good_rows=False) else found
+        warnings = sum(len(sheet.findings) for sheet in result.with_children) - errors
         return CheckRecord(
-            digest, len(judged.rows), errors, warnings, first_findings=first_findings
+            digest, len(result.rows), errors, warnings, first_findings=first_findings
         )
-    refused = isinstance(judged.refusal, WorkbookRefused)
-    return CheckRecord(digest, problem=judged.refusal.message, refused=refused)
+    refused = isinstance(result.refusal, WorkbookRefused)
+    return CheckRecord(digest, problem=result.refusal.message, refused=refused)

@@ -8,7 +8,7 @@ import click
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import described_command, option
-from xlbridge.cli.output import print_result, remark
+from xlbridge.cli.output import print_message, print_result
 from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, os_error_reason
@@ -20,7 +20,7 @@ _METHODS = ["GET", "POST", "PUT", "DELETE"]
 @described_command(
     "api",
     pt="Uma chamada direta, autenticada; a resposta sai em JSON.",
-    en="One raw, authenticated call; the answer comes out as JSON.",
+    en="One raw, authenticated call; prints the answer as JSON.",
 )
 @click.argument("method", type=click.Choice(_METHODS, case_sensitive=False))
 @click.argument("path")
@@ -40,7 +40,7 @@ _METHODS = ["GET", "POST", "PUT", "DELETE"]
 def command(method: str, path: str, query: tuple[str, ...], data: str | None) -> ExitCode:
     parameters = _parameters(query)
     body = None if data is None else _body(data)
-    with connect(command_settings(), remark) as client:
+    with connect(command_settings(), print_message) as client:
         reply = client.raw(method, path, query=parameters, body=body)
         outcome = client.outcome_of(reply)
         text = client.json_of(reply)
@@ -52,10 +52,10 @@ def command(method: str, path: str, query: tuple[str, ...], data: str | None) ->
         case Rejected():
             return ExitCode.DATA_ERRORS
         case NotExecuted(reason):
-            remark(reason)
+            print_message(reason)
             return ExitCode.FAILED
         case Doubtful(reason):
-            remark(reason)
+            print_message(reason)
             return ExitCode.FAILED if method == "GET" else ExitCode.IN_DOUBT
 
 
@@ -78,7 +78,7 @@ def _body(data: str) -> object:
     try:
         text = Path(data[1:]).read_text(encoding="utf-8-sig") if data.startswith("@") else data
         document: object = json.loads(text)
-        # What has no place in JSON, though it was read: NaN, 1e999, half a surrogate pair.
+        # Python reads NaN, 1e999 and half a surrogate pair, which are not valid JSON.
         json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
     except OSError as error:
         raise UsageError(
@@ -88,14 +88,14 @@ def _body(data: str) -> object:
         ) from error
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            Text(pt="--data não é JSON{place}.", en="--data is not JSON{place}.").format(
-                place=_place(error)
+            Text(pt="--data não é JSON{position}.", en="--data is not JSON{position}.").format(
+                position=_position(error)
             )
         ) from error
     return document
 
 
-def _place(error: Exception) -> Text | str:
+def _position(error: Exception) -> Text | str:
     if not isinstance(error, json.JSONDecodeError):
         return ""
     return Text(pt=" (linha {line}, coluna {column})", en=" (line {line}, column {column})").format(

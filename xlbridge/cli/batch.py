@@ -1,4 +1,4 @@
-"""``xlbridge batch``: many workbooks and exports, described once, run every month."""
+"""``xlbridge batch``: many workbooks and exports, described in a plan and run every month."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -21,7 +21,7 @@ from xlbridge.batch import (
 )
 from xlbridge.batch.plan import plan_format
 from xlbridge.cli.batch_common import (
-    HOW_TO_BEGIN,
+    HOW_TO_START,
     NO_BATCH_YET,
     batch_exit_code,
     open_batch_named,
@@ -31,11 +31,11 @@ from xlbridge.cli.batch_common import (
 )
 from xlbridge.cli.completion import complete_batches
 from xlbridge.cli.environment import settings_without_profile
-from xlbridge.cli.lifecycle import ExitCode, exit_code_of, gravest, heavy_imports
+from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.options import described_command, option, report_format_option, schemas_option
-from xlbridge.cli.output import print_error, print_json, print_report, print_result, remark
+from xlbridge.cli.output import print_error, print_json, print_message, print_report, print_result
 from xlbridge.cli.progress import show_progress
-from xlbridge.cli.upload_arguments import GivenConsent
+from xlbridge.cli.upload_arguments import ConsentOptions
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import UploadOptions
@@ -47,23 +47,23 @@ from xlbridge.upload.planning import (
 
 @described_command(
     "plan",
-    pt="Mostra a ordem e o que seria feito de cada linha. Nada é enviado.",
-    en="Shows the order and the action of each row. Sends nothing.",
+    pt="Mostra a ordem das etapas e a ação prevista para cada linha. Nada é enviado.",
+    en="Shows the order of the steps and the planned action of each row. Sends nothing.",
 )
 @click.argument("plan", type=click.Path(path_type=Path), required=False)
 @parameter_options
 @option(
     "--json-schema",
     is_flag=True,
-    pt="O que um plano pode conter, para editores.",
-    en="What a plan may hold, for editors.",
+    pt="Mostra o formato de um plano, como JSON Schema para editores.",
+    en="Prints the format of a plan, as a JSON Schema for editors.",
 )
 @schemas_option
 @report_format_option
 def plan_command(
     plan: Path | None,
     month: str | None,
-    given: tuple[str, ...],
+    assignments: tuple[str, ...],
     json_schema: bool,
     form: str,
 ) -> ExitCode:
@@ -72,15 +72,14 @@ def plan_command(
         return ExitCode.GOOD
     if plan is None:
         raise UsageError(Text(pt="Falta o plano.", en="The plan is missing."))
-    # It validates workbooks, with what takes most of a second to import.
     with heavy_imports():
         from xlbridge.batch import plan_batch
 
     with (
-        _opened(plan, month, given) as batch,
+        _open_plan(plan, month, assignments) as batch,
         show_progress(Text(pt="Planejando", en="Planning")) as display,
     ):
-        options = UploadOptions(consent=ApproveAll(), progress=display.tell)
+        options = UploadOptions(consent=ApproveAll(), progress=display.show)
         outcome = BatchOutcome(plan_batch(batch, options))
         with display.paused():
             print_report(batch_report(batch, outcome), form)
@@ -89,7 +88,7 @@ def plan_command(
 
 @described_command(
     "status",
-    pt="Mostra a situação de um lote; sem dizer qual, a lista deles.",
+    pt="Mostra a situação de um lote; sem nome, a lista dos lotes.",
     en="Shows the status of a batch; without a name, all batches.",
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
@@ -108,37 +107,39 @@ def _list_batches(form: str) -> ExitCode:
     with open_ledger(settings_without_profile()) as ledger:
         batches = ledger.batches()
     if form == "json":
-        listed = [
+        rows = [
             {"batch": b.id, "plan": str(b.plan), "created_at": b.created_at.isoformat()}
             for b in batches
         ]
-        print_json({"version": 1, "batches": listed})
+        print_json({"version": 1, "batches": rows})
         return ExitCode.GOOD
     if not batches:
-        remark(NO_BATCH_YET)
-        remark(HOW_TO_BEGIN)
-    for known in batches:
-        print_result(f"{known.id}  {known.created_at:%d/%m/%Y %H:%M}  {known.plan}")
+        print_message(NO_BATCH_YET)
+        print_message(HOW_TO_START)
+    for batch in batches:
+        print_result(f"{batch.id}  {batch.created_at:%d/%m/%Y %H:%M}  {batch.plan}")
     return ExitCode.GOOD
 
 
 @described_command(
     "run",
-    pt="Confere, envia e exporta conforme o plano. O que está feito não se repete.",
-    en="Checks, sends and exports by the plan. What is done is not done twice.",
+    pt="Confere, envia e exporta conforme o plano. O que já está feito não se repete.",
+    en="Checks, sends and exports according to the plan. Skips what is done already.",
 )
 @click.argument("plan", type=click.Path(path_type=Path))
 @parameter_options
 @run_options
-def run_command(plan: Path, month: str | None, given: tuple[str, ...], **options: Any) -> ExitCode:
-    with _opened(plan, month, given) as batch:
+def run_command(
+    plan: Path, month: str | None, assignments: tuple[str, ...], **options: Any
+) -> ExitCode:
+    with _open_plan(plan, month, assignments) as batch:
         return _run(batch, **options)
 
 
 @described_command(
     "resume",
     pt="Continua um lote (padrão: o mais novo).",
-    en="Continues a batch (the newest one, where none is named).",
+    en="Continues a batch (default: the newest).",
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @run_options
@@ -150,14 +151,13 @@ def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
 @described_command(
     "proof",
     pt="Grava a prova de fechamento de um lote, como está agora.",
-    en="Writes the closing proof of a batch, as it stands now.",
+    en="Writes the closing proof of a batch as it is now.",
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @schemas_option
 @report_format_option
 def proof_command(batch_id: str | None, form: str) -> ExitCode:
     with open_batch_named(batch_id) as batch:
-        # It reads workbooks back and writes one, with what takes most of a second to import.
         with heavy_imports():
             from xlbridge.batch import prove_batch
 
@@ -168,14 +168,16 @@ def proof_command(batch_id: str | None, form: str) -> ExitCode:
         return _proof_exit_code(outcome)
 
 
-def _opened(plan: Path, month: str | None, given: tuple[str, ...]) -> AbstractContextManager[Batch]:
-    parameters = parameters_from_options(month, given)
-    return open_batch(plan, parameters, settings_without_profile(), remark)
+def _open_plan(
+    plan: Path, month: str | None, assignments: tuple[str, ...]
+) -> AbstractContextManager[Batch]:
+    parameters = parameters_from_options(month, assignments)
+    return open_batch(plan, parameters, settings_without_profile(), print_message)
 
 
 _HOW_TO_RESUME = Text(
     pt="Para continuar: xlbridge batch resume {id}",
-    en="To go on: xlbridge batch resume {id}",
+    en="To continue: xlbridge batch resume {id}",
 )
 
 
@@ -190,16 +192,15 @@ def _run(
     form: str,
 ) -> ExitCode:
     """Check, send, export and prove what is not done yet, and print the status of the batch."""
-    # What judges and sends takes most of a second to import.
     with heavy_imports():
         from xlbridge.batch import run_batch
         from xlbridge.parallel import cluster_executor, executor_for
 
-    given = GivenConsent(yes, confirm)
+    consent = ConsentOptions(yes, confirm)
     options = BatchRunOptions(
-        consent=partial(_consent_to_sending, batch, given),
+        consent=partial(_consent_to_sending, batch, consent),
         upload=UploadOptions(consent=lambda _request: True),
-        consent_to_processing=partial(_consent_to_processing, given),
+        consent_to_processing=partial(_consent_to_processing, consent),
         all_or_nothing=all_or_nothing,
         executor_for=partial(executor_for, workers=workers, scheduler=scheduler),
         cluster_executor=None if scheduler is None else partial(cluster_executor, scheduler),
@@ -208,10 +209,10 @@ def _run(
     try:
         outcome = run_batch(batch, options)
     except (KeyboardInterrupt, ApiError):
-        remark(_HOW_TO_RESUME.format(id=batch.id))
+        print_message(_HOW_TO_RESUME.format(id=batch.id))
         raise
     except LocalFailure as error:
-        remark(_HOW_TO_RESUME.format(id=batch.id))
+        print_message(_HOW_TO_RESUME.format(id=batch.id))
         if is_settled(batch):
             raise
         print_error(error)
@@ -220,7 +221,7 @@ def _run(
 
 
 def _print_outcome(batch: Batch, outcome: BatchOutcome, form: str) -> ExitCode:
-    """Print what a run came to, and return its exit code."""
+    """Print the outcome of a run, and return its exit code."""
     if outcome.findings_error is not None:
         print_error(outcome.findings_error)
     print_report(batch_report(batch, outcome), form)
@@ -229,32 +230,34 @@ def _print_outcome(batch: Batch, outcome: BatchOutcome, form: str) -> ExitCode:
     if outcome.failure is not None and not is_settled(batch):
         return ExitCode.IN_DOUBT
     errors = (outcome.findings_error, outcome.failure, outcome.proof_error)
-    done = batch_exit_code(outcome) or _proof_exit_code(outcome)
-    return gravest([done, *(exit_code_of(error) for error in errors if error is not None)])
+    code = batch_exit_code(outcome) or _proof_exit_code(outcome)
+    return worst_code([code, *(exit_code_of(error) for error in errors if error is not None)])
 
 
 def _proof_exit_code(outcome: BatchOutcome) -> ExitCode:
     return ExitCode.GOOD if outcome.proofs_settled else ExitCode.DATA_ERRORS
 
 
-def _consent_to_sending(batch: Batch, given: GivenConsent, request: BatchConsentRequest) -> bool:
+def _consent_to_sending(
+    batch: Batch, consent: ConsentOptions, request: BatchConsentRequest
+) -> bool:
     """Show what will be sent and ask for consent."""
     for line in _request_lines(batch, request):
-        remark(line)
+        print_message(line)
     profiles = {step.profile for step, _, _ in request.rows}
     clients = (batch.environments.client(profile) for profile in profiles)
-    return given.agrees(
+    return consent.ask(
         _token_hint(request),
         production=lambda: any(client.target.production for client in clients),
-        accepts=partial(_is_token, request),
+        accepts=partial(_check_token, request),
     )
 
 
-def _consent_to_processing(given: GivenConsent, request: ConsentRequest) -> bool:
-    """Show the records that a step will process, and ask for consent as ``process`` does."""
+def _consent_to_processing(consent: ConsentOptions, request: ConsentRequest) -> bool:
+    """Show the records that a step will process and ask for consent, like ``process``."""
     for line in request.lines():
-        remark(line)
-    return given.agrees_to(request, _PROCESSING_HINT.format(token=request.token))
+        print_message(line)
+    return consent.ask_for_job(request, _PROCESSING_HINT.format(token=request.token))
 
 
 _PROCESSING_HINT = Text(
@@ -277,23 +280,23 @@ def _request_lines(batch: Batch, request: BatchConsentRequest) -> Iterator[Text]
         )
     if request.failed:
         yield Text(
-            pt="  {n:fica|ficam} de fora, com erros: {n} {n:arquivo|arquivos}",
-            en="  left out, with errors: {n} {n:workbook|workbooks}",
+            pt="  não {n:será enviado|serão enviados}, por ter erros: {n} {n:arquivo|arquivos}",
+            en="  not sent because of errors: {n} {n:workbook|workbooks}",
         ).format(n=request.failed)
     yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
         token=request.token
     )
 
 
-def _is_token(request: BatchConsentRequest, given: str) -> bool:
-    """Return True. Raises ``UsageError`` where what was given confirms another batch."""
-    if given.strip().casefold() == request.token:
+def _check_token(request: BatchConsentRequest, token: str) -> bool:
+    """Return True. Raises ``UsageError`` if the token does not confirm this batch."""
+    if token.strip().casefold() == request.token:
         return True
     raise UsageError(
         Text(
-            pt="A confirmação {given!r} não é a deste lote.",
-            en="The confirmation {given!r} is not that of this batch.",
-        ).format(given=given),
+            pt="A confirmação {token!r} não é a deste lote.",
+            en="{token!r} does not confirm this batch.",
+        ).format(token=token),
         _token_hint(request),
     )
 
@@ -309,20 +312,14 @@ def _token_hint(request: BatchConsentRequest) -> Text:
     "batch",
     help=str(
         Text(
-            pt="Muitos arquivos e exportações, descritos uma vez num plano e feitos todo mês.",
-            en="Many workbooks and exports, described once in a plan and done every month.",
+            pt="Muitos arquivos e exportações, descritos num plano e feitos todo mês.",
+            en="Many workbooks and exports, described in a plan and run every month.",
         )
     ),
 )
 def command() -> None:
-    """The group of the commands of batches."""
+    """The group of batch commands."""
 
 
-for _command in (
-    plan_command,
-    status_command,
-    run_command,
-    resume_command,
-    proof_command,
-):
+for _command in (plan_command, status_command, run_command, resume_command, proof_command):
     command.add_command(_command)

@@ -1,4 +1,4 @@
-"""Shared by the commands of ``xlbridge batch``: options, opening of a batch, report, exit codes."""
+"""Options, opening of a batch, and exit codes for the commands of ``xlbridge batch``."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -14,18 +14,18 @@ from xlbridge.batch.plan import with_month
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import (
-    combined,
+    combine_options,
     option,
     report_format_option,
     schemas_option,
     worker_options,
     yes_option,
 )
-from xlbridge.cli.output import remark
+from xlbridge.cli.output import print_message
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 
-parameter_options = combined(
+parameter_options = combine_options(
     [
         option(
             "--month",
@@ -35,7 +35,7 @@ parameter_options = combined(
         ),
         option(
             "--set",
-            "given",
+            "assignments",
             multiple=True,
             metavar="NAME=VALUE",
             pt="O valor de um parâmetro.",
@@ -45,10 +45,10 @@ parameter_options = combined(
 )
 
 
-def parameters_from_options(month: str | None, texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the parameters that the options give. Raises ``UsageError`` for one without value."""
-    given = {}
-    for text in texts:
+def parameters_from_options(month: str | None, assignments: tuple[str, ...]) -> dict[str, str]:
+    """Return the parameters of the options. Raises ``UsageError`` for one without a value."""
+    parameters = {}
+    for text in assignments:
         name, separator, value = text.partition("=")
         if not separator:
             raise UsageError(
@@ -56,11 +56,11 @@ def parameters_from_options(month: str | None, texts: tuple[str, ...]) -> dict[s
                     pt="--set {text}: escreva NOME=VALOR.", en="--set {text}: write NAME=VALUE."
                 ).format(text=text)
             )
-        given[name] = value
-    return given if month is None else with_month(given, month)
+        parameters[name] = value
+    return parameters if month is None else with_month(parameters, month)
 
 
-run_options = combined(
+run_options = combine_options(
     [
         report_format_option,
         worker_options,
@@ -69,13 +69,13 @@ run_options = combined(
             "--all-or-nothing",
             is_flag=True,
             pt="Não envia nada se algum arquivo tiver erros.",
-            en="Sends nothing where any workbook has errors.",
+            en="Sends nothing if any workbook has errors.",
         ),
         option(
             "--confirm",
             metavar="ROWS:DIGEST",
-            pt="Confirma o lote como o plano o mostra; vale em produção.",
-            en="Confirms the batch as its plan shows it; for production too.",
+            pt="Confirma o lote como o plano o mostra; vale também em produção.",
+            en="Confirms the batch as the plan shows it; also valid in production.",
         ),
         yes_option,
     ]
@@ -87,33 +87,35 @@ _EXIT_CODE_BY_STATUS: Mapping[UnitStatus, ExitCode] = {
     UnitStatus.FAILED: ExitCode.FAILED,
     UnitStatus.REFUSED: ExitCode.REFUSED,
 }
-"""Statuses that end a command with an exit code of their own, the gravest first."""
+"""Statuses with an exit code of their own, worst first."""
 
 
 NO_BATCH_YET = Text(pt="Nenhum lote ainda.", en="No batch yet.")
-HOW_TO_BEGIN = Text(
-    pt="Para começar um: xlbridge batch plan PLANO", en="To begin one: xlbridge batch plan PLAN"
+HOW_TO_START = Text(
+    pt="Para começar um: xlbridge batch plan PLANO", en="To start one: xlbridge batch plan PLAN"
 )
 
 
 def open_batch_named(batch_id: str | None) -> AbstractContextManager[Batch]:
-    """Open a batch that was begun, the newest one where none is named.
+    """Open a batch by name, by default the newest.
 
-    Raises ``UsageError`` when there is none, or the folder of its own resources is gone.
+    Raises ``UsageError`` if there is none, or the folder of its own resources is gone.
     """
     settings = settings_without_profile()
     if batch_id is None:
         with open_ledger(settings) as ledger:
             batches = ledger.batches()
         if not batches:
-            raise UsageError(NO_BATCH_YET, HOW_TO_BEGIN)
+            raise UsageError(NO_BATCH_YET, HOW_TO_START)
         batch_id = batches[0].id
-    return open_known_batch(batch_id, settings, remark)
+    return open_known_batch(batch_id, settings, print_message)
 
 
 def batch_exit_code(outcome: BatchOutcome, *, planned: bool = False) -> ExitCode:
-    """Return the exit code of a batch: the gravest of its steps'. Of one that is only ``planned``
-    what is left to do is no error, what a person has to correct first is one."""
+    """Return the exit code of a batch, from its worst step.
+
+    If it was only ``planned``, an open step is not an error unless a person has to correct it.
+    """
     steps = outcome.steps
     statuses = {unit.status for state in steps for unit in state.units}
     statuses |= {state.status for state in steps}

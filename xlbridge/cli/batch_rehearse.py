@@ -1,4 +1,4 @@
-"""``xlbridge batch rehearse``: the real month, in a private workspace, under faults."""
+"""``xlbridge batch rehearse``: run of the month in a private workspace, under faults."""
 
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from xlbridge.cli.batch_common import parameter_options, parameters_from_options
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import described_command, option, page_format_option, schemas_option
-from xlbridge.cli.output import remark, write_report
+from xlbridge.cli.output import print_message, write_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -31,10 +31,10 @@ _EXIT_CODES = {
 
 @described_command(
     "rehearse",
-    pt="Ensaia o plano com os mesmos arquivos num sistema à parte. Provoca falhas de propósito "
+    pt="Ensaia o plano com os mesmos arquivos num sistema isolado. Provoca falhas de propósito "
     "e confere: nenhuma linha duas vezes, nenhuma perdida, um resultado para cada uma.",
-    en="Rehearses the plan's own workbooks in a private system. Makes faults on purpose, "
-    "and asserts: no row twice, none lost, a verdict for every one.",
+    en="Rehearses the plan with its own workbooks in a private system. Injects faults, and "
+    "asserts: no row twice, none lost, a verdict for every one.",
 )
 @click.argument("plan", type=click.Path(path_type=Path))
 @parameter_options
@@ -43,14 +43,14 @@ _EXIT_CODES = {
     metavar="SPEC",
     default="",
     pt="Por exemplo cut-after@0.05,error-before@0.1 (como em sandbox --faults).",
-    en="For example cut-after@0.05,error-before@0.1 (as of sandbox --faults).",
+    en="For example cut-after@0.05,error-before@0.1 (like sandbox --faults).",
 )
 @option(
     "--seed-number",
     type=click.IntRange(min=0),
     metavar="N",
     pt="A semente das falhas e dos momentos de --kill; a mesma semente os repete.",
-    en="The seed of the faults and of the moments of --kill; the same seed repeats them.",
+    en="The seed of the faults and of the --kill moments; the same seed repeats them.",
 )
 @option(
     "--kill",
@@ -59,15 +59,15 @@ _EXIT_CODES = {
     default=0,
     metavar="N",
     pt="Mata o processo do lote N vezes, em momentos ao acaso, e continua.",
-    en="Kills the batch's process N times, at random moments, and goes on.",
+    en="Kills the batch's process N times, at random moments, and continues.",
 )
 @option(
     "--db",
     "database",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    pt="Um banco SQLite do sistema de ensaio: usa-se uma cópia dele.",
-    en="An SQLite database of the practice system: a copy of it is used.",
+    pt="Um banco SQLite do sistema de ensaio, que é copiado.",
+    en="An SQLite database of the practice system, which is copied.",
 )
 @option(
     "--seed",
@@ -75,27 +75,27 @@ _EXIT_CODES = {
     type=click.Choice([kind.value for kind in SeedKind]),
     default=SeedKind.DEMO.value,
     show_default=True,
-    pt="Com que um banco novo começa.",
-    en="What a new database begins with.",
+    pt="O conteúdo inicial de um banco novo.",
+    en="The initial content of a new database.",
 )
 @option(
     "--stand-ins",
     is_flag=True,
-    pt="Cria no ensaio os códigos que os arquivos citam e que faltam lá: clientes, filiais, …",
-    en="Creates the codes that the workbooks name and that are missing there: clients, branches, …",
+    pt="Cria no ensaio os códigos dos arquivos que faltam lá: clientes, filiais, …",
+    en="Creates codes of the workbooks that are missing there: clients, branches, …",
 )
 @option(
     "--compare",
     is_flag=True,
-    pt="Ensaia antes sem falhas, e mostra o que terminou de outro modo.",
-    en="Rehearses without faults first, and shows what ended differently.",
+    pt="Ensaia antes sem falhas, e mostra as diferenças.",
+    en="Rehearses without faults first, and shows the differences.",
 )
 @option(
     "--keep",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    pt="Uma pasta nova em que fica tudo do ensaio: banco, diário, rejeitadas.",
-    en="A new folder in which all of the rehearsal stays: database, journal, rejects.",
+    pt="Uma pasta nova para os arquivos do ensaio: banco, diário, rejeitadas.",
+    en="A new folder for the files of the rehearsal: database, journal, rejects.",
 )
 @schemas_option
 @page_format_option
@@ -110,7 +110,7 @@ _EXIT_CODES = {
 def command(
     plan: Path,
     month: str | None,
-    given: tuple[str, ...],
+    assignments: tuple[str, ...],
     faults: str,
     seed_number: int | None,
     kills: int,
@@ -128,10 +128,10 @@ def command(
     from xlbridge.batch.rehearsal import RehearsalOptions
 
     settings = settings_without_profile()
-    parameters = parameters_from_options(month, given)
-    read = read_plan(plan, load_catalogue(settings.schemas), parameters, datetime.now().date())
+    parameters = parameters_from_options(month, assignments)
+    catalogue = load_catalogue(settings.schemas)
     options = RehearsalOptions(
-        plan=read,
+        plan=read_plan(plan, catalogue, parameters, datetime.now().date()),
         faults=faults,
         settings=settings,
         seed_number=seed_number,
@@ -146,7 +146,7 @@ def command(
 
 
 _ONLY_PAGES = Text(
-    pt="-o grava a página: dê também --format html.", en="-o writes the page: add --format html."
+    pt="-o grava a página: use também --format html.", en="-o writes the page: add --format html."
 )
 
 
@@ -158,15 +158,14 @@ def _rehearse(options: "RehearsalOptions", form: str, output: Path | None) -> Ex
         verdict_lines,
     )
 
-    about = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
-    with show_progress(about.format(id=options.plan.batch)) as progress:
-        rehearsed = run_rehearsal(options, progress.tell)
+    title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
+    with show_progress(title.format(id=options.plan.batch)) as progress:
+        result = run_rehearsal(options, progress.show)
     if options.keep is not None:
-        kept = Text(pt="Tudo do ensaio está em {f}", en="All of it is in {f}")
-        remark(kept.format(f=options.keep))
-    report = rehearsal_report(rehearsed)
+        kept = Text(pt="Os arquivos do ensaio estão em {f}", en="Its files are in {f}")
+        print_message(kept.format(f=options.keep))
     if output is not None:
-        for line in verdict_lines(rehearsed):
-            remark(line)
-    write_report(report, form, output)
-    return _EXIT_CODES[rehearsed.state]
+        for line in verdict_lines(result):
+            print_message(line)
+    write_report(rehearsal_report(result), form, output)
+    return _EXIT_CODES[result.state]

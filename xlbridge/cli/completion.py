@@ -1,6 +1,6 @@
-"""Completion in the shell: the names that are known here, and what PowerShell loads.
+"""Shell completion of names, and support for PowerShell; click supports bash, zsh and fish.
 
-click has bash, zsh and fish. A name that cannot be known completes to nothing, without a message.
+If the names cannot be read, completion is empty and shows no message.
 """
 
 import os
@@ -18,26 +18,26 @@ from click.shell_completion import (
 from xlbridge.errors import XlbridgeError
 
 COMPLETION_VARIABLE = "_XLBRIDGE_COMPLETE"
-"""Set by a shell that asks; as click derives it from the program's name."""
+"""Set by a shell that requests completions; click derives it from the program's name."""
 
 _Names = Iterable[tuple[str, object]]
 _Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def _completing(names: Callable[[], _Names]) -> _Complete:
-    """Return what completes a text to the names that begin with it; each has a remark."""
+def _completion(names: Callable[[], _Names]) -> _Complete:
+    """Return a completion of names, which come with a description."""
 
     def complete(
-        _context: click.Context, _parameter: click.Parameter, begun: str
+        _context: click.Context, _parameter: click.Parameter, prefix: str
     ) -> list[CompletionItem]:
-        found: list[CompletionItem] = []
+        items: list[CompletionItem] = []
         with suppress(XlbridgeError, OSError):
-            found += (
-                CompletionItem(name, help=str(remark))
-                for name, remark in names()
-                if name.startswith(begun)
+            items += (
+                CompletionItem(name, help=str(description))
+                for name, description in names()
+                if name.startswith(prefix)
             )
-        return found
+        return items
 
     return complete
 
@@ -87,11 +87,11 @@ def _batches() -> Iterator[tuple[str, object]]:
                 yield batch.id, batch.plan
 
 
-complete_resources = _completing(_resources)
-complete_listings = _completing(_listings)
-complete_profiles = _completing(_profiles)
-complete_jobs = _completing(_jobs)
-complete_batches = _completing(_batches)
+complete_resources = _completion(_resources)
+complete_listings = _completion(_listings)
+complete_profiles = _completion(_profiles)
+complete_jobs = _completion(_jobs)
+complete_batches = _completion(_batches)
 
 _POWERSHELL = """\
 Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
@@ -113,27 +113,27 @@ Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
 
 
 class _PowerShellComplete(ShellComplete):
-    """Completion for PowerShell; it completes paths itself, where nothing else is told."""
+    """Completion for PowerShell, which completes paths itself if there are no names."""
 
     name = "powershell"
     source_template = _POWERSHELL
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the one that is completed, and that one."""
+        """Return the complete words, and the incomplete one."""
         words = split_arg_string(os.environ.get("COMP_LINE", ""))[1:]
-        begun = os.environ.get("COMP_WORD", "")
-        return words[:-1] if begun and words else words, begun
+        incomplete = os.environ.get("COMP_WORD", "")
+        return words[:-1] if incomplete and words else words, incomplete
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Return the line of a name."""
+        """Return the output line of an item."""
         return f"{item.type}\t{item.value}\t{item.help or ''}"
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
-        """Return the names; a path is none."""
-        found = super().get_completions(args, incomplete)
-        return [item for item in found if item.type == "plain"]
+        """Return the names, without paths."""
+        items = super().get_completions(args, incomplete)
+        return [item for item in items if item.type == "plain"]
 
 
-def know_powershell() -> None:
-    """Add PowerShell to the shells that click knows."""
+def add_powershell_completion() -> None:
+    """Register PowerShell with click."""
     add_completion_class(_PowerShellComplete)

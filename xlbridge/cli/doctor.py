@@ -7,7 +7,7 @@ from pathlib import Path
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import described_command, format_option, option
-from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.cli.output import print_json, print_message, print_result
 from xlbridge.client import DiagnosticCheck, RetryPolicy
 from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, UsageError, XlbridgeError
@@ -26,12 +26,12 @@ from xlbridge.upload import Journal, JournalMarker
     "accept_journal_because",
     metavar="REASON",
     pt="Aceita o diário de envios como está, depois de conferir no sistema; o motivo fica nele.",
-    en="Accepts the journal of uploads as it is, after a look in the system; records the reason.",
+    en="Accepts the upload journal as it is, after a check in the system; records the reason.",
 )
 @format_option
 def command(accept_journal_because: str | None, form: str) -> ExitCode:
     if accept_journal_because is not None:
-        _take_journal(accept_journal_because)
+        _accept_journal(accept_journal_because)
     checks = _checks()
     if form == "json":
         print_json(
@@ -47,19 +47,19 @@ def command(accept_journal_because: str | None, form: str) -> ExitCode:
     return _exit_code(checks)
 
 
-def _take_journal(reason: str) -> None:
-    """Take the journal as it is. Raises ``UsageError`` for an empty reason."""
+def _accept_journal(reason: str) -> None:
+    """Accept the journal as it is. Raises ``UsageError`` for an empty reason."""
     if not reason.strip():
         raise UsageError(
             Text(pt="Informe o motivo em --accept-journal.", en="--accept-journal needs a reason.")
         )
-    aside = JournalMarker(command_settings().journal).accept(reason.strip())
-    if aside is not None:
-        remark(
+    old_journal = JournalMarker(command_settings().journal).accept(reason.strip())
+    if old_journal is not None:
+        print_message(
             Text(
-                pt="O diário que não pôde ser usado está em {path}; começa um novo.",
-                en="The journal that could not be used is at {path}; a new one begins.",
-            ).format(path=aside)
+                pt="O diário que não pôde ser usado foi movido para {path}; um novo foi criado.",
+                en="The unusable journal was moved to {path}; a new one was created.",
+            ).format(path=old_journal)
         )
 
 
@@ -76,7 +76,7 @@ def _checks() -> list[DiagnosticCheck]:
     ]
     if all(check.ok for check in checks):
         try:
-            with connect(settings, remark, RetryPolicy.quick()) as client:
+            with connect(settings, print_message, RetryPolicy.quick()) as client:
                 checks.extend(DiagnosticCheck.of_system(client))
         except XlbridgeError as error:
             checks.append(DiagnosticCheck.failed("address", error))
@@ -84,7 +84,7 @@ def _checks() -> list[DiagnosticCheck]:
 
 
 def _journal(path: Path) -> Iterator[DiagnosticCheck]:
-    """Check the journal of uploads, where there is one."""
+    """Check the upload journal, if there is one."""
     if not (path.exists() or JournalMarker(path).is_expected):
         return
     try:
@@ -97,8 +97,8 @@ def _journal(path: Path) -> Iterator[DiagnosticCheck]:
 
 
 def _schemas(folder: Path) -> Iterator[DiagnosticCheck]:
-    """Check the user's own resources, where there are any: a broken file stops most commands."""
-    # Reading YAML takes its time to import, which a help need not wait for.
+    """Check the user's own resources, if any: an invalid file stops most commands."""
+    # YAML libraries are slow to import, and --help does not need them.
     from xlbridge.resources import load_catalogue
 
     try:
@@ -107,7 +107,7 @@ def _schemas(folder: Path) -> Iterator[DiagnosticCheck]:
         yield DiagnosticCheck.failed("schemas", error)
         return
     if own := [resource.name for resource in resources if resource.source.parent == folder]:
-        message = Text(pt="recursos seus: {names}", en="resources of your own: {names}")
+        message = Text(pt="recursos próprios: {names}", en="your own resources: {names}")
         yield DiagnosticCheck("schemas", True, message.format(names=", ".join(own)))
 
 
@@ -145,7 +145,7 @@ _NAMES = {
         Text(pt="recursos", en="schemas"),
     )
 }
-"""Names of checks by the stable ones."""
+"""Displayed names of checks, by their stable names."""
 
 
 def _print(check: DiagnosticCheck) -> None:

@@ -1,4 +1,4 @@
-"""Settings and profile of the command that is being run."""
+"""Settings and profile of the running command."""
 
 import os
 
@@ -14,21 +14,21 @@ _VARIABLES = {
     "ca_bundle": "XLBRIDGE_CA_BUNDLE",
     "timeout": "XLBRIDGE_TIMEOUT",
 }
-"""The options that every command of an environment has, and the variables that they stand for."""
+"""Environment options of commands, and the variables that they override."""
 
 _CONTEXT_KEY = "xlbridge.environment"
 
 
 def add_environment_options(command: click.Command) -> click.Command:
-    """Give a command the options that choose its environment."""
+    """Add the options that choose the environment to a command."""
     if not any(parameter.name in _VARIABLES for parameter in command.params):
         command.params += [
             _option(
                 ["--profile"],
                 "NAME",
                 Text(
-                    pt="O ambiente, como profiles.toml o chama.",
-                    en="The environment, as profiles.toml calls it.",
+                    pt="O ambiente, um nome de profiles.toml.",
+                    en="The environment, a name from profiles.toml.",
                 ),
             ),
             _option(
@@ -43,7 +43,7 @@ def add_environment_options(command: click.Command) -> click.Command:
                 ["--timeout"],
                 "SECONDS",
                 Text(
-                    pt="Quanto esperar por uma resposta (60; importações diretas grandes podem "
+                    pt="Tempo de espera por uma resposta (60; importações diretas grandes podem "
                     "precisar de mais).",
                     en="How long to wait for an answer (60; large direct imports may need more).",
                 ),
@@ -53,21 +53,21 @@ def add_environment_options(command: click.Command) -> click.Command:
 
 
 def settings_without_profile() -> Settings:
-    """Return what the environment and the command's options say; no profile is looked for.
+    """Return the settings of environment variables and options, without those of a profile.
 
-    Raises ``ConfigError`` for settings that cannot be used.
+    Raises ``ConfigError`` for invalid settings.
     """
     context = click.get_current_context(silent=True)
-    given: dict[str, str] = dict(context.meta.get(_CONTEXT_KEY, {})) if context else {}
-    profile = given.pop(_VARIABLES["profile"], None)
-    settings = read_settings(os.environ | given)
+    options: dict[str, str] = dict(context.meta.get(_CONTEXT_KEY, {})) if context else {}
+    profile = options.pop(_VARIABLES["profile"], None)
+    settings = read_settings(os.environ | options)
     return settings if profile is None else settings.with_profile(profile)
 
 
 def command_settings() -> Settings:
-    """Return the settings of the command that is being run.
+    """Return the settings of the running command, with those of its profile.
 
-    Raises ``ConfigError`` for settings or profiles that cannot be used.
+    Raises ``ConfigError`` for invalid settings or profiles.
     """
     settings = settings_without_profile()
     return settings_for(settings, choose_profile(settings))
@@ -79,11 +79,11 @@ def _option(names: list[str], metavar: str, help_text: Text) -> click.Option:
         metavar=metavar,
         help=str(help_text),
         expose_value=False,
-        callback=_remember,
+        callback=_store_option,
         shell_complete=complete_profiles if names == ["--profile"] else None,
     )
 
 
-def _remember(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+def _store_option(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
     if value is not None and parameter.name:
         context.meta.setdefault(_CONTEXT_KEY, {})[_VARIABLES[parameter.name]] = value

@@ -1,4 +1,4 @@
-"""``xlbridge export``: a listing into a file, its progress and its report."""
+"""``xlbridge export``: exports a listing, with progress and a report."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from xlbridge.cli.completion import complete_listings
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import described_command, force_option, option, scheduler_option
-from xlbridge.cli.output import print_result, remark
+from xlbridge.cli.output import print_message, print_result
 from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.client import Client, Target
 from xlbridge.connection import connect
@@ -38,7 +38,7 @@ from xlbridge.parallel import ExportTask, cluster_executor, export_all
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 
-_MOST_AT_ONCE = 8
+_MAX_AT_ONCE = 8
 _METAVARS = {
     ValueKind.MOMENT: "D",
     ValueKind.CODE: "N",
@@ -49,19 +49,19 @@ _METAVARS = {
 
 
 def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command an option for each filter that any listing has."""
+    """Add an option for each filter of any listing to a command."""
     for name in reversed(Filter):
-        kind = name.type
-        attributes: dict[str, Any] = {"help": str(kind.meaning)}
-        if kind.is_flag:
+        value = name.type
+        attributes: dict[str, Any] = {"help": str(value.meaning)}
+        if value.is_flag:
             attributes["is_flag"] = True
         else:
-            attributes |= {"metavar": _METAVARS[kind.kind], "multiple": kind.is_repeatable}
-        command = click.option(f"--{name}", _parameter_of(name), **attributes)(command)
+            attributes |= {"metavar": _METAVARS[value.kind], "multiple": value.is_repeatable}
+        command = click.option(f"--{name}", _parameter_name(name), **attributes)(command)
     return command
 
 
-def _parameter_of(name: Filter) -> str:
+def _parameter_name(name: Filter) -> str:
     return f"filter_{name.name.lower()}"
 
 
@@ -84,8 +84,8 @@ def _parameter_of(name: Filter) -> str:
     "--format",
     "form",
     type=click.Choice(list(FORMATS)),
-    pt="O formato; sem ele, vale a extensão.",
-    en="The format; without it, the extension's.",
+    pt="O formato (padrão: o da extensão).",
+    en="The format (default: by the extension).",
 )
 @option(
     "--csv-dialect",
@@ -97,8 +97,8 @@ def _parameter_of(name: Filter) -> str:
     "--manifest",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    pt="Grava quantos registros vieram e se algo falta.",
-    en="Writes how many records came, and whether any are missing.",
+    pt="Grava o número de registros e se algum falta.",
+    en="Writes the number of records, and whether any are missing.",
 )
 @option(
     "--since-last",
@@ -110,34 +110,34 @@ def _parameter_of(name: Filter) -> str:
     "--flat",
     metavar="SHEET",
     pt="Uma planilha só: cada linha de PLANILHA junto do seu registro.",
-    en="One sheet only: each row of SHEET beside its record.",
+    en="One sheet only: each row of SHEET joined to its record.",
 )
 @option(
     "--as-template",
     metavar="RESOURCE",
     is_flag=False,
     flag_value="",
-    pt="Grava no leiaute da planilha de importação desse recurso (sem ele, o da listagem).",
-    en="Writes in the layout of that resource's import sheet (default: the listing's own).",
+    pt="Grava no leiaute da planilha de importação desse recurso (padrão: o da listagem).",
+    en="Uses the layout of that resource's import sheet (default: the listing's own).",
 )
 @option(
     "--settled",
     is_flag=True,
-    pt="Com --as-template: aceita títulos baixados, que enviados seriam novos.",
-    en="With --as-template: takes settled titles, which uploaded would be new ones.",
+    pt="Com --as-template: inclui títulos baixados, que ao enviar seriam criados de novo.",
+    en="With --as-template: includes settled titles, which an upload would create anew.",
 )
 @option(
     "--with-files",
     is_flag=True,
     pt="Lê cada registro pela chave, com a lista dos anexos.",
-    en="Reads each record by its key, with the list of its attached files.",
+    en="Reads each record by its key, with the list of its attachments.",
 )
 @option(
     "--attachments",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     pt="Baixa os anexos para essa pasta (implica --with-files).",
-    en="Downloads the attached files into that folder (implies --with-files).",
+    en="Downloads the attachments into that folder (implies --with-files).",
 )
 @option(
     "--keep-unknown",
@@ -147,29 +147,29 @@ def _parameter_of(name: Filter) -> str:
 )
 @option(
     "--at-once",
-    type=click.IntRange(1, _MOST_AT_ONCE),
+    type=click.IntRange(1, _MAX_AT_ONCE),
     default=2,
     show_default=True,
     metavar="N",
-    pt="Quantas chamadas ao mesmo tempo.",
-    en="How many calls side by side.",
+    pt="Número de chamadas simultâneas.",
+    en="Number of simultaneous calls.",
 )
 @option(
     "--fresh",
     is_flag=True,
-    pt="Pede tudo de novo, mesmo o que uma execução interrompida já buscou.",
-    en="Fetches everything again, even what a run that broke off had fetched.",
+    pt="Busca tudo de novo, mesmo o que uma execução interrompida já buscou.",
+    en="Fetches everything again, even what an interrupted run has fetched.",
 )
 @scheduler_option
 @force_option
 def command(**options: Any) -> ExitCode:
-    filter_texts = {name: options.pop(_parameter_of(name)) for name in Filter}
+    filter_texts = {name: options.pop(_parameter_name(name)) for name in Filter}
     return run_export(ExportArguments(filter_texts=filter_texts, **options))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportArguments:
-    """Options as they were given; ``filter_texts`` as they were typed."""
+    """Arguments of the command; ``filter_texts`` are the filters' values as typed."""
 
     listing: str
     output: Path
@@ -190,58 +190,61 @@ class ExportArguments:
     force: bool
 
 
-def run_export(task: ExportArguments) -> ExitCode:
-    """Export as the options say, and report what came of it.
+def run_export(arguments: ExportArguments) -> ExitCode:
+    """Run an export and report its result.
 
-    Raises ``UsageError`` when what is asked for cannot be, and what ``PreparedExport.run`` raises.
+    Raises ``UsageError`` for invalid arguments, and what ``PreparedExport.run`` raises.
     """
     settings = command_settings()
-    export = _prepare(task, settings)
-    with connect(settings, remark) as client, show_progress(export.listing.title) as activity:
+    export = _prepare(arguments, settings)
+    with (
+        connect(settings, print_message) as client,
+        show_progress(export.listing.title) as activity,
+    ):
         profile = client.target.profile
         if export.accepts_known_ids:
-            # Here, not above: few listings ask the journal, which takes its time to import.
+            # Slow to import, and few listings need the journal.
             from xlbridge.upload import known_numbers
 
             export = export.with_known_ids(known_numbers(settings, export.listing.name, client))
-        if task.since_last:
+        if arguments.since_last:
             export = export.since_last(settings.exports, profile)
-        if task.scheduler is None:
-            exported = _export_locally(client, task, export, settings, activity)
+        if arguments.scheduler is None:
+            result = _export_locally(client, arguments, export, settings, activity)
         else:
-            exported = _export_on_cluster(task.scheduler, client.target, export, settings)
-    if task.manifest:
-        exported.write_manifest(task.manifest)
-    export.remember(settings.exports, profile, exported)
+            result = _export_on_cluster(arguments.scheduler, client.target, export, settings)
+    if arguments.manifest:
+        result.write_manifest(arguments.manifest)
+    export.remember(settings.exports, profile, result)
     for path in export.leftover_files():
-        remark(_OTHER_FILE.format(path=path))
-    return _report(exported, task.output)
+        print_message(_OTHER_FILE.format(path=path))
+    return _report(result, arguments.output)
 
 
-_OTHER_FILE = Text(pt="{path} não é desta exportação.", en="{path} is not of this export.")
+_OTHER_FILE = Text(pt="{path} não é desta exportação.", en="{path} does not belong to this export.")
 
 
-def _prepare(task: ExportArguments, settings: Settings) -> PreparedExport:
-    """Return the export that the options ask for. Raises ``UsageError`` when it cannot be."""
-    if task.scheduler is not None and task.attachments is not None:
+def _prepare(arguments: ExportArguments, settings: Settings) -> PreparedExport:
+    """Return the requested export. Raises ``UsageError`` for invalid arguments."""
+    if arguments.scheduler is not None and arguments.attachments is not None:
         raise UsageError(_DOWNLOADS_ON_CLUSTER)
     request = ExportRequest(
-        listing=find_listing(task.listing).name,
-        filters=Filters.parse(task.filter_texts),
-        flat=task.flat,
-        as_template=task.as_template,
-        settled=task.settled,
-        in_detail=task.with_files or task.attachments is not None,
-        keep_unknown=task.keep_unknown,
-        at_once=task.at_once,
+        listing=find_listing(arguments.listing).name,
+        filters=Filters.parse(arguments.filter_texts),
+        flat=arguments.flat,
+        as_template=arguments.as_template,
+        settled=arguments.settled,
+        in_detail=arguments.with_files or arguments.attachments is not None,
+        keep_unknown=arguments.keep_unknown,
+        at_once=arguments.at_once,
         known_ids=(),
     )
-    output = OutputFile(task.output, task.form, task.csv_dialect)
+    output = OutputFile(arguments.output, arguments.form, arguments.csv_dialect)
     export = request.prepare(output, partial(load_catalogue, settings.schemas))
-    require_distinct([*export.files, task.manifest])
-    for path in filter(None, (task.output, task.manifest)):
+    require_distinct([*export.files, arguments.manifest])
+    for path in filter(None, (arguments.output, arguments.manifest)):
         OutputFile(path).require_writable()
-    if not task.force:
+    if not arguments.force:
         export.require_replaceable()
     return export
 
@@ -254,32 +257,32 @@ _DOWNLOADS_ON_CLUSTER = Text(
 
 def _export_locally(
     client: Client,
-    task: ExportArguments,
+    arguments: ExportArguments,
     export: PreparedExport,
     settings: Settings,
     activity: ProgressDisplay,
 ) -> ExportResult:
-    """Export in this process; after a failure, say how many windows are kept for the next run."""
-    resume = export.resume_store(settings.exports, client.target, fresh=task.fresh)
+    """Export in this process; after a failure, report the windows kept for the next run."""
+    resume = export.resume_store(settings.exports, client.target, fresh=arguments.fresh)
     try:
         return export.run(
             client,
-            on_progress=_show_export_progress(export.listing.title, activity),
-            attachments=task.attachments,
+            on_progress=_progress_callback(export.listing.title, activity),
+            attachments=arguments.attachments,
             resume=resume,
         )
     except BaseException:
         if windows := resume.window_count():
             hours = resume.MAX_AGE // timedelta(hours=1)
-            remark(_WINDOWS_KEPT.format(n=windows, hours=hours))
+            print_message(_WINDOWS_KEPT.format(n=windows, hours=hours))
         raise
 
 
 _WINDOWS_KEPT = Text(
     pt="{n} {n:período já buscado fica guardado|períodos já buscados ficam guardados} por {hours} "
     "horas; o mesmo comando continua dali.",
-    en="{n} {n:window that was fetched is|windows that were fetched are} kept for {hours} hours: "
-    "the same command goes on from there.",
+    en="{n} fetched {n:window is|windows are} kept for {hours} hours; the same command continues "
+    "from there.",
 )
 
 
@@ -288,8 +291,8 @@ def _export_on_cluster(
 ) -> ExportResult:
     """Export on a worker of a cluster. Raises what the export raised there.
 
-    Raises ``ConfigError`` when the extra ``dask`` is not installed, ``TransportError`` when the
-    cluster does not answer.
+    Raises ``ConfigError`` if the extra ``dask`` is not installed, ``TransportError`` if the cluster
+    does not answer.
     """
     request = replace(export.request, filters=export.filters)
     task = ExportTask(target, request, export.output)
@@ -303,15 +306,13 @@ def _export_on_cluster(
 _UPDATE_SECONDS = 0.2
 
 
-def _show_export_progress(
-    title: Text, activity: ProgressDisplay
-) -> Callable[[ExportProgress], None]:
-    """Return a callback that shows how far an export is, a few times a second."""
-    begun = shown_at = time.monotonic()
+def _progress_callback(title: Text, activity: ProgressDisplay) -> Callable[[ExportProgress], None]:
+    """Return a callback that shows the progress of an export, a few times per second."""
+    started_at = shown_at = time.monotonic()
     phase: object = None
 
     def show(progress: ExportProgress) -> None:
-        nonlocal begun, shown_at, phase
+        nonlocal started_at, shown_at, phase
         now = time.monotonic()
         current = (
             progress.is_of_keys,
@@ -321,13 +322,13 @@ def _show_export_progress(
         if now - shown_at < _UPDATE_SECONDS and current == phase:
             return
         if current != phase:
-            begun = now
+            started_at = now
         shown_at, phase = now, current
-        activity.tell(
+        activity.show(
             (_KEYS_PROGRESS if progress.is_of_keys else _RECORDS_PROGRESS).format(
                 title=title,
                 n=progress.records,
-                rate=round(progress.records / max(now - begun, _UPDATE_SECONDS)),
+                rate=round(progress.records / max(now - started_at, _UPDATE_SECONDS)),
                 left=_remaining_text(progress),
             )
         )
@@ -340,14 +341,14 @@ _RECORDS_PROGRESS = Text(
     en="{title}: {n} {n:record|records}, {rate}/s{left}",
 )
 _KEYS_PROGRESS = Text(
-    pt="{title}: primeiro as chaves: {n}, {rate}/s{left}",
-    en="{title}: the keys first: {n}, {rate}/s{left}",
+    pt="{title}: lendo primeiro as chaves: {n}, {rate}/s{left}",
+    en="{title}: reading keys first: {n}, {rate}/s{left}",
 )
 
 
 def _remaining_text(progress: ExportProgress) -> Text | str:
     if progress.records_left is not None:
-        left = Text(pt=", {n:falta|faltam} {n} a consultar", en=", {n} to ask for left")
+        left = Text(pt=", {n:falta|faltam} {n} a consultar", en=", {n} left to read")
         return left.format(n=progress.records_left)
     if progress.windows_left is None:
         return ""
@@ -356,44 +357,44 @@ def _remaining_text(progress: ExportProgress) -> Text | str:
     ).format(n=progress.windows_left)
 
 
-def _report(exported: ExportResult, output: Path) -> ExitCode:
-    """Print what was written, and all that is lacking; return the exit code that says so."""
-    rows = ", ".join(f"{name} {count}" for name, count in exported.sheets.items())
-    told = Text(
+def _report(result: ExportResult, output: Path) -> ExitCode:
+    """Print what was written and what is missing; return the exit code."""
+    rows = ", ".join(f"{name} {count}" for name, count in result.sheets.items())
+    summary = Text(
         pt="{file}: {n} {n:registro|registros} ({rows})",
         en="{file}: {n} {n:record|records} ({rows})",
     )
-    print_result(told.format(file=output, n=exported.records, rows=rows))
-    if exported.reused:
-        remark(
+    print_result(summary.format(file=output, n=result.records, rows=rows))
+    if result.reused:
+        print_message(
             Text(
-                pt="{n} {n:período é|períodos são} da execução interrompida antes; --fresh pede "
+                pt="{n} {n:período é|períodos são} de uma execução interrompida; --fresh busca "
                 "tudo de novo.",
-                en="{n} {n:window is|windows are} from the run that broke off; --fresh asks for "
-                "everything.",
-            ).format(n=exported.reused)
+                en="{n} {n:window is|windows are} from an interrupted run; --fresh fetches "
+                "everything again.",
+            ).format(n=result.reused)
         )
-    if not exported.records:
-        remark(Text(pt="Nada foi encontrado.", en="Nothing was found."))
-    for text in exported.remarks:
-        remark(text)
-    if exported.attachments is not None:
-        remark(
-            Text(pt="{n} {n:anexo baixado|anexos baixados}.", en="{n} {n:file|files}.").format(
-                n=exported.attachments
-            )
+    if not result.records:
+        print_message(Text(pt="Nada foi encontrado.", en="Nothing was found."))
+    for text in result.remarks:
+        print_message(text)
+    if result.attachments is not None:
+        downloaded = Text(
+            pt="{n} {n:anexo baixado|anexos baixados}.",
+            en="{n} {n:attachment|attachments} downloaded.",
         )
-    for problem in exported.attachment_problems:
-        remark(problem)
-    if exported.is_whole:
+        print_message(downloaded.format(n=result.attachments))
+    for problem in result.attachment_problems:
+        print_message(problem)
+    if result.is_whole:
         return ExitCode.GOOD
-    remark(_NOT_WHOLE.format(file=output))
-    for text in exported.next_steps:
-        remark(text)
+    print_message(_INCOMPLETE.format(file=output))
+    for text in result.next_steps:
+        print_message(text)
     return ExitCode.DATA_ERRORS
 
 
-_NOT_WHOLE = Text(
-    pt="✗ {file} não tem, ou pode não ter, tudo o que foi pedido.",
-    en="✗ {file} lacks, or may lack, some of what was asked for.",
+_INCOMPLETE = Text(
+    pt="✗ {file} está, ou pode estar, incompleto.",
+    en="✗ {file} is, or may be, incomplete.",
 )

@@ -1,8 +1,7 @@
-"""Texts of click itself in both languages, and the parts of a long help: groups, examples.
+"""Translation of click's own texts, option groups and examples for help pages.
 
-click asks ``gettext`` for each of its texts by its English wording. Its own translations would
-be compiled catalogues, chosen by the system's locale; here an option may choose the language,
-and each text stands beside its translation.
+click looks up its texts in ``gettext`` by their English wording. Compiled catalogues would follow
+the system's locale, but here an option may choose the language.
 """
 
 import gettext
@@ -94,7 +93,7 @@ _PORTUGUESE: Mapping[str, str] = {
     "Error: invalid input": "Erro: resposta inválida",
     "Press any key to continue...": "Aperte uma tecla para continuar...",
 }
-"""click's texts for users, by its own wording; those for programmers stay as they are."""
+"""Translations of click's texts for users, by English wording."""
 
 _METAVARS = {
     value.en: value
@@ -127,13 +126,13 @@ _METAVARS = {
 """Names of the values of options and arguments in help texts."""
 
 BY_ENGLISH = {english: Text(pt=pt, en=english) for english, pt in _PORTUGUESE.items()}
-"""The texts by click's own wording."""
+"""The texts by English wording."""
 
 _original_dgettext = gettext.dgettext
 
 
 def translate_click() -> None:
-    """Translate click's own texts into the active language from here on."""
+    """Translate click's own texts into the active language from now on."""
     gettext.dgettext = _dgettext
     gettext.dngettext = _dngettext
     _OPTION.make_metavar = _translated(_option_metavar)
@@ -149,8 +148,8 @@ _argument_metavar: _Metavar = _ARGUMENT.make_metavar
 
 def _translated(metavar: _Metavar) -> _Metavar:
     def translated(parameter: click.Parameter, ctx: click.Context) -> str:
-        words = metavar(parameter, ctx)
-        return re.sub("[A-Z]+(?: RANGE)?", lambda word: str(_METAVARS.get(word[0], word[0])), words)
+        text = metavar(parameter, ctx)
+        return re.sub("[A-Z]+(?: RANGE)?", lambda word: str(_METAVARS.get(word[0], word[0])), text)
 
     return translated
 
@@ -165,7 +164,7 @@ def _dngettext(domain: str, msgid1: str, msgid2: str, n: int) -> str:
 
 
 _UNWRAPPED = "\b"
-"""As click knows paragraphs whose lines stay."""
+"""Start of a paragraph that click does not rewrap."""
 
 _JOB = "20261101-093000-a1b2"
 EXAMPLES: Mapping[str, Sequence[str]] = {
@@ -214,23 +213,24 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "api": ("api GET /v2/sistema/info",),
     "doctor": ("doctor", "doctor --format json"),
 }
-"""Command lines without the program's name, by command; of the program itself by no name."""
+"""Command lines without the program's name, by command; those of the root under an empty name."""
 
 
 def examples_of(command: str) -> str | None:
-    """Return the end of the help of a command, None where it has no example."""
+    """Return the examples at the end of a command's help, None if there are none."""
     lines = EXAMPLES.get(command, ())
-    title = Text(pt="Exemplos:", en="Examples:") if len(lines) > 1 else _ONE
-    shown = (f"  xlbridge {line}" for line in lines)
-    return "\n".join((_UNWRAPPED, str(title), *shown)) if lines else None
+    if not lines:
+        return None
+    title = Text(pt="Exemplos:", en="Examples:") if len(lines) > 1 else _EXAMPLE
+    return "\n".join((_UNWRAPPED, str(title), *(f"  xlbridge {line}" for line in lines)))
 
 
-_ONE = Text(pt="Exemplo:", en="Example:")
+_EXAMPLE = Text(pt="Exemplo:", en="Example:")
 
 
-_MOST_UNGROUPED = 8
-_WIDEST = 30
-"""As click has it: a longer option has its help below."""
+_MAX_UNGROUPED = 8
+_MAX_TERM_WIDTH = 30
+"""click's limit: the help of a longer option starts below it."""
 
 WHAT_IS_SENT = Text(pt="O que é enviado", en="What is sent")
 
@@ -283,8 +283,7 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
         ),
     ),
 )
-"""Groups of options by title, in the order of a help; an option of none comes before them,
-if it has no ``group`` of its own."""
+"""Groups of options by title, in order; other options come first, unless they have a ``group``."""
 
 _OTHERS = Text(pt="Opções", en="Options")
 
@@ -292,19 +291,21 @@ _OTHERS = Text(pt="Opções", en="Options")
 def format_in_groups(
     command: click.Command, context: click.Context, formatter: click.HelpFormatter
 ) -> None:
-    """Write the options of a command in groups, where there are many."""
+    """Write the options of a command, in groups if there are many."""
     groups: dict[str, list[tuple[str, str]]] = {}
-    many = len(command.params) > _MOST_UNGROUPED
+    many = len(command.params) > _MAX_UNGROUPED
     for option in command.get_params(context):
         record = option.get_help_record(context)
         if record is not None and not isinstance(option, click.Argument):
             title = _title_of(option) if many else _OTHERS
             groups.setdefault(str(title), []).append(record)
-    widest = max(min(len(term), _WIDEST) for records in groups.values() for term, _ in records)
+    width = max(
+        min(len(term), _MAX_TERM_WIDTH) for records in groups.values() for term, _ in records
+    )
     for title in (_OTHERS, *(title for title, _ in _GROUPS)):
         if records := groups.get(str(title)):
-            # One term as wide as the widest of all lines the groups up with one another.
-            aligned = [(records[0][0].ljust(widest), records[0][1]), *records[1:]]
+            # Padding one term to the widest of all aligns the groups with one another.
+            aligned = [(records[0][0].ljust(width), records[0][1]), *records[1:]]
             with formatter.section(str(title)):
                 formatter.write_dl(aligned)
 
@@ -313,5 +314,5 @@ def _title_of(option: click.Parameter) -> Text:
     for title, names in _GROUPS:
         if names.intersection(option.opts):
             return title
-    own: Text = getattr(option, "group", _OTHERS)
-    return own
+    group: Text = getattr(option, "group", _OTHERS)
+    return group

@@ -1,5 +1,4 @@
-"""``xlbridge jobs``: past uploads and their state; and what is done with one: ``resume``,
-``resolve``, ``undo``."""
+"""``xlbridge jobs``: past uploads and their state; ``resume``, ``resolve`` and ``undo`` for one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import described_command, option, report_format_option, status_copy_option
-from xlbridge.cli.output import print_error, print_json, print_result, remark
+from xlbridge.cli.output import print_error, print_json, print_message, print_result
 from xlbridge.cli.upload_arguments import (
     UploadArguments,
     consent_options,
@@ -19,10 +18,10 @@ from xlbridge.cli.upload_arguments import (
     upload_options,
 )
 from xlbridge.cli.upload_run import (
-    code_of_failure,
-    end_with_job,
+    failure_exit_code,
     forbid_yes_in_production,
     print_job,
+    report_job,
     run_upload,
     save_status_copy,
 )
@@ -54,28 +53,32 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
                 save_status_copy(context, context.journal.job(job.id), annotate)
             return ExitCode.GOOD
         jobs = context.journal.jobs()
+        with_parts = [j for job in jobs for j in (job, *context.journal.parts_of(job))]
         if form == "json":
-            listed = (one for job in jobs for one in (job, *context.journal.parts_of(job)))
             print_json(
-                {"version": 1, "jobs": [_listed_json(context.journal, job) for job in listed]}
+                {"version": 1, "jobs": [_listed_json(context.journal, job) for job in with_parts]}
             )
             return ExitCode.GOOD
         if not jobs:
-            remark(
+            print_message(
                 Text(
                     pt="Nenhum envio ainda. Para enviar: xlbridge upload ARQUIVO",
                     en="No upload yet. To send one: xlbridge upload FILE",
                 )
             )
-        _print_table([one for job in jobs for one in (job, *context.journal.parts_of(job))])
+        _print_table(with_parts)
         return ExitCode.GOOD
 
 
 def _listed_json(journal: Journal, job: Job) -> dict[str, Any]:
-    """Return the report of a job with what tells it from others: file, environment and time."""
-    described = {"file": job.spec.file, "sheet": job.spec.sheet, "profile": job.spec.profile}
-    listed = job_json(job, settled=settled_rows(journal, job))
-    return listed | described | {"created_at": job.created_at.isoformat(timespec="seconds")}
+    """Return the report of a job with its file, environment and time."""
+    return {
+        **job_json(job, settled=settled_rows(journal, job)),
+        "file": job.spec.file,
+        "sheet": job.spec.sheet,
+        "profile": job.spec.profile,
+        "created_at": job.created_at.isoformat(timespec="seconds"),
+    }
 
 
 def _print_history(job: Job) -> None:
@@ -102,20 +105,20 @@ _HEADER = (
 )
 _COUNTS = ("read", "accepted", "rejected", "unchanged", "held", "unknown")
 _FIRST_COUNT = 5
-_RARE = range(_FIRST_COUNT + 3, _FIRST_COUNT + len(_COUNTS))
-"""Columns of counts that are left out where they are all zero, for a line that fits the screen."""
+_OPTIONAL_COUNTS = range(_FIRST_COUNT + 3, _FIRST_COUNT + len(_COUNTS))
+"""Columns of counts that are hidden if all are zero, so that lines fit the screen."""
 
 
 def _print_table(jobs: Sequence[Job]) -> None:
-    """Print a header and a line for each job; counts stand to the right."""
+    """Print a header and a line per job, with counts aligned to the right."""
     if not jobs:
         return
     counts = range(_FIRST_COUNT, _FIRST_COUNT + len(_COUNTS))
     columns = zip(*([str(title) for title in _HEADER], *map(_cells, jobs)), strict=True)
     padded = [
-        [cell.rjust(width) if place in counts else cell.ljust(width) for cell in cells]
-        for place, cells in enumerate(columns)
-        if place not in _RARE or {*cells[1:]} != {"0"}
+        [cell.rjust(width) if number in counts else cell.ljust(width) for cell in cells]
+        for number, cells in enumerate(columns)
+        if number not in _OPTIONAL_COUNTS or {*cells[1:]} != {"0"}
         for width in [max(map(len, cells))]
     ]
     for line in zip(*padded, strict=True):
@@ -139,13 +142,13 @@ def _cells(job: Job) -> list[str]:
 @described_command(
     "resume",
     pt="Continua um envio interrompido.",
-    en="Continues an upload.",
+    en="Continues an interrupted upload.",
 )
 @click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
 @upload_options("resume")
 @report_format_option
-def resume_command(job_id: str | None, **given: Any) -> ExitCode:
-    arguments = UploadArguments.of(given)
+def resume_command(job_id: str | None, **options: Any) -> ExitCode:
+    arguments = UploadArguments.of(options)
     with open_context(command_settings()) as context:
         if job_id:
             job = context.journal.job(job_id)
@@ -156,33 +159,33 @@ def resume_command(job_id: str | None, **given: Any) -> ExitCode:
                 job = ensure_evidence(context, job)
             except LocalFailure as error:
                 print_error(error)
-                return code_of_failure(context, job, error)
-            return end_with_job(context, job, arguments.form, arguments.annotate)
-        # What talks to the system and reads what was sent takes its time to import.
+                return failure_exit_code(context, job, error)
+            return report_job(context, job, arguments.form, arguments.annotate)
         with heavy_imports():
             from xlbridge.connection import connect
 
-        with connect(context.settings, remark) as client:
+        with connect(context.settings, print_message) as client:
             forbid_yes_in_production(client.target.production, arguments, job.spec.mode)
             return run_upload(context, client, job, arguments)
 
 
 def _only_open_job(journal: Journal, profile: Profile) -> Job:
-    """Return the one job of the profile's system that is not over.
+    """Return the only open job of the profile's system.
 
-    Raises ``UsageError`` when there is none, or several; ``InDoubt`` when there is none and some
-    wait for a person.
+    Raises ``UsageError`` if there is none, or several; ``InDoubt`` if there is none and some need
+    a person's decision.
     """
-    jobs = [job for job in journal.jobs() if _is_of(job, profile)]
-    waiting = [job for job in jobs if not job.state.is_final]
+    jobs = [job for job in journal.jobs() if _belongs_to(job, profile)]
+    open_jobs = [job for job in jobs if not job.state.is_final]
     undecided = [job for job in jobs if job.state is State.NEEDS_PERSON]
-    if not waiting and undecided:
-        raise InDoubt(_UNDECIDED.format(n=len(undecided), jobs=_listed(undecided)), _HOW_TO_DECIDE)
     if undecided:
-        remark(_UNDECIDED.format(n=len(undecided), jobs=_listed(undecided)))
-    if len(waiting) == 1:
-        return waiting[0]
-    if not waiting:
+        message = _UNDECIDED.format(n=len(undecided), jobs=_job_lines(undecided))
+        if not open_jobs:
+            raise InDoubt(message, _HOW_TO_DECIDE)
+        print_message(message)
+    if len(open_jobs) == 1:
+        return open_jobs[0]
+    if not open_jobs:
         raise UsageError(
             Text(
                 pt="Não há envio para continuar em {profile}.",
@@ -194,8 +197,8 @@ def _only_open_job(journal: Journal, profile: Profile) -> Job:
         Text(
             pt="Há mais de um envio para continuar em {profile}:{jobs}",
             en="There is more than one upload to continue in {profile}:{jobs}",
-        ).format(profile=profile.name, jobs=_listed(waiting)),
-        Text(pt="Informe qual: xlbridge resume ENVIO", en="Say which: xlbridge resume JOB"),
+        ).format(profile=profile.name, jobs=_job_lines(open_jobs)),
+        Text(pt="Informe qual: xlbridge resume ENVIO", en="Name one: xlbridge resume JOB"),
     )
 
 
@@ -204,15 +207,15 @@ _UNDECIDED = Text(
     en="{n} {n:upload waits|uploads wait} for a person to decide:{jobs}",
 )
 _HOW_TO_DECIDE = Text(
-    pt="O que se sabe de cada um: xlbridge jobs ENVIO. Depois de conferir: xlbridge resolve ENVIO "
+    pt="Detalhes de cada um: xlbridge jobs ENVIO. Depois de conferir: xlbridge resolve ENVIO "
     '--as applied|not-applied --reason "…"',
-    en="What is known of each: xlbridge jobs JOB. After looking: xlbridge resolve JOB "
+    en="Details of each: xlbridge jobs JOB. After checking: xlbridge resolve JOB "
     '--as applied|not-applied --reason "…"',
 )
 
 
-def _listed(jobs: Sequence[Job]) -> str:
-    """Return a line for each job: its name, its date, and its file or else what it is of."""
+def _job_lines(jobs: Sequence[Job]) -> str:
+    """Return a line per job: its name, its date, and its file or resource."""
     lines = (
         f"\n  {job.id}  {job.created_at:%d/%m/%Y %H:%M}  {job.spec.file or job.spec.resource}"
         for job in jobs
@@ -220,10 +223,10 @@ def _listed(jobs: Sequence[Job]) -> str:
     return "".join(lines)
 
 
-def _is_of(job: Job, profile: Profile) -> bool:
-    """Tell whether a job belongs to a profile's system, as far as its address tells.
+def _belongs_to(job: Job, profile: Profile) -> bool:
+    """Return whether a job was sent to the address of a profile.
 
-    Jobs of earlier versions know the profile's name only.
+    Jobs of earlier versions only have the profile's name.
     """
     system = job.spec.system
     if not system:
@@ -236,7 +239,7 @@ def _is_of(job: Job, profile: Profile) -> bool:
 @described_command(
     "resolve",
     pt="Registra o que uma pessoa viu no sistema sobre um envio em dúvida.",
-    en="Records what a person saw in the system of an upload in doubt.",
+    en="Records what a person saw in the system about an upload in doubt.",
 )
 @click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
 @option(
@@ -245,18 +248,17 @@ def _is_of(job: Job, profile: Profile) -> bool:
     type=click.Choice([resolution.value for resolution in Resolution]),
     required=True,
     pt="As linhas estão no sistema (applied), ou nenhuma está (not-applied).",
-    en="The rows are in the system (applied), or none of them is (not-applied).",
+    en="All rows are in the system (applied), or none is (not-applied).",
 )
 @option(
     "--reason",
     metavar="TEXT",
     required=True,
-    pt="O que foi visto, e onde; fica registrado com quem e quando.",
-    en="What was seen, and where; it is recorded with who and when.",
+    pt="O que foi visto, e onde; fica registrado com o usuário e a data.",
+    en="What was seen, and where; recorded with user and time.",
 )
 @report_format_option
 def resolve_command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
-    # It leaves evidence behind, with what reads and writes workbooks.
     with heavy_imports():
         from xlbridge.upload import resolve_job
 
@@ -275,9 +277,8 @@ def resolve_command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
 @consent_options
 @field_options("undo")
 @report_format_option
-def undo_command(job_id: str, **given: Any) -> ExitCode:
-    arguments = UploadArguments.of({**given, "annotate": None})
-    # What talks to the system and reads what was sent takes its time to import.
+def undo_command(job_id: str, **options: Any) -> ExitCode:
+    arguments = UploadArguments.of({**options, "annotate": None})
     with heavy_imports():
         from xlbridge.connection import connect
         from xlbridge.resources import Mode
@@ -285,7 +286,7 @@ def undo_command(job_id: str, **given: Any) -> ExitCode:
 
     with open_context(command_settings()) as context:
         job = context.journal.job(job_id)
-        with connect(context.settings, remark) as client:
+        with connect(context.settings, print_message) as client:
             forbid_yes_in_production(client.target.production, arguments, Mode.UNDO)
-            undo = Uploads(context, client).create_undo(job, remark)
+            undo = Uploads(context, client).create_undo(job, print_message)
             return run_upload(context, client, undo, arguments)

@@ -1,4 +1,4 @@
-"""Lifecycle of a command: its heavy imports, the signals that interrupt it, its exit code."""
+"""Lifecycle of a command: heavy imports, interrupting signals, exit codes."""
 
 import _thread
 import atexit
@@ -26,7 +26,7 @@ from xlbridge.garbage_collection import gc_paused
 
 @contextmanager
 def heavy_imports() -> Iterator[None]:
-    """Keep the collector away from what the block imports, now and later: all of it stays."""
+    """Exclude imported modules, which are never freed, from garbage collection."""
     before = len(sys.modules)
     with gc_paused():
         yield
@@ -36,11 +36,11 @@ def heavy_imports() -> Iterator[None]:
 
 _SIGNAL_NAMES = ("SIGTERM", "SIGHUP", "SIGBREAK")
 _SIGNALS = [getattr(signal, name) for name in _SIGNAL_NAMES if hasattr(signal, name)]
-"""Those that this system has."""
+"""The signals that exist on this system."""
 
 
 def treat_signals_as_interrupts() -> None:
-    """Raise ``KeyboardInterrupt`` on signals that ask for an end; ignored ones stay ignored."""
+    """Raise ``KeyboardInterrupt`` on termination signals, unless they are ignored."""
     for number in (signal.SIGINT, *_SIGNALS):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
@@ -48,7 +48,7 @@ def treat_signals_as_interrupts() -> None:
 
 
 def ignore_interrupts() -> None:
-    """Ignore interrupts once the outcome of a command is settled, until its exit code is set."""
+    """Ignore interrupts after a command has ended, until its exit code is set."""
     for number in (signal.SIGINT, *_SIGNALS):
         signal.signal(number, signal.SIG_IGN)
 
@@ -58,10 +58,9 @@ _REPEAT_SECONDS = 0.01
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise ``KeyboardInterrupt``, after an import that is under way.
+    """Raise ``KeyboardInterrupt``, or postpone it while a module is being imported.
 
-    Libraries take an interrupt that comes while they import something for a module that is not
-    there: they go on without it, or fail.
+    Libraries mistake an interrupted import for a missing module, and continue without it or fail.
     """
     while frame is not None:
         if frame.f_code.co_filename == _IMPORT_SYSTEM:
@@ -72,19 +71,18 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _repeat_lost_interrupt(failure: "sys.UnraisableHookArgs") -> None:
-    """Interrupt once more where nothing could be raised, as while an object is discarded.
+    """Repeat an interrupt that could not be raised, for example in a finalizer.
 
-    Any other such failure was reported already, where the object was used.
+    Other failures of finalizers are reported where the object was used.
     """
     if issubclass(failure.exc_type, KeyboardInterrupt):
         _repeat(signal.SIGINT)
 
 
 def _repeat(number: int) -> None:
-    """Deliver a signal to the main thread again a little later.
+    """Deliver a signal to the main thread again after a short time.
 
-    A real one where there are such: it ends the wait for a lock, too, which the main thread may
-    have come to meanwhile.
+    A real signal, if the system has them, also ends a wait of the main thread for a lock.
     """
     main = _thread.get_ident()
 
@@ -99,10 +97,7 @@ def _repeat(number: int) -> None:
 
 
 def exit_at_once(code: int) -> NoReturn:
-    """End this process with an exit code, and at once.
-
-    The system takes back all memory: Python would first visit everything in it, one by one.
-    """
+    """End this process immediately, without the time that Python takes to free its objects."""
     atexit._run_exitfuncs()
     for stream in filter(None, (sys.stdout, sys.stderr)):
         with suppress(OSError):
@@ -111,10 +106,9 @@ def exit_at_once(code: int) -> NoReturn:
 
 
 class ExitCode(IntEnum):
-    """The contract's exit codes. ``CRASHED`` is outside it: a defect of xlbridge.
+    """Exit codes of the contract, and ``CRASHED`` for a defect of xlbridge.
 
-    ``COMPUTER_FAILED`` says that nothing is in doubt: where a request had left and is not settled,
-    it is ``IN_DOUBT``.
+    ``COMPUTER_FAILED`` means that nothing is in doubt; unsettled requests make it ``IN_DOUBT``.
     """
 
     GOOD = 0
@@ -139,10 +133,10 @@ _BY_ERROR: tuple[tuple[type[XlbridgeError], ExitCode], ...] = (
 
 
 def exit_code_of(error: XlbridgeError) -> ExitCode:
-    """Return the exit code that an error ends a command with."""
+    """Return the exit code of an error."""
     return next(code for kind, code in _BY_ERROR if isinstance(error, kind))
 
 
-def gravest(codes: Iterable[ExitCode]) -> ExitCode:
-    """Return the exit code that one command ends with for several outcomes: doubt before all."""
+def worst_code(codes: Iterable[ExitCode]) -> ExitCode:
+    """Return the worst of several exit codes; doubt comes first."""
     return max(codes, key=lambda code: (code is ExitCode.IN_DOUBT, code), default=ExitCode.GOOD)

@@ -9,12 +9,12 @@ from xlbridge.i18n import Text
 @described_command(
     "listings",
     pt="O que se pode exportar, com os filtros.",
-    en="What can be exported, and filters.",
+    en="What can be exported, with the filters.",
 )
 @format_option
 def command(form: str) -> None:
     if form == "json":
-        print_json({"version": 1, "listings": [_as_json(one) for one in LISTINGS.values()]})
+        print_json({"version": 1, "listings": list(map(_as_json, LISTINGS.values()))})
         return
     for listing in LISTINGS.values():
         print_result(f"{listing.name}  ({listing.title})")

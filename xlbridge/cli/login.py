@@ -1,4 +1,4 @@
-"""``xlbridge login``: makes and checks a profile, and keeps its password; ``whoami``: its user."""
+"""``xlbridge login``: creates and checks a profile, stores its password; ``whoami``: its user."""
 
 import sys
 from dataclasses import replace
@@ -8,7 +8,7 @@ import click
 
 from xlbridge.cli.environment import command_settings, settings_without_profile
 from xlbridge.cli.options import described_command, format_option, option
-from xlbridge.cli.output import label, print_json, print_result, readable, remark
+from xlbridge.cli.output import display_name, display_value, print_json, print_message, print_result
 from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url
 from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
@@ -27,13 +27,13 @@ from xlbridge.profiles import (
 from xlbridge.settings import Settings
 from xlbridge.wire.authentication import SYSTEM_INFO
 
-_NOT_KEPT = "none"
+_NOT_STORED = "none"
 
 
 @described_command(
     "login",
     pt="Confere as credenciais; com --url, cria o perfil e guarda a senha.",
-    en="Checks the credentials; with --url, makes the profile and keeps the password.",
+    en="Checks the credentials; with --url, creates the profile and stores the password.",
 )
 @option(
     "--url",
@@ -54,11 +54,13 @@ _NOT_KEPT = "none"
 )
 @option(
     "--store",
-    type=click.Choice(["auto", PasswordSource.KEYRING.value, PasswordSource.FILE.value, _NOT_KEPT]),
+    type=click.Choice(
+        ["auto", PasswordSource.KEYRING.value, PasswordSource.FILE.value, _NOT_STORED]
+    ),
     default="auto",
     show_default=True,
     pt="Onde guardar a senha.",
-    en="Where to keep the password.",
+    en="Where to store the password.",
 )
 @option(
     "--ask",
@@ -87,20 +89,20 @@ def command(
     else:
         settings = command_settings()
         profile = choose_profile(settings)
-    anew = ask or password_stdin
+    ask |= password_stdin
     if profile.source is not ProfileSource.FILE:
-        if anew:
+        if ask:
             raise UsageError(
-                Text(pt="Só um perfil guarda senha.", en="Only a profile keeps a password."),
+                Text(pt="Só um perfil guarda senha.", en="Only a profile has a stored password."),
                 Text(
                     pt="Crie um: xlbridge login --profile NOME --url ENDEREÇO",
-                    en="Make one: xlbridge login --profile NAME --url ADDRESS",
+                    en="Create one: xlbridge login --profile NAME --url ADDRESS",
                 ),
             )
-        with connect(settings, remark, RetryPolicy.quick()) as client:
-            _tell(client, client.login().expiration, form)
+        with connect(settings, print_message, RetryPolicy.quick()) as client:
+            _print_login(client, client.login().expiration, form)
         return
-    _log_in(settings, profile, store, form, save=url is not None, anew=anew, stdin=password_stdin)
+    _log_in(settings, profile, store, form, save=url is not None, ask=ask, stdin=password_stdin)
 
 
 def _log_in(
@@ -110,11 +112,11 @@ def _log_in(
     form: str,
     *,
     save: bool,
-    anew: bool,
+    ask: bool,
     stdin: bool,
 ) -> None:
-    asked = anew or find_password(settings, profile).source is PasswordSource.NOWHERE
-    if asked:
+    ask = ask or find_password(settings, profile).source is PasswordSource.NOWHERE
+    if ask:
         settings = replace(settings, password=_ask_password(profile, stdin=stdin))
     target = target_of(settings, profile)
     token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
@@ -122,15 +124,24 @@ def _log_in(
         expiration = client.login().expiration
         if save:
             save_profile(settings.home, profile)
-        if asked and store != _NOT_KEPT:
-            place = store_password(
+        if ask and store != _NOT_STORED:
+            source = store_password(
                 settings.home,
                 profile,
                 target.password,
                 None if store == "auto" else PasswordSource(store),
             )
-            _warn(place)
-        _tell(client, expiration, form)
+            if source is PasswordSource.FILE:
+                print_message(_NOT_ENCRYPTED)
+        _print_login(client, expiration, form)
+
+
+_NOT_ENCRYPTED = Text(
+    pt="Atenção: a senha ficou num arquivo só seu, mas sem criptografia. O chaveiro "
+    'do sistema é melhor: pip install "xlbridge[keyring]"',
+    en="Warning: the password is in a file that only you can read, but not encrypted. "
+    'The system\'s keyring is better: pip install "xlbridge[keyring]"',
+)
 
 
 def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[Settings, Profile]:
@@ -147,12 +158,10 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
     bundle = None if settings.ca_bundle is None else Path(settings.ca_bundle).absolute()
     address = str(parse_base_url(url)).rstrip("/")
     profile = Profile(settings.profile, address, email, production, ca_bundle=bundle)
-    before = read_profile_file(settings.home).profiles.get(profile.name)
-    if before is not None:
+    old = read_profile_file(settings.home).profiles.get(profile.name)
+    if old is not None:
         profile = replace(
-            profile,
-            settle_seconds=before.settle_seconds,
-            ca_bundle=bundle or before.ca_bundle,
+            profile, settle_seconds=old.settle_seconds, ca_bundle=bundle or old.ca_bundle
         )
     check_profile(settings.home, profile)
     return settings, profile
@@ -177,19 +186,7 @@ def _ask_password(profile: Profile, *, stdin: bool) -> str:
     return answer
 
 
-def _warn(place: PasswordSource) -> None:
-    if place is PasswordSource.FILE:
-        remark(
-            Text(
-                pt="Atenção: a senha ficou num arquivo só seu, mas sem criptografia. O chaveiro "
-                'do sistema é melhor: pip install "xlbridge[keyring]"',
-                en="Warning: the password is in a file that only you can read, but not encrypted. "
-                'The system\'s keyring is better: pip install "xlbridge[keyring]"',
-            )
-        )
-
-
-def _tell(client: Client, expiration: str | None, form: str) -> None:
+def _print_login(client: Client, expiration: str | None, form: str) -> None:
     target = client.target
     if form == "json":
         print_json(
@@ -220,16 +217,16 @@ def _tell(client: Client, expiration: str | None, form: str) -> None:
 )
 @format_option
 def whoami_command(form: str) -> None:
-    with connect(command_settings(), remark, RetryPolicy.quick()) as client:
+    with connect(command_settings(), print_message, RetryPolicy.quick()) as client:
         info = client.call(SYSTEM_INFO).model_dump(mode="json")
         target = client.target
-    where = {
+    environment = {
         "profile": target.profile,
         "production": target.production,
         "base_url": target.base_url,
     }
     if form == "json":
-        print_json({"version": 1, **where, "info": info})
+        print_json({"version": 1, **environment, "info": info})
         return
-    for name, value in (where | info).items():
-        print_result(f"{label(name)}: {readable(value)}")
+    for name, value in (environment | info).items():
+        print_result(f"{display_name(name)}: {display_value(value)}")

@@ -1,4 +1,4 @@
-"""Entry point of ``xlbridge``: language, lazily imported commands, and how every error ends."""
+"""Entry point of ``xlbridge``: language, lazily imported commands, error handling."""
 
 import importlib
 import io
@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from xlbridge import __version__
-from xlbridge.cli.completion import COMPLETION_VARIABLE, know_powershell
+from xlbridge.cli.completion import COMPLETION_VARIABLE, add_powershell_completion
 from xlbridge.cli.help_texts import examples_of, format_in_groups, translate_click
 from xlbridge.cli.lifecycle import (
     ExitCode,
@@ -22,7 +22,7 @@ from xlbridge.cli.lifecycle import (
     ignore_interrupts,
     treat_signals_as_interrupts,
 )
-from xlbridge.cli.output import StdoutFailed, print_error, remark, stderr_failures_ignored
+from xlbridge.cli.output import StdoutFailed, ignore_stderr_failures, print_error, print_message
 from xlbridge.errors import XlbridgeError, is_local_failure, local_failure, os_error_reason
 from xlbridge.i18n import (
     LANGUAGES,
@@ -52,8 +52,8 @@ _COMMANDS: dict[str, Text] = {
     ),
     "resume": Text(pt="Continua um envio interrompido.", en="Continues an interrupted upload."),
     "retry": Text(
-        pt="Envia de novo só o que foi rejeitado e corrigido.",
-        en="Sends again only what was rejected and has been fixed.",
+        pt="Envia de novo só as linhas rejeitadas e corrigidas.",
+        en="Sends only the rejected rows that have been fixed.",
     ),
     "resolve": Text(pt="Decide um envio em dúvida.", en="Decides an upload in doubt."),
     "process": Text(
@@ -66,7 +66,7 @@ _COMMANDS: dict[str, Text] = {
     ),
     "batch": Text(
         pt="Muitos arquivos e exportações, na ordem certa, conforme um plano.",
-        en="Many workbooks and exports, in the right order, by a plan.",
+        en="Many workbooks and exports, in the right order, from a plan.",
     ),
     "listings": Text(pt="O que se pode exportar.", en="What can be exported."),
     "export": Text(pt="Exporta uma listagem.", en="Exports a listing."),
@@ -83,7 +83,7 @@ _COMMANDS: dict[str, Text] = {
         en="What is configured, what answers, what is wrong.",
     ),
 }
-"""Each command lives in the module of its name, as ``command``, and is imported when it is used."""
+"""Commands by name; each is ``command`` in the module of its name, imported on use."""
 
 _MODULES = {
     "retry": "upload",
@@ -92,20 +92,20 @@ _MODULES = {
     "undo": "jobs",
     "whoami": "login",
 }
-"""The commands that live in the module of another one, as ``<name>_command``."""
+"""Commands in the module of another one, as ``<name>_command``."""
 
-_PARTS = {"batch": ("rehearse",)}
-"""Commands below a command that live in modules of their own, of both names."""
+_SUBCOMMANDS = {"batch": ("rehearse",)}
+"""Subcommands in modules of their own, ``<command>_<subcommand>``."""
 
 _OPTIONS = Text(pt="[OPÇÕES]", en="[OPTIONS]")
 _OPTIONAL_SUBCOMMAND = Text(pt="[COMANDO] [ARGUMENTOS]...", en="[COMMAND] [ARGS]...")
 _SUBCOMMAND = Text(pt="COMANDO [ARGUMENTOS]...", en="COMMAND [ARGS]...")
 
 _WITHOUT_ENVIRONMENT = frozenset({"resources", "listings", "sandbox", "batch rehearse"})
-"""The commands that are for no environment."""
+"""Commands without environment options."""
 
 _BROKEN_PIPE = 141
-"""As a shell has it: whoever read the output went away."""
+"""The shell's exit code if the reader of the output has closed it."""
 
 
 class _LazyGroup(click.Group):
@@ -116,11 +116,13 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         with heavy_imports():
-            command = _command_of(cmd_name)
-            for part in _PARTS.get(cmd_name, ()):
-                command.add_command(_command_of(f"{cmd_name}_{part}"))
+            command: click.Command = _command_of(cmd_name)
+            if isinstance(command, click.Group):
+                for name in _SUBCOMMANDS.get(cmd_name, ()):
+                    command.add_command(_command_of(f"{cmd_name}_{name}"))
         _complete_help(cmd_name, command)
-        return _with_environment(cmd_name, command)
+        _add_environment(cmd_name, command)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -151,33 +153,33 @@ def _command_of(name: str) -> Any:
     return getattr(importlib.import_module(f"xlbridge.cli.{_MODULES.get(name, name)}"), attribute)
 
 
-def _with_environment(name: str, command: click.Command) -> click.Command:
-    """Add the options of an environment to a command, and to those below it, that are for one."""
+def _add_environment(name: str, command: click.Command) -> None:
+    """Add the environment options to a command or its subcommands."""
     if name in _WITHOUT_ENVIRONMENT:
-        return command
+        return
     from xlbridge.cli.environment import add_environment_options
 
     if not isinstance(command, click.Group):
-        return add_environment_options(command)
-    for below, part in command.commands.items():
-        if f"{name} {below}" not in _WITHOUT_ENVIRONMENT:
-            add_environment_options(part)
-    return command
+        add_environment_options(command)
+        return
+    for subname, subcommand in command.commands.items():
+        if f"{name} {subname}" not in _WITHOUT_ENVIRONMENT:
+            add_environment_options(subcommand)
 
 
 def _complete_help(name: str, command: click.Command) -> None:
-    """Add examples to a command's help, put its options into groups, and name its arguments."""
+    """Add examples, option groups and translated placeholders to a command's help."""
     command.epilog = examples_of(name)
     command.options_metavar = str(_OPTIONS)
     if isinstance(command, click.Group):
         optional = command.invoke_without_command
         command.subcommand_metavar = str(_OPTIONAL_SUBCOMMAND if optional else _SUBCOMMAND)
-    parts = getattr(command, "commands", {})
-    for part, below in parts.items():
-        _complete_help(f"{name} {part}", below)
-    if not parts:
-        shown: Any = command
-        shown.format_options = partial(format_in_groups, command)
+    subcommands = getattr(command, "commands", {})
+    for subname, subcommand in subcommands.items():
+        _complete_help(f"{name} {subname}", subcommand)
+    if not subcommands:
+        patched: Any = command
+        patched.format_options = partial(format_in_groups, command)
 
 
 class _LanguageChoice(click.Choice[Language]):
@@ -209,7 +211,7 @@ def _choose_language(
     help="Language of the messages / idioma das mensagens.",
 )
 def root() -> None:
-    """The root of all commands."""
+    """The root command."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -217,42 +219,39 @@ def main(arguments: Sequence[str]) -> int:
     set_language(language_from_environment(os.environ))
     translate_click()
     if COMPLETION_VARIABLE in os.environ:
-        know_powershell()
+        add_powershell_completion()
     code = _run(_language_first(arguments))
     failure = _stdout_failure()
     return code if failure is None else _report_stdout(failure, code)
 
 
 def _language_first(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with ``--lang`` before the command, wherever it was typed.
-
-    There the languages that there are are told, where another one was asked for.
-    """
-    given = list(arguments)
-    end = given.index("--") if "--" in given else len(given)
-    for place in range(end):
-        width = 2 if given[place] == "--lang" else 1
-        asked = given[place : min(place + width, end)]
-        name, has_value, _ = "=".join(asked).partition("=")
+    """Return the arguments with ``--lang`` moved before the command, where click expects it."""
+    moved = list(arguments)
+    end = moved.index("--") if "--" in moved else len(moved)
+    for position in range(end):
+        width = 2 if moved[position] == "--lang" else 1
+        option = moved[position : min(position + width, end)]
+        name, has_value, _ = "=".join(option).partition("=")
         if name == "--lang" and has_value:
-            return [*asked, *given[:place], *given[place + width :]]
-    return given
+            return [*option, *moved[:position], *moved[position + width :]]
+    return moved
 
 
 def _run(arguments: Sequence[str]) -> int:
     try:
         code = root.main(list(arguments), prog_name="xlbridge", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
-        remark(Text(pt="Interrompido.", en="Interrupted."))
+        print_message(Text(pt="Interrompido.", en="Interrupted."))
         return ExitCode.INTERRUPTED
     except click.ClickException as error:
-        with stderr_failures_ignored():
+        with ignore_stderr_failures():
             error.show()
         return error.exit_code
     except XlbridgeError as error:
         return _report(error)
     except SystemExit as end:
-        # click makes a 1 of a broken pipe; a 0 is shell completion's.
+        # click exits with 1 on a broken pipe, and with 0 after shell completion.
         return _BROKEN_PIPE if end.code else 0
     except Exception as error:
         failure = error if isinstance(error, StdoutFailed) else _stdout_failure()
@@ -265,7 +264,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _stdout_failure() -> OSError | None:
-    """Return why what was printed cannot be written, None where it was.
+    """Return the error that prevents writing to stdout, if any.
 
     click wraps ``sys.stdout`` and hides a broken pipe; the interpreter's own stream does not.
     """
@@ -278,8 +277,8 @@ def _stdout_failure() -> OSError | None:
 
 
 def _report_stdout(failure: OSError, code: int = 0) -> int:
-    """Tell that the result cannot be written; a doubt that the command ended with stays one."""
-    # What is left in the buffer has nowhere to go, and is not tried again when Python ends.
+    """Report that the result cannot be written; a command that ended in doubt stays in doubt."""
+    # The rest of the buffer is lost, and Python must not try again to write it at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(failure, BrokenPipeError):
         return _BROKEN_PIPE
@@ -287,7 +286,7 @@ def _report_stdout(failure: OSError, code: int = 0) -> int:
         pt="Erro: não foi possível escrever na saída padrão: {reason}.",
         en="Error: cannot write to standard output: {reason}.",
     )
-    remark(message.format(reason=failure.strerror))
+    print_message(message.format(reason=failure.strerror))
     in_doubt = code == ExitCode.IN_DOUBT or (isinstance(failure, StdoutFailed) and failure.in_doubt)
     if in_doubt:
         return ExitCode.IN_DOUBT
@@ -300,7 +299,7 @@ def _report(error: XlbridgeError) -> int:
 
 
 def _report_crash(error: Exception) -> int:
-    """Keep the traceback in a file and tell the user where: none is ever printed."""
+    """Write the traceback to a file and print its path; tracebacks are never printed."""
     import tempfile
 
     try:
@@ -309,27 +308,27 @@ def _report_crash(error: Exception) -> int:
         ) as report:
             report.write("".join(traceback.format_exception(error)))
     except OSError as unwritten:
-        unkept = Text(
+        message = Text(
             pt="Defeito do xlbridge ({kind}). Nada mais será feito. O relatório dele não pôde ser "
             "gravado: {reason}.",
             en="A defect of xlbridge ({kind}). Nothing more will be done. Its report cannot be "
             "written: {reason}.",
         )
-        remark(unkept.format(kind=type(error).__name__, reason=os_error_reason(unwritten)))
+        print_message(message.format(kind=type(error).__name__, reason=os_error_reason(unwritten)))
         return ExitCode.CRASHED
     message = Text(
         pt="Defeito do xlbridge ({kind}). Nada mais será feito. Envie este arquivo ao projeto: {f}",
         en="A defect of xlbridge ({kind}). Nothing more will be done. Send this file to the "
         "project: {f}",
     )
-    remark(message.format(kind=type(error).__name__, f=report.name))
+    print_message(message.format(kind=type(error).__name__, f=report.name))
     return ExitCode.CRASHED
 
 
 def _reopen_closed_streams() -> None:
-    """Give Python the standard streams that it was started without.
+    """Open the standard streams that Python was started without.
 
-    What is printed cannot be written then; no other file takes the place of a stream either.
+    Writing to such a stdout fails, and no other file can get the descriptor of a stream.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -338,9 +337,9 @@ def _reopen_closed_streams() -> None:
 
 
 def _buffer_stdout() -> None:
-    """Keep unwritten output in stdout's buffer, so that the failure is noticed.
+    """Buffer stdout under ``PYTHONUNBUFFERED`` too, so that a failed write is noticed.
 
-    Under ``PYTHONUNBUFFERED`` it keeps nothing. What is printed is flushed at once anyway.
+    Printed text is flushed immediately anyway.
     """
     raw = getattr(sys.stdout, "buffer", None)
     if isinstance(raw, io.FileIO):
@@ -359,7 +358,7 @@ def run() -> NoReturn:
         code = main(sys.argv[1:])
         ignore_interrupts()
     except KeyboardInterrupt:
-        # Another one, while the first was dealt with.
+        # A second interrupt, while the first was being handled.
         ignore_interrupts()
         code = ExitCode.INTERRUPTED
     exit_at_once(code)

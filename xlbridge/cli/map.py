@@ -1,4 +1,4 @@
-"""``xlbridge map``: proposes which columns of a foreign sheet are which of a resource."""
+"""``xlbridge map``: proposes a mapping of a foreign sheet's columns to those of a resource."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from xlbridge.cli.options import (
     schemas_option,
     sheet_options,
 )
-from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.cli.output import print_json, print_message, print_result
 from xlbridge.cli.progress import show_progress
 from xlbridge.files import as_argument, replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
@@ -34,7 +34,7 @@ def _print_format(context: click.Context, _parameter: click.Parameter, wanted: b
     "map",
     pt="Propõe a que coluna de um recurso corresponde cada coluna de uma planilha de outro "
     "sistema.",
-    en="Proposes which column of a resource each column of another system's sheet is.",
+    en="Proposes the resource's column for each column of another system's sheet.",
 )
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
 @option(
@@ -56,8 +56,8 @@ def _print_format(context: click.Context, _parameter: click.Parameter, wanted: b
     is_eager=True,
     expose_value=False,
     callback=_print_format,
-    pt="Mostra o que cabe num mapeamento, como JSON Schema para editores.",
-    en="Prints what a mapping may hold, as a JSON Schema for editors.",
+    pt="Mostra o formato de um mapeamento, como JSON Schema para editores.",
+    en="Prints the format of a mapping, as a JSON Schema for editors.",
 )
 def command(
     file: Path,
@@ -71,22 +71,31 @@ def command(
     if output is not None and not force:
         require_new(output)
     settings = command_settings()
-    # What reads workbooks takes most of a second to import.
     with heavy_imports():
-        from xlbridge.cli.map_run import known_mapping, propose, tell
+        from xlbridge.cli.map_run import describe_mapping, known_mapping
+        from xlbridge.resources import load_catalogue
+        from xlbridge.validation.mapping import propose_mapping, remembered_mappings
     with show_progress(Text(pt="Lendo {f}", en="Reading {f}").format(f=file)):
-        known = known_mapping(file, settings, resource, sheet)
-        offered = known or propose(file, settings, resource, sheet, numbers)
-    text = tell(offered)
+        proposal = known_mapping(file, settings, resource, sheet) or propose_mapping(
+            file,
+            load_catalogue(settings.schemas),
+            settings.limits,
+            resource=resource,
+            sheet=sheet,
+            earlier=remembered_mappings(settings.mappings),
+            numbers=numbers,
+        )
+    text = describe_mapping(proposal)
     if output is None:
         print_result(text.rstrip())
         return
     with replace_atomically(output, shared=True) as partial:
         partial.write_text(text, encoding="utf-8")
-    remark(
+    print_message(
         Text(
-            pt="Mapeamento em {path}. Confira cada coluna; depois: xlbridge validate {file} "
+            pt="Mapeamento gravado em {path}. Confira cada coluna; depois: xlbridge validate "
+            "{file} --map {path}",
+            en="Mapping written to {path}. Check each column; then: xlbridge validate {file} "
             "--map {path}",
-            en="Mapping in {path}. Check each column; then: xlbridge validate {file} --map {path}",
         ).format(path=as_argument(output), file=as_argument(file))
     )

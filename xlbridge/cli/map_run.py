@@ -1,14 +1,13 @@
-"""Work of ``xlbridge map``, and of remembering and offering mappings in other commands."""
+"""Implementation of ``xlbridge map``; remembered mappings for other commands."""
 
 from pathlib import Path
 
-from xlbridge.cli.output import remark
+from xlbridge.cli.output import print_message
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import choose_profile, settings_for
-from xlbridge.resources import load_catalogue
-from xlbridge.settings import NumberStyle, Settings
+from xlbridge.settings import Settings
 from xlbridge.validation import ValidatedSheet, ValidationResult
 from xlbridge.validation.mapping import (
     CONFIDENCE_WORDS,
@@ -16,7 +15,6 @@ from xlbridge.validation.mapping import (
     SheetMapping,
     mapping_for,
     mapping_text,
-    propose_mapping,
     remember_mapping,
     remembered_mappings,
 )
@@ -26,9 +24,9 @@ from xlbridge.workbook.read import read_workbook
 def known_mapping(
     file: Path, settings: Settings, resource: str | None, sheet: str | None
 ) -> SheetMapping | None:
-    """Return the mapping that was used before for the header of a file, None where there is none.
+    """Return the mapping that was used before for the header of a file, if any.
 
-    Raises what reading the file raises.
+    Raises what ``read_workbook`` raises.
     """
     mappings = remembered_mappings(settings.mappings)
     if not mappings:
@@ -36,41 +34,21 @@ def known_mapping(
     return mapping_for(read_workbook(file, settings.limits, sheet), mappings, resource)
 
 
-def propose(
-    file: Path,
-    settings: Settings,
-    resource: str | None,
-    sheet: str | None,
-    numbers: NumberStyle | None,
-) -> MappingProposal:
-    """Propose a mapping of a file. Raises what ``propose_mapping`` raises."""
-    return propose_mapping(
-        file,
-        load_catalogue(settings.schemas),
-        settings.limits,
-        resource=resource,
-        sheet=sheet,
-        earlier=remembered_mappings(settings.mappings),
-        numbers=numbers,
-    )
-
-
-def tell(proposal: MappingProposal | SheetMapping) -> str:
-    """Print how sure each column of a proposal is, or that the header is known; return the text of
-    the file."""
+def describe_mapping(proposal: MappingProposal | SheetMapping) -> str:
+    """Print the columns of a proposal with their confidence, and return the mapping file's text."""
     if isinstance(proposal, SheetMapping):
-        said = Text(
-            pt="Este cabeçalho é conhecido: é oferecido o mapeamento usado antes para {resource}.",
-            en="This header is known: the mapping used before for {resource} is offered.",
+        message = Text(
+            pt="Este cabeçalho é conhecido: este é o mapeamento usado antes para {resource}.",
+            en="This header is known: this is the mapping used before for {resource}.",
         )
-        remark(said.format(resource=proposal.resource))
+        print_message(message.format(resource=proposal.resource))
         return proposal.path.read_text("utf-8")
-    head = Text(
+    summary = Text(
         pt="{resource} · planilha {sheet} · colunas da planilha: {n}, sem uso: {unused}",
         en="{resource} · sheet {sheet} · columns of the sheet: {n}, unused: {unused}",
     )
-    remark(
-        head.format(
+    print_message(
+        summary.format(
             resource=proposal.resource.name,
             sheet=proposal.sheet,
             n=len(proposal.header),
@@ -79,54 +57,54 @@ def tell(proposal: MappingProposal | SheetMapping) -> str:
     )
     for column in proposal.columns:
         source = " + ".join(column.sources) or str(column.body.get("constant"))
-        sure = CONFIDENCE_WORDS[column.confidence]
-        remark(
-            untranslated("  {source} → {name}: {sure}").format(
-                source=source, name=column.name, sure=sure
+        confidence = CONFIDENCE_WORDS[column.confidence]
+        print_message(
+            untranslated("  {source} → {name}: {confidence}").format(
+                source=source, name=column.name, confidence=confidence
             )
         )
-    if asked := [column.name for column in proposal.columns if column.is_incomplete]:
-        remark(
+    if incomplete := [column.name for column in proposal.columns if column.is_incomplete]:
+        print_message(
             Text(
-                pt="Falta escrever o que só você sabe, no lugar de ?: {names}",
-                en="What only you know is still to be written in place of ?: {names}",
-            ).format(names=", ".join(asked))
+                pt="Substitua cada ? pelo valor que só você conhece: {names}",
+                en="Replace each ? with the value that only you know: {names}",
+            ).format(names=", ".join(incomplete))
         )
     return mapping_text(proposal)
 
 
 def remember(mapping: SheetMapping, results: list[ValidationResult], settings: Settings) -> None:
-    """Keep a mapping by which a sheet with rows was read, for the profile of the command."""
-    if not any(isinstance(item, ValidatedSheet) and len(item.rows) for item in results):
+    """Store a mapping for the profile of the command, if a sheet with rows was read by it."""
+    if not any(isinstance(result, ValidatedSheet) and len(result.rows) for result in results):
         return
     try:
         remember_mapping(settings_for(settings, choose_profile(settings)).mappings, mapping)
     except XlbridgeError as error:
-        remark(_NOT_REMEMBERED.format(why=error.message))
+        print_message(_NOT_REMEMBERED.format(why=error.message))
 
 
-def offer(file: Path, settings: Settings, command: str = "validate") -> None:
-    """Name the command that reads a sheet whose header fits no resource."""
+def suggest_mapping(file: Path, settings: Settings, command: str = "validate") -> None:
+    """Print the command that reads a sheet whose header matches no resource."""
     try:
-        chosen = settings_for(settings, choose_profile(settings))
-        known = known_mapping(file, chosen, None, None)
+        profile_settings = settings_for(settings, choose_profile(settings))
+        known = known_mapping(file, profile_settings, None, None)
     except XlbridgeError:
-        # What cannot be read has its own message.
+        # The command itself reports why the file cannot be read.
         return
     if known is None:
-        remark(_MAP_IT.format(file=as_argument(file)))
+        print_message(_MAP_IT.format(file=as_argument(file)))
     else:
         options = f"{as_argument(file)} --map {as_argument(known.path)}"
-        remark(_KNOWN.format(command=command, options=options, resource=known.resource))
+        print_message(_KNOWN.format(command=command, options=options, resource=known.resource))
 
 
 _NOT_REMEMBERED = Text(
     pt="O mapeamento não foi guardado para a próxima vez: {why}",
-    en="The mapping was not kept for the next time: {why}",
+    en="The mapping was not stored for the next time: {why}",
 )
 _MAP_IT = Text(
     pt="Se a planilha tem cabeçalhos próprios: xlbridge map {file} -o MAPEAMENTO.yaml",
-    en="If the sheet has headers of its own: xlbridge map {file} -o MAPPING.yaml",
+    en="If the sheet has its own headers: xlbridge map {file} -o MAPPING.yaml",
 )
 _KNOWN = Text(
     pt="Este cabeçalho já foi lido como {resource}: xlbridge {command} {options}",

@@ -1,4 +1,4 @@
-"""Options that several commands share, each declared once, and their values as data."""
+"""Options that several commands share, and the arguments of ``validate``."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -37,38 +37,38 @@ def described_command(name: str, *, pt: str, en: str) -> Callable[[Decorated], c
 
 
 class _WorkbookPath(click.Path):
-    """Path of a workbook to write; Excel opens it only under the extension of its format."""
+    """Path of a workbook to write, with the extension that Excel requires."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if path.suffix.lower() != ".xlsx":
-            said = Text(
-                pt="{path}: o nome precisa terminar em .xlsx, que é o que será gravado.",
-                en="{path}: the name must end in .xlsx, which is what will be written.",
+            message = Text(
+                pt="{path}: o nome precisa terminar em .xlsx, o formato que será gravado.",
+                en="{path}: the name must end in .xlsx, the format that will be written.",
             )
-            self.fail(str(said.format(path=path)), param, ctx)
+            self.fail(str(message.format(path=path)), param, ctx)
         return path
 
 
 WORKBOOK_OUTPUT = _WorkbookPath(path_type=Path, dir_okay=False)
 
 
-def combined(options: Sequence[Decorator]) -> Decorator:
-    """Apply several options as if each had been written, in this order, above the command."""
-    return lambda command: reduce(lambda done, add: add(done), reversed(options), command)
+def combine_options(options: Sequence[Decorator]) -> Decorator:
+    """Return a decorator that applies several options in this order."""
+    return lambda command: reduce(lambda result, add: add(result), reversed(options), command)
 
 
 def _format_option(forms: Sequence[str]) -> Decorator:
-    """Return ``--format`` with a choice of forms, the first by default."""
-    told = [PRINTABLE_FORMS[form].help for form in forms]
+    """Return ``--format`` with a choice of forms; the first is the default."""
+    texts = [PRINTABLE_FORMS[form].help for form in forms]
     return option(
         "--format",
         "form",
         type=click.Choice(forms),
         default=forms[0],
         show_default=True,
-        pt=_sentence([text.pt for text in told], "ou"),
-        en=_sentence([text.en for text in told], "or"),
+        pt=_sentence([text.pt for text in texts], "ou"),
+        en=_sentence([text.en for text in texts], "or"),
     )
 
 
@@ -79,20 +79,20 @@ def _sentence(parts: Sequence[str], conjunction: str) -> str:
 
 
 format_option = _format_option(("text", "json"))
-"""Forms of answers that are no reports."""
+"""``--format`` of commands without a report."""
 
 report_format_option = _format_option(
     [name for name, form in PRINTABLE_FORMS.items() if form.universal]
 )
 page_format_option = _format_option(list(PRINTABLE_FORMS))
-"""Forms of reports that have a page, too."""
+"""``--format`` of reports that also have a page."""
 
 
 def _set_as_variable(
     name: str,
 ) -> Callable[[click.Context, click.Parameter, str | Path | None], None]:
-    """Return what sets a variable to the value of an option that was given, for this command and
-    for the processes that it may start."""
+    """Return a callback that stores an option in an environment variable, so that processes
+    started by the command see it too."""
 
     def callback(
         context: click.Context, _parameter: click.Parameter, value: str | Path | None
@@ -118,8 +118,8 @@ port_option = option(
     default=0,
     show_default=True,
     metavar="P",
-    pt="Porta; 0 é qualquer uma livre.",
-    en="Port; 0 is any free one.",
+    pt="Porta; 0 significa qualquer porta livre.",
+    en="Port; 0 means any free port.",
 )
 
 schemas_option = option(
@@ -133,13 +133,13 @@ schemas_option = option(
     en="The folder of your own resources (default: XLBRIDGE_HOME/schemas).",
 )
 
-sheet_options = combined(
+sheet_options = combine_options(
     [
         option(
             "--resource",
             shell_complete=complete_resources,
-            pt="O recurso; sem ele, é deduzido do arquivo.",
-            en="The resource; without it, it is recognised from the workbook.",
+            pt="O recurso (padrão: deduzido do arquivo).",
+            en="The resource (default: recognised from the workbook).",
         ),
         option("--sheet", pt="A planilha do arquivo.", en="The sheet of the workbook."),
     ]
@@ -150,10 +150,10 @@ all_sheets_option = option(
     is_flag=True,
     pt="Confere todas as planilhas do arquivo que têm dados de um recurso, também umas com as "
     "outras.",
-    en="Checks every sheet of the workbook that has data for a resource, and one against another.",
+    en="Checks all sheets of the workbook with data of a resource, also against one another.",
 )
 
-csv_options = combined(
+csv_options = combine_options(
     [
         option(
             "--delimiter",
@@ -161,8 +161,8 @@ csv_options = combined(
             callback=_set_as_variable(CSV_DELIMITER_VARIABLE),
             is_eager=True,
             expose_value=False,
-            pt="O separador das colunas de um .csv que não o deixa claro.",
-            en="The delimiter of a .csv file that does not show it.",
+            pt="O separador das colunas de um .csv, se não for reconhecido.",
+            en="The delimiter of a .csv file, if it is not recognised.",
         ),
         option(
             "--encoding",
@@ -170,8 +170,8 @@ csv_options = combined(
             callback=_set_as_variable(CSV_ENCODING_VARIABLE),
             is_eager=True,
             expose_value=False,
-            pt="A codificação de caracteres de um .csv que não a deixa clara.",
-            en="The encoding of a .csv file that does not show it.",
+            pt="A codificação de caracteres de um .csv, se não for reconhecida.",
+            en="The encoding of a .csv file, if it is not recognised.",
         ),
     ]
 )
@@ -183,7 +183,7 @@ numbers_option = option(
     en="The style of text numbers: pt is 1.234,56; en is 1,234.56.",
 )
 
-parse_options = combined(
+parse_options = combine_options(
     [
         csv_options,
         option(
@@ -202,24 +202,23 @@ map_option = option(
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="MAPPING",
     pt="Lê uma planilha com outro cabeçalho por um mapeamento (xlbridge map).",
-    en="Reads a sheet with another header by a mapping (xlbridge map).",
+    en="Reads a sheet with another header through a mapping (xlbridge map).",
 )
 
 
-def _links_of(
-    _context: click.Context, _parameter: click.Parameter, given: Sequence[str]
+def _parse_links(
+    _context: click.Context, _parameter: click.Parameter, texts: Sequence[str]
 ) -> dict[str, str]:
-    """Return the links of an option that may be given several times."""
     links = {}
-    for text in given:
-        column, sign, by = map(str.strip, text.partition("="))
-        if not (column and sign and by):
-            said = Text(
+    for text in texts:
+        column, sign, target = map(str.strip, text.partition("="))
+        if not (column and sign and target):
+            message = Text(
                 pt="{text!r}: escreva COLUNA=RECURSO, como codigoDoCliente=cliente.",
                 en="{text!r}: write COLUMN=RESOURCE, such as codigoDoCliente=cliente.",
             )
-            raise click.BadParameter(str(said.format(text=text)))
-        links[column] = by
+            raise click.BadParameter(str(message.format(text=text)))
+        links[column] = target
     return links
 
 
@@ -228,10 +227,11 @@ link_option = option(
     "links",
     multiple=True,
     metavar="COLUMN=RESOURCE",
-    callback=_links_of,
-    pt="A coluna traz nomes (CNPJ, CPF, código próprio, nome) e não códigos, que são procurados "
-    "no sistema, ou valores de outra planilha já enviada: ARQUIVO#COLUNA; pode se repetir.",
-    en="The column has names (CNPJ, CPF, own code, name) in place of codes, which are looked up "
+    callback=_parse_links,
+    pt="A coluna traz nomes (CNPJ, CPF, código próprio, nome) em vez de códigos, que são "
+    "procurados no sistema, ou valores de outra planilha já enviada: ARQUIVO#COLUNA; pode se "
+    "repetir.",
+    en="The column has names (CNPJ, CPF, own code, name) instead of codes, which are looked up "
     "in the system, or values of another sheet, sent before: FILE#COLUMN; may be repeated.",
 )
 
@@ -242,16 +242,16 @@ scheduler_option = option(
     en="A Dask cluster that does the work (tcp://… or tls://…).",
 )
 
-worker_options = combined(
+worker_options = combine_options(
     [
         option(
             "--workers",
             type=click.IntRange(min=1),
             metavar="N",
-            pt="Quantos processos conferem ao mesmo tempo (padrão: um por núcleo, quando os "
-            "arquivos valem a pena).",
-            en="How many processes check side by side (default: one for each core, where the "
-            "files are worth it).",
+            pt="Número de processos que conferem ao mesmo tempo (padrão: um por núcleo, se os "
+            "arquivos forem grandes).",
+            en="Number of processes that check in parallel (default: one per core, if the files "
+            "are large enough).",
         ),
         scheduler_option,
     ]
@@ -267,21 +267,21 @@ yes_option = option(
 force_option = option(
     "--force",
     is_flag=True,
-    pt="Substitui o arquivo que existir.",
-    en="Replaces a file that exists.",
+    pt="Substitui um arquivo existente.",
+    en="Replaces an existing file.",
 )
 
 status_copy_option = option(
     "--annotate",
     type=WORKBOOK_OUTPUT,
     pt="Grava uma cópia do arquivo com situação, motivo e código ao lado das linhas.",
-    en="Writes a copy of the workbook with state, reason and code beside its rows.",
+    en="Writes a copy of the workbook with state, reason and code next to its rows.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ValidateArguments:
-    """The options of the command, by the names that it gives them."""
+    """Arguments of ``validate``, by the names of its parameters."""
 
     files: tuple[Path, ...]
     resource: str | None

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class StdoutFailed(OSError):
-    """The result cannot be written: the disk is full, the device failed.
+    """The result cannot be written, for example because the disk is full.
 
-    ``in_doubt`` says that the command would have ended with a doubt, which it still does.
+    ``in_doubt`` is true if the exit code of the command is ``IN_DOUBT`` nevertheless.
     """
 
     in_doubt = False
 
 
 @contextmanager
-def doubt_kept(code: int) -> Iterator[None]:
-    """Let a result that cannot be written end the command as it would have ended: in doubt."""
+def keep_in_doubt(code: int) -> Iterator[None]:
+    """Keep the exit code ``IN_DOUBT`` of a command whose result cannot be written."""
     try:
         yield
     except StdoutFailed as failure:
@@ -39,18 +39,18 @@ def doubt_kept(code: int) -> Iterator[None]:
         raise
 
 
-def remark(text: Text | str) -> None:
-    """Tell the user something that is not the result."""
-    with stderr_failures_ignored():
+def print_message(text: Text | str) -> None:
+    """Print a message that is not part of the result."""
+    with ignore_stderr_failures():
         for line in fit_to_terminal(str(text).splitlines() or [""], sys.stderr):
             click.echo(line, err=True)
 
 
 @contextmanager
-def stderr_failures_ignored() -> Iterator[None]:
-    """Ignore failures to write to stderr: the work that is done still counts.
+def ignore_stderr_failures() -> Iterator[None]:
+    """Ignore failures to write to stderr, as the work that is done still counts.
 
-    Whoever reads it and goes away ends the command all the same.
+    A broken pipe ends the command nevertheless.
     """
     try:
         yield
@@ -61,19 +61,19 @@ def stderr_failures_ignored() -> Iterator[None]:
 
 
 def print_error(error: XlbridgeError) -> None:
-    """Tell the user of an error, and what to do about it."""
-    remark(Text(pt="Erro: {e}", en="Error: {e}").format(e=error.message))
+    """Print an error with its hint."""
+    print_message(Text(pt="Erro: {e}", en="Error: {e}").format(e=error.message))
     if error.hint:
-        remark(error.hint)
+        print_message(error.hint)
 
 
 def print_result(text: Text | str) -> None:
-    """Print (part of) the result. Raises ``StdoutFailed``, ``BrokenPipeError``."""
+    """Print a part of the result. Raises ``StdoutFailed``, ``BrokenPipeError``."""
     _print(str(text))
 
 
 def print_report(report: "ReportForms", form: str) -> None:
-    """Print a report in the form asked for; people get its text and JSON as a terminal shows it.
+    """Print a report in a form, laid out for the terminal if there is one.
 
     Raises ``StdoutFailed``, ``BrokenPipeError``.
     """
@@ -91,8 +91,8 @@ def print_report(report: "ReportForms", form: str) -> None:
 def write_report(report: "ReportForms", form: str, output: Path | None) -> None:
     """Print a report, or write it to ``output``.
 
-    Raises ``UsageError`` when the file cannot be written; the report is printed then, a page as
-    text.
+    Raises ``UsageError`` if the file cannot be written, after printing the report; a page is
+    printed as text.
     """
     if output is None:
         print_report(report, form)
@@ -102,11 +102,11 @@ def write_report(report: "ReportForms", form: str, output: Path | None) -> None:
     except (UsageError, LocalFailure):
         print_report(report, "text" if form == "html" else form)
         raise
-    remark(Text(pt="Relatório em {f}", en="Report in {f}").format(f=output))
+    print_message(Text(pt="Relatório em {f}", en="Report in {f}").format(f=output))
 
 
-def readable(value: object) -> object:
-    """Return a value as a person reads it: what is true or not in words, nothing as a dash."""
+def display_value(value: object) -> object:
+    """Return a value for display: a truth value as a word, None as a dash."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -125,16 +125,16 @@ _LABELS = {
         Text(pt="senha", en="password"),
     )
 } | {"base_url": Text(pt="endereço", en="base_url"), "email": Text(pt="e-mail", en="email")}
-"""Names of fields that are ours; those of the interface are Portuguese as they are."""
+"""Displayed names of our own fields; those of the interface are Portuguese already."""
 
 
-def label(name: str) -> str:
-    """Return the name of a field as a person reads it."""
+def display_name(name: str) -> str:
+    """Return the displayed name of a field."""
     return str(_LABELS.get(name, name))
 
 
 def print_json(document: Any) -> None:
-    """Print the result as one JSON document, indented where a person reads it.
+    """Print the result as one JSON document, indented on a terminal.
 
     Raises ``StdoutFailed``, ``BrokenPipeError``.
     """
@@ -151,7 +151,7 @@ def _print(text: str, end: str = "\n") -> None:
         raise StdoutFailed(error.errno, error.strerror) from error
 
 
-_NARROWEST = 40
+_MIN_WIDTH = 40
 _COLOURS: Mapping[str, str] = {
     "✗": "red",
     "•": "red",
@@ -160,37 +160,37 @@ _COLOURS: Mapping[str, str] = {
     "✎": "cyan",
     "→": "cyan",
 }
-"""The colours of the marks that lines begin with."""
+"""Colours of the marks at the start of lines."""
 
 _MARK = re.compile(rf"( *)([{''.join(_COLOURS)}])(?= )")
 _CODE = re.compile(r"\[[a-z-]+\](?: ×[0-9]+)?$")
 
 
 def fit_to_terminal(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
-    """Yield lines as a stream should have them: unchanged unless it is a terminal.
+    """Yield lines wrapped and coloured for a terminal, unchanged for any other stream.
 
-    Colours are left out where ``NO_COLOR`` is set, as https://no-color.org asks.
+    There are no colours if ``NO_COLOR`` is set (https://no-color.org).
     """
     if not stream.isatty():
         yield from lines
         return
     import shutil
 
-    width = max(_NARROWEST, shutil.get_terminal_size().columns)
+    width = max(_MIN_WIDTH, shutil.get_terminal_size().columns)
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     for line in lines:
-        wrapped = _wrapped(line, width)
-        yield wrapped if plain else _coloured(wrapped)
+        wrapped = _wrap(line, width)
+        yield wrapped if plain else _colour(wrapped)
 
 
-def _wrapped(line: str, width: int) -> str:
+def _wrap(line: str, width: int) -> str:
     if len(line) <= width:
         return line
-    bare = line.lstrip(" ")
-    indent = " " * (len(line) - len(bare))
+    content = line.lstrip(" ")
+    indent = " " * (len(line) - len(content))
     return "\n".join(
         wrap(
-            bare,
+            content,
             width,
             initial_indent=indent,
             subsequent_indent=f"{indent}  ",
@@ -202,6 +202,6 @@ def _wrapped(line: str, width: int) -> str:
     )
 
 
-def _coloured(text: str) -> str:
+def _colour(text: str) -> str:
     text = _CODE.sub(lambda code: click.style(code[0], dim=True), text)
     return _MARK.sub(lambda mark: mark[1] + click.style(mark[2], fg=_COLOURS[mark[2]]), text, 1)

@@ -1,4 +1,4 @@
-"""``xlbridge process``: take records to their next state in bulk."""
+"""``xlbridge process``: takes records to their next state in bulk."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from xlbridge.cli.completion import complete_listings
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import option, report_format_option
-from xlbridge.cli.output import print_error, print_report, remark
+from xlbridge.cli.output import print_error, print_message, print_report
 from xlbridge.cli.upload_arguments import UploadArguments, consent_options
 from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
 from xlbridge.errors import UsageError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _Numbers(click.ParamType[tuple[int, ...]]):
-    """Numbers of records, separated by commas."""
+    """Record numbers, separated by commas."""
 
     name = "numbers"
 
@@ -36,13 +36,13 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
         if isinstance(value, tuple):
             return value
         parts = [part.strip() for part in str(value).split(",") if part.strip()]
-        wrong = [part for part in parts if not (part.isascii() and part.isdecimal())]
-        if wrong or not parts:
-            said = Text(
-                pt="não é número de registro: {wrong}; separe-os por vírgulas, como 12,13",
-                en="not the number of a record: {wrong}; separate them by commas, such as 12,13",
+        invalid = [part for part in parts if not (part.isascii() and part.isdecimal())]
+        if invalid or not parts:
+            message = Text(
+                pt="não é número de registro: {parts}; separe-os por vírgulas, como 12,13",
+                en="not a record number: {parts}; separate them by commas, such as 12,13",
             )
-            self.fail(str(said.format(wrong=", ".join(wrong) or "–")), param, ctx)
+            self.fail(str(message.format(parts=", ".join(invalid) or "–")), param, ctx)
         return tuple(map(int, parts))
 
 
@@ -54,8 +54,8 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
             "inventários e arquivos da fila. LISTAGEM é uma de: {names}. ARQUIVO é uma planilha "
             "com a coluna dos números, como a que export grava.",
             en="Processes records of the system in bulk: emits invoices, processes orders, "
-            "inventories and queued files. LISTING is one of: {names}. FILE is a sheet with the "
-            "column of their numbers, as export writes it.",
+            "inventories and queued files. LISTING is one of: {names}. FILE is a sheet with a "
+            "column of their numbers, as written by export.",
         ).format(names=", ".join(KINDS))
     ),
 )
@@ -63,12 +63,12 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
 @click.argument("file", type=click.Path(readable=False, path_type=Path), required=False)
 @option(
     "--id",
-    "given",
+    "ids",
     type=_Numbers(),
     multiple=True,
     metavar="N,…",
     pt="Os números dos registros, em vez de um arquivo.",
-    en="The numbers of the records, in place of a file.",
+    en="The numbers of the records, instead of a file.",
 )
 @option("--sheet", pt="A planilha do arquivo.", en="The sheet of the workbook.")
 @option(
@@ -81,9 +81,10 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
 @option(
     "--again",
     metavar="REASON",
-    pt="Processa também o que já foi processado daqui e voltou a pendente; o motivo fica "
+    pt="Processa também registros já processados daqui que voltaram a pendentes; o motivo fica "
     "registrado.",
-    en="Processes also what was processed from here and is pending again; the reason is recorded.",
+    en="Also processes records that were processed from here and are pending again; records the "
+    "reason.",
 )
 @option(
     "--at-once",
@@ -98,22 +99,21 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
 def command(
     listing: str,
     file: Path | None,
-    given: Sequence[tuple[int, ...]],
+    ids: Sequence[tuple[int, ...]],
     sheet: str | None,
     plan_only: bool,
     at_once: int,
-    **others: Any,
+    **options: Any,
 ) -> ExitCode:
-    arguments = UploadArguments.of({**others, "annotate": None})
+    arguments = UploadArguments.of({**options, "annotate": None})
     kind = find_kind(listing)
-    if (file is None) == (not given):
+    if (file is None) == (not ids):
         raise UsageError(
             Text(
-                pt="Informe os números com --id ou um arquivo, um dos dois.",
-                en="Give the numbers by --id or a file, one of the two.",
+                pt="Informe os números com --id ou com um arquivo, só um dos dois.",
+                en="Give the numbers either by --id or in a file.",
             )
         )
-    # What talks to the system and reads workbooks takes its time to import.
     with heavy_imports():
         from xlbridge.connection import connect
         from xlbridge.resources import Mode
@@ -121,11 +121,11 @@ def command(
 
     with open_context(command_settings()) as context:
         try:
-            numbers = _numbers(context, kind, file, given, sheet)
+            numbers = _numbers(context, kind, file, ids, sheet)
         except InvalidNumbers as error:
             print_error(error)
             return ExitCode.DATA_ERRORS
-        with connect(context.settings, remark) as client:
+        with connect(context.settings, print_message) as client:
             again = arguments.options.again
             if plan_only:
                 plan = plan_processing(context, client, kind, numbers, again=again, at_once=at_once)
@@ -141,21 +141,21 @@ def _numbers(
     context: "UploadContext",
     kind: "ProcessKind",
     file: Path | None,
-    given: Sequence[tuple[int, ...]],
+    ids: Sequence[tuple[int, ...]],
     sheet: str | None,
 ) -> "RecordNumbers":
-    """Return the numbers that were given, or those in the file; say what of it does not count."""
+    """Return the numbers of the options or the file; report rows of the file that do not count."""
     from xlbridge.upload.processing import explicit_numbers, numbers_in_sheet
 
     if file is None:
-        return explicit_numbers([number for numbers in given for number in numbers])
+        return explicit_numbers([number for numbers in ids for number in numbers])
     found = numbers_in_sheet(file, kind, context.settings.limits, sheet)
     if found.empty or found.repeated:
-        remark(
+        print_message(
             Text(
-                pt="{sheet}: números de {column}: {n}; linhas sem número: {empty}; repetidas: "
+                pt="{sheet}: números em {column}: {n}; linhas sem número: {empty}; repetidas: "
                 "{repeated}",
-                en="{sheet}: numbers in {column}: {n}; rows without one: {empty}; repeated: "
+                en="{sheet}: numbers in {column}: {n}; rows without a number: {empty}; repeated: "
                 "{repeated}",
             ).format(
                 sheet=found.sheet,

@@ -1,11 +1,11 @@
-"""``xlbridge profiles``: the configured environments, never their passwords."""
+"""``xlbridge profiles``: the configured environments, without their passwords."""
 
 from collections.abc import Mapping
 
 from xlbridge.cli.completion import complete_profiles
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import described_command, format_option, option
-from xlbridge.cli.output import label, print_json, print_result, readable, remark
+from xlbridge.cli.output import display_name, display_value, print_json, print_message, print_result
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
     PasswordSource,
@@ -28,8 +28,8 @@ from xlbridge.settings import Settings, read_settings
     "--default",
     metavar="NAME",
     shell_complete=complete_profiles,
-    pt="Usa esse perfil quando nenhum é escolhido; nunca um de produção.",
-    en="Uses that profile where none is chosen; never one of production.",
+    pt="Usa esse perfil quando nenhum é escolhido; não pode ser de produção.",
+    en="Makes a profile the default; it cannot be a production profile.",
 )
 @option(
     "--remove",
@@ -41,8 +41,8 @@ from xlbridge.settings import Settings, read_settings
 @format_option
 def command(default: str | None, remove: str | None, form: str) -> None:
     home = read_settings().home
-    # Late, as what edits the file and what knows addresses take their time to import.
     if default is not None:
+        # Slow to import, as it edits the file.
         from xlbridge.profiles import set_default
 
         set_default(home, default)
@@ -50,19 +50,19 @@ def command(default: str | None, remove: str | None, form: str) -> None:
         from xlbridge.profiles import remove_profile
 
         delete_password(home, remove_profile(home, remove))
-        remark(Text(pt="Retirado: {name}.", en="Removed: {name}.").format(name=remove))
+        print_message(Text(pt="Retirado: {name}.", en="Removed: {name}.").format(name=remove))
     settings = command_settings()
     chosen = choose_profile(settings)
     others = [p for p in read_profile_file(home).profiles.values() if p.name != chosen.name]
-    listed = [_described(settings, chosen, chosen=True)]
-    # A password of the environment is the chosen profile's, and no other's.
-    listed += [_described(Settings(home), profile, chosen=False) for profile in others]
+    rows = [_as_json(settings, chosen, chosen=True)]
+    # A password in the environment belongs to the chosen profile only.
+    rows += [_as_json(Settings(home), profile, chosen=False) for profile in others]
     if form == "json":
-        print_json({"version": 1, "profiles": listed})
+        print_json({"version": 1, "profiles": rows})
         return
-    for profile in listed:
-        told = ((label(name), _SOURCES.get(value, value)) for name, value in profile.items())
-        print_result("  ".join(f"{name}: {readable(value)}" for name, value in told))
+    for row in rows:
+        pairs = ((display_name(name), _SOURCES.get(value, value)) for name, value in row.items())
+        print_result("  ".join(f"{name}: {display_value(value)}" for name, value in pairs))
 
 
 _SOURCES: Mapping[object, Text] = {
@@ -72,16 +72,16 @@ _SOURCES: Mapping[object, Text] = {
     PasswordSource.KEYRING: Text(pt="chaveiro", en="keyring"),
     PasswordSource.NOWHERE: Text(pt="falta", en="missing"),
 }
-"""Places of profiles and passwords; a file and the environment are called alike for both."""
+"""Displayed sources of profiles and passwords, which share the values of file and environment."""
 
 
-def _described(settings: Settings, profile: Profile, *, chosen: bool) -> dict[str, object]:
-    described = {"profile": profile.name, "source": str(profile.source), "chosen": chosen}
+def _as_json(settings: Settings, profile: Profile, *, chosen: bool) -> dict[str, object]:
+    row = {"profile": profile.name, "source": str(profile.source), "chosen": chosen}
     if profile.source is ProfileSource.EMBEDDED:
-        return described | {"home": str(settings.home)}
+        return row | {"home": str(settings.home)}
     from xlbridge.client import parse_base_url
 
-    return described | {
+    return row | {
         "base_url": str(parse_base_url(profile.base_url)),
         "email": profile.email,
         "production": profile.production,

@@ -1,4 +1,4 @@
-"""Progress of a command on stderr: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a command on stderr: a bar on a terminal, otherwise a line at intervals."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from xlbridge.cli.output import remark
+from xlbridge.cli.output import print_message
 from xlbridge.i18n import Text
 from xlbridge.settings import read_progress_seconds
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 class ProgressDisplay:
     """Progress display on stderr.
 
-    ``tell`` replaces the text that is shown, ``advance`` completes one of the steps, ``count``
-    says how many are done of all, ``paused`` hides it all for a block.
+    ``show`` replaces the text, ``advance`` completes one step, ``count`` sets the numbers of done
+    and of all steps, ``paused`` hides the display for a block.
     """
 
-    tell: Callable[[Text], None]
+    show: Callable[[Text], None]
     paused: Callable[[], AbstractContextManager[None]]
     advance: Callable[[], None] = lambda: None
     count: Callable[[int, int], None] = lambda _done, _total: None
@@ -36,13 +36,12 @@ class ProgressDisplay:
 def show_progress(text: Text, total: int = 1, *, counts: bool = False) -> Iterator[ProgressDisplay]:
     """Show ``text`` with a spinner and the elapsed time until the block ends.
 
-    With a ``total`` of several steps a bar shows how many are done; with ``counts`` the bar moves
-    once it is told how many there are. Where stderr is no terminal, a line every so often says the
-    same: what takes less time has none.
+    With a ``total`` of several steps, or with ``counts`` once their number is known, a bar shows
+    the steps done. If stderr is not a terminal, lines at intervals show the same.
     """
-    display = _bar(text, total, counts=counts) if sys.stderr.isatty() else _lines(text, total)
-    with display as shown:
-        yield shown
+    opened = _bar(text, total, counts=counts) if sys.stderr.isatty() else _lines(text, total)
+    with opened as display:
+        yield display
 
 
 @contextmanager
@@ -63,35 +62,35 @@ def _lines(text: Text, total: int) -> Iterator[ProgressDisplay]:
 
 @dataclass(slots=True)
 class _ProgressLines:
-    """Progress as lines of a log: each has what is being done, and for how long."""
+    """Progress as lines of a log with text, steps and elapsed time."""
 
     text: Text
     total: int
     done: int = 0
-    begun: float = field(default_factory=time.monotonic)
+    started_at: float = field(default_factory=time.monotonic)
     ended: Event = field(default_factory=Event)
     hidden: bool = False
 
     @property
     def display(self) -> ProgressDisplay:
-        return ProgressDisplay(self._tell, self._paused, self._advance)
+        return ProgressDisplay(self._show, self._paused, self._advance)
 
     def write_every(self, seconds: float) -> None:
-        """Write a line every so many seconds until the work has ended, or nobody reads them."""
+        """Write a line at an interval until the work has ended, or stderr is closed."""
         while not self.ended.wait(seconds):
             if self.hidden:
                 continue
             try:
-                remark(self._line())
+                print_message(self._line())
             except OSError:
                 return
 
     def _line(self) -> Text:
         steps = _STEPS.format(done=self.done, total=self.total) if self.total > 1 else ""
-        elapsed = timedelta(seconds=round(time.monotonic() - self.begun))
+        elapsed = timedelta(seconds=round(time.monotonic() - self.started_at))
         return _LINE.format(text=self.text, steps=steps, elapsed=elapsed)
 
-    def _tell(self, text: Text) -> None:
+    def _show(self, text: Text) -> None:
         self.text = text
 
     def _advance(self) -> None:
@@ -132,7 +131,7 @@ def _bar(text: Text, total: int, *, counts: bool) -> Iterator[ProgressDisplay]:
                 progress.start()
 
         yield ProgressDisplay(
-            tell=lambda new: progress.update(task, description=escape(str(new))),
+            show=lambda new: progress.update(task, description=escape(str(new))),
             paused=paused,
             advance=lambda: progress.update(task, advance=1, refresh=True),
             count=lambda done, all_: progress.update(task, completed=done, total=all_),

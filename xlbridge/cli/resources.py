@@ -1,11 +1,11 @@
-"""``xlbridge resources``: resources that can be imported."""
+"""``xlbridge resources``: resources that can be imported; ``new`` proposes another one."""
 
 from pathlib import Path
 
 import click
 
 from xlbridge.cli.options import csv_options, force_option, format_option, option, schemas_option
-from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.cli.output import print_json, print_message, print_result
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource, load_catalogue, schema_file_format
@@ -21,8 +21,8 @@ from xlbridge.settings import read_settings
     "--json-schema",
     "file_format",
     is_flag=True,
-    pt="Mostra o que cabe num arquivo de recurso, como JSON Schema para editores.",
-    en="Prints what a resource file may hold, as a JSON Schema for editors.",
+    pt="Mostra o formato de um arquivo de recurso, como JSON Schema para editores.",
+    en="Prints the format of a resource file, as a JSON Schema for editors.",
 )
 @schemas_option
 @format_option
@@ -35,7 +35,7 @@ def command(context: click.Context, form: str, file_format: bool) -> None:
         return
     catalogue = load_catalogue(read_settings().schemas)
     if form == "json":
-        print_json({"version": 1, "resources": [_as_json(r) for r in catalogue.values()]})
+        print_json({"version": 1, "resources": list(map(_as_json, catalogue.values()))})
         return
     for resource in catalogue.values():
         modes = ", ".join(resource.modes)
@@ -97,8 +97,7 @@ def _as_json(resource: Resource) -> dict[str, object]:
 def new_command(
     example: Path, sheet: str | None, name: str | None, output: Path | None, force: bool
 ) -> None:
-    """Propose a resource file from an example workbook."""
-    # Only this needs the libraries that read workbooks.
+    # Slow to import, as it reads workbooks.
     from xlbridge.validation import propose_schema
 
     if output is not None:
@@ -107,7 +106,7 @@ def new_command(
             require_new(output)
     proposal = propose_schema(example, read_settings().limits, sheet, name)
     for column in proposal.columns:
-        remark(
+        print_message(
             Text(
                 pt="  {header} → {name}: {kind}, {n} {n:célula|células}",
                 en="  {header} → {name}: {kind}, {n} {n:cell|cells}",
@@ -120,12 +119,12 @@ def new_command(
     else:
         with replace_atomically(output, shared=True) as partial:
             partial.write_text(proposal.schema_file(), encoding="utf-8")
-        remark(Text(pt="Proposta em {path}", en="Proposal in {path}").format(path=output))
-    remark(
+        print_message(Text(pt="Proposta em {path}", en="Proposal in {path}").format(path=output))
+    print_message(
         Text(
-            pt="Confira cada coluna e grave o arquivo na pasta schemas de XLBRIDGE_HOME; depois: "
+            pt="Confira cada coluna e ponha o arquivo na pasta schemas de XLBRIDGE_HOME; depois: "
             "xlbridge template {name}",
-            en="Check each column and put the file into the folder schemas of XLBRIDGE_HOME; then: "
+            en="Check each column and put the file into the schemas folder of XLBRIDGE_HOME; then: "
             "xlbridge template {name}",
         ).format(name=proposal.name)
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.options import described_command, option, port_option, schemas_option
-from xlbridge.cli.output import remark
+from xlbridge.cli.output import print_message
 from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.i18n import Text
 from xlbridge.profiles import EMBEDDED_NAME
@@ -22,7 +22,7 @@ _SECONDS = click.FloatRange(min=0)
 @described_command(
     "sandbox",
     pt="Roda o sistema de ensaio neste computador, até ser interrompido.",
-    en="Runs the practice system on this computer, until it is interrupted.",
+    en="Runs the practice system on this computer until interrupted.",
 )
 @port_option
 @option(
@@ -37,8 +37,8 @@ _SECONDS = click.FloatRange(min=0)
     type=click.Choice([kind.value for kind in SeedKind]),
     default=SeedKind.DEMO.value,
     show_default=True,
-    pt="Com que um banco novo começa: só os cadastros de apoio, ou uma pequena empresa.",
-    en="What a new database begins with: the registries only, or a small company.",
+    pt="O conteúdo inicial de um banco novo: só os cadastros de apoio, ou uma pequena empresa.",
+    en="The initial content of a new database: the registries only, or a small company.",
 )
 @option(
     "--scale",
@@ -53,8 +53,8 @@ _SECONDS = click.FloatRange(min=0)
     "--ready-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    pt="Arquivo JSON, gravado inteiro quando o sistema atende: endereço e credenciais.",
-    en="JSON file, written whole once it answers: address and credentials.",
+    pt="Arquivo JSON com endereço e credenciais, gravado quando o sistema está pronto.",
+    en="JSON file with address and credentials, written once the system is ready.",
 )
 @option(
     "--expose",
@@ -67,8 +67,8 @@ _SECONDS = click.FloatRange(min=0)
     "host_names",
     multiple=True,
     metavar="NAME",
-    pt="Com --expose: mais um nome pelo qual o sistema é chamado; repetível.",
-    en="With --expose: another name that it is called by; repeatable.",
+    pt="Com --expose: mais um nome de host do sistema; pode se repetir.",
+    en="With --expose: another host name of the system; may be repeated.",
 )
 @option(
     "--while-stdin-open",
@@ -79,8 +79,8 @@ _SECONDS = click.FloatRange(min=0)
 @option(
     "--faults",
     metavar="SPEC",
-    pt="Falhas de propósito, para ensaios, como delay=0.5@0.2,cut-after@0.05,seed=7.",
-    en="Misbehaves on purpose, for rehearsals: delay=0.5@0.2,cut-after@0.05,seed=7.",
+    pt="Provoca falhas, para ensaios, como delay=0.5@0.2,cut-after@0.05,seed=7.",
+    en="Injects faults, for rehearsals: delay=0.5@0.2,cut-after@0.05,seed=7.",
 )
 @option(
     "--token-lifetime",
@@ -88,14 +88,14 @@ _SECONDS = click.FloatRange(min=0)
     default=3600.0,
     show_default=True,
     metavar="SECONDS",
-    pt="Por quanto tempo um token vale.",
-    en="How long a token is valid.",
+    pt="Validade de um token.",
+    en="Lifetime of a token.",
 )
 @option(
     "--strict",
     is_flag=True,
     pt="Só aceita nomes, datas e documentos escritos exatamente como na descrição da interface.",
-    en="Takes names, dates and documents only as the interface's description writes them.",
+    en="Accepts names, dates and documents only as the interface's description writes them.",
 )
 @option(
     "--request-timeout",
@@ -103,8 +103,8 @@ _SECONDS = click.FloatRange(min=0)
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    pt="Encerra uma conexão parada no meio de uma requisição por esse tempo.",
-    en="Ends a connection that stays idle in the middle of a request for this long.",
+    pt="Encerra uma conexão parada por esse tempo no meio de uma requisição.",
+    en="Closes a connection that is idle for this long in the middle of a request.",
 )
 @schemas_option
 def command(
@@ -121,15 +121,14 @@ def command(
     strict: bool,
     request_timeout: float,
 ) -> None:
-    planned = None if faults is None else parse_faults(faults)
     behaviour = Behaviour(
         token_lifetime=timedelta(seconds=token_lifetime),
         request_timeout=timedelta(seconds=request_timeout),
-        faults=planned,
+        faults=None if faults is None else parse_faults(faults),
         host_names=host_names,
         strict=strict,
     )
-    plan = ServeOptions(
+    options = ServeOptions(
         port=port,
         database=database,
         seed=SeedKind(seed),
@@ -139,27 +138,27 @@ def command(
         while_stdin_open=while_stdin_open,
         behaviour=behaviour,
     )
-    with ExitStack() as signs_of_life:
+    with ExitStack() as stack:
         starting = Text(pt="Iniciando o sistema de ensaio", en="Starting the sandbox")
-        activity = signs_of_life.enter_context(show_progress(starting))
+        activity = stack.enter_context(show_progress(starting))
 
         def announce(running: RunningSandbox) -> None:
-            signs_of_life.close()
+            stack.close()
             _announce(ready_file, running)
 
-        serve(plan, read_settings(), announce, partial(_watch, activity))
+        serve(options, read_settings(), announce, partial(_show_seeding, activity))
 
 
-def _watch(activity: ProgressDisplay, done: int, total: int) -> None:
+def _show_seeding(activity: ProgressDisplay, done: int, total: int) -> None:
     filling = Text(
         pt="Preenchendo o banco de dados novo: {total} {total:pedido|pedidos} de venda",
         en="Filling the new database: {total} {total:sales order|sales orders}",
     ).format(total=total)
     if done == 0:
         with activity.paused():
-            remark(filling)
+            print_message(filling)
     written = Text(pt="{filling}, {done} {done:gravado|gravados}", en="{filling}, {done} written")
-    activity.tell(written.format(filling=filling, done=done))
+    activity.show(written.format(filling=filling, done=done))
 
 
 def _announce(ready_file: Path | None, running: RunningSandbox) -> None:
@@ -167,15 +166,15 @@ def _announce(ready_file: Path | None, running: RunningSandbox) -> None:
         pt="Sistema de ensaio em {url} (documentação: {url}/docs).",
         en="Sandbox on {url} (documentation: {url}/docs).",
     )
-    remark(message.format(url=running.base_url))
+    print_message(message.format(url=running.base_url))
     if ready_file:
-        # Its reader has the credentials from there; what is printed may end in a log.
+        # Printed credentials may end up in a log.
         message = Text(pt="Credenciais em {file}", en="Credentials in {file}")
-        remark(message.format(file=ready_file))
+        print_message(message.format(file=ready_file))
         return
-    remark(Text(pt="Para usá-lo, em outro terminal:", en="To use it, in another terminal:"))
+    print_message(Text(pt="Para usá-lo, em outro terminal:", en="To use it, in another terminal:"))
     setting = "set" if os.name == "nt" else "export"
-    remark(f"{setting} XLBRIDGE_BASE_URL={running.base_url}")
-    remark(f"{setting} XLBRIDGE_EMAIL={running.email}")
-    remark(f"{setting} XLBRIDGE_PASSWORD={running.password}")
-    remark(f"{setting} XLBRIDGE_PROFILE={EMBEDDED_NAME}")
+    print_message(f"{setting} XLBRIDGE_BASE_URL={running.base_url}")
+    print_message(f"{setting} XLBRIDGE_EMAIL={running.email}")
+    print_message(f"{setting} XLBRIDGE_PASSWORD={running.password}")
+    print_message(f"{setting} XLBRIDGE_PROFILE={EMBEDDED_NAME}")

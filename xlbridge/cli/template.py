@@ -13,7 +13,7 @@ from xlbridge.cli.options import (
     option,
     schemas_option,
 )
-from xlbridge.cli.output import remark
+from xlbridge.cli.output import print_message
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument, report_write_errors, require_distinct, require_new
@@ -48,8 +48,8 @@ from xlbridge.workbook.write import write_template
     "old",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="OLD",
-    pt="Passa para o modelo novo os dados de um arquivo feito com um modelo anterior.",
-    en="Moves the data of a workbook made from an earlier template into the new one.",
+    pt="Copia para o modelo novo os dados de um arquivo feito com um modelo anterior.",
+    en="Copies the data of a workbook made from an earlier template into the new one.",
 )
 @option(
     "--sheet",
@@ -59,8 +59,8 @@ from xlbridge.workbook.write import write_template
 @option(
     "--with-lists",
     is_flag=True,
-    pt="Com listas para escolher: clientes, fornecedores, produtos, filiais … do sistema.",
-    en="With lists to choose from: the system's clients, suppliers, products, branches …",
+    pt="Inclui listas de escolha: clientes, fornecedores, produtos, filiais … do sistema.",
+    en="Includes lists to choose from: the system's clients, suppliers, products, branches …",
 )
 @schemas_option
 @force_option
@@ -74,47 +74,47 @@ def command(
     force: bool,
 ) -> None:
     if with_lists and (folder is not None or old is not None):
-        raise UsageError(_LISTS_OF_ONE)
+        raise UsageError(_LISTS_FOR_ONE_ONLY)
     if folder is not None and (resource is not None or output is not None or old is not None):
-        raise UsageError(_ALL_ALONE)
+        raise UsageError(_ALL_EXCLUDES_OTHERS)
     if sheet is not None and old is None:
-        raise UsageError(_SHEET_OF_OLD)
+        raise UsageError(_SHEET_NEEDS_MIGRATE)
     if folder is not None:
         _write_templates(folder, replace=force)
         return
     settings = settings_without_profile()
     catalogue = load_catalogue(settings.schemas)
-    wanted = _named(resource, catalogue)
-    path = output or Path(f"{wanted.name}.xlsx")
+    chosen = _find_resource(resource, catalogue)
+    path = output or Path(f"{chosen.name}.xlsx")
     require_distinct([path], [] if old is None else [old])
     if not force:
         require_new(path)
-    if with_lists:
-        _write_with_lists(path, wanted, catalogue, settings)
-    elif old is None:
-        write_template(path, wanted)
-    if old is None:
-        remark(_WRITTEN.format(path=path))
+    if old is not None:
+        _migrate(old, path, chosen, settings.limits, sheet)
     else:
-        _migrate(old, path, wanted, settings.limits, sheet)
-    remark(_NEXT.format(path=as_argument(path)))
+        if with_lists:
+            _write_with_lists(path, chosen, catalogue, settings)
+        else:
+            write_template(path, chosen)
+        print_message(_WRITTEN.format(path=path))
+    print_message(_NEXT.format(path=as_argument(path)))
 
 
-def _named(resource: str | None, catalogue: Catalogue) -> Resource:
-    if resource is None:
+def _find_resource(name: str | None, catalogue: Catalogue) -> Resource:
+    if name is None:
         raise UsageError(
             Text(pt="Falta o nome do recurso.", en="The name of the resource is missing."),
             Text(pt="Existem: {known}.", en="There are: {known}.").format(
                 known=", ".join(catalogue)
             ),
         )
-    return catalogue.named(resource)
+    return catalogue.named(name)
 
 
 def _write_with_lists(
     path: Path, resource: Resource, catalogue: Catalogue, settings: Settings
 ) -> None:
-    # Only this needs the interface, and the libraries of the network.
+    # Slow to import, and only needed here.
     from xlbridge.connection import connect
     from xlbridge.resources.references import REFERENCES, listing_resource
     from xlbridge.upload.lookup import registry_lists
@@ -123,53 +123,57 @@ def _write_with_lists(
     if form is resource:
         raise UsageError(_NO_REGISTRY.format(resource=resource.name))
     with (
-        connect(settings, remark) as client,
+        connect(settings, print_message) as client,
         show_progress(Text(pt="Lendo os cadastros", en="Reading the registries")) as activity,
     ):
-        lists = registry_lists(client, form, remark, activity.tell)
+        lists = registry_lists(client, form, print_message, activity.show)
     write_template(path, form, lists)
-    for one in lists.lists:
-        remark(_LISTED.format(title=REFERENCES[one.registry].title, n=len(one.records)))
+    for registry in lists.lists:
+        title = REFERENCES[registry.registry].title
+        print_message(_LISTED.format(title=title, n=len(registry.records)))
 
 
 def _migrate(
     old: Path, path: Path, resource: Resource, limits: WorkbookLimits, sheet: str | None
 ) -> None:
-    # Only this needs the libraries that read workbooks.
+    # Slow to import, and only needed here.
     from xlbridge.validation import migrate
 
-    done = migrate(old, path, resource, limits, sheet)
-    remark(_MIGRATED.format(path=path, rows=done.rows))
-    for header, name in done.moved.items():
+    migration = migrate(old, path, resource, limits, sheet)
+    print_message(_MIGRATED.format(path=path, rows=migration.rows))
+    for header, name in migration.moved.items():
         if header != name:
-            remark(untranslated("  {old} → {new}").format(old=header, new=name))
+            print_message(untranslated("  {old} → {new}").format(old=header, new=name))
     for text, names in (
-        (Text(pt="  novas, vazias: {names}", en="  new, empty: {names}"), done.new),
-        (Text(pt="  suas, no fim: {names}", en="  your own, at the end: {names}"), done.kept),
+        (Text(pt="  novas, vazias: {names}", en="  new, empty: {names}"), migration.new),
+        (
+            Text(pt="  suas, no fim: {names}", en="  your own, at the end: {names}"),
+            migration.kept,
+        ),
     ):
         if names:
-            remark(text.format(names=", ".join(names)))
-    for header, cells in done.dropped.items():
+            print_message(text.format(names=", ".join(names)))
+    for header, cells in migration.dropped.items():
         message = Text(
-            pt="  fora do modelo, não passa: {header} (células preenchidas: {n})",
-            en="  not in the template, left behind: {header} (filled cells: {n})",
+            pt="  fora do modelo, não copiada: {header} (células preenchidas: {n})",
+            en="  not in the template, not copied: {header} (filled cells: {n})",
         )
-        remark(message.format(header=header, n=cells))
-    for text in done.remarks:
-        remark(f"  {text}")
+        print_message(message.format(header=header, n=cells))
+    for text in migration.remarks:
+        print_message(f"  {text}")
 
 
-_ALL_ALONE = Text(
+_ALL_EXCLUDES_OTHERS = Text(
     pt="--all grava todos os modelos; não aceita recurso, -o nem --migrate.",
-    en="--all writes every template; it takes no resource, -o or --migrate.",
+    en="--all writes every template; it does not accept a resource, -o or --migrate.",
 )
-_SHEET_OF_OLD = Text(
+_SHEET_NEEDS_MIGRATE = Text(
     pt="--sheet só vale com --migrate, para o arquivo ANTIGO.",
-    en="--sheet goes with --migrate only, for the workbook OLD.",
+    en="--sheet is only valid with --migrate, for the workbook OLD.",
 )
-_LISTS_OF_ONE = Text(
-    pt="--with-lists grava o modelo de um recurso; sem --all nem --migrate.",
-    en="--with-lists writes the template of one resource; without --all and --migrate.",
+_LISTS_FOR_ONE_ONLY = Text(
+    pt="--with-lists grava o modelo de um recurso, sem --all nem --migrate.",
+    en="--with-lists writes the template of one resource, without --all or --migrate.",
 )
 _NO_REGISTRY = Text(
     pt="Nenhuma coluna de {resource} se refere a um cadastro; grave o modelo sem --with-lists.",
@@ -178,8 +182,8 @@ _NO_REGISTRY = Text(
 _LISTED = Text(pt="  {title}: {n} na lista", en="  {title}: {n} in the list")
 _WRITTEN = Text(pt="Modelo gravado em {path}", en="Template written to {path}")
 _MIGRATED = Text(
-    pt="Dados passados para {path}. Linhas: {rows}. O arquivo antigo fica como está.",
-    en="Data moved to {path}. Rows: {rows}. The old workbook stays as it is.",
+    pt="Dados copiados para {path}. Linhas: {rows}. O arquivo antigo não foi alterado.",
+    en="Data copied to {path}. Rows: {rows}. The old workbook is unchanged.",
 )
 _NEXT = Text(
     pt="Preencha-o no Excel ou no LibreOffice e confira: xlbridge validate {path}",
@@ -188,10 +192,10 @@ _NEXT = Text(
 
 
 def _write_templates(folder: Path, *, replace: bool) -> None:
-    """Write the templates of all shipped resources into a folder, made where it is missing.
+    """Write the templates of all shipped resources into a folder; create it if necessary.
 
-    Raises ``UsageError`` when one cannot be written, and, before any is, when one exists already
-    and ``replace`` is not given: the analyst may have filled it in.
+    Raises ``UsageError`` if one cannot be written, and, without ``replace``, before any is written
+    if one exists already: it may have been filled in.
     """
     with report_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -201,4 +205,4 @@ def _write_templates(folder: Path, *, replace: bool) -> None:
             require_new(path)
     for path, resource in paths.items():
         write_template(path, resource)
-        remark(_WRITTEN.format(path=path))
+        print_message(_WRITTEN.format(path=path))

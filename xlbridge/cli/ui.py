@@ -8,19 +8,19 @@ import click
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import described_command, option, port_option
-from xlbridge.cli.output import remark
+from xlbridge.cli.output import print_message
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 
-_NEEDED = ("starlette", "uvicorn")
+_REQUIRED_PACKAGES = ("starlette", "uvicorn")
 
 
 @described_command(
     "ui",
-    pt="Abre a página no navegador: corrigir a planilha onde está o erro, enviar, "
-    "acompanhar. Só este computador a alcança.",
-    en="Opens the page in the browser: correct the sheet where the error stands, send it, "
-    "follow it. Only this computer can reach it.",
+    pt="Abre a página no navegador: corrija os erros na própria planilha, envie-a, "
+    "acompanhe o envio. Só este computador tem acesso.",
+    en="Opens the page in the browser: fix errors in the sheet itself, send it, follow the "
+    "upload. Only this computer has access.",
 )
 @port_option
 @option(
@@ -33,11 +33,11 @@ _NEEDED = ("starlette", "uvicorn")
     "--ready-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    pt="Arquivo JSON, gravado inteiro quando a página atende: o link e o processo.",
-    en="JSON file, written whole once the page answers: the link and the process.",
+    pt="Arquivo JSON com o link e o processo, gravado quando a página está pronta.",
+    en="JSON file with the link and the process, written once the page is ready.",
 )
 def command(port: int, no_browser: bool, ready_file: Path | None) -> None:
-    if not all(map(importlib.util.find_spec, _NEEDED)):
+    if not all(map(importlib.util.find_spec, _REQUIRED_PACKAGES)):
         raise ConfigError(
             Text(pt="A página não está instalada.", en="The page is not installed."),
             Text(
@@ -54,10 +54,10 @@ def command(port: int, no_browser: bool, ready_file: Path | None) -> None:
 
 
 def _announce(link: str) -> None:
-    remark(Text(pt="A página está em {link}", en="The page is at {link}").format(link=link))
-    remark(
+    print_message(Text(pt="A página está em {link}", en="The page is at {link}").format(link=link))
+    print_message(
         Text(
             pt="O link vale uma vez. Para encerrar: Ctrl-C, ou Encerrar na página.",
-            en="The link works once. To end it: Ctrl-C, or End in the page.",
+            en="The link works once. To stop: Ctrl-C, or End in the page.",
         )
     )

@@ -1,5 +1,4 @@
-"""``xlbridge upload``: validate a workbook, then send it; ``retry``: send again its rejected rows
-that were fixed."""
+"""``xlbridge upload``: validates and sends a workbook; ``retry``: sends its corrected rows."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,12 +18,9 @@ from xlbridge.cli.options import (
     report_format_option,
     sheet_options,
 )
-from xlbridge.cli.output import remark
+from xlbridge.cli.output import print_message
 from xlbridge.cli.progress import show_progress
-from xlbridge.cli.upload_arguments import (
-    UploadArguments,
-    upload_options,
-)
+from xlbridge.cli.upload_arguments import UploadArguments, upload_options
 from xlbridge.cli.upload_run import forbid_yes_in_production, report_invalid_sheet, send_sheet
 from xlbridge.files import as_argument, require_distinct
 from xlbridge.i18n import Text
@@ -59,11 +55,10 @@ def command(
     numbers: NumberStyle | None,
     mapping: Path | None,
     links: Mapping[str, str],
-    **given: Any,
+    **options: Any,
 ) -> ExitCode:
-    arguments = UploadArguments.of(given)
+    arguments = UploadArguments.of(options)
     require_distinct([arguments.annotate], [file, *([mapping] if mapping else [])])
-    # What judges and sends takes most of a second to import.
     with heavy_imports():
         from xlbridge.upload.planning import may_be_sent
 
@@ -80,23 +75,23 @@ def command(
                 mapping=None if mapping is None else read_mapping(mapping),
                 links=links,
             )
-            judged = _judged(request, context.settings)
-        if judged.read_as is not None:
-            remark(judged.read_as)
+            validated = _validate(request, context.settings)
+        if validated.read_as is not None:
+            print_message(validated.read_as)
         if request.mapping is not None:
             from xlbridge.cli.map_run import remember
 
-            remember(request.mapping, [judged], context.settings)
-        options, chosen = arguments.options, judged.resource
-        if chosen is None or not may_be_sent(judged, good_rows=options.good_rows):
-            return report_invalid_sheet(context, request, judged, options.mode, arguments.form)
-        choice = options.choose_mode(chosen, with_lists=bool(judged.children))
-        if judged.warnings:
-            remark(_warnings_text(request, judged, context.settings))
+            remember(request.mapping, [validated], context.settings)
+        upload, chosen = arguments.options, validated.resource
+        if chosen is None or not may_be_sent(validated, good_rows=upload.good_rows):
+            return report_invalid_sheet(context, request, validated, upload.mode, arguments.form)
+        choice = upload.choose_mode(chosen, with_lists=bool(validated.children))
+        if validated.warnings:
+            print_message(_warnings_text(request, validated, context.settings))
 
         def create(uploads: "Uploads", target: "Target", sheet: "ValidatedSheet") -> "Job":
             forbid_yes_in_production(target.production, arguments, choice.mode)
-            remark(
+            print_message(
                 _SUMMARY.format(
                     resource=chosen.name,
                     profile=target.profile,
@@ -104,43 +99,41 @@ def command(
                     reason=choice.reason,
                 )
             )
-            return uploads.create(sheet, options)
+            return uploads.create(sheet, upload)
 
-        return send_sheet(context, request, judged, arguments, options.mode, create)
+        return send_sheet(context, request, validated, arguments, upload.mode, create)
 
 
-def _judged(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
-    """Validate the sheet to send; where its header is another system's, name the way to read it."""
+def _validate(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
+    """Validate the sheet to send; suggest a mapping if it has a foreign header."""
     from xlbridge.cli.validate_run import has_foreign_header
     from xlbridge.parallel import validate_single_sheet
     from xlbridge.validation.headers import NoFittingResource
 
     try:
-        judged = validate_single_sheet(request, settings.schemas, settings.limits)
+        sheet = validate_single_sheet(request, settings.schemas, settings.limits)
     except NoFittingResource:
-        _offer_mapping(request, settings)
+        _suggest_mapping(request, settings)
         raise
-    if request.mapping is None and has_foreign_header(judged):
-        _offer_mapping(request, settings)
-    return judged
+    if request.mapping is None and has_foreign_header(sheet):
+        _suggest_mapping(request, settings)
+    return sheet
 
 
-def _warnings_text(
-    request: ValidationRequest, judged: "ValidatedSheet", settings: Settings
-) -> Text:
-    """Return how many warnings the sheet has, and the command that shows them."""
+def _warnings_text(request: ValidationRequest, sheet: "ValidatedSheet", settings: Settings) -> Text:
+    """Return the number of warnings, and the command that shows them."""
     from xlbridge.cli.validate_run import reading_options
 
     options = reading_options(request, settings.limits.csv)
-    shown = " ".join(map(as_argument, [str(judged.file), *options]))
-    return _WARNINGS.format(n=judged.warnings, arguments=shown)
+    arguments = " ".join(map(as_argument, [str(sheet.file), *options]))
+    return _WARNINGS.format(n=sheet.warnings, arguments=arguments)
 
 
-def _offer_mapping(request: ValidationRequest, settings: Settings) -> None:
-    # Few sheets need one, and what proposes it takes its time to import.
-    from xlbridge.cli.map_run import offer
+def _suggest_mapping(request: ValidationRequest, settings: Settings) -> None:
+    # Slow to import, and few sheets need it.
+    from xlbridge.cli.map_run import suggest_mapping
 
-    offer(request.file, settings, "upload")
+    suggest_mapping(request.file, settings, "upload")
 
 
 _SUMMARY = Text(
@@ -156,14 +149,14 @@ _WARNINGS = Text(
 @described_command(
     "retry",
     pt="Envia de novo só as linhas rejeitadas que foram corrigidas.",
-    en="Sends again only the rejected rows that have been fixed.",
+    en="Sends only the rejected rows that have been fixed.",
 )
 @click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
 @option(
     "--file",
     type=click.Path(path_type=Path),
-    pt="O arquivo corrigido; sem ele, o das linhas rejeitadas.",
-    en="The corrected workbook; without it, the rejects workbook.",
+    pt="O arquivo corrigido (padrão: o das linhas rejeitadas).",
+    en="The corrected workbook (default: the rejects workbook).",
 )
 @parse_options
 @link_option
@@ -175,10 +168,9 @@ def retry_command(
     dates: DateOrder | None,
     numbers: NumberStyle | None,
     links: dict[str, str],
-    **given: Any,
+    **options: Any,
 ) -> ExitCode:
-    arguments = UploadArguments.of(given)
-    # What judges and sends takes most of a second to import.
+    arguments = UploadArguments.of(options)
     with heavy_imports():
         from xlbridge.parallel import validate_single_sheet
         from xlbridge.upload.planning import corrected_rows, require_rejected
@@ -193,11 +185,12 @@ def retry_command(
             reading=ParseOptions(dates=dates, numbers=numbers),
             links=links,
         )
-        judged = validate_single_sheet(request, context.settings.schemas, context.settings.limits)
+        settings = context.settings
+        validated = validate_single_sheet(request, settings.schemas, settings.limits)
 
         def create(uploads: "Uploads", target: "Target", sheet: "ValidatedSheet") -> "Job":
             corrected = corrected_rows(context, job, sheet)
             forbid_yes_in_production(target.production, arguments, job.spec.mode)
             return uploads.create_retry(corrected, arguments.options)
 
-        return send_sheet(context, request, judged, arguments, job.spec.mode, create)
+        return send_sheet(context, request, validated, arguments, job.spec.mode, create)

@@ -1,8 +1,7 @@
-"""Arguments of the commands that send rows, and the consent that they give, or that is asked for on
-the terminal.
+"""Arguments of the commands that send rows, and consent by options or on the terminal.
 
-The options that set fields of ``UploadOptions`` are declared there; any other is one of the
-command's report, and a field of ``UploadArguments``.
+Options that set fields of ``UploadOptions`` are declared there; the others concern consent and
+report, and are fields of ``UploadArguments``.
 """
 
 import sys
@@ -17,7 +16,7 @@ import click
 from xlbridge.cli.help_texts import WHAT_IS_SENT
 from xlbridge.cli.options import (
     Decorator,
-    combined,
+    combine_options,
     option,
     schemas_option,
     status_copy_option,
@@ -28,14 +27,14 @@ from xlbridge.i18n import Text
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import Confirmed, ConsentRequest
 
-consent_options = combined(
+consent_options = combine_options(
     [
         yes_option,
         option(
             "--confirm",
             metavar="ROWS:DIGEST",
-            pt="Confirma linhas e começo do digest, como o plano os mostra; vale em produção.",
-            en="Confirms rows and start of the digest, as the plan shows them; for production too.",
+            pt="Confirma linhas e início do digest, como no plano; vale também em produção.",
+            en="Confirms rows and start of the digest, as in the plan; also valid in production.",
         ),
     ]
 )
@@ -44,7 +43,7 @@ _list_rows_option = option(
     "--list-rows",
     is_flag=True,
     pt="Lista no plano todas as linhas que não serão incluídas, com o motivo.",
-    en="Lists in the plan all rows that are not created, with the reason.",
+    en="In the plan, lists all rows that will not be created, with the reason.",
 )
 
 
@@ -56,39 +55,40 @@ class _UploadOption(click.Option):
 
 def field_options(command: str) -> Decorator:
     """Declare the options of a command that set fields of ``UploadOptions``."""
-    declared = []
-    for one, offered in UploadOptions.command_fields(command):
-        flag, choices = f"--{offered.name or one.name.replace('_', '-')}", get_args(one.type)
-        if one.type is bool:
+    options = []
+    for upload_field, offered in UploadOptions.command_fields(command):
+        name, default = upload_field.name, upload_field.default
+        flag, choices = f"--{offered.name or name.replace('_', '-')}", get_args(upload_field.type)
+        if upload_field.type is bool:
             kind: click.ParamType[Any] | type[bool] = bool
-            flag = f"{flag}/--no-{flag[2:]}" if one.default else flag
+            flag = f"{flag}/--no-{flag[2:]}" if default else flag
         elif "auto" in choices:
             kind = click.Choice(choices)
-        elif int in (one.type, *choices):
+        elif int in (upload_field.type, *choices):
             kind = click.IntRange(*offered.limits)
         else:
             kind = click.STRING
-        declared.append(
+        options.append(
             click.option(
                 flag,
-                one.name,
+                name,
                 cls=_UploadOption,
                 type=kind,
                 is_flag=kind is bool,
-                default=one.default,
-                show_default=bool(one.default) and one.default not in choices,
+                default=default,
+                show_default=bool(default) and default not in choices,
                 metavar=offered.metavar,
                 help=str(offered.help),
             )
         )
-    return combined(declared)
+    return combine_options(options)
 
 
 def upload_options(command: str) -> Decorator:
     """Declare the options of a command that runs uploads."""
-    of_plan = [] if command == "resume" else [_list_rows_option]
-    return combined(
-        [field_options(command), *of_plan, consent_options, status_copy_option, schemas_option]
+    plan_options = [] if command == "resume" else [_list_rows_option]
+    return combine_options(
+        [field_options(command), *plan_options, consent_options, status_copy_option, schemas_option]
     )
 
 
@@ -101,27 +101,27 @@ _SEND_TO_PRODUCTION = Text(
 
 
 @dataclass(frozen=True, slots=True)
-class GivenConsent:
-    """Consent by the options of a command: ``--yes``, ``--confirm``; else asked on the terminal."""
+class ConsentOptions:
+    """Options of a command for consent; without them it is asked for on the terminal."""
 
     yes: bool
     confirm: str | None
 
-    def agrees_to(self, request: ConsentRequest, hint: Text) -> bool:
-        """Tell whether there is consent to a job, whose rows or records a confirmation names."""
-        return self.agrees(
+    def ask_for_job(self, request: ConsentRequest, hint: Text) -> bool:
+        """Return whether there is consent to a job, whose rows or records a confirmation names."""
+        return self.ask(
             hint,
             production=lambda: request.target.production,
             accepts=lambda token: Confirmed(token)(request),
         )
 
-    def agrees(
+    def ask(
         self, hint: Text, *, production: Callable[[], bool], accepts: Callable[[str], bool]
     ) -> bool:
-        """Tell whether there is consent; ``accepts`` judges a confirmation that is given or typed.
+        """Return whether there is consent; ``accepts`` checks a confirmation.
 
-        Raises ``UsageError`` with ``hint`` where production would be written to by ``--yes``, or
-        there is no terminal to ask on.
+        Raises ``UsageError`` with ``hint`` if ``--yes`` would write to production, or there is no
+        terminal to ask on.
         """
         if self.confirm is not None:
             return accepts(self.confirm)
@@ -147,11 +147,11 @@ def _ask(question: Text, hint: Text) -> str:
 
 
 def yes_in_production(hint: Text) -> UsageError:
-    """Return the error for ``--yes`` where production would be written to: it names no rows."""
+    """Return the error for ``--yes`` in production, as it does not confirm particular rows."""
     return UsageError(
         Text(
             pt="--yes não vale para um ambiente de produção.",
-            en="--yes is not for a production environment.",
+            en="--yes is not valid for a production environment.",
         ),
         hint,
     )
@@ -159,7 +159,7 @@ def yes_in_production(hint: Text) -> UsageError:
 
 @dataclass(frozen=True, slots=True)
 class UploadArguments:
-    """Arguments for sending a job: the options of the upload, and those of its report."""
+    """Arguments for sending a job: the options of the upload, of consent and of its report."""
 
     options: UploadOptions
     yes: bool
@@ -168,18 +168,18 @@ class UploadArguments:
     list_rows: bool = False
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
-        """Read the options of a command, by their names."""
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Return the arguments from the options of a command by name."""
         upload_fields = {field.name for field in fields(UploadOptions)}
-        own = {name: value for name, value in given.items() if name not in upload_fields}
-        chosen = {name: value for name, value in given.items() if name in upload_fields}
-        given_consent = GivenConsent(own["yes"], own.pop("confirm"))
-        return cls(UploadOptions(consent=partial(_consent, given_consent), **chosen), **own)
+        upload = {name: value for name, value in options.items() if name in upload_fields}
+        others = {name: value for name, value in options.items() if name not in upload_fields}
+        consent = ConsentOptions(others["yes"], others.pop("confirm"))
+        return cls(UploadOptions(consent=partial(_ask_consent, consent), **upload), **others)
 
 
-def _consent(given: GivenConsent, request: ConsentRequest) -> bool:
+def _ask_consent(consent: ConsentOptions, request: ConsentRequest) -> bool:
     option = f"--confirm {request.token}" if request.target.production else "--yes"
-    return given.agrees_to(request, _IN_SCRIPTS.format(option=option))
+    return consent.ask_for_job(request, _IN_SCRIPTS.format(option=option))
 
 
 _IN_SCRIPTS = Text(

@@ -1,4 +1,4 @@
-"""Shared by the commands about uploads: the run of a job, reports, status copies, exit codes."""
+"""Run of a job, reports, status copies and exit codes for the upload commands."""
 
 import sys
 from collections.abc import Callable
@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.cli.lifecycle import ExitCode, exit_code_of, gravest, heavy_imports
+from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.output import (
-    doubt_kept,
     fit_to_terminal,
+    keep_in_doubt,
     print_error,
     print_json,
+    print_message,
     print_report,
-    remark,
 )
 from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.cli.upload_arguments import UploadArguments, yes_in_production
@@ -49,34 +49,32 @@ _EXIT_CODE_BY_STATE = {
 def save_status_copy(
     context: UploadContext, job: Job, target: Path, client: "Client | None" = None
 ) -> None:
-    """Write the status copy of a job's workbook, and say so.
+    """Write the status copy of a job's workbook, and print its path.
 
-    With a ``client`` the codes of the accepted rows are read first.
-
-    Raises ``UsageError`` when the target is the workbook itself, or cannot be written.
+    With a ``client`` the codes of the accepted rows are read first. Raises ``UsageError`` if the
+    target is the workbook itself, or cannot be written.
     """
     job.require_upload()
-    # It reads and writes workbooks, which most commands about jobs do not.
     with heavy_imports():
         from xlbridge.upload.results import write_status_copy
 
     require_distinct([target], [Path(job.spec.file)])
     write_status_copy(context, job, target, client)
-    remark(
+    print_message(
         Text(
             pt="Cópia com a situação de cada linha em {f}", en="Copy with each row's state in {f}"
         ).format(f=target)
     )
 
 
-def end_with_job(
+def report_job(
     context: UploadContext,
     job: Job,
     form: str,
     annotated: Path | None,
     client: "Client | None" = None,
 ) -> ExitCode:
-    """Print a job's report, write its status copy where asked for, return the gravest exit code."""
+    """Print a job's report, write its status copy if requested, and return the worst exit code."""
     codes = [print_job(context, job, form)]
     if annotated is not None:
         try:
@@ -84,14 +82,14 @@ def end_with_job(
         except XlbridgeError as error:
             print_error(error)
             codes.append(exit_code_of(error))
-    return gravest(codes)
+    return worst_code(codes)
 
 
-def code_of_failure(context: UploadContext, job: Job, error: XlbridgeError) -> ExitCode:
+def failure_exit_code(context: UploadContext, job: Job, error: XlbridgeError) -> ExitCode:
     """Return the exit code of a run that was stopped.
 
-    Where this computer failed and a request of the job had left, that is a doubt; also where the
-    journal cannot be read to tell.
+    A failure of this computer leaves the job in doubt if one of its requests is unsettled, or the
+    journal cannot be read.
     """
     if not isinstance(error, LocalFailure):
         return exit_code_of(error)
@@ -103,16 +101,16 @@ def code_of_failure(context: UploadContext, job: Job, error: XlbridgeError) -> E
 
 
 def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
-    """Print a job's report and return the exit code that it ends a command with."""
+    """Print a job's report and return its exit code."""
     report = job_report(context.journal, job)
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
-    with doubt_kept(code):
+    with keep_in_doubt(code):
         print_report(report.forms, form)
     return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and report.has_open_rows() else code
 
 
 _HOW_TO_RESUME = Text(
-    pt="Para continuar: xlbridge resume {job}", en="To go on: xlbridge resume {job}"
+    pt="Para continuar: xlbridge resume {job}", en="To continue: xlbridge resume {job}"
 )
 
 
@@ -123,7 +121,6 @@ def run_upload(
     arguments: UploadArguments,
 ) -> ExitCode:
     """Run a job, showing plan and progress on stderr, and print its report."""
-    # What runs a job reads workbooks, which most commands about jobs do not.
     with heavy_imports():
         from xlbridge.upload import Uploads
         from xlbridge.upload.planning import ConsentRequest
@@ -132,44 +129,43 @@ def run_upload(
     try:
         title = Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)
         with report_local_failures(), show_progress(title, counts=True) as display:
-            shown = replace(
+            with_display = replace(
                 options,
                 consent=partial(_show_plan, display, arguments),
-                progress=display.tell,
+                progress=display.show,
                 on_count=display.count,
             )
-            job = Uploads(context, client).run(job, shown)
+            job = Uploads(context, client).run(job, with_display)
     except XlbridgeError as error:
-        unwritten = isinstance(error, LocalFailure)
-        if unwritten or isinstance(error, ApiError) or error.hint is None:
-            remark(_HOW_TO_RESUME.format(job=job.id))
-        code = code_of_failure(context, job, error)
-        with doubt_kept(code):
+        if isinstance(error, LocalFailure | ApiError) or error.hint is None:
+            print_message(_HOW_TO_RESUME.format(job=job.id))
+        code = failure_exit_code(context, job, error)
+        with keep_in_doubt(code):
             _print_stopped(context, job, arguments.form, error)
         print_error(error)
         return code
     except KeyboardInterrupt:
-        remark(_HOW_TO_RESUME.format(job=job.id))
+        print_message(_HOW_TO_RESUME.format(job=job.id))
         raise
     if not job.spec.rows:
-        # No consent was asked, so the plan was not shown.
+        # Nothing needed consent, so the plan was not shown.
         request = ConsentRequest.of(context, job, client.target)
         for line in request.lines(all_rows=arguments.list_rows):
-            remark(line)
-    return end_with_job(context, job, arguments.form, arguments.annotate, client)
+            print_message(line)
+    return report_job(context, job, arguments.form, arguments.annotate, client)
 
 
 def send_sheet(
     context: UploadContext,
     request: ValidationRequest,
-    judged: "ValidatedSheet",
+    sheet: "ValidatedSheet",
     arguments: UploadArguments,
     mode: str,
     create: Callable[["Uploads", "Target", "ValidatedSheet"], Job],
 ) -> ExitCode:
-    """Run the job that is created of a validated sheet, or report why it is not sent.
+    """Create and run the job of a validated sheet, or report why it is not sent.
 
-    The sheet that ``create`` is given has the codes of the records that its cells name.
+    ``create`` is called with the sheet whose record names are resolved to codes.
     """
     with heavy_imports():
         from xlbridge.connection import connect
@@ -177,25 +173,25 @@ def send_sheet(
         from xlbridge.upload.planning import may_be_sent
 
     good_rows = arguments.options.good_rows
-    if not may_be_sent(judged, good_rows=good_rows):
-        return report_invalid_sheet(context, request, judged, mode, arguments.form)
-    with connect(context.settings, remark) as client:
+    if not may_be_sent(sheet, good_rows=good_rows):
+        return report_invalid_sheet(context, request, sheet, mode, arguments.form)
+    with connect(context.settings, print_message) as client:
         uploads = Uploads(context, client)
-        judged = uploads.with_codes(judged)
-        if not may_be_sent(judged, good_rows=good_rows):
-            return report_invalid_sheet(context, request, judged, mode, arguments.form)
-        return run_upload(context, client, create(uploads, client.target, judged), arguments)
+        sheet = uploads.with_codes(sheet)
+        if not may_be_sent(sheet, good_rows=good_rows):
+            return report_invalid_sheet(context, request, sheet, mode, arguments.form)
+        return run_upload(context, client, create(uploads, client.target, sheet), arguments)
 
 
 def _print_stopped(context: UploadContext, job: Job, form: str, error: XlbridgeError) -> None:
-    """Print the report of a job that was stopped, where it was asked for and can be read."""
+    """Print the JSON report of a job that was stopped, if requested and readable."""
     if form != "json":
         return
     try:
         job = context.journal.job(job.id)
         document: dict[str, Any] = job_report(context.journal, job).forms.document()
     except LocalFailure:
-        # The failure that stopped the job tells of the disk already.
+        # The failure that stopped the job is reported anyway.
         return
     if job.state.is_unsent and isinstance(error, ApiError):
         document["state"] = State.ABANDONED.public
@@ -205,38 +201,38 @@ def _print_stopped(context: UploadContext, job: Job, form: str, error: XlbridgeE
 def _show_plan(
     display: ProgressDisplay, arguments: UploadArguments, request: "ConsentRequest"
 ) -> bool:
-    """Show the plan, then ask for consent; the spinner is hidden meanwhile."""
+    """Show the plan and ask for consent, with the progress display hidden."""
     with display.paused():
         for line in request.lines(all_rows=arguments.list_rows):
-            remark(line)
+            print_message(line)
         return arguments.options.consent(request)
 
 
 def report_invalid_sheet(
     context: UploadContext,
     request: ValidationRequest,
-    judged: "ValidatedSheet",
+    sheet: "ValidatedSheet",
     mode: str,
     form: str,
 ) -> ExitCode:
-    """Report why the sheet is not sent, and what to do next; nothing has left this computer."""
+    """Report why the sheet is not sent, and the next step."""
     from xlbridge.cli.validate_run import reading_options
     from xlbridge.validation.reports import Report, closing_lines, report_lines
 
     report = Report.of(
-        judged.with_children, options=reading_options(request, context.settings.limits.csv)
+        sheet.with_children, options=reading_options(request, context.settings.limits.csv)
     )
     *counts, next_step = closing_lines(report)
     verdict = [str(_NOTHING_SENT)]
-    if judged.has_stray_rows:
+    if sheet.has_stray_rows:
         verdict.append(str(_STRAY_ROWS))
-    elif judged.readable:
+    elif sheet.readable:
         verdict.append(str(_GOOD_ROWS))
     lines = [*report_lines(report), *counts, " ".join(verdict), next_step]
     for line in fit_to_terminal(lines, sys.stderr):
-        remark(line)
+        print_message(line)
     if form == "json":
-        print_json(_invalid_sheet_json(judged, mode))
+        print_json(_invalid_sheet_json(sheet, mode))
     return ExitCode.DATA_ERRORS
 
 
@@ -245,8 +241,8 @@ _NOTHING_SENT = Text(
     en="Nothing was sent: fix the errors first.",
 )
 _STRAY_ROWS = Text(
-    pt="Linhas com erro não são de nenhum registro: sem elas algum iria incompleto.",
-    en="Rows with errors belong to no record: without them one would not be whole.",
+    pt="Há linhas com erro sem registro: sem elas, algum registro iria incompleto.",
+    en="Some rows with errors belong to no record: without them a record would be incomplete.",
 )
 _GOOD_ROWS = Text(
     pt="Para enviar só as linhas sem erros: --good-rows",
@@ -255,7 +251,7 @@ _GOOD_ROWS = Text(
 
 
 def _invalid_sheet_json(sheet: "ValidatedSheet", mode: str) -> dict[str, Any]:
-    """Return the report of a sheet that local validation stops: no row of it is accepted."""
+    """Return the JSON report of a sheet that failed local validation."""
     return {
         "version": 1,
         "job": None,
@@ -266,32 +262,32 @@ def _invalid_sheet_json(sheet: "ValidatedSheet", mode: str) -> dict[str, Any]:
         "rows": Verdict(read=len(sheet.rows), accepted=0, unknown=0).row_counts,
         "rejected": [
             {
-                "row": f.row,
-                "cell": f.cell,
-                "column": f.column,
-                "message": str(f.message),
-                **({"sheet": one.sheet} if sheet.children else {}),
+                "row": finding.row,
+                "cell": finding.cell,
+                "column": finding.column,
+                "message": str(finding.message),
+                **({"sheet": part.sheet} if sheet.children else {}),
             }
-            for one in sheet.with_children
-            for f in one.error_findings()
+            for part in sheet.with_children
+            for finding in part.error_findings()
         ],
         "rejects_file": None,
     }
 
 
 def forbid_yes_in_production(production: bool, arguments: UploadArguments, mode: Mode) -> None:
-    """Raise ``UsageError`` where ``--yes`` would write to production: it agrees to any rows."""
+    """Raise ``UsageError`` if ``--yes`` would write to production: it consents to any rows."""
     if production and arguments.yes and mode is not Mode.PREVIEW:
-        raise yes_in_production(_PLAN_OF_PROCESSING if mode is Mode.PROCESS else _PREVIEW)
+        raise yes_in_production(_USE_PLAN if mode is Mode.PROCESS else _USE_PREVIEW)
 
 
-_PREVIEW = Text(
+_USE_PREVIEW = Text(
     pt="Nada foi enviado. Veja o plano com --mode preview, e confirme linhas e digest: "
     "--confirm LINHAS:DIGEST",
     en="Nothing was sent. See the plan with --mode preview, and confirm rows and digest: "
     "--confirm ROWS:DIGEST",
 )
-_PLAN_OF_PROCESSING = Text(
+_USE_PLAN = Text(
     pt="Nada foi enviado. Veja o plano com --plan, e confirme registros e digest: "
     "--confirm REGISTROS:DIGEST",
     en="Nothing was sent. See the plan with --plan, and confirm records and digest: "

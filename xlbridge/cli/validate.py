@@ -1,4 +1,4 @@
-"""``xlbridge validate``: checks workbooks locally, without the network."""
+"""``xlbridge validate``: checks workbooks on this computer."""
 
 import zipfile
 from dataclasses import asdict
@@ -56,29 +56,31 @@ if TYPE_CHECKING:
     "--annotate",
     "annotated",
     type=WORKBOOK_OUTPUT,
-    pt="Grava uma cópia do arquivo com as células marcadas; com --fix, uma do corrigido.",
-    en="Writes a copy of the workbook with its cells marked; with --fix, of the fixed one.",
+    pt="Grava uma cópia do arquivo com as células marcadas; com --fix, do arquivo corrigido.",
+    en="Writes a copy of the workbook with marked cells; with --fix, of the fixed workbook.",
 )
 @option(
     "--fix",
     "fixed",
     type=WORKBOOK_OUTPUT,
-    pt="Grava uma cópia em que o que é certo está corrigido, e relata o que fica.",
-    en="Writes a copy in which what is certain is fixed, and reports what is left.",
+    pt="Grava uma cópia com as correções que são certas, e relata os demais achados.",
+    en="Writes a copy with the fixes that are certain, and reports the other findings.",
 )
 @option(
     "--limit",
     type=click.IntRange(min=0),
     pt="Quantos achados detalhar por arquivo (em texto: por regra); as contagens e a cópia "
-    "marcada são sempre de todos.",
-    en="How many findings to detail for each file (in text: for each rule); the counts "
-    "and the marked copy are always of all.",
+    "marcada sempre incluem todos.",
+    en="How many findings to show per file (in text: per rule); counts and the marked copy "
+    "always include all.",
 )
 @option(
     "--online",
     is_flag=True,
-    pt="Confere também no sistema: códigos que existem e estão ativos, registros que já estão lá.",
-    en="Also asks the system: codes that exist and are active, records that are there already.",
+    pt="Confere também no sistema se os códigos existem e estão ativos, e se há registros que já "
+    "estão lá.",
+    en="Also checks in the system that codes exist and are active, and for records that exist "
+    "already.",
 )
 @force_option
 @sheet_options
@@ -90,117 +92,110 @@ if TYPE_CHECKING:
 @worker_options
 @page_format_option
 def command(**options: Any) -> ExitCode:
-    task = ValidateArguments(**options)
-    _require_possible(task)
+    arguments = ValidateArguments(**options)
+    _check_arguments(arguments)
     settings = settings_without_profile()
-    mapping = _mapping(task)
-    requests = [_request(task, file, mapping) for file in task.files]
-    # What it imports stays, and so do the findings: the collector need not walk them at the end.
+    mapping = _read_mapping(arguments)
+    requests = [
+        ValidationRequest(
+            file=file,
+            resource=arguments.resource,
+            sheet=arguments.sheet,
+            all_sheets=arguments.all_sheets,
+            reading=ParseOptions(dates=arguments.dates, numbers=arguments.numbers),
+            mapping=mapping,
+            links=arguments.links,
+        )
+        for file in arguments.files
+    ]
+    # Imported modules and findings stay in memory, so the collector need not visit them.
     with heavy_imports():
         with (
-            executor_for(task.files, task.workers, task.scheduler) as executor,
+            executor_for(arguments.files, arguments.workers, arguments.scheduler) as executor,
             show_progress(Text(pt="Conferindo", en="Checking"), total=len(requests)) as display,
         ):
-            found = validate_files(
+            by_file = validate_files(
                 requests,
                 settings.schemas,
                 settings.limits,
                 executor,
-                with_frames=task.online or task.form == "html",
+                with_frames=arguments.online or arguments.form == "html",
                 on_progress=partial(_show, display),
             )
-            results = list(chain.from_iterable(found))
-        # Like what validates, it needs pandas.
+            results = list(chain.from_iterable(by_file))
+        # Slow to import, as it needs pandas.
         from xlbridge.cli.validate_run import has_foreign_header, report_results
 
         try:
-            return report_results(task, requests[0], results, settings)
+            return report_results(arguments, requests[0], results, settings)
         finally:
             if mapping is not None:
                 from xlbridge.cli.map_run import remember
 
                 remember(mapping, results, settings)
             else:
-                for item in filter(has_foreign_header, results):
-                    from xlbridge.cli.map_run import offer
+                for result in filter(has_foreign_header, results):
+                    from xlbridge.cli.map_run import suggest_mapping
 
-                    offer(item.file, settings)
+                    suggest_mapping(result.file, settings)
 
 
-def _mapping(task: ValidateArguments) -> "SheetMapping | None":
-    if task.mapping is None:
+def _read_mapping(arguments: ValidateArguments) -> "SheetMapping | None":
+    if arguments.mapping is None:
         return None
-    # Most runs have none, and reading YAML takes its time to import.
+    # Slow to import, and most runs have no mapping.
     from xlbridge.validation.mapping import read_mapping
 
-    return read_mapping(task.mapping)
-
-
-def _request(
-    task: ValidateArguments, file: Path, mapping: "SheetMapping | None"
-) -> ValidationRequest:
-    return ValidationRequest(
-        file=file,
-        resource=task.resource,
-        sheet=task.sheet,
-        all_sheets=task.all_sheets,
-        reading=ParseOptions(dates=task.dates, numbers=task.numbers),
-        mapping=mapping,
-        links=task.links,
-    )
+    return read_mapping(arguments.mapping)
 
 
 def _show(display: ProgressDisplay, progress: ValidationProgress) -> None:
     if (column := progress.column) is not None:
-        shown = Text(
+        text = Text(
             pt="Conferindo {f} · linhas: {rows} · coluna {number} de {count}: {name}",
             en="Checking {f} · rows: {rows} · column {number} of {count}: {name}",
         ).format(**asdict(column), f=progress.file)
     elif progress.finished:
-        shown = Text(pt="Conferido {f}", en="Checked {f}").format(f=progress.file)
+        text = Text(pt="Conferido {f}", en="Checked {f}").format(f=progress.file)
     else:
-        shown = Text(pt="Conferindo {f}", en="Checking {f}").format(f=progress.file)
-    display.tell(shown)
+        text = Text(pt="Conferindo {f}", en="Checking {f}").format(f=progress.file)
+    display.show(text)
     if progress.finished:
         display.advance()
 
 
-def _require_possible(task: ValidateArguments) -> None:
-    """Raise ``UsageError`` when what is asked for cannot be."""
-    if (task.annotated or task.fixed) and len(task.files) > 1:
+def _check_arguments(arguments: ValidateArguments) -> None:
+    """Raise ``UsageError`` for arguments that exclude each other, or would overwrite a file."""
+    if (arguments.annotated or arguments.fixed) and len(arguments.files) > 1:
         raise UsageError(
             Text(
-                pt="--annotate e --fix servem para um arquivo de cada vez.",
-                en="--annotate and --fix take one file at a time.",
+                pt="--annotate e --fix aceitam um arquivo de cada vez.",
+                en="--annotate and --fix accept one file at a time.",
             )
         )
-    if task.all_sheets and task.sheet is not None:
+    if arguments.all_sheets and arguments.sheet is not None:
         raise UsageError(
             Text(
                 pt="Use --all-sheets ou --sheet, não os dois.",
                 en="--all-sheets and --sheet are mutually exclusive.",
             )
         )
-    if task.all_sheets and task.mapping is not None:
+    if arguments.all_sheets and arguments.mapping is not None:
         raise UsageError(
             Text(
-                pt="--map lê uma planilha; use --sheet para dizer qual, sem --all-sheets.",
-                en="--map reads one sheet; use --sheet to say which, without --all-sheets.",
+                pt="--map lê uma planilha; escolha-a com --sheet, sem --all-sheets.",
+                en="--map reads one sheet; choose it with --sheet, without --all-sheets.",
             )
         )
-    read = [*task.files, *([task.mapping] if task.mapping else [])]
-    require_distinct([task.output, task.annotated, task.fixed], read)
-    if not task.force:
-        _require_replaceable(task)
-
-
-def _require_replaceable(task: ValidateArguments) -> None:
-    """Raise ``UsageError`` when something that was not written by such a command would be lost."""
-    if task.annotated:
-        WorkbookMark.ANNOTATED.require_mark(task.annotated)
-    if task.fixed:
-        # Nothing tells a fixed copy from a workbook that someone goes on working in.
-        require_new(task.fixed)
-    if task.output and zipfile.is_zipfile(task.output):
-        # It may be a workbook, which no report replaces.
-        require_new(task.output)
+    inputs = [*arguments.files, *([arguments.mapping] if arguments.mapping else [])]
+    require_distinct([arguments.output, arguments.annotated, arguments.fixed], inputs)
+    if arguments.force:
+        return
+    if arguments.annotated:
+        WorkbookMark.ANNOTATED.require_mark(arguments.annotated)
+    if arguments.fixed:
+        # A fixed copy cannot be distinguished from a workbook that a person works in.
+        require_new(arguments.fixed)
+    if arguments.output and zipfile.is_zipfile(arguments.output):
+        # It may be a workbook, which a report must not replace.
+        require_new(arguments.output)

@@ -1,4 +1,4 @@
-"""Work of ``xlbridge validate`` once files are validated: fix, ask the system, report, mark."""
+"""Steps of ``xlbridge validate`` after validation: fix, check online, report, mark."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from itertools import groupby, takewhile
 from pathlib import Path
 
-from xlbridge.cli.lifecycle import ExitCode, exit_code_of, gravest
+from xlbridge.cli.lifecycle import ExitCode, exit_code_of, worst_code
 from xlbridge.cli.options import ValidateArguments
-from xlbridge.cli.output import print_error, remark, write_report
+from xlbridge.cli.output import print_error, print_message, write_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import LocalFailure, UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
@@ -24,147 +24,146 @@ from xlbridge.validation.reports import (
 
 
 def report_results(
-    task: ValidateArguments,
+    arguments: ValidateArguments,
     request: ValidationRequest,
     results: Sequence[ValidationResult],
     settings: Settings,
 ) -> ExitCode:
-    """Fix, ask the system, report and mark as the task says.
+    """Fix, check online, report and mark, according to the arguments.
 
-    ``request`` is that of the first file, the only one where it is to be fixed. Raises
-    ``UsageError`` when a file, sheet or resource does not exist; what the system answers where it
-    cannot be asked.
+    ``request`` is that of the first file, the only one that can be fixed. Raises ``UsageError`` if
+    a file, sheet or resource does not exist, and the error of an online check that failed.
     """
     failures = _WriteFailures()
-    if task.fixed is not None:
-        with failures.noted(_NOTHING_FIXED):
-            results = _fix(task.fixed, request, results, settings)
-    told = task.form == "text" and task.output is None
-    if told:
+    if arguments.fixed is not None:
+        with failures.collect(_NOTHING_FIXED):
+            results = _fix(arguments.fixed, request, results, settings)
+    to_terminal = arguments.form == "text" and arguments.output is None
+    if to_terminal:
         _require_any(results)
-    report = Report.of(results, task.limit, reading_options(request, settings.limits.csv))
-    unasked = _ask_online(report.sheets, settings) if task.online else None
-    with failures.noted():
-        write_report(report_forms(report), task.form, task.output)
-    if not task.online:
-        _mention_names(report.sheets)
-    if task.annotated is not None and report.sheets:
-        with failures.noted():
+    report = Report.of(results, arguments.limit, reading_options(request, settings.limits.csv))
+    online_error = _check_online(report.sheets, settings) if arguments.online else None
+    with failures.collect():
+        write_report(report_forms(report), arguments.form, arguments.output)
+    if not arguments.online:
+        _report_unchecked_names(report.sheets)
+    if arguments.annotated is not None and report.sheets:
+        with failures.collect():
             with show_progress(Text(pt="Marcando as células", en="Marking the cells")):
-                report_forms(report).write("workbook", task.annotated)
+                report_forms(report).write("workbook", arguments.annotated)
             marked = Text(pt="Cópia marcada em {f}", en="Marked copy in {f}")
-            remark(marked.format(f=task.annotated))
-    unwritten = failures.report()
-    if unasked is not None:
-        raise unasked
-    return gravest([_exit_code(report, told), unwritten])
+            print_message(marked.format(f=arguments.annotated))
+    write_code = failures.report()
+    if online_error is not None:
+        raise online_error
+    return worst_code([_exit_code(report, to_terminal=to_terminal), write_code])
 
 
 def _require_any(results: Sequence[ValidationResult]) -> None:
-    """Raise ``UsageError`` where nothing was validated, for one and the same reason."""
-    told = [item.refusal for item in results if isinstance(item, RefusedFile)]
-    wrong = [error for error in told if isinstance(error, UsageError)]
-    if len(wrong) == len(results) and len({error.message for error in wrong}) == 1:
-        raise wrong[0]
+    """Raise ``UsageError`` if no file was validated, all for the same reason."""
+    refusals = [result.refusal for result in results if isinstance(result, RefusedFile)]
+    errors = [refusal for refusal in refusals if isinstance(refusal, UsageError)]
+    if len(errors) == len(results) and len({error.message for error in errors}) == 1:
+        raise errors[0]
 
 
-def has_foreign_header(item: ValidationResult) -> bool:
-    """Return whether a result tells that a sheet has another header than those of resources."""
-    if isinstance(item, RefusedFile):
-        return isinstance(item.refusal, NoFittingResource)
-    if not isinstance(item, ValidatedSheet):
+def has_foreign_header(result: ValidationResult) -> bool:
+    """Return whether a sheet has another system's header."""
+    if isinstance(result, RefusedFile):
+        return isinstance(result.refusal, NoFittingResource)
+    if not isinstance(result, ValidatedSheet):
         return False
-    header = item.header_row or 0
-    # They come first: in a bad sheet there are as many others as cells.
-    layout = takewhile(lambda finding: (finding.row or 0) <= header, item.findings)
+    header = result.header_row or 0
+    # Findings of the layout come first; there may be very many others.
+    layout = takewhile(lambda finding: (finding.row or 0) <= header, result.findings)
     codes = Counter(finding.kind.code for finding in layout)
-    return "header-not-found" in codes or sum(codes[code] for code in _OTHER_NAMES) > 1
+    return "header-not-found" in codes or sum(codes[code] for code in _HEADER_FINDINGS) > 1
 
 
-_OTHER_NAMES = ("column-missing", "column-missing-alike", "column-misspelt", "column-alike")
-"""Findings of headers: several in one sheet are names of its own rather than slips."""
+_HEADER_FINDINGS = ("column-missing", "column-missing-alike", "column-misspelt", "column-alike")
+"""Findings of headers: several in one sheet mean foreign names rather than typing errors."""
 
 
 def reading_options(request: ValidationRequest, csv: CsvForm) -> list[str]:
-    """Return the options that say how a file is read, as they were given."""
-    given = {
+    """Return the command-line options that determine how a file is read."""
+    values = {
         "--resource": request.resource,
         "--sheet": request.sheet,
         "--map": None if request.mapping is None else request.mapping.path,
         "--dates": request.reading.dates,
         "--numbers": request.reading.numbers,
         "--delimiter": next(
-            (w for w, sign in CSV_DELIMITERS.items() if sign == csv.delimiter), None
+            (name for name, sign in CSV_DELIMITERS.items() if sign == csv.delimiter), None
         ),
         "--encoding": csv.encoding,
     }
-    links = [("--link", f"{column}={by}") for column, by in request.links.items()]
-    pairs = [(name, str(value)) for name, value in given.items() if value]
+    links = [("--link", f"{column}={target}") for column, target in request.links.items()]
+    pairs = [(name, str(value)) for name, value in values.items() if value]
     return [text for pair in (*pairs, *links) for text in pair]
 
 
 _NOTHING_FIXED = Text(
-    pt="Nada foi corrigido: o relatório é do arquivo como ele está.",
-    en="Nothing was fixed: the report is of the file as it is.",
+    pt="Nada foi corrigido: o relatório é do arquivo original.",
+    en="Nothing was fixed: the report is about the original file.",
 )
 
 
 class _WriteFailures:
-    """Failures to write a file: reported at the end, as nothing else is lost by them."""
+    """Failures to write a file, reported at the end because the rest can still be done."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[XlbridgeError, Text | None]] = []
+        self._failures: list[tuple[XlbridgeError, Text | None]] = []
 
     @contextmanager
-    def noted(self, consequence: Text | None = None) -> Iterator[None]:
-        """Note that something cannot be written, and what follows from that, and go on."""
+    def collect(self, consequence: Text | None = None) -> Iterator[None]:
+        """Collect a failure with its consequence, and continue."""
         try:
             yield
         except (UsageError, LocalFailure, WorkbookRefused) as error:
-            self._found.append((error, consequence))
+            self._failures.append((error, consequence))
 
     def report(self) -> ExitCode:
-        """Print the failures below the report, and return the gravest exit code."""
-        for error, consequence in self._found:
+        """Print the failures, and return the worst exit code."""
+        for error, consequence in self._failures:
             print_error(error)
             if consequence is not None:
-                remark(consequence)
-        return gravest(exit_code_of(error) for error, _ in self._found)
+                print_message(consequence)
+        return worst_code(exit_code_of(error) for error, _ in self._failures)
 
 
 _LOCAL_ONLY = Text(
-    pt="O sistema não pôde ser consultado: o relatório tem só o que se vê neste computador.",
-    en="The system could not be asked: the report has only what is seen on this computer.",
+    pt="O sistema não pôde ser consultado: o relatório tem só as conferências locais.",
+    en="The system could not be queried: the report has only the local checks.",
 )
 
 
-def _ask_online(sheets: Sequence[ValidatedSheet], settings: Settings) -> XlbridgeError | None:
-    """Add what the system says; return why it could not be asked, after which nothing is lost."""
-    # Most runs use no network, and its libraries take their time to import.
+def _check_online(sheets: Sequence[ValidatedSheet], settings: Settings) -> XlbridgeError | None:
+    """Add the findings of the online check; return the error if the system cannot be queried."""
+    # Slow to import, and most runs do not use the network.
     from xlbridge.connection import connect
     from xlbridge.upload.lookup import OnlineCheck
 
     try:
         with (
-            connect(settings, remark) as client,
-            show_progress(Text(pt="Consultando o sistema", en="Asking the system")) as activity,
+            connect(settings, print_message) as client,
+            show_progress(Text(pt="Consultando o sistema", en="Querying the system")) as activity,
         ):
-            check = OnlineCheck(client, activity.tell)
-            for _, workbook in groupby(sheets, lambda sheet: sheet.file):
-                together = list(workbook)
-                for sheet in together:
-                    check.add_findings(sheet, registered_codes(together))
+            check = OnlineCheck(client, activity.show)
+            for _, group in groupby(sheets, lambda sheet: sheet.file):
+                workbook = list(group)
+                for sheet in workbook:
+                    check.add_findings(sheet, registered_codes(workbook))
     except XlbridgeError as error:
-        remark(_LOCAL_ONLY)
+        print_message(_LOCAL_ONLY)
         return error
     return None
 
 
-def _mention_names(sheets: Sequence[ValidatedSheet]) -> None:
-    """Say which columns have names that were not looked up."""
+def _report_unchecked_names(sheets: Sequence[ValidatedSheet]) -> None:
+    """Report the columns whose record names were not looked up."""
     columns = (c for sheet in sheets if sheet.resource for c in sheet.resource.columns if c.link)
     if names := list(dict.fromkeys(column.name for column in columns)):
-        remark(_NOT_LOOKED_UP.format(names=", ".join(names)))
+        print_message(_NOT_LOOKED_UP.format(names=", ".join(names)))
 
 
 _NOT_LOOKED_UP = Text(
@@ -173,14 +172,14 @@ _NOT_LOOKED_UP = Text(
 )
 
 
-def _exit_code(report: Report, told: bool) -> ExitCode:
-    """Return the gravest outcome's code.
+def _exit_code(report: Report, *, to_terminal: bool) -> ExitCode:
+    """Return the exit code of the worst outcome.
 
-    Raises the first ``UsageError`` among the refusals, unless a person was told of all.
+    Raises the first ``UsageError`` among the refusals, unless the terminal already shows all.
     """
     for refused in report.refused:
         if isinstance(refused.refusal, UsageError):
-            if told:
+            if to_terminal:
                 return exit_code_of(refused.refusal)
             raise refused.refusal
     if report.refused:
@@ -194,7 +193,7 @@ def _fix(
     results: Sequence[ValidationResult],
     settings: Settings,
 ) -> list[ValidationResult]:
-    # What changes a copy takes its time to import, and most runs do not need it.
+    # Slow to import, and most runs do not need it.
     from xlbridge.validation import fix_workbook
 
     with show_progress(Text(pt="Corrigindo", en="Fixing")):

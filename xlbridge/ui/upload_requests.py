@@ -208,9 +208,9 @@ RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
 
 @dataclass(frozen=True, slots=True)
 class _PhaseProgress:
-    """Progress of a phase of a run, for the page."""
+    """Progress of a phase of a run, shown on the page."""
 
-    tell: Callable[[Text], None]
+    show: Callable[[Text], None]
     advance: Callable[[], None] = field(default=lambda: None)
 
 
@@ -274,7 +274,7 @@ class BatchRequests:
 
     def _open_unit(self, name: str, step_name: str, unit: str) -> SheetEditor:
         with self._opened(name) as batch:
-            step, book = batch.plan.workbook_named(step_name, unit)
+            step, book = batch.plan.find_workbook(step_name, unit)
             settings = batch.environments.settings
         folder = self._workspace.new_folder()
         path = folder / book.path.name

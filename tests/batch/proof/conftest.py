@@ -1,4 +1,4 @@
-"""A sandbox of its own, a lossy way to it, and a month that went through it."""
+"""A sandbox, a lossy proxy before it, and a month sent through it."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,7 +46,7 @@ def client(proxy: LossyProxy, sandbox: RunningSandbox) -> Iterator[Client]:
 def new_bench(
     tmp_path_factory: pytest.TempPathFactory, client: Client, catalogue: Catalogue
 ) -> Iterator[Callable[[], Bench]]:
-    """Give a folder with a journal of its own, as often as it is called."""
+    """Return a factory of folders with a journal."""
     opened: list[Journal] = []
 
     def make() -> Bench:
@@ -67,5 +67,5 @@ def bench(new_bench: Callable[[], Bench]) -> Bench:
 
 @pytest.fixture(scope="session")
 def month(new_bench: Callable[[], Bench], proxy: LossyProxy, sandbox_home: Path) -> Proof:
-    """The proof of a month with something of every kind."""
+    """Proof of a month with rows of every kind."""
     return send_month(new_bench(), proxy, sandbox_home)

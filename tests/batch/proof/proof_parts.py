@@ -1,4 +1,4 @@
-"""A month in a real sandbox, sent and then tampered with, so that a proof has much to say.
+"""A month in a real sandbox, sent and then tampered with, so that its proof has findings.
 
 Inside: batch.
 """
@@ -38,7 +38,7 @@ AT_ONCE = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seco
 
 @dataclass
 class Bench:
-    """An upload context and a client at work in a folder, and the steps of the batch so far."""
+    """An upload context and a client in a folder, and the steps of the batch so far."""
 
     context: UploadContext
     client: Client
@@ -46,12 +46,12 @@ class Bench:
     steps: dict[str, list[ProofFile]] = field(default_factory=dict)
 
     def customer(self) -> int:
-        """A new client of the system."""
+        """Create a client in the system; return its code."""
         created = self.client.registry.clients.create(nomeComercial="Ana", cnpj=new_cnpj())
         return int(created.codigoDoCliente)
 
     def write(self, name: str, resource: str, *rows: Mapping[str, Any]) -> Path:
-        """Write a workbook with a row of a resource for each of ``rows``."""
+        """Write a workbook of a resource with ``rows``."""
         return write_records(self.folder / name, resource, rows)
 
     def send(
@@ -64,7 +64,7 @@ class Bench:
         options: UploadOptions = AT_ONCE,
         again: str | None = None,
     ) -> Job:
-        """Send a workbook as a part of a step."""
+        """Send a workbook of a step."""
         sheet = validate_workbook(path, self.context.catalogue)
         assert sheet.ok, sheet.findings
         options = replace(options, mode=mode, chunk_rows=chunk_rows, again=again)
@@ -73,7 +73,7 @@ class Bench:
         return Uploads(self.context, self.client).run(job, options)
 
     def retry(self, job: Job, path: Path) -> Job:
-        """Send corrected rows of a job again."""
+        """Send the corrected rows of a job."""
         sheet = validate_workbook(path, self.context.catalogue)
         uploads = Uploads(self.context, self.client)
         again = uploads.create_retry(corrected_rows(self.context, job, sheet), AT_ONCE)
@@ -82,7 +82,7 @@ class Bench:
     def add(
         self, step: str, path: Path, rows: int, *jobs: str, because: Text | None = None
     ) -> ProofFile:
-        """Put a workbook into a step of the batch."""
+        """Add a workbook to a step of the batch."""
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         file = ProofFile(path, digest, rows, because, jobs)
         self.steps.setdefault(step, []).append(file)
@@ -90,12 +90,12 @@ class Bench:
 
     @property
     def proof_steps(self) -> Sequence[ProofStep]:
-        """The steps as the proof takes them."""
+        """Return the steps for the proof."""
         return [ProofStep(name, tuple(files)) for name, files in self.steps.items()]
 
 
 def title_row(customer: int, document: str | None, amount: float, due: date) -> dict[str, Any]:
-    """A receivable of a customer; one without a document cannot be found again."""
+    """Return a receivable of a customer; without a document it cannot be read back."""
     return {
         "codigoDoCliente": customer,
         "numeroDoDocumento": document,
@@ -110,7 +110,7 @@ HOSTILE = "=HYPERLINK(\"http://x\")</td><script>document.title='owned'</script><
 
 
 def send_month(bench: Bench, proxy: LossyProxy, sandbox_home: Path) -> Proof:
-    """Send a month of all kinds, change some of it behind the system's back, and close it."""
+    """Send a month with all kinds of rows, tamper with some records, and return the proof."""
     taken, ana = new_cnpj(), bench.customer()
     bench.client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
     clients = [{"nomeComercial": HOSTILE, "cnpj": document} for document in (new_cnpj(), taken)]
@@ -151,7 +151,7 @@ def tamper(
     deleted: str,
     copied: str | None = None,
 ) -> None:
-    """Change, delete and copy receivables of a customer in the system, by their documents."""
+    """Change, delete and copy a customer's receivables in the system, by document."""
 
     def titled(document: str) -> ColumnElement[bool]:
         of_customer = receivables.c.codigoDoCliente == customer

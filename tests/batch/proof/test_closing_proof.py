@@ -1,4 +1,4 @@
-"""Every row of a batch is accounted for, and held against what the system has.
+"""Every row of a batch is accounted for and compared with the system.
 
 Inside: batch.
 """
@@ -49,7 +49,7 @@ def sums(table: TotalTable) -> dict[str | None, tuple[int, str, str, str]]:
     }
 
 
-def test_rows_that_are_there_as_they_were_sent_are_all_accounted_for(bench: Bench) -> None:
+def test_rows_stored_as_sent_are_all_accounted_for(bench: Bench) -> None:
     ana, rui = bench.customer(), bench.customer()
     rows = [
         title_row(ana, "A-1", 0.1, OCTOBER),
@@ -75,9 +75,7 @@ def test_rows_that_are_there_as_they_were_sent_are_all_accounted_for(bench: Benc
     assert all(total.agrees for t in proof.totals for total in t.totals)
 
 
-def test_what_was_changed_in_the_system_is_named_cell_by_cell(
-    bench: Bench, sandbox_home: Path
-) -> None:
+def test_changes_in_the_system_are_reported_by_cell(bench: Bench, sandbox_home: Path) -> None:
     ana = bench.customer()
     documents = [f"D-{number}" for number in range(1, 5)]
     rows = [title_row(ana, document, 10.10, OCTOBER) for document in documents]
@@ -114,7 +112,7 @@ def letter(path: Path, column: str) -> str:
     return str(found.column_letter)
 
 
-def test_rejected_rows_are_named_and_mended_ones_count_once(bench: Bench) -> None:
+def test_rejected_rows_are_reported_and_corrected_ones_count_once(bench: Bench) -> None:
     taken, fresh = new_cnpj(), [new_cnpj() for _ in range(3)]
     bench.client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
     documents = [fresh[0], taken, fresh[1], fresh[2]]
@@ -169,7 +167,7 @@ def test_many_rows_are_read_back_from_whole_listings(
     assert (total.amount, total.difference) == (Decimal("24.15"), Decimal("9.84"))
 
 
-def test_a_doubt_is_told_with_what_is_found(bench: Bench, proxy: LossyProxy) -> None:
+def test_a_row_in_doubt_is_reported_with_the_records_found(bench: Bench, proxy: LossyProxy) -> None:
     ana = bench.customer()
     rows = [title_row(ana, None, 7, OCTOBER), title_row(ana, "D-1", 8, OCTOBER)]
     path = bench.write("receber.xlsx", "contasreceber", *rows)
@@ -213,7 +211,7 @@ def test_what_a_stopped_upload_has_written_is_accepted_and_the_rest_in_doubt(
     assert proof.breaches == ()
 
 
-def test_what_cannot_be_read_back_says_why(bench: Bench) -> None:
+def test_rows_that_cannot_be_read_back_have_a_reason(bench: Bench) -> None:
     ana = bench.customer()
     bench.send(
         "notas",
@@ -271,8 +269,10 @@ def test_lists_are_compared_item_by_item_and_named_by_their_cells(
         assert database.execute(first).rowcount == 1
     proof = closed(bench)
     assert proof.counts == ProofCounts(read=3, accepted=3, same=1, differs=2)
-    told = [(one.location.row, one.cell, one.column, one.sent, one.found) for one in proof.cells]
-    assert told == [
+    differences = [
+        (one.location.row, one.cell, one.column, one.sent, one.found) for one in proof.cells
+    ]
+    assert differences == [
         (3, "produtos!C5", "produtos.quantidade", "2", "7"),
         (4, None, "produtos", "2", "1"),
     ]
@@ -280,7 +280,7 @@ def test_lists_are_compared_item_by_item_and_named_by_their_cells(
     assert "produtos.quantidade" in fields.compared
 
 
-def test_counts_of_an_inventory_are_read_where_the_system_lists_them(bench: Bench) -> None:
+def test_counts_of_an_inventory_are_read_from_their_listing(bench: Bench) -> None:
     made = bench.client.registry.products.create(descricaoDoProduto="Porca contada")
     line = {"chave": "A", "contagem": 1, "idProd": made.idProduto, "quantidade": 4}
     path = write_workbook(
@@ -308,7 +308,7 @@ def test_counts_of_an_inventory_are_read_where_the_system_lists_them(bench: Benc
     inventories.close(idInventario=number)
 
 
-def test_workbooks_that_were_not_sent_count_as_such_and_not_as_rejected(bench: Bench) -> None:
+def test_workbooks_that_were_not_sent_do_not_count_as_rejected(bench: Bench) -> None:
     path = bench.write("ruim.xlsx", "cliente", {"nomeComercial": None}, {})
     because = Text(pt="1 erro", en="1 error")
     bench.add("clientes", path, 2, because=because)
@@ -318,18 +318,18 @@ def test_workbooks_that_were_not_sent_count_as_such_and_not_as_rejected(bench: B
     assert proof.steps[0].files[0].file.not_sent_because == because
 
 
-@pytest.mark.parametrize("told", [1, 3])
-def test_counts_that_contradict_one_another_are_named(bench: Bench, told: int) -> None:
+@pytest.mark.parametrize("rows", [1, 3])
+def test_contradicting_counts_are_reported(bench: Bench, rows: int) -> None:
     path = bench.write("clientes.xlsx", "cliente", *[{"cnpj": new_cnpj()} for _ in range(2)])
     job = bench.send("clientes", path)
     bench.steps.clear()
-    bench.add("clientes", path, told, job.id)
+    bench.add("clientes", path, rows, job.id)
     path.write_bytes(b"another")
     bench.add("clientes", path, 2, job.id)
     breaches = [str(breach) for breach in closed(bench).breaches]
-    assert any(f"has {told} row" in breach for breach in breaches)
-    assert any(f"read {told}, but accepted 2" in breach for breach in breaches)
-    assert any("no upload is of this content" in breach for breach in breaches)
+    assert any(f"has {rows} row" in breach for breach in breaches)
+    assert any(f"read {rows}, but accepted 2" in breach for breach in breaches)
+    assert any("no upload has this content" in breach for breach in breaches)
 
 
 def test_a_payload_that_is_gone_is_a_contradiction(bench: Bench) -> None:
@@ -340,7 +340,7 @@ def test_a_payload_that_is_gone_is_a_contradiction(bench: Bench) -> None:
     assert ["gone or has changed" in str(breach) for breach in proof.breaches] == [True]
 
 
-def test_records_that_were_there_before_are_nobody_s_and_double_the_key(
+def test_earlier_records_are_not_assigned_and_duplicate_the_key(
     bench: Bench, new_bench: Callable[[], Bench]
 ) -> None:
     ana = bench.customer()
@@ -373,7 +373,7 @@ def test_rows_of_one_key_in_two_workbooks_are_one_too_many(bench: Bench) -> None
     assert [len(row.codes) for row in proof.rows] == [2] * 4
     (breach,) = map(str, proof.breaches)
     assert breach.startswith("b.xlsx, row 2: the same key as a.xlsx, row 2 (codigoDaFilial, ")
-    assert breach.endswith("and both were accepted; likewise 1 more row of these workbooks")
+    assert breach.endswith("and both were accepted; and 1 more row of these workbooks")
 
 
 def test_rows_of_one_key_in_one_workbook_have_a_record_each(bench: Bench) -> None:
@@ -390,7 +390,7 @@ def test_jobs_of_another_environment_are_not_proven_here(bench: Bench, client: C
         build_proof(bench.context, elsewhere, TITLE, bench.proof_steps, at=AT)
 
 
-def test_an_own_resource_is_proven_by_what_its_file_says(
+def test_an_own_resource_is_proven_by_its_schema_file(
     bench: Bench, tmp_path: Path, client: Client
 ) -> None:
     shipped_file = bench.context.catalogue.named("contasreceber").source
@@ -415,7 +415,7 @@ def test_an_own_resource_is_proven_by_what_its_file_says(
     assert [t for t in proof.totals if t.by_month] == []
 
 
-def test_what_the_system_refuses_to_tell_is_told(bench: Bench, proxy: LossyProxy) -> None:
+def test_rows_that_the_system_does_not_return_are_reported(bench: Bench, proxy: LossyProxy) -> None:
     rows = [{"cnpj": new_cnpj()}, {"cnpj": new_cnpj()}]
     bench.send("clientes", bench.write("c.xlsx", "cliente", *rows))
     proxy.decide = lambda method, path: "refuse" if "/v2/cliente?" in path else "pass"
@@ -424,7 +424,7 @@ def test_what_the_system_refuses_to_tell_is_told(bench: Bench, proxy: LossyProxy
     finally:
         proxy.decide = lambda _method, _path: "pass"
     assert proof.counts == ProofCounts(read=2, accepted=2, unread=2)
-    assert "did not let them be read: " in str(proof.unread[0].reason)
+    assert "did not allow reading them: " in str(proof.unread[0].reason)
 
 
 def test_a_job_that_is_still_under_way_has_no_outcome(bench: Bench) -> None:
@@ -436,7 +436,7 @@ def test_a_job_that_is_still_under_way_has_no_outcome(bench: Bench) -> None:
     assert [row.state for row in proof.rows] == [OpenReason.UNKNOWN]
 
 
-def test_rows_that_were_accepted_twice_are_named(bench: Bench) -> None:
+def test_rows_that_were_accepted_twice_are_reported(bench: Bench) -> None:
     ana = bench.customer()
     path = bench.write("r.xlsx", "contasreceber", title_row(ana, "TWICE", 5, OCTOBER))
     one = bench.send("receber", path)
@@ -453,9 +453,7 @@ def test_rows_that_were_accepted_twice_are_named(bench: Bench) -> None:
     assert notes == ["", "sent again: outra vez"]
 
 
-def test_rows_that_were_refused_and_are_there_all_the_same_are_named(
-    bench: Bench, proxy: LossyProxy
-) -> None:
+def test_rejected_rows_that_are_in_the_system_are_reported(bench: Bench, proxy: LossyProxy) -> None:
     documents = [new_cnpj() for _ in range(2)]
     path = bench.write("c.xlsx", "cliente", *[{"cnpj": document} for document in documents])
     proxy.lose_once("refuse after", "preview=false")
@@ -465,4 +463,4 @@ def test_rows_that_were_refused_and_are_there_all_the_same_are_named(
     codes = {bench.client.registry.clients.list(cnpjcpf=d).codigoDoCliente for d in documents}
     assert {row.state for row in proof.rows} == {OpenReason.WRITTEN}
     assert {code for row in proof.rows for code in row.codes} == {str(code) for code in codes}
-    assert "rejected rows that are in the system all the same: 2" in map(str, open_items(proof))
+    assert "rejected rows that are in the system nevertheless: 2" in map(str, open_items(proof))

@@ -1,4 +1,4 @@
-"""Whose record is whose: no record is given twice, and each tampering is told as what it is.
+"""Matching of rows and records: no record is assigned twice, and tampering is detected.
 
 Inside: batch.
 """
@@ -22,7 +22,7 @@ batches = st.lists(st.tuples(st.sampled_from("ab"), cells), min_size=1, max_size
 
 
 def readings(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> list[RowSnapshot]:
-    """What a system that has the records ``there`` (code, key, cells) tells of the rows."""
+    """Return the snapshots of rows in a system with the records ``there`` (code, key, cells)."""
 
     def found(key: str, row: Cells) -> tuple[FoundRecord, ...]:
         return tuple(
@@ -53,7 +53,7 @@ def seen(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> list[
 
 
 @given(batches, st.randoms())
-def test_what_was_stored_is_all_there_in_whatever_order(sent: list[Sent], order: Random) -> None:
+def test_stored_rows_match_in_any_order(sent: list[Sent], order: Random) -> None:
     there = stored(sent)
     order.shuffle(there)
     assert seen(sent, there) == [ReadBackStatus.SAME] * len(sent)
@@ -64,24 +64,28 @@ def test_one_record_less_is_one_row_missing(sent: list[Sent], data: st.DataObjec
     there = stored(sent)
     gone = data.draw(st.sampled_from(there))
     there.remove(gone)
-    told = seen(sent, there)
-    open_rows = [what for what in told if what is not ReadBackStatus.SAME]
+    statuses = seen(sent, there)
+    open_rows = [what for what in statuses if what is not ReadBackStatus.SAME]
     assert open_rows == [ReadBackStatus.MISSING]
 
 
 @given(batches, st.data())
 def test_one_record_more_is_one_row_doubled(sent: list[Sent], data: st.DataObject) -> None:
     copied = data.draw(st.sampled_from(stored(sent)))
-    told = seen(sent, [*stored(sent), ("COPY", *copied[1:])])
-    assert [what for what in told if what is not ReadBackStatus.SAME] == [ReadBackStatus.DOUBLED]
+    statuses = seen(sent, [*stored(sent), ("COPY", *copied[1:])])
+    assert [what for what in statuses if what is not ReadBackStatus.SAME] == [
+        ReadBackStatus.DOUBLED
+    ]
 
 
 @given(batches, st.data())
 def test_one_cell_changed_is_that_cell_of_one_row(sent: list[Sent], data: st.DataObject) -> None:
-    said = [(at, c) for at, (_, row) in enumerate(sent) for c, v in enumerate(row) if v is not None]
-    if not said:
+    filled = [
+        (at, c) for at, (_, row) in enumerate(sent) for c, v in enumerate(row) if v is not None
+    ]
+    if not filled:
         return
-    at, column = data.draw(st.sampled_from(said))
+    at, column = data.draw(st.sampled_from(filled))
     there = stored(sent)
     code, key, row = there[at]
     there[at] = (code, key, (*row[:column], "changed", *row[column + 1 :]))
@@ -97,7 +101,7 @@ def test_one_cell_changed_is_that_cell_of_one_row(sent: list[Sent], data: st.Dat
     assert list(different_cells(changed[0], changed[1])) == [COLUMNS[column]]
 
 
-def test_what_was_there_before_is_nobody_s_where_rows_are_added() -> None:
+def test_earlier_records_are_not_assigned_if_rows_are_added() -> None:
     row: Sent = ("a", ("1", "1", "1"))
     there = [("OLD", *row), ("NEW", *row)]
     before = {"key=a": frozenset({"OLD"})}
@@ -107,7 +111,7 @@ def test_what_was_there_before_is_nobody_s_where_rows_are_added() -> None:
     assert alone.status is ReadBackStatus.MISSING
 
 
-def test_another_record_of_a_key_doubles_only_where_the_system_refuses_one() -> None:
+def test_another_record_of_a_key_is_a_duplicate_only_if_the_system_refuses_one() -> None:
     row: Sent = ("a", ("1", "1", "1"))
     there = [("R1", *row), ("R2", "a", ("1", "1", "2"))]
     (added,) = match_rows(readings([row], there), {}, ExistingPolicy.ADDED)
@@ -116,7 +120,7 @@ def test_another_record_of_a_key_doubles_only_where_the_system_refuses_one() -> 
     assert refused.status is ReadBackStatus.DOUBLED
 
 
-def test_of_rows_that_replace_one_another_the_last_must_be_there() -> None:
+def test_the_last_of_rows_that_replace_one_another_must_be_stored() -> None:
     sent: list[Sent] = [("a", ("1", "1", "1")), ("b", ("1", "1", "1")), ("a", ("2", "1", "1"))]
     there = [("A", *sent[2]), ("B", *sent[1])]
     matches = match_rows(readings(sent, there), {}, ExistingPolicy.REPLACED)
@@ -129,7 +133,7 @@ def test_of_rows_that_replace_one_another_the_last_must_be_there() -> None:
 
 
 @given(batches, batches, st.data())
-def test_rows_in_doubt_take_nothing_from_accepted_ones(
+def test_rows_in_doubt_are_matched_after_accepted_ones(
     accepted: list[Sent], lost: list[Sent], data: st.DataObject
 ) -> None:
     order = data.draw(st.permutations(range(len(accepted) + len(lost))))
@@ -139,8 +143,8 @@ def test_rows_in_doubt_take_nothing_from_accepted_ones(
     matches = match_rows(
         readings(sent, stored(accepted)), {}, ExistingPolicy.ADDED, dict.fromkeys(doubtful, 1)
     )
-    told = [match.status for at, match in enumerate(matches) if at not in doubtful]
-    assert told == [ReadBackStatus.SAME] * len(accepted)
+    statuses = [match.status for at, match in enumerate(matches) if at not in doubtful]
+    assert statuses == [ReadBackStatus.SAME] * len(accepted)
     assert all(matches[at].status is ReadBackStatus.MISSING for at in doubtful)
 
 

@@ -1,4 +1,4 @@
-"""The proof for an auditor, in a real browser and without a script.
+"""The proof's page in a real browser, without scripts.
 
 Inside: batch.
 """
@@ -12,7 +12,7 @@ import pytest
 from browser import Page
 from proof_parts import HOSTILE, Proof
 
-from xlbridge.batch.proof.grids import MOST_LINES_OF_PAGE
+from xlbridge.batch.proof.grids import MAX_LINES_OF_PAGE
 from xlbridge.batch.proof.proof_forms import proof_report
 from xlbridge.i18n import set_language
 
@@ -35,7 +35,7 @@ def written(tmp_path: Path, proof: Proof) -> Path:
 
 
 def lines(page: Page, section: str) -> list[list[str]]:
-    """The cells of a section's lines, as a person reads them."""
+    """Return the displayed cells of a section's lines."""
     found: list[list[str]] = page.run(
         "[...document.querySelectorAll('section')]"
         f".filter((it) => it.querySelector('h2')?.textContent === {section!r})"
@@ -45,10 +45,10 @@ def lines(page: Page, section: str) -> list[list[str]]:
     return found
 
 
-def test_the_verdict_names_what_is_open(tmp_path: Path, page: Page, month: Proof) -> None:
+def test_the_verdict_lists_open_items(tmp_path: Path, page: Page, month: Proof) -> None:
     page.open(written(tmp_path, month), width=1200)
-    told = page.run("document.querySelector('.verdict').innerText")
-    assert told.startswith("Open: 10")
+    verdict = page.run("document.querySelector('.verdict').innerText")
+    assert verdict.startswith("Open: 10")
     for part in (
         "rows without an outcome, in doubt or still under way: 2",
         "accepted rows that are not in the system: 1",
@@ -57,15 +57,15 @@ def test_the_verdict_names_what_is_open(tmp_path: Path, page: Page, month: Proof
         "rows rejected: 1",
         "rows not sent: 1",
         "clientes · ruim.xlsx: 1 error found",
-        "the export of contasreceber may be incomplete; holes: 1",
+        "the export of contasreceber may be incomplete; gaps: 1",
         "pedidos was not done: waits for receber",
     ):
-        assert part in told
+        assert part in verdict
     (total,) = [line for line in lines(page, "Steps") if line[0] == "The whole batch"]
     assert total[2:-1] == ["12", "8", "0", "0", "1", "0", "1", "2", "3", "1", "1", "1", "2"]
 
 
-def test_differences_and_totals_are_told_to_the_cent(
+def test_differences_and_totals_are_exact_to_the_cent(
     tmp_path: Path, page: Page, month: Proof
 ) -> None:
     page.open(written(tmp_path, month), width=1200)
@@ -87,7 +87,7 @@ def test_the_page_speaks_portuguese(tmp_path: Path, page: Page, month: Proof) ->
     assert amounts[0][5:7] == ["1.234,10", "1.234,11"]
 
 
-def test_a_proof_without_anything_open_says_so(tmp_path: Path, page: Page, month: Proof) -> None:
+def test_a_proof_without_open_items_is_verified(tmp_path: Path, page: Page, month: Proof) -> None:
     clean = replace(month, steps=(), exports=(), totals=(), cells=(), rows=(), refused=())
     page.open(written(tmp_path, clean), width=360)
     assert page.run("document.querySelector('.verdict.verified').innerText").startswith(
@@ -103,7 +103,7 @@ def test_nothing_is_wider_than_the_screen(
     assert page.run("document.documentElement.scrollWidth") <= width
 
 
-def test_what_a_workbook_says_is_never_markup(tmp_path: Path, page: Page, month: Proof) -> None:
+def test_text_of_a_workbook_is_never_markup(tmp_path: Path, page: Page, month: Proof) -> None:
     page.open(written(tmp_path, month), width=1200)
     assert page.run("document.title") == "Closing proof · fechamento"
     assert page.run("document.querySelectorAll('img, script').length") == 0
@@ -122,15 +122,15 @@ def test_the_page_needs_no_script_and_loads_nothing(
     assert page.run("performance.getEntriesByType('resource').length") == 0
 
 
-def test_of_many_lines_a_part_is_shown_and_all_are_counted(
+def test_some_of_many_lines_are_shown_and_all_counted(
     tmp_path: Path, page: Page, month: Proof
 ) -> None:
     many = replace(month, cells=month.cells * 5000)
     path = written(tmp_path, many)
     assert path.stat().st_size < 1_000_000
     page.open(path, width=1200)
-    assert len(lines(page, "Differences")) == MOST_LINES_OF_PAGE
-    assert f"Showing {MOST_LINES_OF_PAGE} of 10,000" in page.run(
+    assert len(lines(page, "Differences")) == MAX_LINES_OF_PAGE
+    assert f"Showing {MAX_LINES_OF_PAGE} of 10,000" in page.run(
         "document.querySelector('.cut').innerText"
     )
     assert "another value: 10,000" in page.run("document.querySelector('.verdict').innerText")
@@ -145,9 +145,9 @@ def test_totals_that_do_not_agree_are_shown_before_others(
     totals = (*[fine] * 500, open_one)
     many = replace(month, totals=(replace(table, totals=totals),))
     page.open(written(tmp_path, many), width=1200)
-    told = lines(page, "Control totals")
-    assert len(told) == MOST_LINES_OF_PAGE + 1
-    assert (told[-2][-1], told[-1][0]) == ("0.01", "Total")
+    shown = lines(page, "Control totals")
+    assert len(shown) == MAX_LINES_OF_PAGE + 1
+    assert (shown[-2][-1], shown[-1][0]) == ("0.01", "Total")
 
 
 def test_a_dark_screen_is_dark_and_paper_is_white(tmp_path: Path, page: Page, month: Proof) -> None:

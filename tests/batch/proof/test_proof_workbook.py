@@ -1,4 +1,4 @@
-"""The proof as a workbook: everything whole, and nothing in it that Excel would run.
+"""The proof's workbook: complete, and without anything that Excel would run.
 
 Inside: batch.
 """
@@ -29,10 +29,10 @@ def lines(book: Workbook, sheet: str) -> Iterator[list[object]]:
     return ([cell.value for cell in row] for row in book[sheet].iter_rows())
 
 
-def test_the_cover_says_what_is_open(tmp_path: Path, month: Proof) -> None:
+def test_the_cover_lists_open_items(tmp_path: Path, month: Proof) -> None:
     book = written(tmp_path, month)
-    said = [line[0] for line in lines(book, "Proof")]
-    assert said[:3] == ["Closing proof · fechamento", None, "Open: 10. Read back: 5 of 12 rows."]
+    cover = [line[0] for line in lines(book, "Proof")]
+    assert cover[:3] == ["Closing proof · fechamento", None, "Open: 10. Read back: 5 of 12 rows."]
     facts = {line[0]: line[1] for line in lines(book, "Proof")}
     assert facts["Environment"] == "rehearsal"
     assert facts["Proven at"] == "02/11/2026 08:30:00"
@@ -55,7 +55,7 @@ def test_the_cover_says_what_is_open(tmp_path: Path, month: Proof) -> None:
 
 
 def test_pages_and_holes_are_in_the_language_of_the_proof(tmp_path: Path, month: Proof) -> None:
-    """An export in the ledger may have been another person's."""
+    """An export in the ledger may have been in another language."""
     for language, paging, sheet, hole in (
         ("en", "&P of &N", "Exports", "Some may be missing"),
         ("pt-BR", "&P de &N", "Exportações", "Pode faltar: vieram 500"),
@@ -74,7 +74,7 @@ def test_amounts_are_numbers_and_exact(tmp_path: Path, month: Proof) -> None:
     assert len(day) == 1
 
 
-def test_text_is_nothing_but_text(tmp_path: Path, month: Proof) -> None:
+def test_text_is_never_a_formula(tmp_path: Path, month: Proof) -> None:
     book = written(tmp_path, month)
     hostile = [
         cell for row in book["Differences"].iter_rows() for cell in row if cell.value == HOSTILE
@@ -84,7 +84,7 @@ def test_text_is_nothing_but_text(tmp_path: Path, month: Proof) -> None:
         assert not any(cell.data_type == "f" for row in sheet.iter_rows() for cell in row)
 
 
-def test_odd_names_and_long_texts_are_written(tmp_path: Path, month: Proof) -> None:
+def test_unusual_names_and_long_texts_are_written(tmp_path: Path, month: Proof) -> None:
     title = replace(month.title, batch="lote \udcff" * 60, parameters={"nota": "x" * 40_000})
     book = written(tmp_path, replace(month, title=title))
     facts = {line[0]: line[1] for line in lines(book, "Proof")}
@@ -112,15 +112,15 @@ def test_the_same_proof_gives_the_same_bytes(tmp_path: Path, month: Proof) -> No
 
 
 @pytest.mark.parametrize("most", [1000, 30])
-def test_a_long_table_is_whole(tmp_path: Path, month: Proof, most: int) -> None:
+def test_a_long_table_is_complete(tmp_path: Path, month: Proof, most: int) -> None:
     many = replace(month, cells=month.cells * 40)
     path = tmp_path / "proof.xlsx"
-    write_proof_workbook(many, path, most_lines=most)
+    write_proof_workbook(many, path, max_lines=most)
     book = load_workbook(path)
     sheets = [name for name in book.sheetnames if name.startswith("Differences")]
     assert len(sheets) == (1 if most == 1000 else 3)
-    told = [line for name in sheets for line in lines(book, name) if "receber" in line]
-    assert len(told) == 80
+    rows = [line for name in sheets for line in lines(book, name) if "receber" in line]
+    assert len(rows) == 80
 
 
 @pytest.mark.programs

@@ -289,7 +289,7 @@ def test_when_the_system_cannot_be_asked_the_local_report_is_there(
     done = xlbridge(*arguments, **credentials(demo_sandbox, XLBRIDGE_PASSWORD="wrong-word"))
     assert done.returncode == 4
     assert "value-range" in done.stdout
-    assert "could not be asked" in done.stderr
+    assert "could not be queried" in done.stderr
     assert "wrong-word" not in done.stdout + done.stderr
     without = xlbridge(*arguments, XLBRIDGE_BASE_URL=demo_sandbox.base_url)
     assert without.returncode == 2

@@ -121,7 +121,7 @@ def test_an_address_after_the_page_s_own_shows_that_cell(
     assert page.run(VISIBLE_CELLS) == ["B6"]
 
 
-def test_what_a_workbook_says_is_never_markup(tmp_path: Path, page: Page) -> None:
+def test_text_of_a_workbook_is_never_markup(tmp_path: Path, page: Page) -> None:
     details = {"header": HOSTILE, "resource": HOSTILE, "suggestion": HOSTILE}
     finding = Finding(CATALOGUE["column-unknown"], 1, HOSTILE, "A1", HOSTILE, details)
     refused = RefusedFile(Path(HOSTILE), UsageError(Text(pt=HOSTILE, en=HOSTILE)))

@@ -1,7 +1,7 @@
-"""Format of a batch plan: its JSON Schema, its parameters, and its texts filled in with them.
+"""Format of a batch plan: its JSON Schema, and parameters that are filled into its texts.
 
-The reader checks plans against the schema, editors complete by it, and the reference shows it.
-Parameters are written ``{month}``, ``{month.first}``, ….
+The schema is for the reader, for completion in editors, and for the reference. Placeholders are
+``{month}``, ``{month.first}``, ….
 """
 
 import calendar
@@ -41,7 +41,7 @@ _FLAG: Schema = {"type": "boolean"}
 _VALUE_SCHEMA: Schema = {"type": ["string", "integer"], "minLength": 1}
 
 STEP_KINDS = ("upload", "validate", "export", "compare", "process")
-"""The key of a step that says what it does, and to what."""
+"""Keys of which each step has exactly one: what it does."""
 
 
 @cache
@@ -50,21 +50,21 @@ def plan_format() -> Schema:
     properties: Schema = {
         "version": {"const": 1},
         "name": described(
-            _NAME_SCHEMA, "What the batch is called; with the parameters it is its name."
+            _NAME_SCHEMA, "The name of the plan; with the parameters it names the batch."
         ),
-        "profile": described(_TEXT, "The environment, as profiles.toml calls it."),
+        "profile": described(_TEXT, "The environment, a name from profiles.toml."),
         "parameters": described(
             {"type": "object", "additionalProperties": _VALUE_SCHEMA},
-            "Values for texts of the plan: {month}, {month.first}. `current` and `previous` are "
-            "months.",
+            "Values filled into texts of the plan: {month}, {month.first}. `current` and "
+            "`previous` are months.",
         ),
-        "proof": described(_TEXT, "Where the closing proof goes, without extension."),
+        "proof": described(_TEXT, "The path of the closing proof, without extension."),
         "steps": {"type": "object", "minProperties": 1, "additionalProperties": _step()},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "xlbridge batch plan",
-        "description": "Steps over many workbooks and listings, done once, in the right order.",
+        "description": "Steps over many workbooks and listings, each run once, in the right order.",
         **block_schema(properties, needed=("name", "steps")),
     }
 
@@ -84,29 +84,31 @@ def _step() -> Schema:
 
 
 def _filters() -> Schema:
-    flag = {ValueKind.FLAG: _FLAG, ValueKind.CODE: {"type": ["integer", "string"], "minimum": 1}}
-    values: dict[str, Schema] = {}
-    for name in Filter:
-        one = flag.get(name.type.kind, _VALUE_SCHEMA)
-        values[name.value] = (
-            {"type": ["string", "integer", "array"], "items": _VALUE_SCHEMA}
+    kinds = {ValueKind.FLAG: _FLAG, ValueKind.CODE: {"type": ["integer", "string"], "minimum": 1}}
+    repeatable: Schema = {"type": ["string", "integer", "array"], "items": _VALUE_SCHEMA}
+    return block_schema(
+        {
+            name.value: repeatable
             if name.type.is_repeatable
-            else one
-        )
-    return block_schema(values)
+            else kinds.get(name.type.kind, _VALUE_SCHEMA)
+            for name in Filter
+        }
+    )
 
 
 def _compared_listing() -> Schema:
     return block_schema(
         {
             "resource": described(
-                _TEXT, "Compares the fields that this resource's sheet carries; else all of them."
+                _TEXT, "Compares only the fields of this resource's sheet; otherwise all fields."
             ),
-            "and": described(_ONE_OR_MORE, "Other listings of the same records, taken together."),
+            "and": described(
+                _ONE_OR_MORE, "Other listings of the same records, compared together with it."
+            ),
             "filters": _filters(),
             "apart": described(
                 {"type": "object", "additionalProperties": _TEXT},
-                "Fields that are not compared, each with the reason; list.field within a list.",
+                "Fields that are not compared, with the reasons; list.field within a list.",
             ),
         }
     )
@@ -115,13 +117,12 @@ def _compared_listing() -> Schema:
 _COMMON: Schema = {
     "after": described(
         {**_ONE_OR_MORE, "minItems": 0},
-        "The steps that must be done before; taken from the schemas' references where it is "
-        "left out.",
+        "The steps that must be done before; by default they follow from the schemas' references.",
     ),
-    "profile": described(_TEXT, "The environment of this step alone."),
+    "profile": described(_TEXT, "The environment of this step."),
 }
 _WORKBOOKS: Schema = {
-    "resource": described(_TEXT, "What the workbooks hold."),
+    "resource": described(_TEXT, "The resource of the workbooks."),
     "sheet": described(_TEXT, "The sheet of each workbook."),
     "dates": described({"enum": list(get_args(DateOrder))}, "The order of day and month in text."),
     "numbers": described(
@@ -131,12 +132,12 @@ _WORKBOOKS: Schema = {
     "encoding": described({"enum": list(CSV_ENCODINGS)}, "The encoding of .csv files."),
     "links": described(
         {"type": "object", "additionalProperties": _TEXT},
-        "Columns whose cells name a record by another column of it, codigoDoCliente: seuCodigo, by "
-        "any of its names, codigoDoCliente: cliente, or by a column of a workbook that an earlier "
-        "step sends, codigoDoCliente: clientes.xlsx#chave.",
+        "Columns whose cells identify a record by another of its columns, codigoDoCliente: "
+        "seuCodigo, by any of its names, codigoDoCliente: cliente, or by a column of a workbook "
+        "that an earlier step sends, codigoDoCliente: clientes.xlsx#chave.",
     ),
-    "map": described(_TEXT, "The mapping file of workbooks with a header of their own."),
-    "may_be_empty": described(_FLAG, "No workbook at all is no mistake."),
+    "map": described(_TEXT, "The mapping file of workbooks with foreign headers."),
+    "may_be_empty": described(_FLAG, "The step may have no workbooks."),
 }
 _BLOCKS: Mapping[str, Schema] = {
     "upload": {
@@ -147,22 +148,22 @@ _BLOCKS: Mapping[str, Schema] = {
         "chunk_rows": {"type": "integer", "minimum": 1},
         "rest": described(
             {"type": "integer", "minimum": 1, "maximum": 3600},
-            "Seconds between the parts of chunk_rows: a listing that is capped is read by the "
-            "minute of the last update, and proves no more records of one minute than its cap.",
+            "Seconds between the parts of chunk_rows: a capped listing is read by the minute of "
+            "the last update, and cannot prove more records of one minute than its cap.",
         ),
         "update": described(
-            _FLAG, "Records that are there with other values are changed; --update for all steps."
+            _FLAG, "Changes existing records with other values; --update does so for all steps."
         ),
         "foreign_numbers": described(
             _FLAG,
-            "The numbers of records in the workbooks are another system's, such as those of an "
-            "export from there: they find nothing here.",
+            "The record numbers in the workbooks belong to another system, such as those of an "
+            "export from there: they are not looked up here.",
         ),
-        "leave_out": described(_ONE_OR_MORE, "Columns whose cells are not sent by this step."),
+        "leave_out": described(_ONE_OR_MORE, "Columns that this step does not send."),
     },
     "validate": {
         "validate": described(
-            _ONE_OR_MORE, "Workbooks to judge: paths or patterns such as *.xlsx."
+            _ONE_OR_MORE, "Workbooks to validate: paths or patterns such as *.xlsx."
         ),
         **_COMMON,
         **_WORKBOOKS,
@@ -170,12 +171,12 @@ _BLOCKS: Mapping[str, Schema] = {
     "export": {
         "export": described({"enum": sorted(LISTINGS)}, "The listing."),
         **_COMMON,
-        "output": described(_TEXT, "The file to write; its extension is its format."),
+        "output": described(_TEXT, "The file to write; its extension selects the format."),
         "filters": _filters(),
-        "flat": described(_TEXT, "One sheet only: each row of this one beside its record."),
-        "as_template": described(_TEXT, "Written in the layout of that resource's import sheet."),
+        "flat": described(_TEXT, "One sheet only: each row of this list joined to its record."),
+        "as_template": described(_TEXT, "Uses the layout of this resource's import sheet."),
         "settled": described(_FLAG, "Settled titles may be written into an import sheet."),
-        "manifest": described(_TEXT, "Where the manifest goes."),
+        "manifest": described(_TEXT, "The path of the manifest."),
     },
     "compare": {
         "compare": described(
@@ -193,21 +194,21 @@ _BLOCKS: Mapping[str, Schema] = {
                 "propertyNames": {"enum": sorted(LISTINGS)},
                 "additionalProperties": _TEXT,
             },
-            "Listings that are not compared, each with the reason, for the report.",
+            "Listings that are not compared, with the reasons, for the report.",
         ),
         **_COMMON,
-        "with": described(_TEXT, "The environment to compare with, as profiles.toml calls it."),
-        "output": described(_TEXT, "The workbook that the report is written into."),
+        "with": described(_TEXT, "The environment to compare with, a name from profiles.toml."),
+        "output": described(_TEXT, "The workbook to write the report to."),
     },
     "process": {
         "process": described(
             {"enum": sorted(KINDS)},
             "The listing of the records to process: emission of invoices, processing of orders, "
-            "inventories, queued files. What is final is consented to when it is known.",
+            "inventories, queued files. Consent is asked for when the records are known.",
         ),
         **_COMMON,
-        "records_of": described(_TEXT, "The step whose records are processed: what it has sent."),
-        "file": described(_TEXT, "A workbook with the numbers of the records, in place of a step."),
+        "records_of": described(_TEXT, "The step whose sent records are processed."),
+        "file": described(_TEXT, "A workbook with the record numbers, instead of a step."),
     },
 }
 
@@ -223,15 +224,15 @@ _REQUIRED: Mapping[str, tuple[str, ...]] = {
 _MONTH_PARAMETER = "month"
 """The parameter that ``--month`` sets."""
 
-RELATIVE_MONTHS = ("current", "previous")
-"""Names of months that may stand instead of a date."""
+_RELATIVE_MONTHS = ("current", "previous")
+"""Month names that are allowed instead of ``2026-10``."""
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _MONTH = re.compile(r"((?:19|20|21)\d\d)-(0[1-9]|1[0-2])")
 _MONTH_LIKE = re.compile(r"\d{4}-\d\d?")
 _NAME = re.compile(r"[^\W\d][\w-]*")
 _VALUE = re.compile(r"[\w.-]+")
-"""What can be part of a file name on every system, unless it is nothing but dots."""
+"""Characters that are allowed in file names on every system; dots alone are not a name."""
 
 _MONTH_PARTS: Mapping[str, Callable[[date], str]] = {
     "first": lambda first: first.isoformat(),
@@ -253,9 +254,9 @@ class UnknownParameter(ValueError):
 
 
 def resolve_months(values: Mapping[str, str], today: date) -> dict[str, str]:
-    """Return the parameters with ``current`` and ``previous`` as the months that they mean."""
+    """Return the parameters with ``current`` and ``previous`` replaced by months."""
     before = today.replace(day=1) - timedelta(days=1)
-    months = dict(zip(RELATIVE_MONTHS, (f"{today:%Y-%m}", f"{before:%Y-%m}"), strict=True))
+    months = dict(zip(_RELATIVE_MONTHS, (f"{today:%Y-%m}", f"{before:%Y-%m}"), strict=True))
     return {name: months.get(value, value) for name, value in values.items()}
 
 
@@ -264,7 +265,7 @@ def with_month(values: Mapping[str, str], month: str) -> dict[str, str]:
 
     Raises ``UsageError`` unless it is ``2026-10``, ``current`` or ``previous``.
     """
-    if month not in RELATIVE_MONTHS and not is_month(month):
+    if month not in _RELATIVE_MONTHS and not _is_month(month):
         raise UsageError(
             Text(
                 pt="--month {month}: escreva AAAA-MM, current ou previous.",
@@ -274,7 +275,7 @@ def with_month(values: Mapping[str, str], month: str) -> dict[str, str]:
     return {**values, _MONTH_PARAMETER: month}
 
 
-def is_month(value: str) -> bool:
+def _is_month(value: str) -> bool:
     """Return whether a value is a month, such as ``2026-10``."""
     return _MONTH.fullmatch(value) is not None
 
@@ -316,21 +317,21 @@ def _last_day(first: date) -> date:
 class PlanDocument:
     """A checked plan document with its parameters.
 
-    Raises ``UsageError`` where a parameter is ``given`` that the plan does not have.
+    ``overrides`` replace declared parameters. Raises ``UsageError`` if one is not declared.
     """
 
     def __init__(
-        self, path: Path, document: YamlDocument, given: Mapping[str, str], today: date
+        self, path: Path, document: YamlDocument, overrides: Mapping[str, str], today: date
     ) -> None:
         self.content: Mapping[str, Any] = document.content
         self.mistakes: list[Mistake] = []
         self._path = path
         self._document = document
-        self.parameters: Mapping[str, str] = self._settled(given, today)
+        self.parameters: Mapping[str, str] = self._resolve_parameters(overrides, today)
 
     @property
     def folder(self) -> Path:
-        """The folder of the plan, which its paths are relative to."""
+        """The folder that the plan's paths are relative to."""
         return self._path.parent
 
     def add_mistake(self, key_path: YamlPath, message: Text) -> None:
@@ -340,7 +341,7 @@ class PlanDocument:
         )
 
     def text(self, key_path: YamlPath, text: object) -> str:
-        """Return a text of the plan with its parameters' values."""
+        """Return a text of the plan with the parameters filled in."""
         try:
             return fill_in(str(text), self.parameters)
         except UnknownParameter as error:
@@ -348,16 +349,16 @@ class PlanDocument:
             return str(text)
 
     def texts(self, key_path: YamlPath, value: Any) -> tuple[str, ...]:
-        """Return one text, or several of a list."""
+        """Return the texts of a list, or the only one, with the parameters filled in."""
         if not isinstance(value, list):
             return (self.text(key_path, value),)
         return tuple(self.text((*key_path, number), text) for number, text in enumerate(value))
 
-    def _settled(self, given: Mapping[str, str], today: date) -> dict[str, str]:
+    def _resolve_parameters(self, overrides: Mapping[str, str], today: date) -> dict[str, str]:
         declared = {
             name: str(value) for name, value in self._document.content.get("parameters", {}).items()
         }
-        for name in given:
+        for name in overrides:
             if name not in declared:
                 raise UsageError(
                     Text(
@@ -369,15 +370,15 @@ class PlanDocument:
                         en="Declare it with a value under parameters.",
                     ),
                 )
-        settled = resolve_months({**declared, **given}, today)
-        for name, value in settled.items():
+        parameters = resolve_months({**declared, **overrides}, today)
+        for name, value in parameters.items():
             if not _NAME.fullmatch(name):
                 message = Text(
                     pt="{name!r} não serve: só letras, algarismos, hífen e sublinhado.",
                     en="{name!r} is not valid: only letters, digits, hyphen and underscore.",
                 )
                 self.add_mistake(("parameters", name), message.format(name=name))
-            if _MONTH_LIKE.fullmatch(value) and not is_month(value):
+            if _MONTH_LIKE.fullmatch(value) and not _is_month(value):
                 message = Text(pt="{value} não é um mês.", en="{value} is not a month.")
                 self.add_mistake(("parameters", name), message.format(value=value))
             if not _VALUE.fullmatch(value) or not value.strip("."):
@@ -386,4 +387,4 @@ class PlanDocument:
                     en="{value!r} is not valid: only letters, digits, dot, hyphen and underscore.",
                 ).format(value=value)
                 self.add_mistake(("parameters", name), message)
-        return settled
+        return parameters

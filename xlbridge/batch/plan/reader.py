@@ -1,4 +1,4 @@
-"""Plan file reader: every mistake in the file is reported with its line."""
+"""Reader of plan files, which reports every mistake with its line."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
@@ -15,10 +15,10 @@ from xlbridge.batch.plan.steps import (
     ProcessStep,
     SendOptions,
     WorkbookStep,
+    file_dependencies,
     find_cycle,
     is_valid_pattern,
-    referenced_steps,
-    steps_of_files,
+    reference_dependencies,
 )
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter, Filters, InvalidFilter, find_listing
@@ -43,7 +43,7 @@ from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
 
-STEPS_KEY = "steps"
+_STEPS_KEY = "steps"
 
 
 class StepReader:
@@ -54,20 +54,19 @@ class StepReader:
         self._catalogue = catalogue
 
     def step(self, name: str, body: Mapping[str, Any]) -> AnyStep | None:
-        """Return a step, None where it cannot be one."""
-        key_path = (STEPS_KEY, name)
+        """Return a step, None if it is invalid."""
+        key_path = (_STEPS_KEY, name)
         common: dict[str, Any] = {"name": name, "after": self._after(key_path, name, body)}
         profile = body.get("profile", self._document.content.get("profile"))
         common["profile"] = self._text(key_path, "profile", profile)
-        makers: Mapping[str, Callable[[YamlPath, Mapping[str, Any], dict[str, Any]], AnyStep]] = {
+        readers: Mapping[str, Callable[[YamlPath, Mapping[str, Any], dict[str, Any]], AnyStep]] = {
             "export": self._export,
             "compare": self._comparison,
             "process": self._processing,
         }
-        kind = next((kind for kind in makers if kind in body), None)
-        make = self._workbooks if kind is None else makers[kind]
+        read = next((readers[kind] for kind in readers if kind in body), self._workbooks)
         try:
-            return make(key_path, body, common)
+            return read(key_path, body, common)
         except InvalidFilter as mistake:
             name = mistake.names[0]
             self._document.add_mistake(
@@ -80,23 +79,21 @@ class StepReader:
             return None
 
     def _after(self, key_path: YamlPath, name: str, body: Mapping[str, Any]) -> tuple[str, ...]:
-        steps = self._document.content[STEPS_KEY]
-        of_files = steps_of_files(steps, name)
+        steps = self._document.content[_STEPS_KEY]
+        by_files = file_dependencies(steps, name)
         if "after" not in body:
-            return tuple(
-                dict.fromkeys((*of_files, *referenced_steps(self._catalogue, steps, name)))
-            )
+            by_references = reference_dependencies(self._catalogue, steps, name)
+            return tuple(dict.fromkeys((*by_files, *by_references)))
         value = body["after"]
-        named = [value] if isinstance(value, str) else value
-        for number, other in enumerate(named):
+        is_text = isinstance(value, str)
+        names = [value] if is_text else value
+        for number, other in enumerate(names):
             if other not in steps or other == name:
-                at = (
-                    (*key_path, "after") if isinstance(value, str) else (*key_path, "after", number)
-                )
                 self._document.add_mistake(
-                    at, unknown_value(other, tuple(step for step in steps if step != name))
+                    (*key_path, "after") if is_text else (*key_path, "after", number),
+                    unknown_value(other, tuple(step for step in steps if step != name)),
                 )
-        return tuple(dict.fromkeys((*named, *of_files)))
+        return tuple(dict.fromkeys((*names, *by_files)))
 
     def _workbooks(
         self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
@@ -117,9 +114,9 @@ class StepReader:
                 self._document.add_mistake(
                     (*key_path, kind), _INVALID_PATTERN.format(pattern=pattern)
                 )
-        texts = {
-            column: self._document.text((*key_path, "links", column), by)
-            for column, by in body.get("links", {}).items()
+        links = {
+            column: self._document.text((*key_path, "links", column), target)
+            for column, target in body.get("links", {}).items()
         }
         return WorkbookStep(
             **common,
@@ -128,7 +125,7 @@ class StepReader:
             sheet=self._text(key_path, "sheet", body.get("sheet")),
             reading=ParseOptions(dates=body.get("dates"), numbers=body.get("numbers")),
             csv=CsvForm(CSV_DELIMITERS.get(body.get("delimiter", "")), body.get("encoding")),
-            links=placed_links(texts, self._document.folder),
+            links=placed_links(links, self._document.folder),
             mapping=self._mapping(key_path, body.get("map"), resource),
             sending=self._sending(key_path, body, resource) if kind == "upload" else None,
             may_be_empty=body.get("may_be_empty", False),
@@ -138,10 +135,10 @@ class StepReader:
         self, key_path: YamlPath, body: Mapping[str, Any], resource: str | None
     ) -> SendOptions:
         chunk_rows = body.get("chunk_rows")
-        left = self._document.texts((*key_path, "leave_out"), body.get("leave_out", []))
-        known = resource is not None and resource in self._catalogue
-        columns = self._catalogue[resource or ""].by_name if known else {}
-        for name in left:
+        leave_out = self._document.texts((*key_path, "leave_out"), body.get("leave_out", []))
+        known = self._catalogue.get(resource or "")
+        columns = {} if known is None else known.by_name
+        for name in leave_out:
             if columns and name not in columns:
                 self._document.add_mistake(
                     (*key_path, "leave_out"), unknown_value(name, tuple(columns))
@@ -152,16 +149,16 @@ class StepReader:
             rest=body.get("rest", 0),
             update=body.get("update", False),
             foreign_numbers=body.get("foreign_numbers", False),
-            leave_out=left,
+            leave_out=leave_out,
         )
 
     def _mapping(
         self, key_path: YamlPath, name: str | None, resource: str | None
     ) -> "SheetMapping | None":
-        """Return the mapping of a step, its path taken from the plan's folder."""
+        """Return the mapping of a step; its path is relative to the plan's folder."""
         if name is None:
             return None
-        # Most plans have none, and what reads one takes its time to import.
+        # Slow to import, and most plans have no mapping.
         from xlbridge.validation.mapping import read_mapping, require_fitting
 
         text = self._document.text((*key_path, "map"), name)
@@ -206,29 +203,29 @@ class StepReader:
         self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
     ) -> CompareStep:
         listings = []
-        for name, wanted in body["compare"].items():
-            place = (*key_path, "compare", name)
-            resource = wanted.get("resource")
+        for name, content in body["compare"].items():
+            listing_path = (*key_path, "compare", name)
+            resource = content.get("resource")
             if resource is not None and resource not in self._catalogue:
                 message = unknown_value(resource, tuple(self._catalogue))
-                self._document.add_mistake((*place, "resource"), message)
-            joined = self._document.texts((*place, "and"), wanted.get("and", []))
-            filters = self._filters((*place, "filters"), wanted.get("filters", {}))
-            for each in (name, *joined):
-                find_listing(each).check(filters, ())
-            reasons = wanted.get("apart", {})
+                self._document.add_mistake((*listing_path, "resource"), message)
+            joined = self._document.texts((*listing_path, "and"), content.get("and", []))
+            filters = self._filters((*listing_path, "filters"), content.get("filters", {}))
+            for listing in (name, *joined):
+                find_listing(listing).check(filters, ())
+            reasons = content.get("apart", {})
             listings.append(
                 ComparedListing(
                     listing=name,
                     resource=resource,
                     joined=joined,
                     filters=filters,
-                    apart={column: untranslated(why) for column, why in reasons.items()},
+                    excluded={column: untranslated(why) for column, why in reasons.items()},
                 )
             )
         left_out = body.get("left_out", {})
         for name in left_out:
-            if any(name in (one.listing, *one.joined) for one in listings):
+            if any(name in (item.listing, *item.joined) for item in listings):
                 self._document.add_mistake((*key_path, "left_out", name), _COMPARED)
         return CompareStep(
             **common,
@@ -241,7 +238,7 @@ class StepReader:
     def _processing(
         self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
     ) -> ProcessStep:
-        steps = self._document.content[STEPS_KEY]
+        steps = self._document.content[_STEPS_KEY]
         records_of, file = body.get("records_of"), body.get("file")
         if (records_of is None) == (file is None):
             self._document.add_mistake(key_path, _ONE_SOURCE)
@@ -260,36 +257,40 @@ class StepReader:
         return None if value is None else self._document.text((*key_path, key), value)
 
     def _filters(self, key_path: YamlPath, body: Mapping[str, Any]) -> Filters:
-        given = {}
-        for name, value in body.items():
-            wanted, texts = Filter(name), self._document.texts((*key_path, name), value)
-            one = value if wanted.type.is_flag else texts[0]
-            given[wanted] = texts if wanted.type.is_repeatable else one
-        return Filters.parse(given)
+        values: dict[Filter, Any] = {}
+        for key, value in body.items():
+            name, texts = Filter(key), self._document.texts((*key_path, key), value)
+            single = value if name.type.is_flag else texts[0]
+            values[name] = texts if name.type.is_repeatable else single
+        return Filters.parse(values)
 
 
 _ONE_SOURCE = Text(
-    pt="escreva records_of ou file, um dos dois.", en="write records_of or file, one of the two."
+    pt="escreva records_of ou file, só um dos dois.", en="write either records_of or file."
 )
 _COMPARED = Text(
-    pt="é comparada: tire-a de compare ou daqui.", en="is compared: take it out of compare or here."
+    pt="já é comparada: remova-a de compare ou daqui.",
+    en="is compared already: remove it from compare or from here.",
 )
 _UNKNOWN_RESOURCE = Text(
     pt="{mistake} Recursos próprios de outra pasta: --schemas PASTA.",
-    en="{mistake} Your own resources, in another folder: --schemas DIR.",
+    en="{mistake} Your own resources in another folder: --schemas DIR.",
 )
 _INVALID_PATTERN = Text(
-    pt="{pattern!r} não serve: termine no nome dos arquivos, e ** fica sozinho entre barras.",
-    en="{pattern!r} is not valid: end in the workbooks' name, and ** stands alone between slashes.",
+    pt="{pattern!r} não é válido: termine com o nome dos arquivos, e deixe ** sozinho entre "
+    "barras.",
+    en="{pattern!r} is not valid: it must end in a file name, with ** only between slashes.",
 )
 
 
-def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today: date) -> BatchPlan:
-    """Read a plan, its texts filled in with its parameters and those ``given`` in their place.
+def read_plan(
+    path: Path, catalogue: Catalogue, parameters: Mapping[str, str], today: date
+) -> BatchPlan:
+    """Read a plan with its parameters filled in; ``parameters`` override the plan's own.
 
-    The months ``current`` and ``previous`` are counted from ``today``. Raises ``UsageError``
-    when there is no such file or the plan has no such parameter, ``PlanFileError`` naming file,
-    line and place of each mistake, and what is allowed there.
+    The months ``current`` and ``previous`` are relative to ``today``. Raises ``UsageError`` if
+    there is no such file or the plan has no such parameter, and ``PlanFileError`` with the line and
+    key of each mistake, and what is allowed there.
     """
     if not path.is_file():
         raise UsageError(
@@ -297,7 +298,7 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
             Text(
                 pt="Confira o nome e a pasta; se o plano mudou de pasta, indique onde está "
                 "agora: xlbridge batch run PLANO",
-                en="Check its name and folder; if the plan was moved, say where it is now: "
+                en="Check its name and folder; if the plan was moved, give its new path: "
                 "xlbridge batch run PLAN",
             ),
         )
@@ -307,23 +308,23 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
     mistakes = [*mistakes_of(document, plan_format())] or [*_kind_mistakes(document)]
     if mistakes:
         raise _plan_error(path, mistakes)
-    plan_document = PlanDocument(path.resolve(), document, given, today)
+    plan_document = PlanDocument(path.resolve(), document, parameters, today)
     return _build_plan(path.resolve(), plan_document, catalogue)
 
 
 def _plan_error(path: Path, mistakes: list[Mistake]) -> PlanFileError:
     hint = Text(
         pt="O que um plano pode conter: xlbridge batch plan --json-schema",
-        en="What a plan may hold: xlbridge batch plan --json-schema",
+        en="Format of a plan: xlbridge batch plan --json-schema",
     )
-    each_once = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
-    return PlanFileError(format_mistakes(path, list(each_once)), hint)
+    unique = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
+    return PlanFileError(format_mistakes(path, list(unique)), hint)
 
 
 def _kind_mistakes(document: YamlDocument) -> Iterator[Mistake]:
-    for name, body in document.content[STEPS_KEY].items():
+    for name, body in document.content[_STEPS_KEY].items():
         if not any(kind in body for kind in STEP_KINDS):
-            key_path = (STEPS_KEY, name)
+            key_path = (_STEPS_KEY, name)
             for key in body.keys() - STEP_KEYS:
                 yield Mistake(
                     document.line((*key_path, key)),
@@ -339,12 +340,12 @@ def _kind_mistakes(document: YamlDocument) -> Iterator[Mistake]:
 
 
 def _build_plan(path: Path, document: PlanDocument, catalogue: Catalogue) -> BatchPlan:
-    """Make a plan of a document that has the form of one. Raises ``PlanFileError``."""
+    """Build a plan from a document that matches the schema. Raises ``PlanFileError``."""
     content, reader = document.content, StepReader(document, catalogue)
-    read = [reader.step(name, body) for name, body in content[STEPS_KEY].items()]
-    steps = tuple(step for step in read if step is not None)
-    named = "-".join([content["name"], *document.parameters.values(), "proof"])
-    proof = document.text(("proof",), content.get("proof", named))
+    results = [reader.step(name, body) for name, body in content[_STEPS_KEY].items()]
+    steps = tuple(step for step in results if step is not None)
+    default = "-".join([content["name"], *document.parameters.values(), "proof"])
+    proof = document.text(("proof",), content.get("proof", default))
     plan = BatchPlan(path, str(content["name"]), document.parameters, steps, proof)
     if not document.mistakes:
         _check_order(document, steps)
@@ -356,20 +357,20 @@ def _build_plan(path: Path, document: PlanDocument, catalogue: Catalogue) -> Bat
 
 def _check_outputs(document: PlanDocument, plan: BatchPlan) -> None:
     exported = {plan.file(step.output) for step in plan.steps if isinstance(step, ExportStep)}
-    taken = {
+    used = {
         plan.file(pattern)
         for step in plan.steps
         if isinstance(step, WorkbookStep)
         for pattern in step.patterns
     } - exported
-    for key_path, path in plan.written():
-        if path in taken:
+    for key_path, path in plan.outputs():
+        if path in used:
             message = Text(
                 pt="{path} já é lido ou gravado pelo plano; escolha outro nome.",
-                en="{path} is read or written by the plan already; choose another name.",
+                en="the plan already reads or writes {path}; choose another name.",
             )
             document.add_mistake(key_path, message.format(path=path.name))
-        taken.add(path)
+        used.add(path)
 
 
 def _check_order(document: PlanDocument, steps: tuple[AnyStep, ...]) -> None:
@@ -379,4 +380,4 @@ def _check_order(document: PlanDocument, steps: tuple[AnyStep, ...]) -> None:
             pt="estas etapas esperam umas pelas outras: {names}.",
             en="these steps wait for each other: {names}.",
         ).format(names=" → ".join(names))
-        document.add_mistake((STEPS_KEY, names[0]), message)
+        document.add_mistake((_STEPS_KEY, names[0]), message)

@@ -1,4 +1,4 @@
-"""A batch plan as data: its steps, their order, and the workbooks that they match."""
+"""Model of a batch plan: its steps, their order, and the workbooks that they match."""
 
 import hashlib
 import os
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A part of a batch. ``after`` names the steps that must be done before it.
+    """A step of a batch. ``after`` names the steps that must be done before it.
 
-    ``profile`` is the environment that it is for; None is the one that the command is for.
+    ``profile`` is its environment; None is that of the command.
     """
 
     name: str
@@ -38,12 +38,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SendOptions:
-    """Options for sending the workbooks of a step; ``chunk_rows`` splits the larger ones, ``rest``
-    is how many seconds pass between their parts.
+    """Options for sending the workbooks of a step.
 
-    With ``update`` records that are there with other values are changed; with ``foreign_numbers``
-    the numbers of records that the workbooks carry are another system's. ``leave_out`` are columns
-    whose cells are not sent.
+    ``chunk_rows`` splits large workbooks, ``rest`` is the pause between the parts in seconds. With
+    ``update`` existing records with other values are changed; with ``foreign_numbers`` the record
+    numbers in the workbooks belong to another system. ``leave_out`` are columns that are not sent.
     """
 
     mode: RequestedMode = "auto"
@@ -56,11 +55,11 @@ class SendOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkbookStep(Step):
-    """Workbooks that are judged, and sent where ``sending`` says how.
+    """Workbooks that are validated, and sent if the step has ``sending`` options.
 
     ``patterns`` are relative to the plan's folder. ``links`` maps a column that refers to another
-    resource to the column by which its cells name the record there. ``mapping`` reads workbooks
-    with headers of their own, ``csv`` is how .csv files among them are written.
+    resource to the column that identifies the record there. ``mapping`` reads foreign headers,
+    ``csv`` is the form of .csv files.
     """
 
     patterns: tuple[str, ...]
@@ -73,12 +72,12 @@ class WorkbookStep(Step):
     sending: SendOptions | None = None
     may_be_empty: bool = False
 
-    def sends_like(self, other: "WorkbookStep") -> bool:
-        """Tell whether both steps would write the same records of one workbook."""
-        return self.sending is not None and self._what_is_sent == other._what_is_sent
+    def sends_same_rows(self, other: "WorkbookStep") -> bool:
+        """Return whether both steps would send the same records of one workbook."""
+        return self.sending is not None and self._sent_content == other._sent_content
 
     @property
-    def _what_is_sent(self) -> Sequence[object]:
+    def _sent_content(self) -> Sequence[object]:
         sending = self.sending and (
             self.sending.update,
             self.sending.foreign_numbers,
@@ -89,7 +88,7 @@ class WorkbookStep(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportStep(Step):
-    """A listing that is written into ``output``, relative to the plan's folder."""
+    """A listing that is exported to ``output``, relative to the plan's folder."""
 
     listing: str
     output: str
@@ -102,30 +101,30 @@ class ExportStep(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedListing:
-    """Listing of two environments that is compared, together with those ``joined`` to it.
+    """Listing that is compared between two environments, together with those ``joined`` to it.
 
-    With a ``resource`` the fields are compared that its sheet carries, else all but those that are
-    ``apart``, each with the reason.
+    Of a ``resource`` the fields of its sheet are compared, otherwise all fields. ``excluded`` are
+    fields that are not compared, with the reasons.
     """
 
     listing: str
     resource: str | None = None
     joined: tuple[str, ...] = ()
     filters: Filters = field(default_factory=Filters)
-    apart: Mapping[str, Text] = field(default_factory=dict)
+    excluded: Mapping[str, Text] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
-        """Name of the comparison in reports."""
+        """Name of the listing in reports."""
         return " + ".join((self.listing, *self.joined))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareStep(Step):
-    """Comparison of the listings of its environment with those of ``other``, the profile of another
-    one; its report is written into ``output``, relative to the plan's folder.
+    """Comparison of the listings of its environment with those of ``other``, another profile.
 
-    ``left_out`` are listings that are not compared, each with the reason.
+    The report is written to ``output``, relative to the plan's folder. ``left_out`` are listings
+    that are not compared, with the reasons.
     """
 
     listings: tuple[ComparedListing, ...]
@@ -136,8 +135,11 @@ class CompareStep(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessStep(Step):
-    """Records of a listing that are taken to their next state: those that the step ``records_of``
-    has sent, or those whose numbers ``file`` has, relative to the plan's folder."""
+    """Processing of records of a listing, which takes them to their next state.
+
+    The records are those sent by the step ``records_of``, or those whose numbers are in ``file``,
+    relative to the plan's folder.
+    """
 
     listing: str
     records_of: str | None = None
@@ -154,10 +156,10 @@ AnyStep = WorkbookStep | ExportStep | CompareStep | ProcessStep
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """A batch: its ``steps`` in the order in which they are done.
+    """A plan with its ``steps`` as they are written.
 
-    ``parameters`` are the values that were put into the plan's texts. ``proof`` is where the
-    closing proof goes, without extension, relative to the plan's folder.
+    ``parameters`` are the values filled into its texts. ``proof`` is the path of the closing proof,
+    without extension, relative to the plan's folder.
     """
 
     path: Path
@@ -168,19 +170,16 @@ class BatchPlan:
 
     @property
     def folder(self) -> Path:
-        """The folder that the plan's paths start from."""
+        """The folder that the plan's paths are relative to."""
         return self.path.parent
 
-    def workbook_named(self, step: str, name: str) -> "tuple[WorkbookStep, WorkbookFile]":
-        """Return a step and a workbook of it by their names.
-
-        Raises ``UsageError`` where it is gone.
-        """
-        for one in self.steps:
-            if one.name == step and isinstance(one, WorkbookStep):
-                for book in workbooks_of(self, one):
+    def find_workbook(self, step: str, name: str) -> "tuple[WorkbookStep, WorkbookFile]":
+        """Return a step and its workbook by name. Raises ``UsageError`` if it is gone."""
+        for candidate in self.steps:
+            if candidate.name == step and isinstance(candidate, WorkbookStep):
+                for book in workbooks_of(self, candidate):
                     if book.name == name:
-                        return one, book
+                        return candidate, book
         raise UsageError(
             Text(
                 pt="{unit} não está mais entre os arquivos da etapa {step}.",
@@ -188,8 +187,8 @@ class BatchPlan:
             ).format(unit=name, step=step)
         )
 
-    def written(self) -> Iterator[tuple[tuple[str, ...], Path]]:
-        """Yield the files that the batch writes, each after its key in the plan."""
+    def outputs(self) -> Iterator[tuple[tuple[str, ...], Path]]:
+        """Yield the files that the batch writes, each with its key in the plan."""
         for step in self.steps:
             if isinstance(step, ExportStep | CompareStep):
                 yield ("steps", step.name, "output"), self.file(step.output)
@@ -199,19 +198,19 @@ class BatchPlan:
             yield ("proof",), self.file(self.proof + ending)
 
     def is_source(self, step: "AnyStep") -> bool:
-        """Tell whether a step exports what another one reads."""
+        """Return whether a step exports a workbook that another step reads."""
         if not isinstance(step, ExportStep):
             return False
         output = self.file(step.output)
-        readers = (one for one in self.steps if isinstance(one, WorkbookStep))
-        return any(self.file(pattern) == output for one in readers for pattern in one.patterns)
+        readers = (other for other in self.steps if isinstance(other, WorkbookStep))
+        return any(self.file(pattern) == output for other in readers for pattern in other.patterns)
 
     @property
     def ordered(self) -> "list[AnyStep]":
-        """The steps so that each comes after those it waits for.
+        """The steps in order of execution: each comes after those it waits for.
 
-        Otherwise the plan's own order holds: first what exports workbooks of other steps, and
-        last the other exports and the comparisons, so that they show the outcome.
+        Otherwise in the plan's order, but exports that other steps read come first, and other
+        exports and comparisons last, so that they show the outcome.
         """
         ranks = {
             step.name: (_ORDER[type(step)] - 2 * self.is_source(step), number)
@@ -220,7 +219,7 @@ class BatchPlan:
         return _in_order(self.steps, ranks)
 
     def file(self, path: str) -> Path:
-        """Return where a path of the plan leads, written in one way only."""
+        """Return a path of the plan, normalized."""
         return Path(os.path.normpath(self.folder / path))
 
     @property
@@ -229,13 +228,12 @@ class BatchPlan:
         return "-".join([self.name, *self.parameters.values()])
 
 
-def referenced_steps(
+def reference_dependencies(
     catalogue: Catalogue, steps: Mapping[str, Mapping[str, Any]], name: str
 ) -> Iterator[str]:
-    """Yield the steps that send what the resource of a step refers to.
+    """Yield the steps that send records which the resource of a step refers to.
 
-    A resource that is named as a registry fills that registry. ``steps`` are the plan's, as they
-    are written.
+    A resource with the name of a registry fills that registry. ``steps`` are the plan's YAML.
     """
     resource = steps[name].get("resource")
     if resource is None or resource not in catalogue:
@@ -249,22 +247,28 @@ def referenced_steps(
             yield other
 
 
-def steps_of_files(steps: Mapping[str, Mapping[str, Any]], name: str) -> list[str]:
-    """Return the steps that write the workbooks of a step, and those that send the workbooks by
-    whose columns it names records, or the records that it processes; ``steps`` are the plan's, as
-    they are written."""
+def file_dependencies(steps: Mapping[str, Mapping[str, Any]], name: str) -> list[str]:
+    """Return the steps that a step depends on through files or records.
+
+    They export its workbooks, send the workbooks that its links name, or send the records that it
+    processes. ``steps`` are the plan's YAML.
+    """
     body = steps[name]
     links = map(sheet_link, body.get("links", {}).values())
     linked = {link.file.as_posix() for link in links if link is not None}
-    own = _texts(body.get("upload", body.get("validate", body.get("file", ()))))
+    inputs = _texts(body.get("upload", body.get("validate", body.get("file", ()))))
     return [
         other
-        for other, its in steps.items()
+        for other, content in steps.items()
         if other != name
         and (
-            ("export" in its and its["output"] in own)
+            ("export" in content and content["output"] in inputs)
             or other == body.get("records_of")
-            or any(fnmatch(file, one) for file in _texts(its.get("upload", ())) for one in linked)
+            or any(
+                fnmatch(file, pattern)
+                for file in _texts(content.get("upload", ()))
+                for pattern in linked
+            )
         )
     ]
 
@@ -279,7 +283,7 @@ _ORDER: Mapping[type[Step], int] = {
     ExportStep: 1,
     CompareStep: 2,
 }
-"""Order of steps that do not wait for each other."""
+"""Rank of steps that do not wait for each other."""
 
 
 def _in_order(steps: Sequence[AnyStep], ranks: Mapping[str, tuple[int, int]]) -> list[AnyStep]:
@@ -298,7 +302,7 @@ def _in_order(steps: Sequence[AnyStep], ranks: Mapping[str, tuple[int, int]]) ->
 
 
 def find_cycle(steps: Sequence[AnyStep]) -> Sequence[str]:
-    """Return steps that wait for each other in a circle, none where there is no such."""
+    """Return steps that wait for each other in a cycle, empty if there is no cycle."""
     try:
         TopologicalSorter({step.name: step.after for step in steps}).prepare()
     except CycleError as error:
@@ -312,10 +316,10 @@ _BLOCK_SIZE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class WorkbookFile:
-    """A workbook of a step: the unit in which a batch is done.
+    """A workbook of a step, the unit of work of a batch.
 
-    ``name`` is its path as the plan's folder sees it; ``sha256`` is of its bytes, empty where the
-    file cannot be read.
+    ``name`` is its path relative to the plan's folder; ``sha256`` is empty if the file cannot be
+    read.
     """
 
     path: Path
@@ -324,53 +328,52 @@ class WorkbookFile:
 
 
 def workbooks_of(plan: BatchPlan, step: WorkbookStep) -> list[WorkbookFile]:
-    """Return the workbooks of a step, pattern by pattern, each once, by their names.
+    """Return the workbooks of a step in the order of its patterns, each once.
 
-    What Excel and LibreOffice leave beside an open file is none, nor is what batches write: what
-    the plan exports, unless it is named itself, closing proofs, and rejects workbooks, whose rows
-    belong to the workbook that they were made for.
+    Lock files of Excel and LibreOffice are left out, and so is what batches write: closing proofs,
+    rejects workbooks, and exports of the plan unless a pattern is their exact name.
     """
     named = {plan.file(pattern) for pattern in step.patterns}
-    written = {path for _, path in plan.written()} - named
+    outputs = {path for _, path in plan.outputs()} - named
     return [
         WorkbookFile(path, relative_name(plan.folder, path), file_digest(path))
-        for place, path in files_of(plan, step).items()
-        if place not in written and not WorkbookMark.PROVEN.is_on(path)
+        for normalized, path in files_of(plan, step).items()
+        if normalized not in outputs and not WorkbookMark.PROVEN.is_on(path)
     ]
 
 
 def files_of(plan: BatchPlan, step: WorkbookStep) -> dict[Path, Path]:
-    """Return the files that the patterns of a step match, pattern by pattern, by where they are."""
+    """Return the files that the patterns of a step match, by their normalized paths."""
     matched = (sorted(_matching_files(plan.folder, pattern)) for pattern in step.patterns)
-    found: dict[Path, Path] = {}
+    files: dict[Path, Path] = {}
     for path in chain.from_iterable(matched):
-        found.setdefault(plan.file(str(path)), path)
-    return found
+        files.setdefault(plan.file(str(path)), path)
+    return files
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes in hexadecimal; empty where it cannot be read."""
+    """Return the SHA-256 of a file in hexadecimal, empty if it cannot be read."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while piece := file.read(_BLOCK_SIZE):
-                digest.update(piece)
+            while block := file.read(_BLOCK_SIZE):
+                digest.update(block)
     except OSError:
-        # The reader says why when the file is judged.
+        # Validation of the file reports the reason.
         return ""
     return digest.hexdigest()
 
 
 def relative_name(folder: Path, path: Path) -> str:
-    """Return a file's path as the plan's folder sees it, the same on every system."""
+    """Return a file's path relative to the plan's folder, the same on every system."""
     return (path.relative_to(folder) if path.is_relative_to(folder) else path).as_posix()
 
 
 def is_valid_pattern(text: str) -> bool:
-    """Return whether a text can be a pattern of workbooks on every version of Python."""
+    """Return whether a text is a valid pattern of workbooks on every version of Python."""
     parts = Path(text).parts
-    named = bool(parts) and parts[-1] not in {"..", Path(text).anchor}
-    return named and "\0" not in text and all("**" not in part or part == "**" for part in parts)
+    has_name = bool(parts) and parts[-1] not in {"..", Path(text).anchor}
+    return has_name and "\0" not in text and all("**" not in part or part == "**" for part in parts)
 
 
 def _matching_files(folder: Path, pattern: str) -> Iterator[Path]:
@@ -379,11 +382,11 @@ def _matching_files(folder: Path, pattern: str) -> Iterator[Path]:
     if parts.is_absolute():
         start = Path(parts.anchor)
         parts = parts.relative_to(start)
-    # A file may have brackets in its name: a path that is there is taken as it is written.
+    # A file name may contain brackets, so an existing path is not a pattern.
     literal = start / parts
     for path in [literal] if _is_file(literal) else _glob(start, parts):
-        left = path.name.startswith(LOCK_FILE_PREFIXES) or is_rejects_name(path)
-        if not left and _is_file(path):
+        ignored = path.name.startswith(LOCK_FILE_PREFIXES) or is_rejects_name(path)
+        if not ignored and _is_file(path):
             yield path
 
 
@@ -391,31 +394,29 @@ def _glob(start: Path, parts: Path) -> Iterator[Path]:
     try:
         yield from start.glob(str(parts))
     except OSError:
-        # No file can have such a name; the step says that nothing matches.
+        # No file can have such a name; the step reports that nothing matches.
         return
 
 
-def what_is_there(folder: Path, pattern: str) -> Text:
-    """Return what a person finds where no workbook matches: the folder that is missing, or files
-    that are in it."""
+def folder_contents(folder: Path, pattern: str) -> Text:
+    """Return the contents of a pattern's folder, or that it is missing, for an error message."""
     if os.sep == "/" and "\\" in pattern:
         return _SLASHES.format(pattern=pattern.replace("\\", "/"))
     parts = Path(pattern).parts[:-1]
-    plain = list(takewhile(lambda part: not set("*?[") & set(part), parts))
-    place = folder.joinpath(*plain)
-    if not place.is_dir():
-        return _NO_FOLDER.format(folder=place)
+    folder = folder.joinpath(*takewhile(lambda part: not set("*?[") & set(part), parts))
+    if not folder.is_dir():
+        return _NO_FOLDER.format(folder=folder)
     try:
-        names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
+        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     except OSError as error:
         return os_error_reason(error)
-    more = ", …" if len(names) > _SHOWN_NAMES else ""
+    more = ", …" if len(names) > _MAX_NAMES else ""
     return (_IN_FOLDER if names else _EMPTY_FOLDER).format(
-        folder=place, names=", ".join(names[:_SHOWN_NAMES]) + more
+        folder=folder, names=", ".join(names[:_MAX_NAMES]) + more
     )
 
 
-_SHOWN_NAMES = 5
+_MAX_NAMES = 5
 _SLASHES = Text(pt="escreva-o com /: {pattern}", en="write it with /: {pattern}")
 _NO_FOLDER = Text(pt="a pasta {folder} não existe", en="there is no folder {folder}")
 _EMPTY_FOLDER = Text(pt="a pasta {folder} está vazia", en="the folder {folder} is empty")

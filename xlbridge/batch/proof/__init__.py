@@ -1,1 +1,1 @@
-"""Closing proof of a batch: what was sent, what became of it, what the system has."""
+"""Closing proof of a batch: outcomes of all rows, compared with the records in the system."""

@@ -1,4 +1,4 @@
-"""Builder of closing proofs: one for each environment, written as a workbook and as a page."""
+"""Builder of closing proofs: one per environment, written as a workbook and as a page."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ from xlbridge.batch.proof.model import (
     StepProof,
 )
 from xlbridge.batch.proof.proof_forms import proof_report
-from xlbridge.batch.proof.read_back import ReadBackRow, Tell, read_back, repeated_key_breaches
+from xlbridge.batch.proof.read_back import ReadBackRow, ShowText, read_back, repeated_key_breaches
 from xlbridge.batch.proof.upload_history import SentFile, SentRow, UploadHistory
 from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.status import StepOverview
@@ -47,58 +47,57 @@ def write_proofs(
     batch: Batch,
     steps: Sequence[StepOverview],
     at: datetime,
-    tell: Callable[[Text], None] = lambda _text: None,
+    show: Callable[[Text], None] = lambda _text: None,
 ) -> Iterator[WrittenProof]:
-    """Write the proof of each environment, and yield it; none where nothing was sent or exported.
+    """Write and yield the proof of each environment to which something was sent or exported.
 
-    Raises what ``build_proof`` raises, and ``UsageError`` when a file cannot be written.
+    Raises what ``build_proof`` raises, and ``UsageError`` if a file cannot be written.
     """
-    profiles = list(dict.fromkeys(state.step.profile for state in steps if _takes_part(state)))
+    plan = batch.plan
+    profiles = list(dict.fromkeys(state.step.profile for state in steps if _has_output(state)))
     for profile in profiles:
-        of_profile = [state for state in steps if state.step.profile == profile]
-        name = batch.plan.proof
-        if len(profiles) > 1:
-            name = _name_of_several(batch, profile)
-        plan = batch.plan
+        own_steps = [state for state in steps if state.step.profile == profile]
+        name = _environment_proof(batch, profile) if len(profiles) > 1 else plan.proof
         proof = build_proof(
             batch.environments.context(profile),
             batch.environments.client(profile),
             ProofTitle(plan.batch, plan.path, file_digest(plan.path), plan.parameters),
             [
                 ProofStep(state.step.name, tuple(_proof_file(batch, unit) for unit in state.units))
-                for state in of_profile
+                for state in own_steps
                 if isinstance(state.step, WorkbookStep) and _is_proven(state.step)
             ],
             [
                 _proof_export(batch, state)
-                for state in of_profile
+                for state in own_steps
                 if isinstance(state.step, ExportStep)
             ],
             at=at,
-            tell=tell,
+            show=show,
         )
-        yield _write_proof(proof, batch.plan.folder / name)
+        yield _write_proof(proof, plan.folder / name)
 
 
 def require_proof_folder(batch: Batch) -> None:
-    """Raise ``UsageError`` unless there is a folder for the proofs, and no other workbook there.
+    """Raise ``UsageError`` unless the proofs can be written and replace no other workbook.
 
-    Asked before anything is sent: a proof that cannot be written is found out too late after it.
+    Called before anything is sent, as afterwards it would be too late.
     """
     plan = batch.plan
     profiles = {step.profile for step in plan.steps if _is_proven(step)}
     if not profiles:
         return
-    several = sorted(_name_of_several(batch, one) for one in profiles) if len(profiles) > 1 else []
-    for name in (plan.proof, *several):
+    names = [_environment_proof(batch, profile) for profile in profiles]
+    for name in (plan.proof, *(sorted(names) if len(names) > 1 else ())):
         workbook, _ = _proof_paths(plan.folder / name)
         with report_write_errors(workbook):
             workbook.parent.mkdir(parents=True, exist_ok=True)
         WorkbookMark.PROVEN.require_mark(workbook)
 
 
-def _name_of_several(batch: Batch, profile: str | None) -> str:
-    """Return the name of the proof of one of several environments; one may go by its address."""
+def _environment_proof(batch: Batch, profile: str | None) -> str:
+    """Return the name of the proof of one of several environments."""
+    # The name of an environment may be its address.
     environment = re.sub(r"[^\w.-]+", "-", batch.environments.name(profile))
     return f"{batch.plan.proof}-{environment}"
 
@@ -118,7 +117,7 @@ def _write_proof(proof: Proof, target: Path) -> WrittenProof:
     return WrittenProof(proof, workbook, page)
 
 
-def _takes_part(state: StepOverview) -> bool:
+def _has_output(state: StepOverview) -> bool:
     """Return whether something was sent or exported in a step."""
     if isinstance(state.step, ExportStep):
         return any(unit.status is not UnitStatus.NEW for unit in state.units)
@@ -132,16 +131,16 @@ def _is_proven(step: AnyStep) -> bool:
 
 
 def _proof_file(batch: Batch, unit: UnitOverview) -> ProofFile:
-    left_out = unit.status is not UnitStatus.DONE and not unit.jobs
-    because = None
-    if left_out or unit.status is UnitStatus.CHANGED:
-        because = unit.problem or unit.status.text
-    hashes = [job.file_hash for job in unit.jobs[:1]]
+    not_sent = unit.status is not UnitStatus.DONE and not unit.jobs
+    reason = None
+    if not_sent or unit.status is UnitStatus.CHANGED:
+        reason = unit.problem or unit.status.text
+    file_hash = unit.jobs[0].file_hash if unit.jobs else None
     return ProofFile(
         batch.plan.folder / unit.name,
-        hashes[0] if hashes and hashes[0] else unit.sha256,
+        file_hash or unit.sha256,
         unit.rows.read,
-        because,
+        reason,
         tuple(job.id for job in unit.jobs[:1]),
     )
 
@@ -150,9 +149,9 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
     (unit,) = state.units
     if not isinstance(state.step, ExportStep):
         raise TypeError(state.step)
-    done = batch.export_of(state.step)
+    export = batch.last_export(state.step)
     problem = unit.problem
-    if done is None:
+    if export is None:
         problem = unit.problem or unit.status.text
     elif unit.status is not UnitStatus.EDITED:
         problem = None
@@ -162,7 +161,7 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
         state.step.listing,
         output,
         file_digest(output) or None,
-        done.manifest if done else None,
+        export.manifest if export else None,
         problem,
     )
 
@@ -186,26 +185,26 @@ def build_proof(
     exports: Sequence[ProofExport] = (),
     *,
     at: datetime,
-    tell: Tell = lambda _text: None,
+    show: ShowText = lambda _text: None,
 ) -> Proof:
-    """Return the closing proof of a batch: every row of its workbooks accounted for.
+    """Return the closing proof of a batch, which accounts for every row of its workbooks.
 
-    The journal says what became of each row, retries and parts of split sheets included; the
-    system is asked what it has for the accepted ones. ``at`` is the proof's time.
+    The outcome of each row comes from the journal, including retries and parts of split sheets;
+    accepted rows are read back from the system. ``at`` is the proof's time.
 
-    Raises ``UsageError`` when a job does not exist, is of another environment, or its resource is
-    not known any more; ``TransportError`` or ``AuthenticationFailed`` when the system cannot be
-    asked.
+    Raises ``UsageError`` if a job does not exist or belongs to another environment, or its resource
+    is no longer known; ``TransportError`` or ``AuthenticationFailed`` if the system cannot be
+    queried.
     """
     files = _sent_files(context, client, steps)
-    read = [
-        (resource, read_back(context, client, resource, rows, tell))
+    by_resource = [
+        (resource, read_back(context, client, resource, rows, show))
         for resource, rows in _rows_by_resource(context, files)
     ]
-    by_file = _rows_by_file(files, [row for _, rows in read for row in rows])
+    by_file = _rows_by_file(files, [row for _, rows in by_resource for row in rows])
     proofs = [_file_proof(file, rows) for file, rows in zip(files, by_file, strict=True)]
-    in_order = [row for rows in by_file for row in rows]
-    accepted = [(r, [row for row in rows if row.accepted]) for r, rows in read]
+    rows_in_order = [row for rows in by_file for row in rows]
+    accepted = [(r, [row for row in rows if row.accepted]) for r, rows in by_resource]
     return Proof(
         title=title,
         profile=client.target.profile,
@@ -215,23 +214,23 @@ def build_proof(
         exports=tuple(exports),
         resources=tuple(summarize_resource(r, rows) for r, rows in accepted if rows),
         totals=tuple(table for r, rows in accepted if rows for table in total_tables(r, rows)),
-        cells=tuple(cell_differences(in_order, context.catalogue)),
-        rows=tuple(open_rows(in_order)),
+        cells=tuple(cell_differences(rows_in_order, context.catalogue)),
+        rows=tuple(open_rows(rows_in_order)),
         refused=tuple(
             refused for file in files for refused in refused_rows(file, context.catalogue)
         ),
         unread=tuple(unread for r, rows in accepted for unread in count_unread(r, rows)),
-        fields=tuple(_compared_fields(resource) for resource, _ in read),
-        breaches=tuple(_breaches(files, read, proofs)),
+        fields=tuple(_compared_fields(resource) for resource, _ in by_resource),
+        breaches=tuple(_breaches(files, by_resource, proofs)),
     )
 
 
 def _sent_files(
     context: UploadContext, client: Client, steps: Sequence[ProofStep]
 ) -> list[SentFile]:
-    """Return the workbooks with what the journal says of their rows, in the order of the steps."""
-    uploads = UploadHistory(context.journal)
-    files = [uploads.of(step.name, file) for step in steps for file in step.files]
+    """Return the workbooks with the outcomes of their rows, in the order of the steps."""
+    history = UploadHistory(context.journal)
+    files = [history.of(step.name, file) for step in steps for file in step.files]
     for job in (job for file in files for job in file.jobs):
         job.require_system(client.identity, client.target.profile)
     return files
@@ -240,23 +239,23 @@ def _sent_files(
 def _rows_by_resource(
     context: UploadContext, files: Sequence[SentFile]
 ) -> Iterator[tuple[Resource, list[tuple[SentFile, SentRow]]]]:
-    """Yield the rows that may have records in the system, resource by resource.
+    """Yield the rows that may have records in the system, by resource.
 
-    Rejected rows too, if the system has answered: it may have written them all the same.
+    They include rejected rows that the system answered for: it may have written them anyway.
     """
     rows: dict[str, list[tuple[SentFile, SentRow]]] = {}
     for file in files:
         for row in file.rows:
             if row.outcome in _READ_BACK or (row.job.state in _ANSWERED and row.planned is None):
                 rows.setdefault(row.job.spec.resource, []).append((file, row))
-    for name, of_resource in rows.items():
-        yield context.catalogue.named(name), of_resource
+    for name, resource_rows in rows.items():
+        yield context.catalogue.named(name), resource_rows
 
 
 def _rows_by_file(
     files: Sequence[SentFile], rows: Sequence[ReadBackRow]
 ) -> list[list[ReadBackRow]]:
-    """Return the rows of each file, in the order in which they stand there."""
+    """Return the rows of each file in their original order."""
     by_file: dict[int, list[ReadBackRow]] = {id(file): [] for file in files}
     for row in rows:
         by_file[id(row.file)].append(row)
@@ -274,23 +273,25 @@ def _file_proof(file: SentFile, rows: Sequence[ReadBackRow]) -> FileProof:
 
 
 def _step_proofs(steps: Sequence[ProofStep], proofs: Sequence[FileProof]) -> Iterator[StepProof]:
-    left = iter(proofs)
+    remaining = iter(proofs)
     for step in steps:
-        yield StepProof(step.name, tuple(islice(left, len(step.files))))
+        yield StepProof(step.name, tuple(islice(remaining, len(step.files))))
 
 
 def _compared_fields(resource: Resource) -> ComparedFields:
-    """Return which columns are compared with the system; by those of a key a record is found."""
-    declared = resource.read_back
-    returned = set() if declared is None else {*declared.compare}
-    keys = () if declared is None else (name for way in declared.lookups for name in way.key)
-    returned |= {*keys}
+    """Return the columns that are compared with the system, key columns included."""
+    read_back = resource.read_back
     names = [column.name for column in resource.columns]
+    returned: set[str] = set()
+    if read_back is not None:
+        returned |= {*read_back.compare}
+        returned |= {name for lookup in read_back.lookups for name in lookup.key}
     for child in resource.children:
-        own = [column.name for column in child.sent_columns]
-        shown = frozenset[str]() if declared is None else declared.item_columns(child.sheet)
-        names += [f"{child.sheet}.{name}" for name in own]
-        returned |= {f"{child.sheet}.{name}" for name in shown.intersection(own)}
+        for column in child.sent_columns:
+            name = f"{child.sheet}.{column.name}"
+            names.append(name)
+            if read_back is not None and column.name in read_back.item_columns(child.sheet):
+                returned.add(name)
     return ComparedFields(
         resource.name,
         compared=tuple(name for name in names if name in returned),
@@ -300,17 +301,17 @@ def _compared_fields(resource: Resource) -> ComparedFields:
 
 def _breaches(
     files: Sequence[SentFile],
-    read: Sequence[tuple[Resource, Sequence[ReadBackRow]]],
+    by_resource: Sequence[tuple[Resource, Sequence[ReadBackRow]]],
     proofs: Sequence[FileProof],
 ) -> Iterator[Text]:
-    """Yield what contradicts itself: in the journal, between workbooks, in the counts."""
+    """Yield the contradictions in the journal, between workbooks, and in the counts."""
     for file in files:
         yield from file.breaches
-    for resource, rows in read:
+    for resource, rows in by_resource:
         yield from repeated_key_breaches(resource, rows)
     yield from dict.fromkeys(
         row.reason
-        for _, rows in read
+        for _, rows in by_resource
         for row in rows
         if row.payload_missing and row.reason is not None
     )
@@ -320,6 +321,6 @@ def _breaches(
 
 
 def _address_without_credentials(base_url: str) -> str:
-    """Return an address without what a person may have written into it to log in."""
+    """Return an address without user name, password, query and fragment."""
     parts = urlsplit(base_url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))

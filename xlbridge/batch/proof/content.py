@@ -1,4 +1,4 @@
-"""Content of a proof in reading order: facts, counts, control totals, then the other tables."""
+"""Content of a proof: its facts, row counts, control totals, and the order of its tables."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, astuple
@@ -37,7 +37,7 @@ _STEP_HEADINGS = (
     Heading(Text(pt="Retidas", en="Held"), 12, alarming=True),
     Heading(Text(pt="Rejeitadas", en="Rejected"), 12, alarming=True),
     Heading(
-        Text(pt="Destas, sem recusa própria", en="Of these, not refused themselves"),
+        Text(pt="Destas, sem recusa própria", en="Of these, not rejected themselves"),
         12,
         alarming=True,
     ),
@@ -50,11 +50,10 @@ _STEP_HEADINGS = (
     Heading(Text(pt="Sem leitura possível", en="Cannot be read back"), 12),
     Heading(Text(pt="Observação", en="Note"), 28, words=True),
 )
-"""Between resource and note the fields of ``ProofCounts``, in their order."""
+"""Headings of name, resource, the fields of ``ProofCounts`` in order, and note."""
 
 
-def step_grid(proof: Proof) -> Grid:
-    """Return the counts of each step and each of its workbooks."""
+def _step_grid(proof: Proof) -> Grid:
     lines = []
     for step in proof.steps:
         lines.append(_step_line(step.name, None, step.counts, Tone.HEAD))
@@ -89,15 +88,15 @@ def _step_line(
     return Line((name, resource, *astuple(counts), note), tone)
 
 
-def unread_grid(proof: Proof) -> Grid:
-    """Return how many accepted rows cannot be read back, and why."""
+def _unread_grid(proof: Proof) -> Grid:
+    """Return the counts of accepted rows that cannot be read back, by reason."""
     return Grid(
         sheet=_READ_BACK_SHEET,
         title=Text(pt="Linhas sem leitura possível", en="Rows that cannot be read back"),
         headings=(
             _RESOURCE,
             Heading(Text(pt="Linhas", en="Rows"), 10),
-            Heading(Text(pt="Por quê", en="Why"), 60),
+            Heading(Text(pt="Motivo", en="Reason"), 60),
         ),
         lines=[Line((unread.resource, unread.rows, unread.reason)) for unread in proof.unread],
         none=Text(
@@ -105,9 +104,8 @@ def unread_grid(proof: Proof) -> Grid:
             en="All accepted rows were read back.",
         ),
         about=Text(
-            pt="Destas linhas, só a resposta do sistema ao envio prova que foram aceitas.",
-            en="Of these rows, only the system's answer to the upload proves that they were "
-            "accepted.",
+            pt="Só a resposta do sistema ao envio prova que estas linhas foram aceitas.",
+            en="Only the system's answer to the upload proves that these rows were accepted.",
         ),
     )
 
@@ -115,8 +113,8 @@ def unread_grid(proof: Proof) -> Grid:
 _READ_BACK_SHEET = Text(pt="Leitura de volta", en="Read-back")
 
 
-def field_grid(proof: Proof) -> Grid:
-    """Return which columns are compared with the system, and which it does not return."""
+def _field_grid(proof: Proof) -> Grid:
+    """Return the columns that are compared with the system, and those it does not return."""
     return Grid(
         sheet=_READ_BACK_SHEET,
         title=Text(pt="Campos comparados", en="Fields compared"),
@@ -150,32 +148,33 @@ _ROWS_DIFFERENCE = Heading(
     Text(pt="Diferença em linhas", en="Difference in rows"), 13, alarming=True
 )
 _SENT = Heading(Text(pt="Enviado e aceito (R$)", en="Sent and accepted (R$)"), 16)
-_UNREAD = Heading(Text(pt="Disto, não lido de volta (R$)", en="Of this, not read back (R$)"), 16)
+_UNREAD = Heading(
+    Text(pt="Deste valor, não lido de volta (R$)", en="Of this, not read back (R$)"), 16
+)
 _FOUND = Heading(Text(pt="Lido de volta (R$)", en="Read back (R$)"), 16)
 _DIFFERENCE = Heading(Text(pt="Diferença (R$)", en="Difference (R$)"), 14, alarming=True)
 _TOTALS_TITLE = Text(pt="{resource} · {amount} por {by}", en="{resource} · {amount} by {by}")
 _COUNT = Text(pt="linhas", en="rows")
 _ABOUT_TOTALS = Text(
-    pt="Somas exatas ao centavo das linhas aceitas: como foram enviadas, e como o sistema as tem. "
-    "A diferença é o que foi lido de volta menos o que foi enviado e pode ser lido. Um registro "
-    "cuja data, cliente ou filial mudou conta onde o sistema o tem.",
-    en="Sums of the accepted rows, exact to the cent: as they were sent, and as the system has "
-    "them. The difference is what was read back less what was sent and can be read. A record "
-    "whose date, client or branch has changed counts where the system has it.",
+    pt="Somas exatas ao centavo das linhas aceitas, como enviadas e como estão no sistema. A "
+    "diferença é o valor lido de volta menos o valor enviado que pode ser lido. Um registro cuja "
+    "data, cliente ou filial mudou é somado onde está no sistema.",
+    en="Sums of the accepted rows, exact to the cent, as they were sent and as the system has "
+    "them. The difference is the amount read back minus the amount sent that can be read back. A "
+    "record whose date, client or branch has changed is counted where the system has it.",
 )
 
 
-def total_grids(proof: Proof) -> Iterator[Grid]:
-    """Yield the tables of the control totals."""
+def _total_grids(proof: Proof) -> Iterator[Grid]:
     if not proof.totals:
         yield Grid(_TOTALS_SHEET, (_ACCEPTED_ROWS,), (), _NO_TOTALS, about=_ABOUT_TOTALS)
     for index, table in enumerate(proof.totals):
         title = _TOTALS_TITLE.format(
             resource=table.resource, amount=table.amount or _COUNT, by=table.by
         )
-        in_rows = (_ACCEPTED_ROWS, _UNREAD_ROWS, _FOUND_ROWS, _ROWS_DIFFERENCE)
-        in_cents = () if table.amount is None else (_SENT, _UNREAD, _FOUND, _DIFFERENCE)
-        headings = (Heading(table.by, 22), *in_rows, *in_cents)
+        counts = (_ACCEPTED_ROWS, _UNREAD_ROWS, _FOUND_ROWS, _ROWS_DIFFERENCE)
+        amounts = () if table.amount is None else (_SENT, _UNREAD, _FOUND, _DIFFERENCE)
+        headings = (Heading(table.by, 22), *counts, *amounts)
         lines = [_total_line(table, total, _total_label(table, total)) for total in table.totals]
         lines.append(_total_line(table, table.sum, _TOTAL, Tone.SUM))
         about = _ABOUT_TOTALS if index == 0 else None
@@ -226,7 +225,7 @@ def proof_title(proof: Proof) -> Text:
 
 
 def proof_facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
-    """Yield what is proven, of what, and when."""
+    """Yield the facts of a proof: counts, environment, time, plan and parameters."""
     counts = {name: grouped_number(count) for name, count in asdict(proof.counts).items()}
     yield Text(pt="Linhas", en="Rows"), _ROW_COUNTS.format(**counts)
     yield Text(pt="Lidas de volta", en="Read back"), _READ_BACK_COUNTS.format(**counts)
@@ -241,14 +240,14 @@ def proof_facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
 
 
 def proof_grids(proof: Proof) -> Iterator[Grid]:
-    """Yield the tables; those of one sheet follow one another."""
-    yield step_grid(proof)
-    yield from total_grids(proof)
+    """Yield the tables; those of the same sheet are adjacent."""
+    yield _step_grid(proof)
+    yield from _total_grids(proof)
     yield difference_grid(proof)
     yield open_row_grid(proof)
     yield refused_grid(proof)
-    yield unread_grid(proof)
-    yield field_grid(proof)
+    yield _unread_grid(proof)
+    yield _field_grid(proof)
     yield export_grid(proof)
     yield file_grid(proof)
     yield job_grid(proof)

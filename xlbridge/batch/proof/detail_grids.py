@@ -1,4 +1,4 @@
-"""Detail tables of a proof: open rows, different cells, rejected rows; exports, files, uploads."""
+"""Detail tables of a proof: differences, open and rejected rows, exports, files, uploads."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ _STATES = {
     OpenReason.MISSING: Text(pt="não está no sistema", en="not in the system"),
     OpenReason.DOUBLED: Text(pt="mais de uma vez no sistema", en="more than once in the system"),
     OpenReason.WRITTEN: Text(
-        pt="rejeitada; está no sistema mesmo assim", en="rejected; in the system all the same"
+        pt="rejeitada; está no sistema mesmo assim", en="rejected; in the system nevertheless"
     ),
 }
 _UNKNOWN_FOUND = Text(pt="sem resultado; encontrada no sistema", en="unknown; found in the system")
@@ -40,12 +40,12 @@ _UNKNOWN_NOT_FOUND = Text(
     pt="sem resultado; não encontrada no sistema", en="unknown; not found in the system"
 )
 _UNKNOWN_NO_KEY = Text(
-    pt="sem resultado; não pode ser procurada", en="unknown; cannot be looked for"
+    pt="sem resultado; não pode ser procurada", en="unknown; cannot be looked up"
 )
 
 
 def difference_grid(proof: Proof) -> Grid:
-    """Return the cells that the system has otherwise than they were sent."""
+    """Return the cells whose value in the system differs from the one sent."""
     return Grid(
         sheet=Text(pt="Diferenças", en="Differences"),
         headings=(
@@ -71,10 +71,10 @@ def difference_grid(proof: Proof) -> Grid:
         ],
         none=Text(pt="Nenhuma célula difere.", en="No cell differs."),
         about=Text(
-            pt="Cada valor de uma linha aceita que o sistema tem de outra forma, com o endereço da "
-            "célula na planilha enviada. Uma célula vazia nada diz, e não é comparada.",
-            en="Each value of an accepted row that the system has otherwise, with the address of "
-            "the cell in the sheet that was sent. An empty cell says nothing, and is not compared.",
+            pt="Cada valor de uma linha aceita que está diferente no sistema, com o endereço da "
+            "célula na planilha enviada. Células vazias não são comparadas.",
+            en="Each value of an accepted row that differs in the system, with the address of the "
+            "cell in the sheet that was sent. Empty cells are not compared.",
         ),
     )
 
@@ -87,7 +87,7 @@ def open_row_grid(proof: Proof) -> Grid:
             *_LOCATION,
             _ROW,
             Heading(Text(pt="Situação", en="State"), 30),
-            Heading(Text(pt="Chave procurada", en="Key looked for"), 40),
+            Heading(Text(pt="Chave procurada", en="Key looked up"), 40),
             Heading(Text(pt="Códigos no sistema", en="Codes in the system"), 30),
         ),
         lines=[
@@ -103,14 +103,15 @@ def open_row_grid(proof: Proof) -> Grid:
             for row in proof.rows
         ],
         none=Text(
-            pt="Nenhuma linha falta, se repete, está sem resultado ou onde não devia.",
-            en="No row is missing, there more than once, unknown, or where it should not be.",
+            pt="Nenhuma linha falta, se repete, está sem resultado ou foi gravada apesar de "
+            "rejeitada.",
+            en="No row is missing, repeated, unknown, or written although it was rejected.",
         ),
     )
 
 
 def refused_grid(proof: Proof) -> Grid:
-    """Return why rows were not written: what the system said, or why they were held."""
+    """Return the rows that were not written, with the system's answer or the reason of the plan."""
     return Grid(
         sheet=Text(pt="Rejeitadas e retidas", en="Rejected and held rows"),
         headings=(
@@ -134,16 +135,16 @@ def refused_grid(proof: Proof) -> Grid:
         ],
         none=Text(pt="Nenhuma linha foi rejeitada ou retida.", en="No row was rejected or held."),
         about=Text(
-            pt="Por que cada linha não foi gravada no fim: o que o sistema respondeu ou, de uma "
-            "linha retida, por que não foi enviada.",
-            en="Why each row was not written in the end: what the system answered or, of a held "
-            "row, why it was not sent.",
+            pt="O motivo de cada linha não gravada: a resposta do sistema ou, se a linha foi "
+            "retida, por que não foi enviada.",
+            en="The reason why each row was not written: the system's answer or, for a held row, "
+            "why it was not sent.",
         ),
     )
 
 
 def _location_values(location: RowLocation) -> tuple[Value, ...]:
-    """Return the step, the file and the sheet of a row, and its place in the step's workbook."""
+    """Return the step, the file and the sheet of a row; of a corrected row also the original."""
     name: Value = location.file.name
     if location.file.name != location.workbook.name:
         name = _FIXED_ELSEWHERE.format(
@@ -167,7 +168,7 @@ def _open_state(row: OpenRow) -> Text:
     return _UNKNOWN_FOUND if row.codes else _UNKNOWN_NOT_FOUND
 
 
-_DIGEST_WIDTH = 36  # half of one: it stands in two lines
+_DIGEST_WIDTH = 36  # a digest wraps to two lines
 _FILE = Heading(Text(pt="Arquivo", en="File"), 44, path=True)
 _SHA = Heading(untranslated("SHA-256"), _DIGEST_WIDTH, digest=True)
 _YES = Text(pt="sim", en="yes")
@@ -189,8 +190,8 @@ def export_grid(proof: Proof) -> Grid:
             Heading(Text(pt="Completa", en="Complete"), 18),
             Heading(Text(pt="Registros", en="Records"), 11),
             Heading(Text(pt="Linhas por planilha", en="Rows by sheet"), 30),
-            Heading(Text(pt="Lacunas", en="Holes"), 40, alarming=True),
-            Heading(Text(pt="Não existem", en="Not there"), 24, alarming=True),
+            Heading(Text(pt="Lacunas", en="Gaps"), 40, alarming=True),
+            Heading(Text(pt="Não existem", en="Not found"), 24, alarming=True),
             _FILE,
             _SHA,
         ),
@@ -202,8 +203,8 @@ def export_grid(proof: Proof) -> Grid:
 def _export_line(export: ProofExport) -> Line:
     manifest = export.manifest
     if manifest is None:
-        why = _NOT_DONE.format(why=export.not_done_because)
-        values = (export.name, export.listing, why, None, None, None, None, str(export.output))
+        state = _NOT_DONE.format(why=export.not_done_because)
+        values = (export.name, export.listing, state, None, None, None, None, str(export.output))
         return Line((*values, export.sha256), Tone.OPEN)
     sheets: Mapping[str, Any] = manifest["sheets"]
     return Line(
@@ -237,7 +238,7 @@ def file_grid(proof: Proof) -> Grid:
 
 
 def job_grid(proof: Proof) -> Grid:
-    """Return the uploads: parts and retries too, each with what it sent and what became of it."""
+    """Return the uploads with their outcomes, including parts and retries."""
     return Grid(
         sheet=Text(pt="Envios", en="Uploads"),
         headings=(
@@ -246,14 +247,14 @@ def job_grid(proof: Proof) -> Grid:
             Heading(Text(pt="Recurso", en="Resource"), 18),
             Heading(Text(pt="Modo", en="Mode"), 9),
             Heading(Text(pt="Situação", en="State"), 11),
-            Heading(Text(pt="Início", en="Begun"), 18),
+            Heading(Text(pt="Início", en="Started"), 18),
             Heading(untranslated("Log"), 8),
             Heading(Text(pt="Linhas", en="Rows"), 9),
             Heading(Text(pt="Aceitas", en="Accepted"), 9),
             Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),
             Heading(Text(pt="Sem resultado", en="Unknown"), 9, alarming=True),
             Heading(
-                Text(pt="SHA-256 do que foi enviado", en="SHA-256 of what was sent"),
+                Text(pt="SHA-256 do conteúdo enviado", en="SHA-256 of the content sent"),
                 _DIGEST_WIDTH,
                 digest=True,
             ),
@@ -293,7 +294,7 @@ def _job_line(job: Job, verdict: Verdict) -> Line:
 
 
 def _job_note(job: Job) -> Text | None:
-    """Say what tells an upload from the plain sending of a workbook."""
+    """Return how an upload differs from the plain upload of a workbook, None if it does not."""
     notes = []
     if job.parent is not None:
         notes.append(_PART.format(n=job.part, job=job.parent))
@@ -307,4 +308,4 @@ def _job_note(job: Job) -> Text | None:
         )
     if not notes:
         return None
-    return Text(pt="; ".join(n.pt for n in notes), en="; ".join(n.en for n in notes))
+    return Text(pt="; ".join(note.pt for note in notes), en="; ".join(note.en for note in notes))

@@ -28,34 +28,34 @@ from xlbridge.workbook import cell_address
 
 
 def count_rows(file: SentFile, rows: Sequence[ReadBackRow]) -> ProofCounts:
-    """Count what became of a workbook's rows; all of one without uploads were not sent."""
+    """Count the rows of a workbook by outcome and by read-back status."""
     outcomes = Counter(row.outcome for row in file.rows)
     if not file.jobs:
         outcomes[RowOutcome.UNSENT] = file.file.rows_in_sheet
-    seen = Counter(row.status for row in rows if row.accepted)
-    not_records = sum(row.is_no_record for row in file.rows)
+    statuses = Counter(row.status for row in rows if row.accepted)
+    non_records = sum(row.is_non_record for row in file.rows)
     return ProofCounts(
         read=file.file.rows_in_sheet,
         accepted=outcomes[RowOutcome.ACCEPTED],
         unchanged=outcomes[RowOutcome.UNCHANGED],
-        held=outcomes[RowOutcome.HELD] - not_records,
+        held=outcomes[RowOutcome.HELD] - non_records,
         rejected=outcomes[RowOutcome.REJECTED] + outcomes[RowOutcome.NOT_WRITTEN],
         not_written=outcomes[RowOutcome.NOT_WRITTEN],
         unsent=outcomes[RowOutcome.UNSENT],
         unknown=outcomes[RowOutcome.UNKNOWN],
-        **{kind.value: seen[kind] for kind in ReadBackStatus},
+        **{status.value: statuses[status] for status in ReadBackStatus},
     )
 
 
 def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[UnreadRows]:
-    """Count the accepted rows that cannot be read back, reason by reason."""
+    """Count the accepted rows that cannot be read back, by reason."""
     reasons: Counter[Text] = Counter(row.reason for row in rows if row.reason is not None)
     for reason, count in reasons.items():
         yield UnreadRows(resource.name, reason, count)
 
 
 def summarize_resource(resource: Resource, rows: Sequence[ReadBackRow]) -> ResourceSummary:
-    """Add up the accepted rows of a resource, as they were sent and as the system has them."""
+    """Sum up the accepted rows of a resource, as they were sent and as the system has them."""
     amount = resource.totals.amount
     unread = bool(rows) and all(row.reason is not None for row in rows)
     returned = amount is not None and not unread and _is_returned(resource, amount)
@@ -81,10 +81,10 @@ _ZERO = Decimal(0)
 
 
 def total_tables(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[TotalTable]:
-    """Yield the tables of a resource's control totals, over its accepted rows.
+    """Yield the tables of a resource's control totals over its accepted rows, exact to the cent.
 
-    What is read back counts under the label that the system has, but for a row whose cell is
-    empty: what the system puts there is not compared. Exact to the cent.
+    Records are counted under the label that the system has. If the cell was sent empty, they stay
+    under the empty label, as the system's value is not compared.
     """
     for index, name in enumerate(resource.totals.by):
         column = resource.by_name[name]
@@ -99,15 +99,15 @@ def total_tables(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[To
 class _SideTotals:
     """Row counts and amounts by label, of one side of the comparison."""
 
-    def __init__(self, length: int | None) -> None:
-        self._length = length
+    def __init__(self, label_length: int | None) -> None:
+        self._label_length = label_length
         self.rows: Counter[str | None] = Counter()
-        self.cents: dict[str | None, Decimal] = {}
+        self.amounts: dict[str | None, Decimal] = {}
 
     def add(self, label: str | None, amount: Decimal) -> None:
-        shown = label if label is None else label[: self._length]
-        self.rows[shown] += 1
-        self.cents[shown] = self.cents.get(shown, _ZERO) + amount
+        key = label if label is None else label[: self._label_length]
+        self.rows[key] += 1
+        self.amounts[key] = self.amounts.get(key, _ZERO) + amount
 
 
 def _total_table(
@@ -141,17 +141,17 @@ def _total_table(
 
 
 def _totals(sent: _SideTotals, unread: _SideTotals, found: _SideTotals | None) -> tuple[Total, ...]:
-    """Return the total of each label; ``found`` is None where the system returns no such thing."""
+    """Return the total of each label; ``found`` is None if the system does not return it."""
     labels = {*sent.rows, *(found.rows if found else ())}
     return tuple(
         Total(
             label,
             sent.rows[label],
-            sent.cents.get(label, _ZERO),
+            sent.amounts.get(label, _ZERO),
             unread.rows[label],
-            unread.cents.get(label, _ZERO),
+            unread.amounts.get(label, _ZERO),
             None if found is None else found.rows[label],
-            None if found is None else found.cents.get(label, _ZERO),
+            None if found is None else found.amounts.get(label, _ZERO),
         )
         for label in sorted(labels, key=_label_order)
     )
@@ -163,18 +163,18 @@ def _found_records(row: ReadBackRow) -> Iterator[FoundRecord]:
 
 
 def _system_value(row: ReadBackRow, record: FoundRecord, column: str | None) -> str | None:
-    """Return what the system has in a column; what a record was found by, it has."""
+    """Return the system's value of a column; a record has the key by which it was found."""
     if column is None or row.reading is None:
         return None
     return record.values.get(column, row.reading.key.get(column))
 
 
 def _is_returned(resource: Resource, column: str) -> bool:
-    declared = resource.read_back
-    if declared is None:
+    read_back = resource.read_back
+    if read_back is None:
         return False
-    keys = [way.key for way in declared.lookups]
-    return column in declared.compare or (bool(keys) and all(column in key for key in keys))
+    keys = [lookup.key for lookup in read_back.lookups]
+    return column in read_back.compare or (bool(keys) and all(column in key for key in keys))
 
 
 def _amount_of(text: str | None) -> Decimal:
@@ -203,7 +203,7 @@ def _label_order(label: str | None) -> tuple[int, int, str]:
 
 
 def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Iterator[CellDifference]:
-    """Yield each value of an accepted row that the system has otherwise."""
+    """Yield each value of an accepted row that differs in the system."""
     for row in rows:
         if not row.accepted or row.match is None or row.reading is None:
             continue
@@ -215,10 +215,10 @@ def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Itera
         columns = resource.by_name
         yield from _item_differences(row, record, resource)
         for name in different_cells(row.reading, record):
-            at = spec.columns.get(name)
+            number = spec.columns.get(name)
             yield CellDifference(
                 location=row.file.location(row.sent),
-                cell=None if at is None else cell_address(row.sent.row, at),
+                cell=None if number is None else cell_address(row.sent.row, number),
                 column=name,
                 kind=columns[name].kind,
                 sent=row.reading.sent[name],
@@ -230,14 +230,14 @@ def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Itera
 def _item_differences(
     row: ReadBackRow, record: FoundRecord, resource: Resource
 ) -> Iterator[CellDifference]:
-    """Yield what the system has otherwise in the lists of a row's record."""
-    places = row.sent.job.items if record.items else {}
+    """Yield the differences in the lists of a row's record."""
+    item_cells = row.sent.job.items if record.items else {}
     for name, number, column, sent, found in record.items:
-        (child,) = (one for one in resource.children if one.sheet == name)
-        known = places.get(name) if number is not None else None
+        (child,) = (child for child in resource.children if child.sheet == name)
+        cells = item_cells.get(name) if number is not None else None
         yield CellDifference(
             location=row.file.location(row.sent),
-            cell=None if known is None else known.cell(row.sent.row, number, column),
+            cell=None if cells is None else cells.cell(row.sent.row, number, column),
             column=f"{name}.{column}" if column else name,
             kind=child.by_name[column].kind if column else Kind.INTEGER,
             sent=sent,
@@ -249,14 +249,14 @@ def _item_differences(
 def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
     """Yield the rows that are open."""
     for row in rows:
-        state = _open_reason(row)
-        if state is not None:
-            found = () if row.match is None else row.match.all_records
+        reason = _open_reason(row)
+        if reason is not None:
+            records = () if row.match is None else row.match.all_records
             yield OpenRow(
                 location=row.file.location(row.sent),
-                state=state,
+                state=reason,
                 key={} if row.reading is None else row.reading.key,
-                codes=tuple(r.code for r in found if row.accepted or r.same),
+                codes=tuple(record.code for record in records if row.accepted or record.same),
             )
 
 
@@ -278,17 +278,17 @@ _NOT_WRITTEN = frozenset({RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 
 
 def refused_rows(file: SentFile, catalogue: Catalogue) -> Iterator[RefusedRow]:
-    """Yield what the system said of the rows of a workbook that are not written in the end, and why
-    others were held.
+    """Yield the held rows of a workbook, and those not written, with the reason or the system's
+    answer.
 
-    What it said of a sheet as a whole has no row.
+    An answer about the whole sheet has no row.
     """
-    refused = {(row.job.id, row.row) for row in file.rows if row.outcome is RowOutcome.REJECTED}
+    rejected = {(row.job.id, row.row) for row in file.rows if row.outcome is RowOutcome.REJECTED}
     not_written = {row.job.id for row in file.rows if row.outcome in _NOT_WRITTEN} | {
-        job for job, _ in refused
+        job for job, _ in rejected
     }
     for row in file.rows:
-        if row.outcome is RowOutcome.HELD and row.planned is not None and not row.is_no_record:
+        if row.outcome is RowOutcome.HELD and row.planned is not None and not row.is_non_record:
             yield RefusedRow(
                 file.step,
                 file.file.path,
@@ -300,15 +300,15 @@ def refused_rows(file: SentFile, catalogue: Catalogue) -> Iterator[RefusedRow]:
                 message=row.planned.full_text(catalogue.named(row.job.spec.resource).by_name),
             )
     for job in file.jobs:
-        for said in job.verdict.rejected_rows:
-            if (job.id, said.row) in refused or (said.row is None and job.id in not_written):
+        for answer in job.verdict.rejected_rows:
+            if (job.id, answer.row) in rejected or (answer.row is None and job.id in not_written):
                 yield RefusedRow(
                     file.step,
                     file.file.path,
                     file=Path(job.spec.file),
                     sheet=job.spec.sheet,
-                    row=said.row,
-                    cell=said.cell,
-                    column=said.column,
-                    message=str(said.message),
+                    row=answer.row,
+                    cell=answer.cell,
+                    column=answer.column,
+                    message=str(answer.message),
                 )

@@ -1,4 +1,4 @@
-"""Tables of a report as its workbook and its page show them: their cells, and what a page shows."""
+"""Tables of a report, for its workbook and its page."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 
 Value = str | int | Decimal | date | Text | None
-"""Content of a cell: an ``int`` counts, a ``Decimal`` is money, None is nothing."""
+"""Content of a cell: ``int`` is a count, ``Decimal`` money, None an empty cell."""
 
 
 class Tone(StrEnum):
@@ -25,11 +25,10 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A column.
+    """Heading of a column; ``width`` is in digits.
 
-    ``alarming`` means that anything but nothing is open; ``digest`` that its values are long and
-    meant for a machine, ``path`` that they are long without a blank, ``words`` that they are texts
-    even where all are missing. ``width`` is how many digits are likely.
+    A non-zero value of an ``alarming`` column is open. Values of a ``digest`` or ``path`` column
+    are long and have no spaces; a ``words`` column is text even if it is empty.
     """
 
     title: Text
@@ -55,9 +54,9 @@ def is_number(value: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table. Those of one ``sheet`` share a sheet of the workbook, and a part of the page.
+    """A table. Those of one ``sheet`` share a sheet of the workbook and a section of the page.
 
-    ``none`` is said where there are no lines. ``title`` is None where the sheet's says it all.
+    ``none`` is the text of an empty table. Without ``title`` the sheet's name is the title.
     """
 
     sheet: Text
@@ -68,7 +67,7 @@ class Grid:
     about: Text | None = None
 
     def is_numeric(self, column: int) -> bool:
-        """Return whether a column has numbers, or nothing beside columns that have."""
+        """Return whether a column has numbers, or is empty and next to one that has."""
         values = [line.values[column] for line in self.lines]
         if self.headings[column].words:
             return False
@@ -81,7 +80,7 @@ _YES_NO = {"True": Text(pt="sim", en="yes"), "False": Text(pt="não", en="no")}
 
 
 def typed_value(kind: Kind, plain: str | None) -> Value:
-    """Return a ``comparable_value`` as money or a day where it is one."""
+    """Return a ``comparable_value`` converted to its kind."""
     if plain is None:
         return None
     try:
@@ -97,7 +96,7 @@ def typed_value(kind: Kind, plain: str | None) -> Value:
 
 
 def value_text(value: Value) -> str:
-    """Return a value as text in the active language; nothing is a dash."""
+    """Return a value as text in the active language, a dash for None."""
     match value:
         case None:
             return "–"
@@ -112,30 +111,30 @@ def value_text(value: Value) -> str:
 
 
 def grouped_number(number: int) -> Text:
-    """Return a count as each language groups its digits."""
-    return _in_both_languages(f"{number:,}")
+    """Return a count with grouped digits in each language's format."""
+    return _localized(f"{number:,}")
 
 
 def grouped_amount(amount: Decimal) -> Text:
-    """Return an amount of money as each language writes it."""
-    return _in_both_languages(f"{amount:,.2f}")
+    """Return an amount of money in each language's format."""
+    return _localized(f"{amount:,.2f}")
 
 
-def _in_both_languages(number: str) -> Text:
+def _localized(number: str) -> Text:
     return Text(pt=number.translate(str.maketrans(",.", ".,")), en=number)
 
 
-MOST_LINES_OF_PAGE = 200
+MAX_LINES_OF_PAGE = 200
 """Maximum number of lines of a table on a page."""
 
-_OPEN_FIRST = Text(pt=", primeiro as que não conferem", en=", first those that do not agree")
+_OPEN_FIRST = Text(pt=", primeiro as que não conferem", en=", those that do not agree first")
 
 
 def page_sections(grids: Iterable[Grid], cut: Text) -> "list[tuple[Text, list[_PageTable]]]":
-    """Return tables as the page has them, by part; ``cut`` is said where lines are left out."""
+    """Return the tables of each section of a page; ``cut`` is the note below shortened ones."""
     return [
-        (sheet, [_page_table(grid, cut) for grid in parts])
-        for sheet, parts in groupby(grids, key=lambda grid: grid.sheet)
+        (sheet, [_page_table(grid, cut) for grid in section])
+        for sheet, section in groupby(grids, key=lambda grid: grid.sheet)
     ]
 
 
@@ -150,7 +149,7 @@ class _Cell:
 
 @dataclass(frozen=True, slots=True)
 class _PageTable:
-    """A table as the page shows it: some of its lines, and a note where lines are left out."""
+    """A table on the page: the lines shown, and a note if lines are omitted."""
 
     grid: Grid
     lines: Sequence[Line]
@@ -175,8 +174,8 @@ def _page_table(grid: Grid, cut: Text) -> _PageTable:
     if shown == body:
         return _PageTable(grid, lines, None)
     first = _OPEN_FIRST if open_first else ""
-    told = cut.format(n=grouped_number(shown), all=grouped_number(body), first=first)
-    return _PageTable(grid, lines, told)
+    note = cut.format(n=grouped_number(shown), all=grouped_number(body), first=first)
+    return _PageTable(grid, lines, note)
 
 
 def _cell_classes(heading: Heading, value: Value) -> str:
@@ -192,14 +191,14 @@ def _cell_classes(heading: Heading, value: Value) -> str:
 
 
 def _shown_lines(lines: Sequence[Line]) -> tuple[list[Line], bool]:
-    """Return the lines that the page has, in order, and whether open ones came first.
+    """Return the lines to show, in order, and whether any are open.
 
-    Sums are always there, and open lines before others.
+    Sums are always shown, and open lines are preferred to others.
     """
-    body = [place for place, line in enumerate(lines) if line.tone is not Tone.SUM]
-    of_note = [place for place in body if lines[place].tone in (Tone.OPEN, Tone.HEAD)]
-    rest = [place for place in body if lines[place].tone is Tone.PLAIN]
-    shown = {*[*of_note, *rest][:MOST_LINES_OF_PAGE]}
+    body = [number for number, line in enumerate(lines) if line.tone is not Tone.SUM]
+    preferred = [number for number in body if lines[number].tone in (Tone.OPEN, Tone.HEAD)]
+    rest = [number for number in body if lines[number].tone is Tone.PLAIN]
+    shown = {*[*preferred, *rest][:MAX_LINES_OF_PAGE]}
     return [
-        line for place, line in enumerate(lines) if line.tone is Tone.SUM or place in shown
-    ], bool(of_note)
+        line for number, line in enumerate(lines) if line.tone is Tone.SUM or number in shown
+    ], bool(preferred)

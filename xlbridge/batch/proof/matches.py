@@ -1,4 +1,4 @@
-"""Matching of rows and records of one key: which record of the system belongs to which row."""
+"""Matching of sent rows with the records of the system."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ _RecordKey = str | int
 
 @dataclass(frozen=True, slots=True)
 class RecordMatch:
-    """The record of a row, None where it has none, and ``extra_records`` beside it.
+    """The record of a row, None if it has none, and its duplicates in ``extra_records``.
 
-    ``same_key`` are other records of the row's key, whoever brought them: more than there may be.
-    ``replaced`` says that a later row of the same key was written over the row's record.
+    ``same_key`` are surplus records of the row's key, from any source. ``replaced`` is true if a
+    later row with the same key has overwritten the record.
     """
 
     record: FoundRecord | None = None
@@ -26,7 +26,7 @@ class RecordMatch:
 
     @property
     def own_records(self) -> tuple[FoundRecord, ...]:
-        """The records that no other row has."""
+        """The records that belong to this row only."""
         return (*(() if self.record is None else (self.record,)), *self.extra_records)
 
     @property
@@ -49,11 +49,11 @@ class RecordMatch:
 
 @dataclass(slots=True)
 class _Group:
-    """The rows of one key, by their positions, and the records that are theirs to take."""
+    """The rows of one key by position, and the records assigned or free to assign to them."""
 
     positions: list[int]
     free: list[_RecordKey] = field(default_factory=list)
-    taken: dict[int, _RecordKey] = field(default_factory=dict)
+    assigned: dict[int, _RecordKey] = field(default_factory=dict)
 
 
 def match_rows(
@@ -62,30 +62,30 @@ def match_rows(
     existing: ExistingPolicy,
     ranks: Mapping[int, int] = MappingProxyType({}),
 ) -> list[RecordMatch]:
-    """Give each row the record that is its own; ``rows`` are in the order of their writing.
+    """Assign each row its record; ``rows`` are in the order in which they were written.
 
-    No record is given to two rows: first each row takes one that says the same, then the one that
-    differs least. Rows that may not have been written come last, by their ``ranks``, and take only
-    what says the same. ``before`` are the codes of the records that each key (as ``key_text``
-    writes it) had before anything was sent; where rows are added, those are nobody's. What is left
-    over doubles a row: where rows are added only if it says the same, else whatever it says.
+    No record is assigned twice: each row first gets an equal record, then the one with the fewest
+    differences. Rows that may not have been written come last, by their ``ranks``, and only get
+    equal records. ``before`` are the codes of the records that each ``key_text`` had before
+    anything was sent; under ``ExistingPolicy.ADDED`` these are not assigned. Remaining records
+    duplicate a row: if they are equal, and under ``ExistingPolicy.REFUSED`` in any case.
     """
     groups: dict[str, list[int]] = {}
     for position, row in enumerate(rows):
         groups.setdefault(key_text(row.key), []).append(position)
     if existing is ExistingPolicy.REPLACED:
         return _match_replaced(rows, groups, ranks)
-    matched: dict[int, RecordMatch] = {}
-    taken: set[_RecordKey] = set()
-    assigned = []
+    matches: dict[int, RecordMatch] = {}
+    assigned: set[_RecordKey] = set()
+    matched = []
     for key, positions in groups.items():
         old = before.get(key, ()) if existing is ExistingPolicy.ADDED else ()
         group = _match_group(rows, _Group(positions), old, ranks)
-        taken |= {code for code in group.taken.values() if isinstance(code, str)}
-        assigned.append(group)
-    for group in assigned:
-        matched |= _with_leftovers(rows, group, taken, existing)
-    return [matched[position] for position in range(len(rows))]
+        assigned |= {code for code in group.assigned.values() if isinstance(code, str)}
+        matched.append(group)
+    for group in matched:
+        matches |= _with_duplicates(rows, group, assigned, existing)
+    return [matches[position] for position in range(len(rows))]
 
 
 def key_text(key: Mapping[str, str]) -> str:
@@ -94,69 +94,73 @@ def key_text(key: Mapping[str, str]) -> str:
 
 
 def different_cells(row: RowSnapshot, record: FoundRecord) -> Iterator[str]:
-    """Yield the compared columns in which a record differs; an empty cell says nothing."""
+    """Yield the compared columns in which a record differs; empty cells are not compared."""
     for name, value in row.sent.items():
         if value is not None and record.values.get(name) != value:
             yield name
 
 
 def _records(row: RowSnapshot) -> dict[_RecordKey, FoundRecord]:
-    """Return a row's records by their codes, or by their places where they have none."""
+    """Return a row's records by code, or by index if they have none."""
     return {record.code or index: record for index, record in enumerate(row.found)}
 
 
 def _match_group(
     rows: Sequence[RowSnapshot], group: _Group, old: Collection[str], ranks: Mapping[int, int]
 ) -> _Group:
-    found = {at: _records(rows[at]) for at in group.positions}
+    found = {position: _records(rows[position]) for position in group.positions}
     known = dict.fromkeys(code for records in found.values() for code in records)
     free = dict.fromkeys(code for code in known if code not in old)
-    for at in sorted(group.positions, key=lambda at: (ranks.get(at, 0), -_filled_cells(rows[at]))):
-        same = [code for code in free if code in found[at] and found[at][code].same]
-        if same:
-            own = min(same, key=lambda code: _extra_values(rows[at], found[at][code]))
-            group.taken[at] = own
-            del free[own]
-    for at in group.positions:
-        bare = at not in group.taken and at not in ranks
-        if rest := [code for code in free if bare and code in found[at]]:
-            row, records = rows[at], found[at]
+
+    def fullest_first(position: int) -> tuple[int, int]:
+        filled = sum(value is not None for value in rows[position].sent.values())
+        return ranks.get(position, 0), -filled
+
+    for position in sorted(group.positions, key=fullest_first):
+        row, records = rows[position], found[position]
+        if equal := [code for code in free if code in records and records[code].same]:
+            best = min(equal, key=lambda code: _extra_values(row, records[code]))
+            group.assigned[position] = best
+            del free[best]
+    for position in group.positions:
+        if position in group.assigned or position in ranks:
+            continue
+        row, records = rows[position], found[position]
+        if rest := [code for code in free if code in records]:
             nearest = min(rest, key=lambda code: len([*different_cells(row, records[code])]))
-            group.taken[at] = nearest
+            group.assigned[position] = nearest
             del free[nearest]
     group.free = list(free)
     return group
 
 
-def _filled_cells(row: RowSnapshot) -> int:
-    return sum(value is not None for value in row.sent.values())
-
-
 def _extra_values(row: RowSnapshot, record: FoundRecord) -> int:
-    """Return in how many columns a record says something where the row is empty, or has another
-    item in a list."""
-    more = sum(row.sent[n] is None and value is not None for n, value in record.values.items())
-    return more + len(record.items)
+    """Count the values of a record in columns that the row leaves empty, and different items."""
+    extra = sum(row.sent[n] is None and value is not None for n, value in record.values.items())
+    return extra + len(record.items)
 
 
-def _with_leftovers(
-    rows: Sequence[RowSnapshot], group: _Group, taken: set[_RecordKey], existing: ExistingPolicy
+def _with_duplicates(
+    rows: Sequence[RowSnapshot], group: _Group, assigned: set[_RecordKey], existing: ExistingPolicy
 ) -> dict[int, RecordMatch]:
-    extra_records: dict[int, list[FoundRecord]] = {at: [] for at in group.positions}
+    duplicates: dict[int, list[FoundRecord]] = {position: [] for position in group.positions}
+    with_record = [position for position in group.positions if position in group.assigned]
     for code in group.free:
-        if code in taken:
+        if code in assigned:
             continue
-        for at in group.positions:
-            record = _records(rows[at]).get(code)
-            if record and at in group.taken and (record.same or existing is ExistingPolicy.REFUSED):
-                extra_records[at].append(record)
+        for position in with_record:
+            record = _records(rows[position]).get(code)
+            if record and (record.same or existing is ExistingPolicy.REFUSED):
+                duplicates[position].append(record)
                 break
     return {
-        at: RecordMatch(
-            _records(rows[at])[group.taken[at]] if at in group.taken else None,
-            tuple(extra_records[at]),
+        position: RecordMatch(
+            _records(rows[position])[group.assigned[position]]
+            if position in group.assigned
+            else None,
+            tuple(duplicates[position]),
         )
-        for at in group.positions
+        for position in group.positions
     }
 
 
@@ -166,12 +170,12 @@ def _match_replaced(
     """Match rows that replace each other: only the last one of a key has a record."""
     matches = [RecordMatch(replaced=True)] * len(rows)
     for positions in groups.values():
-        left = list(positions)
-        while left and left[-1] in ranks and not rows[left[-1]].same:
-            matches[left.pop()] = RecordMatch()
-        if left:
-            found = rows[left[-1]].found
+        remaining = list(positions)
+        while remaining and remaining[-1] in ranks and not rows[remaining[-1]].same:
+            matches[remaining.pop()] = RecordMatch()
+        if remaining:
+            found = rows[remaining[-1]].found
             record = next((r for r in found if r.same), found[0] if found else None)
             others = tuple(other for other in found if other is not record)
-            matches[left[-1]] = RecordMatch(record, others)
+            matches[remaining[-1]] = RecordMatch(record, others)
     return matches

@@ -1,4 +1,4 @@
-"""The closing proof as data; its workbook and its page show the same."""
+"""Model of the closing proof, which its workbook and its page show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -18,8 +18,9 @@ from xlbridge.upload.results import Verdict
 class RowLocation:
     """Location of a row.
 
-    ``file``, ``sheet`` and ``row`` (Excel's number) are where it was sent from, the rejects
-    workbook for a row that was fixed there; ``workbook`` and ``origin`` its place in the step.
+    ``file``, ``sheet`` and ``row`` (Excel's number) are where it was sent from, which is the
+    rejects workbook for a row corrected there; ``workbook`` and ``origin`` are the step's workbook
+    and the row's number in it.
     """
 
     step: str
@@ -44,10 +45,9 @@ class ProofTitle:
 class ProofFile:
     """A workbook of a step.
 
-    ``sha256`` is that of its content when it was read, ``rows_in_sheet`` how many rows it had
-    then, but for those that are no records. ``job_ids`` are the uploads that sent it, of which
-    parts and retries are found by themselves; ``not_sent_because`` is the reason where there are
-    none, or not for all rows.
+    ``sha256`` and ``rows_in_sheet`` are those when it was read; rows that are not records are not
+    counted. ``job_ids`` are its uploads without parts and retries; ``not_sent_because`` is the
+    reason if there are none, or not for all rows.
     """
 
     path: Path
@@ -69,8 +69,8 @@ class ProofStep:
 class ProofExport:
     """A step that exports a listing.
 
-    ``manifest`` is that of the export, as ``export.result.manifest_of`` makes it; None where it
-    was not done. ``problem`` says why it was not, or what became of its files since.
+    ``manifest`` is None if the export was not done; ``problem`` is why, or how its files were
+    changed afterwards.
     """
 
     name: str
@@ -86,13 +86,13 @@ class ProofExport:
         return self.problem or _NO_REASON
 
 
-_NO_REASON = Text(pt="sem motivo anotado", en="no reason noted")
+_NO_REASON = Text(pt="motivo não registrado", en="no reason recorded")
 
 
 class ReadBackStatus(StrEnum):
-    """Status of an accepted row by what the system has for it.
+    """Read-back status of an accepted row.
 
-    ``DOUBLED`` means that it has more than one record for it, ``UNREAD`` that it cannot be asked.
+    ``DOUBLED``: the system has more than one record for it. ``UNREAD``: it cannot be read back.
     """
 
     SAME = "same"
@@ -103,7 +103,7 @@ class ReadBackStatus(StrEnum):
 
 
 class OpenReason(StrEnum):
-    """Reason why a row is open; a ``WRITTEN`` one was refused and is in the system all the same."""
+    """Reason why a row is open; a ``WRITTEN`` row was rejected but is in the system."""
 
     MISSING = "missing"
     DOUBLED = "doubled"
@@ -115,10 +115,9 @@ class OpenReason(StrEnum):
 class ProofCounts:
     """Row counts: read, by outcome, and the accepted ones by read-back status.
 
-    ``unchanged`` rows were in the system already, ``held`` ones were not sent by the plan.
-    ``rejected`` counts the rows that were sent and not written; of these nobody complained about
-    ``not_written``, which fell with others. ``unsent`` are those that were never sent. The
-    read-back statuses are those of accepted and unchanged rows.
+    ``unchanged`` rows were in the system already, ``held`` rows were not sent by the plan.
+    ``rejected`` rows were sent and not written; of these ``not_written`` have no error of their
+    own. ``unsent`` rows were never sent. Accepted and unchanged rows have a read-back status.
     """
 
     read: int = 0
@@ -141,24 +140,24 @@ class ProofCounts:
 
     @property
     def found(self) -> int:
-        """Number of accepted rows that the system has, as they were sent or otherwise."""
+        """Number of accepted rows that the system has, with or without differences."""
         return self.same + self.differs + self.doubled
 
     @property
     def adds_up(self) -> bool:
         """True if every read row has an outcome, and every accepted row a read-back status."""
-        sum_read_back = self.same + self.differs + self.missing + self.doubled + self.unread
+        read_back = self.same + self.differs + self.missing + self.doubled + self.unread
         in_system = self.accepted + self.unchanged
-        sum_of_outcomes = in_system + self.held + self.rejected + self.unsent + self.unknown
-        return self.read == sum_of_outcomes and in_system == sum_read_back
+        outcomes = in_system + self.held + self.rejected + self.unsent + self.unknown
+        return self.read == outcomes and in_system == read_back
 
 
 @dataclass(frozen=True, slots=True)
 class CellDifference:
-    """A value that differs in the system, both as ``comparable_value`` makes them.
+    """A value that differs in the system; both are a ``comparable_value``.
 
-    ``cell`` is the address in the place's sheet, None where the sheet has no such column; ``code``
-    that of the record in the system.
+    ``cell`` is the address in the location's sheet, None if the sheet has no such column; ``code``
+    is the record's in the system.
     """
 
     location: RowLocation
@@ -174,8 +173,8 @@ class CellDifference:
 class OpenRow:
     """A row that is open.
 
-    ``key`` is what its records were looked for by, ``codes`` those of the records that were found;
-    for a row that was not accepted, of those that say the same.
+    ``key`` is what its records were looked up by, ``codes`` are those of the records found; for a
+    row that was not accepted, of the equal records found.
     """
 
     location: RowLocation
@@ -186,9 +185,9 @@ class OpenRow:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRow:
-    """A row that the system refused, that fell with others, or that was held.
+    """A row that was rejected, not written because of others, or held.
 
-    ``row`` is None for what was said of a sheet.
+    ``row`` is None if the message is about the whole sheet.
     """
 
     step: str
@@ -212,10 +211,10 @@ class UnreadRows:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """The accepted rows under a label, as they were sent and as they were read back.
+    """Total of the accepted rows with a label, as they were sent and as they were read back.
 
-    ``unread`` is the part of what was sent that cannot be read back. ``found_rows`` and ``found``
-    are None where the system does not return them.
+    ``unread`` is the part of the sent amount that cannot be read back. ``found_rows`` and ``found``
+    are None if the system does not return them.
     """
 
     label: str | None
@@ -244,9 +243,9 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class TotalTable:
-    """Control totals of a resource's rows by one thing; ``amount`` is None where rows are counted.
+    """Control totals of a resource's rows by one column; ``amount`` is None if rows are counted.
 
-    ``kind`` is that of the labels; ``by_month`` says that they are months of dates.
+    ``kind`` is that of the labels; with ``by_month`` they are the months of dates.
     """
 
     resource: str
@@ -260,9 +259,9 @@ class TotalTable:
 
 @dataclass(frozen=True, slots=True)
 class ResourceSummary:
-    """The accepted rows of a resource, and how many of them the system has.
+    """Accepted rows of a resource, and how many of them the system has.
 
-    ``amount`` is None where rows have none, ``found_amount`` also where the system returns none.
+    ``amount`` is None if rows have none, ``found_amount`` also if the system returns none.
     """
 
     resource: str
@@ -284,7 +283,7 @@ class ComparedFields:
 
 @dataclass(frozen=True, slots=True)
 class FileProof:
-    """A workbook, its uploads with the verdict of each, and what became of its rows."""
+    """A workbook, its uploads with their verdicts, and its row counts."""
 
     file: ProofFile
     resource: str | None
@@ -307,9 +306,9 @@ class StepProof:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """The closing proof of a batch, made ``at`` a time from what the system had then.
+    """The closing proof of a batch, from the system's records at the time ``at``.
 
-    ``breaches`` are counts that contradict one another.
+    ``breaches`` are contradictions, for example of counts.
     """
 
     title: ProofTitle

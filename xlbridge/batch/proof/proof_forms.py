@@ -1,6 +1,6 @@
-"""Forms of the closing proof: a workbook, and one page for browser and paper, without a script.
+"""Forms of the closing proof: a workbook, and a page without scripts for browser and paper.
 
-The workbook has a cover with the verdict, and a sheet for each table, whole.
+The workbook has a cover with the verdict, and a sheet with each table in full.
 """
 
 import math
@@ -32,8 +32,8 @@ from xlbridge.resources import Kind
 from xlbridge.workbook import MAX_TEXT_LENGTH, WorkbookMark, style
 from xlbridge.workbook.write import new_workbook, print_across_pages
 
-MOST_LINES = 1_000_000
-"""Maximum number of lines of a table on a sheet; Excel holds few more."""
+_MAX_LINES = 1_000_000
+"""Maximum number of lines of a table on a sheet, just below Excel's limit."""
 
 _CUT = Text(
     pt="Mostradas {n} de {all} linhas{first}; o arquivo da prova tem todas.",
@@ -42,25 +42,25 @@ _CUT = Text(
 _COVER = Text(pt="Prova", en="Proof")
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96
 _LINE_HEIGHT = 15
-_HIGHEST_ROW = 409  # Excel's own
+_MAX_ROW_HEIGHT = 409  # Excel's limit
 _BOLD_WIDTH = 1.25
 _INDENT = 2
-_OPEN, _OPEN_GROUND = "9C0006", "FFE3E6"
+_OPEN, _OPEN_BACKGROUND = "9C0006", "FFE3E6"
 _STATE_FORMATS: dict[ProofState, dict[str, Any]] = {
     ProofState.VERIFIED: {"font_color": "1C6B3A", "bg_color": "E0F3E7"},
     ProofState.PARTLY_VERIFIED: {"font_color": "7A5C00", "bg_color": "FFF3CC"},
-    ProofState.OPEN: {"font_color": _OPEN, "bg_color": _OPEN_GROUND},
+    ProofState.OPEN: {"font_color": _OPEN, "bg_color": _OPEN_BACKGROUND},
 }
 _TONE_FORMATS: dict[Tone, dict[str, Any]] = {
     Tone.PLAIN: {},
-    Tone.OPEN: {"bg_color": _OPEN_GROUND},
+    Tone.OPEN: {"bg_color": _OPEN_BACKGROUND},
     Tone.HEAD: {"bold": True, "bg_color": style.SOFT},
     Tone.SUM: {"bold": True, "top": 2},
 }
 
 
 def proof_report(proof: Proof) -> ReportForms:
-    """Return the forms of a proof, in the active language: a page, and a workbook."""
+    """Return the report of a proof in the active language, as a page and as a workbook."""
     return ReportForms(
         page=lambda: _proof_page(proof),
         workbook=lambda target: write_proof_workbook(proof, target),
@@ -68,7 +68,7 @@ def proof_report(proof: Proof) -> ReportForms:
 
 
 def _proof_page(proof: Proof) -> str:
-    """Return a proof as an HTML page; a table of many lines is cut, and its counts stay exact."""
+    """Return a proof as an HTML page; long tables are shortened, counts stay exact."""
     return render_page(
         "xlbridge.batch.proof",
         title=proof_title(proof),
@@ -81,50 +81,50 @@ def _proof_page(proof: Proof) -> str:
     )
 
 
-def write_proof_workbook(proof: Proof, path: Path, *, most_lines: int = MOST_LINES) -> None:
-    """Write a proof as a workbook, whole or not at all, in the active language.
+def write_proof_workbook(proof: Proof, path: Path, *, max_lines: int = _MAX_LINES) -> None:
+    """Write a proof as a workbook in the active language, atomically.
 
-    Every line of every table is in it; a table of more than ``most_lines`` goes on in another
-    sheet. Texts are nothing but texts, whatever they look like. The same proof gives the same
-    bytes. Raises ``UsageError`` when the file cannot be written.
+    A table of more than ``max_lines`` continues on another sheet. Texts are never written as
+    formulas. The same proof produces the same bytes. Raises ``UsageError`` if the file cannot be
+    written.
     """
     signature = (WorkbookMark.PROVEN.text, proof.title.plan_sha256)
     title = _clean(proof_title(proof))
     with new_workbook(path, title=title, signature=signature) as book:
         styles = _Styles(book)
         _write_cover(book, styles, proof)
-        for name, of_sheet in _sheets(proof, most_lines):
-            _SheetWriter(book.add_worksheet(name), styles, of_sheet).write()
+        for name, grids in _sheets(proof, max_lines):
+            _SheetWriter(book.add_worksheet(name), styles, grids).write()
 
 
-def _sheets(proof: Proof, most_lines: int) -> Iterator[tuple[str, list[Grid]]]:
-    """Yield the sheets: their names and their tables."""
-    for sheet, of_sheet in groupby(proof_grids(proof), key=lambda grid: grid.sheet):
-        stacked = list(of_sheet)
-        if len(stacked) > 1 or len(stacked[0].lines) <= most_lines:
-            yield str(sheet), stacked
+def _sheets(proof: Proof, max_lines: int) -> Iterator[tuple[str, list[Grid]]]:
+    """Yield the name and the tables of each sheet."""
+    for sheet, group in groupby(proof_grids(proof), key=lambda grid: grid.sheet):
+        grids = list(group)
+        if len(grids) > 1 or len(grids[0].lines) <= max_lines:
+            yield str(sheet), grids
             continue
-        (grid,) = stacked
-        for number, start in enumerate(range(0, len(grid.lines), most_lines), start=1):
-            piece = replace(grid, lines=grid.lines[start : start + most_lines])
-            yield str(sheet) if number == 1 else f"{sheet} {number}", [piece]
+        (grid,) = grids
+        for number, start in enumerate(range(0, len(grid.lines), max_lines), start=1):
+            part = replace(grid, lines=grid.lines[start : start + max_lines])
+            yield str(sheet) if number == 1 else f"{sheet} {number}", [part]
 
 
 class _Styles:
-    """The formats of a workbook, each made once."""
+    """Formats of a workbook, each created once."""
 
     def __init__(self, book: xlsxwriter.Workbook) -> None:
         self._book = book
-        self._made: dict[tuple[tuple[str, Any], ...], Format] = {}
+        self._formats: dict[tuple[tuple[str, Any], ...], Format] = {}
 
-    def of(self, **properties: Any) -> Format:
+    def format(self, **properties: Any) -> Format:
         key = tuple(sorted(properties.items()))
-        if key not in self._made:
+        if key not in self._formats:
             font = {"font_name": style.FONT, "font_size": style.FONT_SIZE, "valign": "top"}
-            self._made[key] = self._book.add_format(font | properties)
-        return self._made[key]
+            self._formats[key] = self._book.add_format(font | properties)
+        return self._formats[key]
 
-    def cell(self, heading: Heading, value: Value, tone: Tone) -> Format:
+    def cell_format(self, heading: Heading, value: Value, tone: Tone) -> Format:
         properties = dict(_TONE_FORMATS[tone])
         if heading.alarming and value:
             properties |= {"font_color": _OPEN, "bold": True}
@@ -143,26 +143,26 @@ class _Styles:
                 }
             case _:
                 properties |= {"text_wrap": True, "align": "left", "indent": 1}
-        return self.of(**properties)
+        return self.format(**properties)
 
 
 class _SheetWriter:
-    """Writes the tables of one sheet, one below the other."""
+    """Writer of the tables of one sheet, from top to bottom."""
 
-    def __init__(self, sheet: Worksheet, styles: _Styles, stacked: Sequence[Grid]) -> None:
+    def __init__(self, sheet: Worksheet, styles: _Styles, grids: Sequence[Grid]) -> None:
         self._sheet = sheet
         self._styles = styles
-        self._grids = stacked
-        columns = max(len(grid.headings) for grid in stacked)
+        self._grids = grids
+        columns = max(len(grid.headings) for grid in grids)
         self._widths = [
-            max(grid.headings[at].width for grid in stacked if at < len(grid.headings))
-            for at in range(columns)
+            max(grid.headings[column].width for grid in grids if column < len(grid.headings))
+            for column in range(columns)
         ]
         self._row = 0
 
     def write(self) -> None:
-        for at, width in enumerate(self._widths):
-            self._sheet.set_column(at, at, width)
+        for column, width in enumerate(self._widths):
+            self._sheet.set_column(column, column, width)
         self._sheet.hide_gridlines(2)
         print_across_pages(self._sheet, str(self._grids[0].sheet), translated=True)
         for grid in self._grids:
@@ -171,11 +171,13 @@ class _SheetWriter:
 
     def _write_grid(self, grid: Grid) -> None:
         title = grid.title or grid.sheet
-        self._text(str(title), {"bold": True, "font_size": 13, "font_color": style.STRONG})
+        self._write_paragraph(
+            str(title), {"bold": True, "font_size": 13, "font_color": style.STRONG}
+        )
         if grid.about is not None:
-            self._text(str(grid.about), {"font_color": style.QUIET})
+            self._write_paragraph(str(grid.about), {"font_color": style.QUIET})
         if not grid.lines:
-            self._text(str(grid.none), {"italic": True, "font_color": style.QUIET})
+            self._write_paragraph(str(grid.none), {"italic": True, "font_color": style.QUIET})
             self._row += 1
             return
         self._write_headings(grid)
@@ -187,17 +189,17 @@ class _SheetWriter:
             self._sheet.autofilter(self._row - 1, 0, last, len(grid.headings) - 1)
         for line in grid.lines:
             self._fit_height([str(v) if isinstance(v, str | Text) else "" for v in line.values])
-            for at, (heading, value) in enumerate(zip(grid.headings, line.values, strict=True)):
-                form = self._styles.cell(heading, value, line.tone)
-                _write_value(self._sheet, self._row, at, value, form)
+            for column, (heading, value) in enumerate(zip(grid.headings, line.values, strict=True)):
+                form = self._styles.cell_format(heading, value, line.tone)
+                _write_value(self._sheet, self._row, column, value, form)
             self._row += 1
         self._row += 1
 
-    def _text(self, text: str, properties: dict[str, Any]) -> None:
-        """Write a text over the whole width, as high as it needs."""
-        across = max(sum(self._widths), 60)
-        form = self._styles.of(**properties, text_wrap=True)
-        lines = math.ceil(len(text) / across)
+    def _write_paragraph(self, text: str, properties: dict[str, Any]) -> None:
+        """Write a wrapped text across all columns."""
+        width = max(sum(self._widths), 60)
+        form = self._styles.format(**properties, text_wrap=True)
+        lines = math.ceil(len(text) / width)
         self._sheet.set_row(self._row, lines * _LINE_HEIGHT + 5)
         self._sheet.merge_range(self._row, 0, self._row, max(len(self._widths) - 1, 1), "", form)
         _write_text(self._sheet, self._row, 0, text, form)
@@ -213,35 +215,36 @@ class _SheetWriter:
             "border_color": style.RULE,
         }
         self._fit_height([str(heading.title) for heading in grid.headings], _BOLD_WIDTH)
-        for at, heading in enumerate(grid.headings):
-            side = {"align": "right"} if grid.is_numeric(at) else {"align": "left", "indent": 1}
-            form = self._styles.of(**properties, **side)
-            self._sheet.write_string(self._row, at, str(heading.title), form)
+        for column, heading in enumerate(grid.headings):
+            numeric = grid.is_numeric(column)
+            alignment = {"align": "right"} if numeric else {"align": "left", "indent": 1}
+            form = self._styles.format(**properties, **alignment)
+            self._sheet.write_string(self._row, column, str(heading.title), form)
         self._row += 1
 
-    def _fit_height(self, texts: Sequence[str], letter: float = 1.0) -> None:
-        """Make the next row high enough for texts that wrap; nothing else does."""
+    def _fit_height(self, texts: Sequence[str], letter_width: float = 1.0) -> None:
+        """Make the next row high enough for wrapped texts, which Excel does not do itself."""
         lines = max(
             (
-                math.ceil((len(text) + _INDENT) * letter / width)
+                math.ceil((len(text) + _INDENT) * letter_width / width)
                 for text, width in zip(texts, self._widths, strict=False)
             ),
             default=1,
         )
         if lines > 1:
-            self._sheet.set_row(self._row, min(lines * _LINE_HEIGHT, _HIGHEST_ROW))
+            self._sheet.set_row(self._row, min(lines * _LINE_HEIGHT, _MAX_ROW_HEIGHT))
 
 
-def _write_value(sheet: Worksheet, row: int, at: int, value: Value, form: Format) -> None:
+def _write_value(sheet: Worksheet, row: int, column: int, value: Value, form: Format) -> None:
     match value:
         case None:
-            sheet.write_blank(row, at, None, form)
+            sheet.write_blank(row, column, None, form)
         case int() | Decimal():
-            sheet.write_number(row, at, float(value), form)
+            sheet.write_number(row, column, float(value), form)
         case date():
-            sheet.write_datetime(row, at, datetime(value.year, value.month, value.day), form)
+            sheet.write_datetime(row, column, datetime(value.year, value.month, value.day), form)
         case _:
-            _write_text(sheet, row, at, value, form)
+            _write_text(sheet, row, column, value, form)
 
 
 def _write_cover(book: xlsxwriter.Workbook, styles: _Styles, proof: Proof) -> None:
@@ -251,17 +254,18 @@ def _write_cover(book: xlsxwriter.Workbook, styles: _Styles, proof: Proof) -> No
     sheet.hide_gridlines(2)
     name = _clean(proof_title(proof))
     print_across_pages(sheet, name, translated=True)
-    _write_text(sheet, 0, 0, name, styles.of(bold=True, font_size=16, font_color=style.STRONG))
+    _write_text(sheet, 0, 0, name, styles.format(bold=True, font_size=16, font_color=style.STRONG))
     properties = _STATE_FORMATS[proof_state(proof)]
-    headline = styles.of(**properties, bold=True, text_wrap=True, font_size=12)
+    headline = styles.format(**properties, bold=True, text_wrap=True, font_size=12)
     _write_across(sheet, 2, verdict(proof), headline)
-    said = styles.of(**properties, text_wrap=True, indent=1, align="left")
-    plain = styles.of(bg_color=properties["bg_color"], text_wrap=True, indent=1, align="left")
+    wrapped = {"text_wrap": True, "indent": 1, "align": "left"}
+    plain = styles.format(bg_color=properties["bg_color"], **wrapped)
+    colored = styles.format(**properties, **wrapped)
     lines = [(str(line), plain) for line in resource_lines(proof)]
-    lines += [(f"• {item}", said) for item in open_items(proof)]
+    lines += [(f"• {item}", colored) for item in open_items(proof)]
     for row, (line, form) in enumerate(lines, start=3):
         _write_across(sheet, row, line, form)
-    label, text = styles.of(font_color=style.QUIET), styles.of(text_wrap=True)
+    label, text = styles.format(font_color=style.QUIET), styles.format(text_wrap=True)
     for row, (fact, value) in enumerate(proof_facts(proof), start=4 + len(lines)):
         _fit_row(sheet, row, value, _TEXT_WIDTH)
         _write_text(sheet, row, 0, fact, label)
@@ -277,13 +281,13 @@ def _write_across(sheet: Worksheet, row: int, value: object, form: Format) -> No
 def _fit_row(sheet: Worksheet, row: int, value: object, width: int) -> None:
     lines = math.ceil(len(str(value)) / width)
     if lines > 1:
-        sheet.set_row(row, min(lines * _LINE_HEIGHT, _HIGHEST_ROW))
+        sheet.set_row(row, min(lines * _LINE_HEIGHT, _MAX_ROW_HEIGHT))
 
 
-def _write_text(sheet: Worksheet, row: int, at: int, value: object, form: Format) -> None:
-    sheet.write_string(row, at, _clean(value), form)
+def _write_text(sheet: Worksheet, row: int, column: int, value: object, form: Format) -> None:
+    sheet.write_string(row, column, _clean(value), form)
 
 
 def _clean(value: object) -> str:
-    """Return a text as far as Excel holds it; what is no character, as in odd names, is a mark."""
+    """Return a text up to Excel's limit, with ``?`` for bytes of file names that are not text."""
     return str(value)[:MAX_TEXT_LENGTH].encode("utf-8", "replace").decode()

@@ -1,10 +1,10 @@
-"""Read-back of the sent rows of one resource: what the system has for each, and for its keys.
+"""Read-back of the sent rows of a resource: the records that the system has for each.
 
-A row's own record says nothing of another one with the same key, which a late workbook, another
-program or a person may have brought.
+Other records with the key of an accepted row are detected too: a late workbook, another program
+or a person may have created them.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -30,7 +30,7 @@ from xlbridge.upload.lookup import (
 from xlbridge.upload.results import RowOutcome, assigned_codes
 from xlbridge.validation.cross_sheet import unique_keys
 
-Tell = Callable[[Text], None]
+ShowText = Callable[[Text], None]
 RowValues = Mapping[str, Any]
 
 _REFUSED_OUTCOMES = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.HELD})
@@ -45,7 +45,7 @@ _REPLACED = Text(
 )
 _REFUSED = Text(
     pt="o sistema não permitiu a leitura: {reason}",
-    en="the system did not let them be read: {reason}",
+    en="the system did not allow reading them: {reason}",
 )
 _READING = Text(
     pt="Lendo de volta {resource}, linhas: {rows}", en="Reading back {resource}, rows: {rows}"
@@ -54,13 +54,12 @@ _READING = Text(
 
 @dataclass(frozen=True, slots=True)
 class ReadBackRow:
-    """A row that was accepted, is in doubt or was refused, and what the system has for it.
+    """A row that was accepted, rejected or is in doubt, and the records that the system has for it.
 
-    ``labels`` are the values of the columns that the resource's control totals are by, ``amount``
-    what they add up, ``keys`` those of the resource's ``unique_keys``, in their order. ``reason``
-    says why the row cannot be read back, ``match`` is None then; ``payload_missing`` that not even
-    what was sent is known any more, nor are its ``keys``. ``other_readings`` are what the system
-    has under other keys of the row than the one by which its record is found.
+    ``labels`` and ``amount`` are its values for the resource's control totals, ``keys`` those of
+    the resource's ``unique_keys``, in order. ``reason`` is why the row cannot be read back;
+    ``match`` is then None. With ``payload_missing`` the sent values are lost. ``other_readings``
+    are the records under further keys of the row.
     """
 
     file: SentFile
@@ -81,7 +80,7 @@ class ReadBackRow:
 
     @property
     def refused(self) -> bool:
-        """True if the system said that it did not write the row."""
+        """True if the row was not written, according to the system's answer or the plan."""
         return self.sent.outcome in _REFUSED_OUTCOMES
 
     @property
@@ -95,83 +94,71 @@ def read_back(
     client: Client,
     resource: Resource,
     rows: Sequence[tuple[SentFile, SentRow]],
-    tell: Tell,
+    show: ShowText,
 ) -> list[ReadBackRow]:
-    """Return what the system has for the rows of a resource, in the order in which they were sent.
+    """Return the rows of a resource with their records, in the order in which they were sent.
 
-    A row whose payload is gone, that has no key, or that the system does not let be read says so.
-    Accepted rows have the other records of their keys, too. Raises ``TransportError`` and
-    ``AuthenticationFailed`` when the system cannot be asked.
+    Rows that cannot be read back have a ``reason``. Accepted rows also have the other records of
+    their keys. Raises ``TransportError`` and ``AuthenticationFailed`` if the system cannot be
+    queried.
     """
-    tell(_READING.format(resource=resource.title, rows=len(rows)))
+    show(_READING.format(resource=resource.title, rows=len(rows)))
     by_job: dict[tuple[str, bool], list[tuple[SentFile, SentRow]]] = {}
     in_order = sorted(rows, key=lambda r: (r[1].job.created_at, r[1].job.id, r[1].position))
     for file, sent in in_order:
         by_job.setdefault((sent.job.id, sent.planned is None), []).append((file, sent))
-    known = [pair for pairs in by_job.values() for pair in _rows_of_job(context, resource, pairs)]
-    values = [sent for _, sent in known if sent is not None]
-    others = [list(_with_other_keys(resource, sent)) for sent in values]
-    snapshots, reason = _read_records(client, resource, values, list(chain(*others)))
+    pending = [pair for pairs in by_job.values() for pair in _rows_of_job(context, resource, pairs)]
+    values = [sent for _, sent in pending if sent is not None]
+    alternatives = [list(_by_other_keys(resource, sent)) for sent in values]
+    snapshots, reason = _read_records(client, resource, values, list(chain(*alternatives)))
     readings = iter(snapshots[: len(values)])
-    other_readings = iter(snapshots[len(values) :])
-    found_by_other = ([*islice(other_readings, len(each))] for each in others)
-    read = [
-        row if sent is None else _with_readings(row, next(readings), next(found_by_other), reason)
-        for row, sent in known
-    ]
+    others = iter(snapshots[len(values) :])
+    other_readings = ([*islice(others, len(queries))] for queries in alternatives)
+    read = [row for row, _ in pending]
+    for index, (row, sent_values) in enumerate(pending):
+        if sent_values is not None:
+            reading, further = next(readings), tuple(filter(None, next(other_readings)))
+            why = reason if reading is None else None
+            read[index] = replace(row, reading=reading, other_readings=further, reason=why)
     before = _codes_before(context, [file for file, _ in rows])
     return _with_repeated_keys(resource, _with_matches(resource, read, before))
 
 
-def _with_other_keys(resource: Resource, row: RowValues) -> Iterator[RowValues]:
-    """Yield a row as it is found by each further key, without those that come before it.
+def _by_other_keys(resource: Resource, row: RowValues) -> Iterator[RowValues]:
+    """Yield a row once for each further unique key, without the key columns that precede it.
 
-    Only keys that must not stand twice: by the others the system may have many records.
+    By keys that are not unique the system may have many records.
     """
     lookups = () if resource.read_back is None else resource.read_back.lookups
     unique = [set(columns) for _, columns in unique_keys(resource)]
     for number, lookup in enumerate(lookups):
-        before = {name for each in lookups[:number] for name in each.key}.difference(lookup.key)
-        found_otherwise = any(row.get(name) is not None for name in before)
+        earlier = {name for other in lookups[:number] for name in other.key}.difference(lookup.key)
+        has_earlier_key = any(row.get(name) is not None for name in earlier)
         is_unique = any(map(set(lookup.key).issubset, unique))
-        if lookup.serves(row) and found_otherwise and is_unique:
-            yield {**row, **dict.fromkeys(before)}
+        if lookup.serves(row) and has_earlier_key and is_unique:
+            yield {**row, **dict.fromkeys(earlier)}
 
 
 def _read_records(
     client: Client, resource: Resource, rows: Sequence[RowValues], others: Sequence[RowValues]
 ) -> tuple[Sequence[RowSnapshot | None], Text | None]:
-    """Return the snapshot of each row and of the others, and the reason where there is none."""
-    nothing = (None,) * (len(rows) + len(others))
+    """Return the snapshots of all rows and others, and the reason if they are None."""
+    missing = (None,) * (len(rows) + len(others))
     if resource.read_back is None:
-        return nothing, _NO_QUERY
+        return missing, _NO_QUERY
     try:
         return look_up_rows(client, resource, [*rows, *others], most=None)
     except RemoteRejected as error:
         if others:
             snapshots, reason = _read_records(client, resource, rows, ())
-            return (*snapshots, *nothing[len(rows) :]), reason
-        return nothing, _REFUSED.format(reason=error.message)
-
-
-def _with_readings(
-    row: ReadBackRow,
-    reading: RowSnapshot | None,
-    others: Sequence[RowSnapshot | None],
-    reason: Text | None,
-) -> ReadBackRow:
-    return replace(
-        row,
-        reading=reading,
-        other_readings=tuple(filter(None, others)),
-        reason=reason if reading is None else None,
-    )
+            return (*snapshots, *missing[len(rows) :]), reason
+        return missing, _REFUSED.format(reason=error.message)
 
 
 def _rows_of_job(
     context: UploadContext, resource: Resource, pairs: Sequence[tuple[SentFile, SentRow]]
 ) -> list[tuple[ReadBackRow, RowValues | None]]:
-    """Return a job's rows with their values, None where those are lost."""
+    """Return a job's rows with their values, None if those are lost."""
     try:
         first = pairs[0][1]
         values = sent_rows(context, first.job, with_unsent=first.planned is not None)
@@ -204,12 +191,12 @@ def _rows_of_job(
 def _given_numbers(
     context: UploadContext, resource: Resource, job: Job
 ) -> Mapping[int, Mapping[str, str]]:
-    """Return the numbers that the system gave to records which nothing else tells apart, by row."""
-    declared = resource.read_back
-    if declared is None or not declared.number_operations:
+    """Return the system-assigned numbers of records that have no other key, by row."""
+    read_back = resource.read_back
+    if read_back is None or not read_back.number_operations:
         return {}
     return {
-        row: dict(zip(declared.codes, code.split(CODE_SEPARATOR), strict=True))
+        row: dict(zip(read_back.codes, code.split(CODE_SEPARATOR), strict=True))
         for row, code in assigned_codes(context.journal, job).items()
     }
 
@@ -217,15 +204,15 @@ def _given_numbers(
 def _plain_value(resource: Resource, column: str | None, row: RowValues) -> str | None:
     if column is None:
         return None
-    declared = resource.read_back
-    value = row.get(column) if declared is None else declared.meant(row, column)
+    read_back = resource.read_back
+    value = row.get(column) if read_back is None else read_back.meant(row, column)
     return comparable_value(resource.by_name[column].kind, value)
 
 
 def _codes_before(
     context: UploadContext, files: Sequence[SentFile]
 ) -> Mapping[str, frozenset[str]]:
-    """Return the codes that each key's records had before anything of the batch was sent."""
+    """Return the codes of each key's records before anything of the batch was sent."""
     jobs = {
         job.id: job for file in {id(file): file for file in files}.values() for job in file.jobs
     }
@@ -240,30 +227,34 @@ def _codes_before(
 def _with_matches(
     resource: Resource, rows: Sequence[ReadBackRow], before: Mapping[str, frozenset[str]]
 ) -> list[ReadBackRow]:
-    """Give each row its record; one that was refused only if it was certainly not there before."""
+    """Assign each row its record; a refused row gets one only if it certainly is new."""
     if resource.read_back is None:
         return list(rows)
     existing = resource.read_back.existing
-    wanted = [
-        (at, row.reading)
-        for at, row in enumerate(rows)
+    written = [
+        (position, row.reading)
+        for position, row in enumerate(rows)
         if row.reading is not None
         and row.sent.planned is None
         and (not row.refused or existing is not ExistingPolicy.REPLACED)
     ]
-    ranks = {n: 1 + rows[at].refused for n, (at, _) in enumerate(wanted) if not rows[at].accepted}
-    matches = match_rows([reading for _, reading in wanted], before, existing, ranks)
+    ranks = {
+        number: 1 + rows[position].refused
+        for number, (position, _) in enumerate(written)
+        if not rows[position].accepted
+    }
+    matches = match_rows([reading for _, reading in written], before, existing, ranks)
     matched = list(rows)
-    for (at, reading), match in zip(wanted, matches, strict=True):
+    for (position, reading), match in zip(written, matches, strict=True):
         if match.replaced:
-            matched[at] = replace(rows[at], reason=_REPLACED)
-        elif not rows[at].refused or _is_new(reading, match, before):
-            matched[at] = replace(rows[at], match=match)
-    return [_with_record_before(row) for row in matched]
+            matched[position] = replace(rows[position], reason=_REPLACED)
+        elif not rows[position].refused or _is_new(reading, match, before):
+            matched[position] = replace(rows[position], match=match)
+    return [_with_existing_record(row) for row in matched]
 
 
-def _with_record_before(row: ReadBackRow) -> ReadBackRow:
-    """Give a row that was in the system before its record, which other rows may have too."""
+def _with_existing_record(row: ReadBackRow) -> ReadBackRow:
+    """Assign an unchanged row its record, which other rows may share."""
     if row.sent.outcome is not RowOutcome.UNCHANGED or row.reading is None:
         return row
     same = [record for record in row.reading.found if record.same]
@@ -286,15 +277,15 @@ _IN_SEVERAL_WORKBOOKS = Text(
 )
 _MORE = Text(
     pt="; mais {n} {n:linha|linhas} destes arquivos também",
-    en="; likewise {n} more {n:row|rows} of these workbooks",
+    en="; and {n} more {n:row|rows} of these workbooks",
 )
 
 
 def _with_repeated_keys(resource: Resource, rows: Sequence[ReadBackRow]) -> list[ReadBackRow]:
-    """Give each accepted row the other records of its key, if the system has too many of them.
+    """Add the other records of its key to each accepted row, if the system has too many of them.
 
-    Each row of one workbook may have brought a record, but of rows that several workbooks have
-    only one. Amounts are no part of a key. Rows that replace each other have one record anyway.
+    Each row of a workbook may have created a record; of a row repeated in several workbooks only
+    one may. Amounts do not count as part of a key. Rows that replace each other share one record.
     """
     marked = list(rows)
     if resource.read_back is None or resource.read_back.existing is ExistingPolicy.REPLACED:
@@ -306,43 +297,54 @@ def _with_repeated_keys(resource: Resource, rows: Sequence[ReadBackRow]) -> list
             found = records.get(key, {})
             if max(len(found), len(positions)) < 2:
                 continue
-            of_key = [marked[at] for at in positions]
-            repeats = sum(len(again) for _, again in _repeats(of_key, index))
-            explained = sum(len(row.match.extra_records) for row in of_key if row.match)
+            key_rows = [marked[position] for position in positions]
+            repeats = sum(len(later) for _, later in _repeats(key_rows, index))
+            explained = sum(len(row.match.extra_records) for row in key_rows if row.match)
             if len(found) + repeats - len(positions) > explained:
-                for at in positions:
-                    marked[at] = _with_other_records(marked[at], found)
+                for position in positions:
+                    marked[position] = _with_other_records(marked[position], found)
     return marked
 
 
 def repeated_key_breaches(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[Text]:
-    """Yield the workbooks that share keys of accepted rows, each pair once with its first rows."""
+    """Yield each pair of workbooks that share keys of accepted rows, with their first such rows."""
     if resource.read_back and resource.read_back.existing is ExistingPolicy.REPLACED:
         return
-    pairs: dict[tuple[int, int], tuple[Text, int]] = {}
+    examples: dict[tuple[int, int], tuple[ReadBackRow, ReadBackRow, Sequence[str]]] = {}
+    counts: Counter[tuple[int, int]] = Counter()
     for index, (_, columns) in enumerate(unique_keys(resource)):
         for positions in _positions_by_key(rows, index, columns, columns).values():
             if len(positions) < 2:
                 continue
-            for first, repeats in _repeats([rows[at] for at in positions], index):
+            for first, repeats in _repeats([rows[position] for position in positions], index):
                 for row in repeats:
                     pair = id(first.file), id(row.file)
-                    text, count = pairs.get(pair, (_breach_text(first, row, columns), 0))
-                    pairs[pair] = text, count + 1
-    for text, count in pairs.values():
-        yield text.format(more=_MORE.format(n=count - 1) if count > 1 else "")
+                    examples.setdefault(pair, (first, row, columns))
+                    counts[pair] += 1
+    for pair, (first, later, key) in examples.items():
+        more = counts[pair] - 1
+        yield _IN_SEVERAL_WORKBOOKS.format(
+            later=later.file.file.path.name,
+            row=later.sent.origin,
+            earlier=first.file.file.path.name,
+            first=first.sent.origin,
+            columns=", ".join(key),
+            more=_MORE.format(n=more) if more else "",
+        )
 
 
 def _records_by_key(
     rows: Sequence[ReadBackRow], columns: Sequence[str]
 ) -> Mapping[_Key, Mapping[str, FoundRecord]]:
-    """Return the records that were found, by their keys and their codes."""
+    """Return the records that were found, by key and code."""
     found: defaultdict[_Key, dict[str, FoundRecord]] = defaultdict(dict)
-    readings = (each for row in rows for each in (row.reading, *row.other_readings) if each)
-    for reading in {key_text(each.key): each for each in readings}.values():
+    readings = (
+        reading for row in rows for reading in (row.reading, *row.other_readings) if reading
+    )
+    for reading in {key_text(reading.key): reading for reading in readings}.values():
         for record in reading.found:
             values = [record.values.get(name, reading.key.get(name)) for name in columns]
-            if key := _complete(values):
+            if key := _complete_key(values):
                 found[key][record.code] = record
     return found
 
@@ -350,43 +352,43 @@ def _records_by_key(
 def _positions_by_key(
     rows: Sequence[ReadBackRow], index: int, columns: Sequence[str], identity: Sequence[str]
 ) -> Mapping[_Key, _Positions]:
-    """Return the rows that were accepted, or may have been, by the columns of their key."""
-    places = [columns.index(name) for name in identity]
-    positions: defaultdict[_Key, list[int]] = defaultdict(list)
-    for at, row in enumerate(rows):
-        if not row.refused and row.keys:
-            values = row.keys[index]
-            if key := _complete([values[place] for place in places]):
-                positions[key].append(at)
-    return {key: _bringing(rows, of_key) for key, of_key in positions.items()}
+    """Return the positions of rows that were or may have been accepted, by key."""
+    indexes = [columns.index(name) for name in identity]
+    by_key: defaultdict[_Key, list[int]] = defaultdict(list)
+    for position, row in enumerate(rows):
+        if row.refused or not row.keys:
+            continue
+        if key := _complete_key([row.keys[index][i] for i in indexes]):
+            by_key[key].append(position)
+    return {key: _creating_rows(rows, positions) for key, positions in by_key.items()}
 
 
-def _bringing(rows: Sequence[ReadBackRow], positions: _Positions) -> _Positions:
-    """Return the rows of a key that may each have brought a record.
+def _creating_rows(rows: Sequence[ReadBackRow], positions: _Positions) -> _Positions:
+    """Return the rows of a key that may each have created a record.
 
-    Where none was written, those are the rows of one workbook that were in the system before.
+    If none was written, these are the unchanged rows of one workbook.
     """
-    written = [at for at in positions if rows[at].sent.planned is None]
+    written = [position for position in positions if rows[position].sent.planned is None]
     first = rows[positions[0]].file
-    return written or [at for at in positions if rows[at].file is first]
+    return written or [position for position in positions if rows[position].file is first]
 
 
-def _complete(values: Sequence[str | None]) -> _Key | None:
+def _complete_key(values: Sequence[str | None]) -> _Key | None:
     return None if None in values else tuple(map(str, values))
 
 
 def _repeats(
     rows: Sequence[ReadBackRow], index: int
 ) -> Iterator[tuple[ReadBackRow, list[ReadBackRow]]]:
-    """Yield each accepted row with those of later workbooks that have all of its key, too."""
+    """Yield each accepted row with the rows of later workbooks that have the same key."""
     by_key: defaultdict[_Key, list[ReadBackRow]] = defaultdict(list)
     for row in rows:
-        if row.accepted and (key := _complete(row.keys[index])):
+        if row.accepted and (key := _complete_key(row.keys[index])):
             by_key[key].append(row)
     for first, *others in by_key.values():
-        own = first.file.file.path
-        if elsewhere := [row for row in others if row.file.file.path != own]:
-            yield first, elsewhere
+        path = first.file.file.path
+        if repeats := [row for row in others if row.file.file.path != path]:
+            yield first, repeats
 
 
 def _with_other_records(row: ReadBackRow, found: Mapping[str, FoundRecord]) -> ReadBackRow:
@@ -395,14 +397,3 @@ def _with_other_records(row: ReadBackRow, found: Mapping[str, FoundRecord]) -> R
     own = {record.code for record in (row.match.record, *row.match.extra_records)}
     others = tuple(record for code, record in found.items() if code not in own)
     return replace(row, match=replace(row.match, same_key=others))
-
-
-def _breach_text(first: ReadBackRow, later: ReadBackRow, columns: Sequence[str]) -> Text:
-    return _IN_SEVERAL_WORKBOOKS.format(
-        later=later.file.file.path.name,
-        row=later.sent.origin,
-        earlier=first.file.file.path.name,
-        first=first.sent.origin,
-        columns=", ".join(columns),
-        more="{more}",
-    )

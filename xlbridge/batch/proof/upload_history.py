@@ -1,4 +1,4 @@
-"""History of a batch's workbooks: what its uploads made of each row."""
+"""Upload history of a batch's workbooks: the outcome of each row."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,16 +28,16 @@ _VERDICT_DIFFERS = Text(
 )
 _OTHER_CONTENT = Text(
     pt="{file}: nenhum envio é deste conteúdo ({sha})",
-    en="{file}: no upload is of this content ({sha})",
+    en="{file}: no upload has this content ({sha})",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SentRow:
-    """One row of a job: its position, the row of the workbook that it is, and its outcome.
+    """Row of a job, with its position, its row number ``origin`` in the workbook, and its outcome.
 
     ``row`` is Excel's number in the sheet that the job was made from. ``planned`` is set for a row
-    that the plan left out: the position is then that among all rows of the sheet.
+    that the plan left out; its position is then among all rows of the sheet.
     """
 
     job: Job
@@ -48,16 +48,17 @@ class SentRow:
     planned: PlannedRow | None = None
 
     @property
-    def is_no_record(self) -> bool:
-        """True where the row was held because it is no record, such as a row of totals."""
+    def is_non_record(self) -> bool:
+        """True if the row was held because it is not a record, such as a row of totals."""
         return self.planned is not None and self.planned.reason is RowReason.NO_RECORD
 
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """A workbook, all jobs that sent rows of it, and for each of its rows the sending that counts.
+    """A workbook, the jobs that sent rows of it, and the decisive sending of each row.
 
-    ``jobs`` holds parts of split sheets in place of the whole, retries too, oldest first.
+    ``jobs`` are oldest first, with retries, and with the parts of a split sheet instead of the
+    whole.
     """
 
     step: str
@@ -80,7 +81,7 @@ class SentFile:
 
 
 class UploadHistory:
-    """Finds the jobs of a batch's workbooks in the journal."""
+    """Upload history of workbooks from the journal."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -88,8 +89,8 @@ class UploadHistory:
     def of(self, step: str, file: ProofFile) -> SentFile:
         """Return the outcome of each row of a workbook that was sent.
 
-        A row in doubt in one upload stays so whatever a later one said of it; else it counts as
-        accepted where one upload wrote it. Raises ``UsageError`` when a job does not exist.
+        A row that is in doubt in any upload is in doubt; otherwise it is accepted if any upload
+        wrote it. Raises ``UsageError`` if a job does not exist.
         """
         whole_jobs = list(self._with_retries(file.job_ids))
         jobs = [part for whole in whole_jobs for part in self._journal.parts_of(whole) or [whole]]
@@ -112,26 +113,26 @@ class UploadHistory:
 
     def _left_out(self, whole: Job) -> Iterator[SentRow]:
         """Yield the rows of a sheet that its plan left out."""
-        nothing_done = whole.state.is_unsent or whole.state.frees_rows
+        unsent = whole.state.is_unsent or whole.state.frees_rows
         origins = self._origins(whole)
         for position, row in enumerate(self._journal.plan_of(whole)):
             if not row.action.writes:
-                outcome = RowOutcome.UNSENT if nothing_done else RowOutcome(row.action.value)
+                outcome = RowOutcome.UNSENT if unsent else RowOutcome(row.action.value)
                 yield SentRow(whole, position, origins[row.row], outcome, row.row, row)
 
     def _with_retries(self, ids: Sequence[str]) -> Iterator[Job]:
-        """Yield the jobs and their retries, and those of the retries, oldest first."""
+        """Yield the jobs and, recursively, their retries, oldest first."""
         found: dict[str, Job] = {}
-        waiting = [self._journal.job(job_id) for job_id in ids]
-        while waiting:
-            job = waiting.pop()
+        pending = [self._journal.job(job_id) for job_id in ids]
+        while pending:
+            job = pending.pop()
             if job.id not in found:
                 found[job.id] = job
-                waiting += self._journal.retries_of(job.id)
+                pending += self._journal.retries_of(job.id)
         yield from sorted(found.values(), key=lambda job: (job.created_at, job.id))
 
     def _origins(self, job: Job) -> Mapping[int, int]:
-        """Return which row of the step's workbook each row of a job's sheet is."""
+        """Return the row numbers in the step's workbook, by row number in a job's sheet."""
         whole = job if job.parent is None else self._journal.job(job.parent)
         retried = whole.retry_of
         if retried is None:
@@ -145,19 +146,19 @@ def _adds_up(job: Job, outcomes: Sequence[RowOutcome]) -> bool:
     verdict = job.verdict
     if job.state is State.PREVIEWED or job.state.is_unsent:
         return verdict.read == len(outcomes)
-    counted = (
+    counts = (
         len(outcomes),
         outcomes.count(RowOutcome.ACCEPTED),
         outcomes.count(RowOutcome.UNKNOWN),
     )
-    return counted == (verdict.read, verdict.accepted, verdict.unknown)
+    return counts == (verdict.read, verdict.accepted, verdict.unknown)
 
 
 def _contradictions(
     file: ProofFile, whole_jobs: Sequence[Job], by_origin: Mapping[int, Sequence[SentRow]]
 ) -> Iterator[Text]:
     name = file.path.name
-    records = sum(not _final_row(sendings).is_no_record for sendings in by_origin.values())
+    records = sum(not _final_row(sendings).is_non_record for sendings in by_origin.values())
     if whole_jobs and records != file.rows_in_sheet:
         yield _ROWS_DIFFER.format(file=name, rows=file.rows_in_sheet, sent=records)
     if whole_jobs and all(job.file_hash != file.sha256 for job in whole_jobs):

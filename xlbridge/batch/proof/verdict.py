@@ -1,4 +1,4 @@
-"""Verdict of a proof: how much was verified and what is open; report of a written proof."""
+"""Verdict of a proof: the rows that were verified, and the open items; report of a proof."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ _VERIFIED = Text(
     pt="Tudo conferido: {found} de {read} {n:linha lida|linhas lidas} de volta, cada uma no "
     "sistema uma vez, com o valor enviado em cada campo comparado.",
     en="Everything accounted for: {found} of {read} {n:row|rows} read back, each in the system "
-    "once, with the value that was sent in each field compared.",
+    "once, with the sent value in each compared field.",
 )
 _PARTLY_VERIFIED = Text(
     pt="{found} de {read} {n:linha lida|linhas lidas} de volta, cada uma no sistema uma vez. "
-    "Quanto ao resto ({rest}), só a resposta do sistema ao envio prova que foi aceito.",
+    "Das demais ({rest}), só a resposta do sistema ao envio prova que foram aceitas.",
     en="{found} of {read} {n:row|rows} read back, each in the system once. For the rest ({rest}), "
     "only the system's answer to the upload proves that it was accepted.",
 )
@@ -43,8 +43,8 @@ _AMOUNT_FOUND = Text(pt="R$ {amount} lidos de volta", en="R$ {amount} read back"
 _AMOUNT_NOT_RETURNED = Text(pt="não informados pelo sistema", en="not returned by the system")
 
 _REJECTED = Text(
-    pt="linhas rejeitadas: {n} (destas, não gravadas sem recusa própria: {fallen})",
-    en="rows rejected: {n} (of these, not written without a refusal of their own: {fallen})",
+    pt="linhas rejeitadas: {n} (destas, sem recusa própria: {others})",
+    en="rows rejected: {n} (of these, not rejected themselves: {others})",
 )
 _HELD = Text(pt="linhas retidas, não enviadas: {n}", en="rows held, not sent: {n}")
 _UNSENT = Text(pt="linhas não enviadas: {n}", en="rows not sent: {n}")
@@ -64,7 +64,7 @@ _COUNTED = {
 }
 _WRITTEN = Text(
     pt="linhas rejeitadas que estão no sistema mesmo assim: {n}",
-    en="rejected rows that are in the system all the same: {n}",
+    en="rejected rows that are in the system nevertheless: {n}",
 )
 _DIFFERS = Text(
     pt="células que o sistema tem com outro valor: {n}, em linhas: {rows}",
@@ -78,13 +78,13 @@ _NOT_DONE = Text(
     pt="{step}: a exportação de {listing} não foi feita: {why}",
     en="{step}: the export of {listing} was not done: {why}",
 )
-_NOT_AS_WRITTEN = Text(
-    pt="{step}: a exportação de {listing} não está como foi gravada: {why}",
-    en="{step}: the export of {listing} is not as it was written: {why}",
+_EXPORT_CHANGED = Text(
+    pt="{step}: a exportação de {listing} mudou depois de gravada: {why}",
+    en="{step}: the export of {listing} was changed after it was written: {why}",
 )
 _INCOMPLETE = Text(
-    pt="{step}: a exportação de {listing} pode estar incompleta; lacunas: {holes}",
-    en="{step}: the export of {listing} may be incomplete; holes: {holes}",
+    pt="{step}: a exportação de {listing} pode estar incompleta; lacunas: {gaps}",
+    en="{step}: the export of {listing} may be incomplete; gaps: {gaps}",
 )
 
 
@@ -104,7 +104,7 @@ def proof_state(proof: Proof) -> ProofState:
 
 
 def verdict(proof: Proof) -> Text:
-    """Return the proof in one sentence, which says how many rows were read back."""
+    """Return the verdict in one sentence, with the number of rows read back."""
     counts = proof.counts
     numbers: dict[str, object] = {
         "n": counts.read,
@@ -123,32 +123,33 @@ def verdict(proof: Proof) -> Text:
 
 
 def resource_lines(proof: Proof) -> Iterator[Text]:
-    """Yield a line for each resource: rows and amount accepted, and how much was read back."""
-    for each in proof.resources:
+    """Yield a line per resource: rows and amounts accepted and read back."""
+    for summary in proof.resources:
         rows = _RESOURCE_ROWS.format(
-            resource=each.title,
-            accepted=grouped_number(each.accepted),
-            n=each.accepted,
-            found=grouped_number(each.found),
+            resource=summary.title,
+            accepted=grouped_number(summary.accepted),
+            n=summary.accepted,
+            found=grouped_number(summary.found),
         )
-        if each.amount is None:
+        if summary.amount is None:
             yield rows
             continue
         found = _AMOUNT_NOT_RETURNED
-        if each.found_amount is not None:
-            found = _AMOUNT_FOUND.format(amount=grouped_amount(each.found_amount))
-        yield _RESOURCE_AMOUNT.format(rows=rows, amount=grouped_amount(each.amount), found=found)
+        if summary.found_amount is not None:
+            found = _AMOUNT_FOUND.format(amount=grouped_amount(summary.found_amount))
+        amount = grouped_amount(summary.amount)
+        yield _RESOURCE_AMOUNT.format(rows=rows, amount=amount, found=found)
 
 
 def open_items(proof: Proof) -> Iterator[Text]:
-    """Yield what is open, the gravest first; nothing where everything is accounted for."""
+    """Yield the open items, most severe first; none if everything is accounted for."""
     yield from proof.breaches
-    yield from _of_rows(proof)
-    if apart := sum(not total.agrees for table in proof.totals for total in table.totals):
-        yield _TOTALS.format(n=grouped_number(apart))
+    yield from _open_row_items(proof)
+    if differing := sum(not total.agrees for table in proof.totals for total in table.totals):
+        yield _TOTALS.format(n=grouped_number(differing))
     if rejected := proof.counts.rejected:
         yield _REJECTED.format(
-            n=grouped_number(rejected), fallen=grouped_number(proof.counts.not_written)
+            n=grouped_number(rejected), others=grouped_number(proof.counts.not_written)
         )
     if held := proof.counts.held:
         yield _HELD.format(n=grouped_number(held))
@@ -159,10 +160,10 @@ def open_items(proof: Proof) -> Iterator[Text]:
             if (why := file.file.not_sent_because) is not None:
                 yield _NOT_SENT.format(step=step.name, file=file.file.path.name, why=why)
     for export in proof.exports:
-        yield from _of_export(export)
+        yield from _open_export_items(export)
 
 
-def _of_rows(proof: Proof) -> Iterator[Text]:
+def _open_row_items(proof: Proof) -> Iterator[Text]:
     for name, text in _COUNTED.items():
         if count := getattr(proof.counts, name):
             yield text.format(n=grouped_number(count))
@@ -176,14 +177,14 @@ def _of_rows(proof: Proof) -> Iterator[Text]:
         yield _DIFFERS.format(n=grouped_number(len(proof.cells)), rows=grouped_number(len(rows)))
 
 
-def _of_export(export: ProofExport) -> Iterator[Text]:
-    said = {"step": export.name, "listing": export.listing}
+def _open_export_items(export: ProofExport) -> Iterator[Text]:
+    names = {"step": export.name, "listing": export.listing}
     if export.manifest is None:
-        yield _NOT_DONE.format(**said, why=export.not_done_because)
+        yield _NOT_DONE.format(**names, why=export.not_done_because)
     elif export.problem is not None:
-        yield _NOT_AS_WRITTEN.format(**said, why=export.problem)
+        yield _EXPORT_CHANGED.format(**names, why=export.problem)
     elif not export.manifest["complete"]:
-        yield _INCOMPLETE.format(**said, holes=len(export.manifest["holes"]))
+        yield _INCOMPLETE.format(**names, gaps=len(export.manifest["holes"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +202,14 @@ class WrittenProof:
 
 
 def proof_json(written: WrittenProof) -> dict[str, Any]:
-    """Return what a proof says, and where it is, as JSON."""
+    """Return the verdict of a proof and its files as JSON."""
     return {
         "profile": written.proof.profile,
         "settled": written.settled,
         "state": proof_state(written.proof).value,
         "verdict": str(verdict(written.proof)),
         "rows": {"read": written.proof.counts.read, "read_back": written.proof.counts.found},
-        "resources": [_resource_json(each) for each in written.proof.resources],
+        "resources": [_resource_json(summary) for summary in written.proof.resources],
         "open": [str(item) for item in open_items(written.proof)],
         "workbook": str(written.workbook),
         "page": str(written.page),
@@ -221,12 +222,12 @@ def _resource_json(summary: ResourceSummary) -> dict[str, Any]:
         "resource": summary.resource,
         "accepted": summary.accepted,
         "read_back": summary.found,
-        **{name: None if each is None else f"{each:.2f}" for name, each in amounts.items()},
+        **{name: None if value is None else f"{value:.2f}" for name, value in amounts.items()},
     }
 
 
 def proof_text(written: WrittenProof) -> Iterator[Text]:
-    """Yield the lines of a proof's report."""
+    """Yield the report of a proof, line by line."""
     yield Text(pt="Prova de fechamento: {verdict}", en="Closing proof: {verdict}").format(
         verdict=verdict(written.proof)
     )

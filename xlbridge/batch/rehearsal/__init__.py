@@ -1,4 +1,4 @@
-"""Rehearsal of a batch: the very same workbooks, in a private workspace, under faults."""
+"""Rehearsal of a batch: its own workbooks in a private workspace, under faults."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Runner of a command in processes of its own, killed now and then by a schedule."""
+"""Runner of a command in separate processes, some of which are killed by a schedule."""
 
 import json
 import sqlite3
@@ -23,16 +23,16 @@ from xlbridge.processes import (
 _JOURNAL_POLL_SECONDS = 0.02
 _LOG_LINES_SHOWN = 5
 _RESUMABLE_EXIT_CODES = frozenset({0, 1, 4, 5})
-"""The exit codes of a batch that may get further in another run."""
+"""Exit codes of a batch that another run may complete."""
 
 _MAX_PAUSE_SECONDS = 0.3
 
 
 @dataclass(slots=True)
 class KillSchedule:
-    """Schedule of kills: how many runs are left to kill, each after more events of the journal.
+    """Schedule of kills: ``left`` runs are still to be killed, each after some journal events.
 
-    The moments are drawn by ``random``; ``max_events_between`` bounds the events between two.
+    ``random`` draws the moments; ``max_events_between`` limits the events between two kills.
     """
 
     random: Random
@@ -43,9 +43,9 @@ class KillSchedule:
 
 @dataclass(slots=True)
 class CommandRunner:
-    """Runs a command of xlbridge, each time in a process of its own.
+    """Runner of a command of xlbridge, each time in a new process.
 
-    What the processes write stays in ``folder``. ``count`` is how many there were.
+    The output of the processes stays in ``folder``; ``count`` is their number.
     """
 
     command: Sequence[str]
@@ -56,10 +56,10 @@ class CommandRunner:
     def run(
         self, environment: Mapping[str, str], schedule: KillSchedule | None = None
     ) -> dict[str, Any] | None:
-        """Run the command once and return its JSON, None where it left none.
+        """Run the command once and return its JSON, None if it wrote none.
 
-        ``environment`` is all that the process knows of the world. Raises ``UsageError`` with its
-        last words when it ends as none does that may get further another time.
+        ``environment`` is the whole environment of the process. Raises ``UsageError`` with the last
+        lines of its log if its exit code says that another run cannot help.
         """
         self.count += 1
         out, err = self.folder / f"run-{self.count}.json", self.folder / f"run-{self.count}.log"
@@ -80,7 +80,7 @@ class CommandRunner:
                 )
                 code = process.wait()
             finally:
-                kill_process(process)
+                _kill_process(process)
         if killed:
             return None
         report = _read_report(out)
@@ -89,15 +89,15 @@ class CommandRunner:
         return report
 
     def _kill(self, process: "subprocess.Popen[bytes]", schedule: KillSchedule) -> bool:
-        """Kill a process after some more events; say whether it had not ended before."""
-        wanted = self._events() + schedule.random.randrange(schedule.max_events_between)
+        """Kill a process after some more events; return whether it was still running."""
+        target = self._events() + schedule.random.randrange(schedule.max_events_between)
         pause = schedule.random.uniform(0, _MAX_PAUSE_SECONDS)
-        while process.poll() is None and self._events() < wanted:
+        while process.poll() is None and self._events() < target:
             time.sleep(_JOURNAL_POLL_SECONDS)
         time.sleep(pause)
         if process.poll() is not None:
             return False
-        kill_process(process)
+        _kill_process(process)
         schedule.left -= 1
         schedule.done += 1
         return True
@@ -110,12 +110,12 @@ class CommandRunner:
             with closing(sqlite3.connect(address, uri=True)) as journal:
                 return int(journal.execute("SELECT COUNT(*) FROM events").fetchone()[0])
         except sqlite3.Error:
-            # It is just being made.
+            # The journal is just being created.
             return 0
 
 
-def kill_process(process: "subprocess.Popen[bytes]") -> None:
-    """Kill a process with all that it started, and wait until it is gone."""
+def _kill_process(process: "subprocess.Popen[bytes]") -> None:
+    """Kill a process and its children, and wait until it has ended."""
     if process.poll() is None:
         kill_process_tree(process)
         process.wait()
@@ -130,8 +130,8 @@ def _read_report(path: Path) -> dict[str, Any] | None:
 
 
 def _run_failed(code: int, log: Path) -> UsageError:
-    words = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    last = "\n".join(words[-_LOG_LINES_SHOWN:])
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    last = "\n".join(lines[-_LOG_LINES_SHOWN:])
     return UsageError(
         Text(
             pt="O lote não pôde ser ensaiado (código de saída {code}).",

@@ -1,4 +1,4 @@
-"""Reconciliation of a trial: what the journal says of each row against what the tables hold."""
+"""Reconciliation of a trial: row outcomes in the journal against rows in the database."""
 
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
@@ -39,26 +39,26 @@ from xlbridge.upload.results import RowOutcome
 _NOT_IN_TABLE = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 
 _TWICE = Text(
-    pt="o conteúdo dela entrou em {table} mais vezes do que foi aceito",
-    en="its content went into {table} more often than it was accepted",
+    pt="gravada em {table} mais vezes do que foi aceita",
+    en="written to {table} more often than it was accepted",
 )
-_LOST = Text(pt="aceita, e não está em {table}", en="accepted, and not in {table}")
+_LOST = Text(pt="aceita, mas não está em {table}", en="accepted, but not in {table}")
 _WRONGLY_REFUSED = Text(
-    pt="dada por recusada, e está em {table}", en="reported as refused, and is in {table}"
+    pt="dada por recusada, mas está em {table}", en="reported as rejected, but is in {table}"
 )
 _STRAY = Text(
     pt="{table}: {n} {n:linha|linhas} a mais do que foi enviado",
     en="{table}: {n} {n:row|rows} more than were sent",
 )
 _GONE = Text(
-    pt="{table}: {n} {n:linha que lá estava sumiu|linhas que lá estavam sumiram}",
-    en="{table}: {n} {n:row that was there is gone|rows that were there are gone}",
+    pt="{table}: {n} {n:linha que já existia sumiu|linhas que já existiam sumiram}",
+    en="{table}: {n} existing {n:row is gone|rows are gone}",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRow:
-    """A row that was sent: its outcome, and the digest of its stored form, None without one."""
+    """A row that was sent, its outcome, and the digest of its stored form, None if it has none."""
 
     row_id: RowId
     outcome: RowOutcome
@@ -70,19 +70,19 @@ def compare_tables(
     before: Iterable[StoredRows],
     after: Sequence[StoredRows],
 ) -> TableComparison:
-    """Compare the rows sent, by the tables that they go into, with the tables before and after."""
-    earlier = {held.table: held for held in before}
-    counts = [
-        (_ReplacingTableCheck if held.replaces else _AddingTableCheck)(
-            earlier[held.table], held, rows.get(held.table, ())
+    """Compare the sent rows of each table with the table before and after."""
+    earlier = {stored.table: stored for stored in before}
+    checks = [
+        (_ReplacingTableCheck if stored.replaces else _AddingTableCheck)(
+            earlier[stored.table], stored, rows.get(stored.table, ())
         )
-        for held in after
+        for stored in after
     ]
     return TableComparison(
-        tables=tuple(count.table() for count in counts if count.concerned),
-        violations=tuple(one for count in counts for one in count.violations()),
-        doubts=tuple(sorted((d for c in counts for d in c.doubts()), key=lambda d: d.row_id)),
-        preexisting=tuple(row_id for count in counts for row_id in count.preexisting()),
+        tables=tuple(check.table() for check in checks if check.concerned),
+        violations=tuple(violation for check in checks for violation in check.violations()),
+        doubts=tuple(sorted((d for c in checks for d in c.doubts()), key=lambda d: d.row_id)),
+        preexisting=tuple(row_id for check in checks for row_id in check.preexisting()),
     )
 
 
@@ -107,7 +107,7 @@ class _TableCheck(ABC):
 
     @abstractmethod
     def expected(self) -> int:
-        """Return how many rows the table should have gained."""
+        """Return the number of rows that the table should have gained."""
 
     @abstractmethod
     def doubts(self) -> list[DoubtfulRow]:
@@ -115,7 +115,7 @@ class _TableCheck(ABC):
 
     @abstractmethod
     def preexisting(self) -> Iterator[RowId]:
-        """Yield the accepted rows whose like was in the table before the run."""
+        """Yield the accepted rows whose equal was in the table before the run."""
 
     @abstractmethod
     def violations(self) -> Iterator[Violation]:
@@ -123,21 +123,21 @@ class _TableCheck(ABC):
 
 
 class _AddingTableCheck(_TableCheck):
-    """A table that each accepted row is added to.
+    """A table to which each accepted row is added.
 
-    Equal rows cannot be told apart, so they are counted: of what was added, each accepted row
-    takes one away, then each doubtful one; what is left over was added too often.
+    Equal rows are indistinguishable, so they are counted: each accepted row, then each doubtful
+    one, uses up one of the added rows; any surplus was added too often.
     """
 
     def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
         super().__init__(before, after, rows)
-        self._left = Counter(after.rows)
-        self._left.subtract(before.rows)
-        self._lost = [row for row in self.accepted if not self._take(row)]
-        self._doubts = [DoubtfulRow(row.row_id, self._take(row)) for row in self.in_doubt]
+        self._unexplained = Counter(after.rows)
+        self._unexplained.subtract(before.rows)
+        self._lost = [row for row in self.accepted if not self._use_up(row)]
+        self._doubts = [DoubtfulRow(row.row_id, self._use_up(row)) for row in self.in_doubt]
 
     def expected(self) -> int:
-        return len(self.accepted) + sum(doubt.there for doubt in self._doubts)
+        return len(self.accepted) + sum(doubt.in_database for doubt in self._doubts)
 
     def doubts(self) -> list[DoubtfulRow]:
         return self._doubts
@@ -150,54 +150,54 @@ class _AddingTableCheck(_TableCheck):
     def violations(self) -> Iterator[Violation]:
         for row in self._lost:
             yield Violation(ViolationKind.LOST, _LOST.format(table=self.title), row.row_id)
-        left = Counter({digest: n for digest, n in self._left.items() if n > 0})
+        surplus = Counter({digest: n for digest, n in self._unexplained.items() if n > 0})
         by_digest: defaultdict[RowDigest, list[ExpectedRow]] = defaultdict(list)
         for row in self.rows:
-            if row.digest is not None and row.digest in left:
+            if row.digest is not None and row.digest in surplus:
                 by_digest[row.digest].append(row)
         for digest, rows in by_digest.items():
             yield _surplus_violation(self.title, rows)
-            del left[digest]
-        if stray := left.total():
+            del surplus[digest]
+        if stray := surplus.total():
             yield Violation(ViolationKind.TWICE, _STRAY.format(table=self.title, n=stray))
-        if gone := -sum(n for n in self._left.values() if n < 0):
+        if gone := -sum(n for n in self._unexplained.values() if n < 0):
             yield Violation(ViolationKind.LOST, _GONE.format(table=self.title, n=gone))
 
-    def _take(self, row: ExpectedRow) -> bool:
-        if row.digest is None or self._left[row.digest] <= 0:
+    def _use_up(self, row: ExpectedRow) -> bool:
+        if row.digest is None or self._unexplained[row.digest] <= 0:
             return False
-        self._left[row.digest] -= 1
+        self._unexplained[row.digest] -= 1
         return True
 
 
 class _ReplacingTableCheck(_TableCheck):
-    """A table in which a row takes the place of the one with its key, so none is there twice."""
+    """A table in which a row replaces the one with the same key."""
 
     def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
         super().__init__(before, after, rows)
-        self._earlier = {digest.key: digest.content for digest in before.rows}
-        self._there = {digest.key: digest.content for digest in after.rows}
-        self._said: defaultdict[bytes, set[bytes]] = defaultdict(set)
+        self._before = {digest.key: digest.content for digest in before.rows}
+        self._after = {digest.key: digest.content for digest in after.rows}
+        self._sent: defaultdict[bytes, set[bytes]] = defaultdict(set)
         for row in rows:
             if row.digest is not None and row.outcome not in _NOT_IN_TABLE:
-                self._said[row.digest.key].add(row.digest.content)
+                self._sent[row.digest.key].add(row.digest.content)
 
     def expected(self) -> int:
         sure = {row.digest.key for row in self.accepted if row.digest is not None}
-        doubtful = self._said.keys() - sure
-        return len((sure | (doubtful & self._there.keys())) - self._earlier.keys())
+        doubtful = self._sent.keys() - sure
+        return len((sure | (doubtful & self._after.keys())) - self._before.keys())
 
     def doubts(self) -> list[DoubtfulRow]:
-        return [DoubtfulRow(row.row_id, self._is_there(row)) for row in self.in_doubt]
+        return [DoubtfulRow(row.row_id, self._is_stored(row)) for row in self.in_doubt]
 
     def preexisting(self) -> Iterator[RowId]:
         yield from ()
 
     def violations(self) -> Iterator[Violation]:
         for row in self.accepted:
-            # Another row that was sent with its key may stand there in its place.
+            # Another sent row with the same key may have replaced it.
             key = None if row.digest is None else row.digest.key
-            if key is None or self._there.get(key) not in self._said[key]:
+            if key is None or self._after.get(key) not in self._sent[key]:
                 yield Violation(ViolationKind.LOST, _LOST.format(table=self.title), row.row_id)
         for row in self.rows:
             if row.outcome in _NOT_IN_TABLE and self._is_new(row):
@@ -207,24 +207,24 @@ class _ReplacingTableCheck(_TableCheck):
                     row.row_id,
                 )
         sent = {row.digest.key for row in self.rows if row.digest is not None}
-        changed = {key for key in self._there if self._there[key] != self._earlier.get(key)}
+        changed = {key for key in self._after if self._after[key] != self._before.get(key)}
         if stray := len(changed - sent):
             yield Violation(ViolationKind.TWICE, _STRAY.format(table=self.title, n=stray))
-        if gone := len(self._earlier.keys() - self._there.keys()):
+        if gone := len(self._before.keys() - self._after.keys()):
             yield Violation(ViolationKind.LOST, _GONE.format(table=self.title, n=gone))
 
-    def _is_there(self, row: ExpectedRow) -> bool:
-        return row.digest is not None and self._there.get(row.digest.key) == row.digest.content
+    def _is_stored(self, row: ExpectedRow) -> bool:
+        return row.digest is not None and self._after.get(row.digest.key) == row.digest.content
 
     def _is_new(self, row: ExpectedRow) -> bool:
-        if row.digest is None or not self._is_there(row):
+        if row.digest is None or not self._is_stored(row):
             return False
         key, content = row.digest.key, row.digest.content
-        return self._earlier.get(key) != content and content not in self._said[key]
+        return self._before.get(key) != content and content not in self._sent[key]
 
 
 def _surplus_violation(title: Text | str, rows: Sequence[ExpectedRow]) -> Violation:
-    """Say what it means that rows of one content were added more often than any was accepted."""
+    """Return the violation if equal rows were added more often than they were accepted."""
     accepted = [row for row in rows if row.outcome is RowOutcome.ACCEPTED]
     if accepted or any(row.outcome is RowOutcome.UNKNOWN for row in rows):
         return Violation(
@@ -239,13 +239,11 @@ _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
 
 
 def read_tables(storage: Storage, catalogue: Catalogue) -> list[StoredRows]:
-    """Return what the tables of all resources hold."""
+    """Return the stored rows of all resources."""
+    imported = (resource for resource in catalogue.values() if resource.is_imported)
     with storage.transaction(writing=False) as connection:
         return [
-            read_stored_rows(connection, resource)
-            for resource in one_resource_per_table(
-                each for each in catalogue.values() if each.is_imported
-            )
+            read_stored_rows(connection, resource) for resource in one_resource_per_table(imported)
         ]
 
 
@@ -257,11 +255,11 @@ def reconcile_trial(
 ) -> TrialCounts:
     """Return the outcome of every row, compared with the tables.
 
-    ``rows`` is how many rows each workbook has, by its step's name and its own; ``before`` is
-    what the tables held before the first run.
+    ``rows`` are the row counts of the workbooks, by the names of step and workbook; ``before`` are
+    the stored rows before the first run.
     """
     states = overview(batch)
-    uploads = {
+    histories = {
         profile: UploadHistory(batch.environments.context(profile).journal)
         for profile in {step.profile for step in batch.plan.steps}
     }
@@ -271,19 +269,19 @@ def reconcile_trial(
         if isinstance(step, WorkbookStep) and step.sending is not None:
             for unit in state.units:
                 path, jobs = batch.plan.folder / unit.name, tuple(j.id for j in unit.jobs[:1])
-                read = rows[step.name, unit.name]
-                sent_file = ProofFile(path, unit.sha256, read, unit.problem, jobs)
-                files.append((unit, uploads[step.profile].of(step.name, sent_file)))
+                count = rows[step.name, unit.name]
+                file = ProofFile(path, unit.sha256, count, unit.problem, jobs)
+                files.append((unit, histories[step.profile].of(step.name, file)))
     context = batch.environments.context(None)
     sent = _expected_rows([(unit.name, file) for unit, file in files], context, storage)
-    counted = compare_tables(sent, before, read_tables(storage, context.catalogue))
+    comparison = compare_tables(sent, before, read_tables(storage, context.catalogue))
     contradictions = tuple(
         Violation(ViolationKind.NO_VERDICT, breach) for _, file in files for breach in file.breaches
     )
     return TrialCounts(
         workbooks=tuple(_workbook_result(unit, file) for unit, file in files),
         refusals=tuple(refusal for unit, file in files for refusal in _refusals(unit, file)),
-        tally=replace(counted, violations=(*counted.violations, *contradictions)),
+        comparison=replace(comparison, violations=(*comparison.violations, *contradictions)),
         open_steps={
             state.step.name: state.problem or state.status.text
             for state in states
@@ -304,7 +302,7 @@ def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
     for job in file.jobs:
         for refused in job.verdict.rejected_rows:
             column = f"{refused.column}: " if refused.column else ""
-            message = untranslated("{column}{told}").format(column=column, told=refused.message)
+            message = untranslated("{column}{text}").format(column=column, text=refused.message)
             reasons.setdefault((job.id, refused.row), message)
     for row in file.rows:
         if row.outcome in _NOT_IN_TABLE:
@@ -317,23 +315,23 @@ def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
 def _expected_rows(
     files: Sequence[tuple[str, SentFile]], context: UploadContext, storage: Storage
 ) -> Mapping[str, list[ExpectedRow]]:
-    """Return the rows that were sent, by the tables that they go into."""
-    found: defaultdict[str, list[ExpectedRow]] = defaultdict(list)
+    """Return the rows that were sent, by their tables."""
+    by_table: defaultdict[str, list[ExpectedRow]] = defaultdict(list)
     with storage.transaction(writing=False) as connection:
         for name, file in files:
-            stored: dict[str, list[RowDigest | None]] = {}
-            # Rows that were not sent count by their places in the whole sheet.
+            digests: dict[str, list[RowDigest | None]] = {}
+            # Rows that were not sent have positions in the whole sheet.
             for row in file.rows:
                 spec = row.job.spec
                 resource = context.catalogue.named(spec.resource)
                 payload = spec.payload if row.planned is None else spec.planned or spec.payload
-                if payload not in stored:
+                if payload not in digests:
                     content = context.load_payload(payload)
                     limits = context.settings.limits
-                    stored[payload] = expected_row_digests(
+                    digests[payload] = expected_row_digests(
                         connection, content, resource, context.catalogue, limits
                     )
-                digest = stored[payload][row.position]
+                digest = digests[payload][row.position]
                 row_id = RowId(file.step, name, row.origin)
-                found[table_name_of(resource)].append(ExpectedRow(row_id, row.outcome, digest))
-    return found
+                by_table[table_name_of(resource)].append(ExpectedRow(row_id, row.outcome, digest))
+    return by_table

@@ -1,4 +1,4 @@
-"""Rehearsal of a batch: a trial under faults, and on request one without, compared row by row."""
+"""Rehearsal of a batch: a trial under faults, optionally compared with one without faults."""
 
 import tempfile
 import time
@@ -27,13 +27,12 @@ from xlbridge.batch.rehearsal.workspace import (
     prepare_workspace,
 )
 from xlbridge.batch.run_options import open_batch
-from xlbridge.batch.workbook_checks import StepWorkbook, judge_workbook
+from xlbridge.batch.workbook_checks import StepWorkbook, validate_workbook
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.sandbox import FaultPlan, SeedKind, has_unfinished_files, parse_faults
 from xlbridge.settings import Settings
-from xlbridge.upload.results import RowOutcome
 from xlbridge.validation import ValidatedSheet
 
 
@@ -41,11 +40,11 @@ from xlbridge.validation import ValidatedSheet
 class RehearsalOptions:
     """Options of a rehearsal.
 
-    ``faults`` is as the practice system takes it, ``seed_number`` another seed for it and for the
-    moments of ``kills``. ``database`` is one of the practice system, of which a copy is used;
-    without it a new one begins with ``kind``. ``stand_ins`` makes codes that are lacking there.
-    ``compare`` goes through the month without faults, too. ``keep`` is a folder that all stays
-    in; without it nothing stays. Of ``settings`` only schemas and limits are used.
+    ``faults`` is a specification for the practice system, ``seed_number`` replaces its seed and
+    that of the ``kills``. ``database`` is a practice system's, which is copied; without it a new
+    one is filled by ``kind``. ``stand_ins`` creates records that are missing there. ``compare``
+    also runs the month without faults. ``keep`` is a folder for all files, otherwise they are
+    deleted. Of ``settings`` only schemas and limits are used.
     """
 
     plan: BatchPlan
@@ -60,14 +59,14 @@ class RehearsalOptions:
     keep: Path | None = None
 
 
-def run_rehearsal(options: RehearsalOptions, tell: Callable[[Text], None]) -> RehearsalResult:
+def run_rehearsal(options: RehearsalOptions, show: Callable[[Text], None]) -> RehearsalResult:
     """Run a month in a private workspace and return the result.
 
-    The real system is not asked for anything, and the workbooks are only read.
+    The real system is not contacted, and the workbooks are only read.
 
-    Raises ``UsageError`` for faults, paths or folders that cannot be used, and when the batch
-    cannot be run at all; ``ConfigError`` for a database that is unfit; ``TransportError`` when
-    the practice system does not come up.
+    Raises ``UsageError`` for faults, paths or folders that cannot be used, and if the batch cannot
+    be run at all; ``ConfigError`` for an unsuitable database; ``TransportError`` if the practice
+    system does not start.
     """
     plan = parse_faults(options.faults)
     seed = plan.seed if options.seed_number is None else options.seed_number
@@ -76,17 +75,18 @@ def run_rehearsal(options: RehearsalOptions, tell: Callable[[Text], None]) -> Re
     )
     with _workspace_folder(options.keep) as folder:
 
-        def go(name: str, conditions: TrialConditions) -> TrialResult:
+        def run_trial(name: str, conditions: TrialConditions) -> TrialResult:
             workspace = prepare_workspace(
                 folder / name, options.settings, plan, options.database, options.kind
             )
-            return Trial(workspace, options.plan, tell).run(conditions)
+            return Trial(workspace, options.plan, show).run(conditions)
 
-        calm = (
-            go("undisturbed", replace(disturbed, faults=None, kills=0)) if options.compare else None
-        )
-        trial = go("disturbed", disturbed)
-    differences = None if calm is None else tuple(_differences(calm.counted, trial.counted))
+        calm = replace(disturbed, faults=None, kills=0)
+        undisturbed = run_trial("undisturbed", calm) if options.compare else None
+        trial = run_trial("disturbed", disturbed)
+    differences = None
+    if undisturbed is not None:
+        differences = tuple(_differences(undisturbed.counts, trial.counts))
     return RehearsalResult(
         batch=options.plan.batch,
         plan=options.plan.path,
@@ -98,7 +98,7 @@ def run_rehearsal(options: RehearsalOptions, tell: Callable[[Text], None]) -> Re
 
 
 def _fault_specification(faults: str, plan: FaultPlan, seed: int) -> str | None:
-    """Return the faults with the seed that holds, None where there are no faults."""
+    """Return the faults with the effective seed, None without faults."""
     if not plan.faults:
         return None
     parts = (part for part in faults.split(",") if not part.strip().startswith("seed="))
@@ -108,7 +108,7 @@ def _fault_specification(faults: str, plan: FaultPlan, seed: int) -> str | None:
 @contextmanager
 def _workspace_folder(keep: Path | None) -> Iterator[Path]:
     if keep is None:
-        # Windows removes no file that a process which was just killed has open still.
+        # Windows cannot delete files that a process killed just now still has open.
         with tempfile.TemporaryDirectory(
             prefix="xlbridge-rehearsal-", ignore_cleanup_errors=True
         ) as folder:
@@ -123,27 +123,25 @@ def _workspace_folder(keep: Path | None) -> Iterator[Path]:
                 pt="A pasta {folder} não está vazia.", en="The folder {folder} is not empty."
             ).format(folder=keep),
             Text(
-                pt="Indique uma pasta nova: tudo do ensaio fica nela.",
-                en="Name a new folder: all of the rehearsal stays in it.",
+                pt="Indique uma pasta nova: todos os arquivos do ensaio ficam nela.",
+                en="Name a new folder: all files of the rehearsal stay in it.",
             ),
         )
     yield keep.resolve()
 
 
-def _differences(calm: TrialCounts, disturbed: TrialCounts) -> Iterator[RowDifference]:
-    undisturbed = _outcomes_by_row(calm)
-    found = _outcomes_by_row(disturbed)
-    for row_id in sorted(undisturbed.keys() | found.keys()):
-        if undisturbed.get(row_id) != found.get(row_id):
-            yield RowDifference(row_id, undisturbed.get(row_id), found.get(row_id))
-
-
-def _outcomes_by_row(counted: TrialCounts) -> dict[RowId, RowOutcome]:
-    return {
-        RowId(workbook.step, workbook.name, row): outcome
-        for workbook in counted.workbooks
-        for row, outcome in workbook.outcomes.items()
-    }
+def _differences(undisturbed: TrialCounts, disturbed: TrialCounts) -> Iterator[RowDifference]:
+    expected, found = (
+        {
+            RowId(workbook.step, workbook.name, row): outcome
+            for workbook in counts.workbooks
+            for row, outcome in workbook.outcomes.items()
+        }
+        for counts in (undisturbed, disturbed)
+    )
+    for row_id in sorted(expected.keys() | found.keys()):
+        if expected.get(row_id) != found.get(row_id):
+            yield RowDifference(row_id, expected.get(row_id), found.get(row_id))
 
 
 _MAX_FAULTY_RUNS, _MAX_CALM_RUNS = 8, 4
@@ -151,9 +149,9 @@ _EVENTS_PER_JOB = 6
 _MAX_QUEUE_SECONDS = 120.0
 _QUEUE_POLL_SECONDS = 0.05
 _FINAL_STATUSES = frozenset({UnitStatus.DONE, UnitStatus.REFUSED, UnitStatus.PARTIAL})
-"""Statuses that another run does not change unless somebody fixes something.
+"""Statuses that another run does not change unless a person fixes something.
 
-A workbook with errors is none of these: it may only have named what was not there yet.
+A workbook with errors is not final: it may refer to records that did not exist yet.
 """
 
 
@@ -169,62 +167,62 @@ class TrialConditions:
 
 @dataclass(slots=True)
 class Trial:
-    """A trial of a plan in a workspace of its own."""
+    """A trial of a plan in a private workspace."""
 
     workspace: Workspace
     plan: BatchPlan
-    tell: Callable[[Text], None]
-    _last: object = field(default=None, init=False)
-    _over: bool = field(default=False, init=False)
+    show: Callable[[Text], None]
+    _last_status: object = field(default=None, init=False)
+    _final: bool = field(default=False, init=False)
 
     def run(self, conditions: TrialConditions) -> TrialResult:
         """Run the month and return the result.
 
-        Raises ``UsageError`` when it cannot be copied or run at all, ``ConfigError`` and
+        Raises ``UsageError`` if it cannot be copied or run at all, and ``ConfigError`` and
         ``TransportError`` as ``sandbox_process`` does.
         """
         path, copied = copy_month(self.plan, self.workspace.month)
         settings = self.workspace.private_settings()
-        with open_batch(path, self.plan.parameters, settings, self.tell) as batch:
-            rows, needs = self._look(batch, conditions)
+        with open_batch(path, self.plan.parameters, settings, self.show) as batch:
+            rows, required = self._read_workbooks(batch, conditions)
             catalogue = batch.environments.context(None).catalogue
             with self.workspace.storage() as storage:
-                made = needs.make(storage) if conditions.stand_ins else {}
+                stand_ins = required.create_missing(storage) if conditions.stand_ins else {}
                 before = read_tables(storage, catalogue)
             runner = self._runner(path)
             max_events_between = _EVENTS_PER_JOB * len(rows) // max(1, conditions.kills)
             random = Random(conditions.seed)  # noqa: S311
             schedule = KillSchedule(random, max(2, max_events_between), conditions.kills)
-            faulty = self._under_faults(conditions.faults, runner, schedule)
-            self._calmly(runner)
+            faulty = self._run_with_faults(conditions.faults, runner, schedule)
+            self._run_without_faults(runner)
             with self.workspace.storage() as storage:
-                counted = reconcile_trial(batch, rows, storage, before)
+                counts = reconcile_trial(batch, rows, storage, before)
             return TrialResult(
-                counted=counted,
+                counts=counts,
                 copied=copied,
-                stand_ins=made,
-                faulty=faulty,
-                calm=runner.count - faulty,
-                killed=schedule.done,
+                stand_ins=stand_ins,
+                faulty_runs=faulty,
+                calm_runs=runner.count - faulty,
+                killed_runs=schedule.done,
             )
 
-    def _look(
+    def _read_workbooks(
         self, batch: Batch, conditions: TrialConditions
     ) -> tuple[Mapping[tuple[str, str], int], RequiredRecords]:
-        """Judge every workbook by itself; return how many rows each has, and what they name."""
+        """Validate every workbook; return the number of rows of each, and the required records."""
         rows: dict[tuple[str, str], int] = {}
-        needs = RequiredRecords()
+        required = RequiredRecords()
         for step in batch.plan.steps:
             if not isinstance(step, WorkbookStep):
                 continue
             for workbook in workbooks_of(batch.plan, step):
-                self.tell(Text(pt="Lendo {name}", en="Reading {name}").format(name=workbook.name))
-                judged = judge_workbook(batch, StepWorkbook(step, workbook))
-                sheet = judged if isinstance(judged, ValidatedSheet) else None
+                self.show(Text(pt="Lendo {name}", en="Reading {name}").format(name=workbook.name))
+                result = validate_workbook(batch, StepWorkbook(step, workbook))
+                sheet = result if isinstance(result, ValidatedSheet) else None
                 rows[step.name, workbook.name] = len(sheet.rows) if sheet else 0
                 if sheet is not None and conditions.stand_ins:
-                    needs.add(sheet)
-        return rows, needs
+                    required.add(sheet)
+        return rows, required
 
     def _runner(self, path: Path) -> CommandRunner:
         command = ["batch", "run", str(path), "--yes", "--format", "json"]
@@ -234,34 +232,34 @@ class Trial:
             command, self.workspace.folder, self.workspace.private_settings().journal
         )
 
-    def _under_faults(
+    def _run_with_faults(
         self, faults: str | None, runner: CommandRunner, schedule: KillSchedule
     ) -> int:
-        """Run the batch again and again while the system misbehaves; return how often."""
+        """Repeat the batch on a system with faults; return the number of runs."""
         if faults is None and not schedule.left:
             return 0
         with self.workspace.sandbox(faults) as running:
             environment = self.workspace.environment(running)
             for _ in range(_MAX_FAULTY_RUNS + schedule.left):
-                self._say(runner, faults)
-                if self._changed_nothing(runner.run(environment, schedule)):
+                self._show_run(runner, faults)
+                if self._is_last_run(runner.run(environment, schedule)):
                     break
         return runner.count
 
-    def _calmly(self, runner: CommandRunner) -> None:
-        """Bring to its end what can be, the system being well, and wait until it is idle."""
+    def _run_without_faults(self, runner: CommandRunner) -> None:
+        """Complete the batch on a system without faults, and wait until it is idle."""
         with self.workspace.sandbox(None) as running:
             environment = self.workspace.environment(running)
             for _ in range(_MAX_CALM_RUNS):
-                if self._over:
+                if self._final:
                     break
-                self._say(runner, None)
-                if self._changed_nothing(runner.run(environment)):
+                self._show_run(runner, None)
+                if self._is_last_run(runner.run(environment)):
                     break
             self._wait_for_queue()
 
-    def _changed_nothing(self, report: Mapping[str, Any] | None) -> bool:
-        """Return whether another run would end like this one; wait where one is in doubt."""
+    def _is_last_run(self, report: Mapping[str, Any] | None) -> bool:
+        """Return whether another run would change nothing; wait if a unit is in doubt."""
         if report is None:
             return False
         status = [
@@ -269,18 +267,19 @@ class Trial:
             for step in report["steps"]
             for unit in step["units"]
         ]
-        self._over = all(state in _FINAL_STATUSES for state in _open_states(report))
-        same, self._last = status == self._last, status
-        if not (same or self._over) and UnitStatus.IN_DOUBT in _open_states(report):
+        states = _unblocked_states(report)
+        self._final = all(state in _FINAL_STATUSES for state in states)
+        unchanged, self._last_status = status == self._last_status, status
+        if not (unchanged or self._final) and UnitStatus.IN_DOUBT in states:
             time.sleep(self.workspace.settle)
-        return same or self._over
+        return unchanged or self._final
 
-    def _say(self, runner: CommandRunner, faults: str | None) -> None:
+    def _show_run(self, runner: CommandRunner, faults: str | None) -> None:
         if faults is None:
             message = Text(pt="Execução {n}, sem falhas", en="Run {n}, without faults")
         else:
             message = Text(pt="Execução {n}, com falhas", en="Run {n}, under faults")
-        self.tell(message.format(n=runner.count + 1))
+        self.show(message.format(n=runner.count + 1))
 
     def _wait_for_queue(self) -> None:
         end = time.monotonic() + _MAX_QUEUE_SECONDS
@@ -292,15 +291,15 @@ class Trial:
                 if time.monotonic() > end:
                     raise TransportError(
                         Text(
-                            pt="A fila do sistema de ensaio não termina.",
-                            en="The practice system's queue does not end.",
+                            pt="A fila do sistema de ensaio não esvazia.",
+                            en="The practice system's queue does not become empty.",
                         )
                     )
                 time.sleep(_QUEUE_POLL_SECONDS)
 
 
-def _open_states(report: Mapping[str, Any]) -> list[str]:
-    """Return the states of what waits for nothing before it."""
+def _unblocked_states(report: Mapping[str, Any]) -> list[str]:
+    """Return the states of units whose step does not wait for another."""
     return [
         unit["state"] for step in report["steps"] if not step["waits_for"] for unit in step["units"]
     ]

@@ -1,4 +1,4 @@
-"""Report of a rehearsal, as JSON and as text, with its verdict."""
+"""Report of a rehearsal as JSON and as text, with its verdict."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -11,7 +11,6 @@ from xlbridge.batch.rehearsal.result import (
     RowDifference,
     RowId,
     TrialResult,
-    Violation,
     ViolationKind,
     WorkbookResult,
 )
@@ -20,7 +19,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES, table_title
 from xlbridge.upload.results import RowOutcome
 
-_MOST_SHOWN = 10
+_MAX_SHOWN = 10
 _REFUSED = (RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN)
 
 ASSERTIONS: dict[str, tuple[Text, tuple[ViolationKind, ...]]] = {
@@ -34,7 +33,7 @@ ASSERTIONS: dict[str, tuple[Text, tuple[ViolationKind, ...]]] = {
         (ViolationKind.NO_VERDICT,),
     ),
 }
-"""Assertions of a rehearsal, by its key in JSON, and its violations."""
+"""Assertions of a rehearsal by JSON key: the text, and the violations that break it."""
 
 _OUTCOME_NAMES = {
     RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
@@ -47,11 +46,10 @@ _OUTCOME_NAMES = {
     None: Text(pt="não enviada", en="not sent"),
 }
 
-_PLACE_IN_DATABASE = {
+_IN_DATABASE = {
     True: Text(pt="está no sistema", en="is in the system"),
     False: Text(pt="não está no sistema", en="is not in the system"),
 }
-
 
 _PASSED = Text(
     pt="✓ Ensaio aprovado: {rows} {rows:linha|linhas}, cada uma no sistema uma vez{faults}.",
@@ -59,18 +57,18 @@ _PASSED = Text(
 )
 _UNDER_FAULTS = Text(
     pt=", apesar das falhas em {runs} {runs:execução|execuções}",
-    en=", in spite of the faults in {runs} {runs:run|runs}",
+    en=", despite the faults in {runs} {runs:run|runs}",
 )
 _VERDICTS = {
     RehearsalState.NOT_READY: Text(
-        pt="✗ O lote ainda não está pronto: corrija o que o relatório aponta e ensaie de novo.",
-        en="✗ The batch is not ready yet: fix what the report names, then rehearse again.",
+        pt="✗ O lote ainda não está pronto: corrija os problemas do relatório e ensaie de novo.",
+        en="✗ The batch is not ready yet: fix the problems in the report, then rehearse again.",
     ),
     RehearsalState.IN_DOUBT: Text(
         pt="✗ O lote ainda não está pronto: {doubts} {doubts:linha ficou|linhas ficaram} em "
-        "dúvida. Dê a elas uma chave pela qual possam ser lidas de volta e ensaie de novo.",
-        en="✗ The batch is not ready yet: {doubts} {doubts:row was|rows were} left in doubt. Give "
-        "them a key by which they can be read back, then rehearse again.",
+        "dúvida. Preencha uma chave pela qual possam ser lidas de volta e ensaie de novo.",
+        en="✗ The batch is not ready yet: {doubts} {doubts:row was|rows were} left in doubt. Fill "
+        "in a key by which they can be read back, then rehearse again.",
     ),
     RehearsalState.BROKEN: Text(
         pt="✗✗ Não rode este lote: {violations} "
@@ -85,12 +83,12 @@ _NEXT_STEPS = {
         pt="A seguir: xlbridge batch run {plan}", en="Next: xlbridge batch run {plan}"
     ),
     RehearsalState.NOT_READY: Text(
-        pt="A seguir: xlbridge batch plan {plan} mostra o que está errado em cada arquivo.",
-        en="Next: xlbridge batch plan {plan} shows what is wrong in each workbook.",
+        pt="A seguir: xlbridge batch plan {plan} mostra os erros de cada arquivo.",
+        en="Next: xlbridge batch plan {plan} shows the errors of each workbook.",
     ),
     RehearsalState.IN_DOUBT: Text(
-        pt="A seguir: xlbridge batch rehearse {plan}, depois de dar a elas a chave.",
-        en="Next: xlbridge batch rehearse {plan}, once they have the key.",
+        pt="A seguir: xlbridge batch rehearse {plan}, depois de preencher a chave.",
+        en="Next: xlbridge batch rehearse {plan}, once the key is filled in.",
     ),
     RehearsalState.BROKEN: Text(
         pt="A seguir: xlbridge batch rehearse {plan} --keep PASTA",
@@ -100,51 +98,56 @@ _NEXT_STEPS = {
 _NO_FAULTS = Text(
     pt="! Nenhuma falha foi pedida: só o caso sem falhas foi ensaiado. "
     "Com falhas: --faults cut-after@0.05,error-before@0.1 --kill 3",
-    en="! No faults were asked for: only the case without faults was rehearsed. "
+    en="! No faults were requested: only the case without faults was rehearsed. "
     "With faults: --faults cut-after@0.05,error-before@0.1 --kill 3",
 )
 
 
-def _verdict(rehearsed: RehearsalResult) -> Text:
-    counted = rehearsed.counted
-    if rehearsed.state is not RehearsalState.PASSED:
-        return _VERDICTS[rehearsed.state].format(
-            doubts=len(counted.tally.doubts), violations=len(counted.tally.violations)
+def _verdict(result: RehearsalResult) -> Text:
+    counts = result.counts
+    if result.state is not RehearsalState.PASSED:
+        return _VERDICTS[result.state].format(
+            doubts=len(counts.comparison.doubts), violations=len(counts.comparison.violations)
         )
-    faults = "" if rehearsed.calm else _UNDER_FAULTS.format(runs=rehearsed.trial.faulty)
-    return _PASSED.format(rows=counted.rows, faults=faults)
+    runs = result.trial.faulty_runs
+    faults = _UNDER_FAULTS.format(runs=runs) if result.had_faults else ""
+    return _PASSED.format(rows=counts.rows, faults=faults)
 
 
-def no_fault_remark(rehearsed: RehearsalResult) -> list[Text]:
-    """Return what to say where nothing was disturbed."""
-    return [_NO_FAULTS] if rehearsed.calm else []
+def no_fault_remark(result: RehearsalResult) -> list[Text]:
+    """Return a remark if the rehearsal had no faults."""
+    return [] if result.had_faults else [_NO_FAULTS]
 
 
-def verdict_lines(rehearsed: RehearsalResult) -> list[Text]:
-    """Return the verdict, and what to do next."""
-    options = "".join(f" --set {name}={value}" for name, value in rehearsed.parameters.items())
-    plan = f"{as_argument(rehearsed.plan)}{options}"
-    return [_verdict(rehearsed), _NEXT_STEPS[rehearsed.state].format(plan=plan)]
+def verdict_lines(result: RehearsalResult) -> list[Text]:
+    """Return the verdict and the next step."""
+    options = "".join(f" --set {name}={value}" for name, value in result.parameters.items())
+    plan = f"{as_argument(result.plan)}{options}"
+    return [_verdict(result), _NEXT_STEPS[result.state].format(plan=plan)]
 
 
-def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:
+def rehearsal_json(result: RehearsalResult) -> dict[str, Any]:
     """Return a rehearsal as JSON."""
-    trial, counted = rehearsed.trial, rehearsed.counted
-    differences = rehearsed.differences
+    trial, counts = result.trial, result.counts
+    differences = result.differences
     return {
         "version": 1,
-        "batch": rehearsed.batch,
-        "plan": str(rehearsed.plan),
-        "state": rehearsed.state.value,
-        "verdict": str(_verdict(rehearsed)),
-        "faults": rehearsed.faults,
-        "runs": {"faulty": trial.faulty, "calm": trial.calm, "killed": trial.killed},
+        "batch": result.batch,
+        "plan": str(result.plan),
+        "state": result.state.value,
+        "verdict": str(_verdict(result)),
+        "faults": result.faults,
+        "runs": {
+            "faulty": trial.faulty_runs,
+            "calm": trial.calm_runs,
+            "killed": trial.killed_runs,
+        },
         "copied": trial.copied,
         "stand_ins": dict(trial.stand_ins),
         "assertions": {
-            key: not rehearsed.violations(*kinds) for key, (_, kinds) in ASSERTIONS.items()
+            key: not result.violations(*kinds) for key, (_, kinds) in ASSERTIONS.items()
         },
-        "rows": row_counts(counted.workbooks),
+        "rows": row_counts(counts.workbooks),
         "workbooks": [
             {
                 "step": w.step,
@@ -152,84 +155,79 @@ def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:
                 "rows": row_counts([w]),
                 "problem": None if w.problem is None else str(w.problem),
             }
-            for w in counted.workbooks
+            for w in counts.workbooks
         ],
         "breaches": [
             {"kind": b.kind.value, "message": str(b.message), **_row_id_json(b.row_id)}
-            for b in counted.tally.violations
+            for b in counts.comparison.violations
         ],
-        "in_doubt": [{**_row_id_json(d.row_id), "there": d.there} for d in counted.tally.doubts],
-        "rejected": [
-            {**_row_id_json(r.row_id), "message": str(r.reason)} for r in counted.refusals
+        "in_doubt": [
+            {**_row_id_json(d.row_id), "there": d.in_database} for d in counts.comparison.doubts
         ],
-        "there_before": [_row_id_json(row_id) for row_id in counted.tally.preexisting],
-        "tables": [asdict(table) for table in counted.tally.tables],
-        "open_steps": {name: str(text) for name, text in counted.open_steps.items()},
+        "rejected": [{**_row_id_json(r.row_id), "message": str(r.reason)} for r in counts.refusals],
+        "there_before": [_row_id_json(row_id) for row_id in counts.comparison.preexisting],
+        "tables": [asdict(table) for table in counts.comparison.tables],
+        "open_steps": {name: str(text) for name, text in counts.open_steps.items()},
         "differences": None if differences is None else list(map(_difference_json, differences)),
     }
 
 
-def rehearsal_text(rehearsed: RehearsalResult) -> Iterator[Text]:
-    """Yield the lines of a report: what was rehearsed, what became of it, the verdict last."""
-    yield from _trial_text(rehearsed)
-    for workbook in rehearsed.counted.workbooks:
-        yield _workbook_text(workbook)
-    for name, text in rehearsed.counted.open_steps.items():
+def rehearsal_text(result: RehearsalResult) -> Iterator[Text]:
+    """Yield the lines of a report: the trial, the outcomes, and the verdict at the end."""
+    yield from _trial_lines(result)
+    for workbook in result.counts.workbooks:
+        yield _workbook_line(workbook)
+    for name, text in result.counts.open_steps.items():
         yield Text(
             pt="  etapa não concluída: {name}, {text}", en="  step not done: {name}, {text}"
         ).format(name=name, text=text)
-    for table in rehearsed.counted.tally.tables:
+    for table in result.counts.comparison.tables:
         yield Text(
             pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
             en="  table {table}: {before} before, {after} after; expected: {expected} more",
         ).format(**asdict(table) | {"table": table_title(table.table)})
-    for title, rows in row_lists(rehearsed):
+    for title, rows in row_lists(result):
         yield from _limited_list(title, (_row_text(row_id, text) for row_id, text in rows))
-    yield from _assertions_text(rehearsed)
-    yield from no_fault_remark(rehearsed)
-    yield from verdict_lines(rehearsed)
+    yield from _assertion_lines(result)
+    yield from no_fault_remark(result)
+    yield from verdict_lines(result)
 
 
-def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
-    trial = rehearsed.trial
-    yield Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}").format(
-        id=rehearsed.batch
-    )
+def _trial_lines(result: RehearsalResult) -> Iterator[Text]:
+    trial = result.trial
+    yield Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}").format(id=result.batch)
     yield Text(
-        pt="  arquivos copiados, byte a byte, para um lugar à parte: {n}; o ambiente real não foi "
-        "chamado",
-        en="  workbooks copied, byte for byte, to a private place: {n}; the real environment was "
-        "not called",
+        pt="  arquivos copiados para uma pasta isolada: {n}; o ambiente real não foi chamado",
+        en="  workbooks copied to an isolated folder: {n}; the real environment was not called",
     ).format(n=trial.copied)
     for table, count in trial.stand_ins.items():
         yield Text(
-            pt="  criados no ensaio, para códigos que faltavam lá: {n} {what}",
-            en="  made in the rehearsal for codes that were missing there: {n} {what}",
+            pt="  criados no ensaio para códigos que faltavam: {n} {what}",
+            en="  created in the rehearsal for missing codes: {n} {what}",
         ).format(n=count, what=REGISTRY_TITLES[table])
     yield Text(pt="  falhas: {faults}", en="  faults: {faults}").format(
-        faults=rehearsed.faults or Text(pt="nenhuma", en="none")
+        faults=result.faults or Text(pt="nenhuma", en="none")
     )
     yield Text(pt="  execuções: {runs}", en="  runs: {runs}").format(runs=runs_text(trial))
 
 
 def runs_text(trial: TrialResult) -> Text:
-    """Return how many runs a trial took, and how."""
+    """Return the number of runs of a trial, with and without faults."""
     return Text(
         pt="{faulty} com falhas, {killed} delas {killed:interrompida|interrompidas} no meio; "
         "{calm} sem falhas",
-        en="{faulty} under faults, {killed} of them killed in the middle; {calm} without",
-    ).format(faulty=trial.faulty, killed=trial.killed, calm=trial.calm)
+        en="{faulty} under faults, {killed} of them killed; {calm} without",
+    ).format(faulty=trial.faulty_runs, killed=trial.killed_runs, calm=trial.calm_runs)
 
 
-def _workbook_text(workbook: WorkbookResult) -> Text:
+def _workbook_line(workbook: WorkbookResult) -> Text:
     text = Text(
         pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {accepted} "
         "{accepted:aceita|aceitas} + {rejected} {rejected:rejeitada|rejeitadas} + "
         "{unknown} em dúvida + {unsent} {unsent:não enviada|não enviadas} + {unchanged} sem "
         "alteração + {held} {held:retida|retidas}",
         en="{mark} {step} · {name}: {read} {read:row|rows} = {accepted} accepted + {rejected} "
-        "rejected + "
-        "{unknown} in doubt + {unsent} not sent + {unchanged} unchanged + {held} held",
+        "rejected + {unknown} in doubt + {unsent} not sent + {unchanged} unchanged + {held} held",
     ).format(
         mark="  ✓" if workbook.settled else "  ✗",
         step=workbook.step,
@@ -241,58 +239,56 @@ def _workbook_text(workbook: WorkbookResult) -> Text:
     return untranslated("{text} ({why})").format(text=text, why=workbook.problem)
 
 
-def row_lists(rehearsed: RehearsalResult) -> Iterator[tuple[Text, Iterable[tuple[RowId, Text]]]]:
-    """Yield the rows that somebody has to look at, list by list, with what is said of each."""
-    counted = rehearsed.counted
-    refused = ((one.row_id, one.reason) for one in counted.refusals)
+def row_lists(result: RehearsalResult) -> Iterator[tuple[Text, Iterable[tuple[RowId, Text]]]]:
+    """Yield the rows that a person has to check, by list, each with the reason."""
+    counts = result.counts
+    refused = ((refusal.row_id, refusal.reason) for refusal in counts.refusals)
     yield Text(pt="Rejeitadas", en="Rejected"), refused
-    doubts = ((one.row_id, _PLACE_IN_DATABASE[one.there]) for one in counted.tally.doubts)
+    doubts = ((d.row_id, _IN_DATABASE[d.in_database]) for d in counts.comparison.doubts)
     yield Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts
-    again = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
-    there = ((row_id, again) for row_id in counted.tally.preexisting)
-    yield Text(pt="Já estavam no banco antes", en="In the database before the run"), there
-    differing = ((one.row_id, _difference_text(one)) for one in rehearsed.differences or ())
-    yield (
-        Text(pt="Diferenças do ensaio sem falhas", en="Differences from one without faults"),
-        differing,
+    repeated = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
+    preexisting = ((row_id, repeated) for row_id in counts.comparison.preexisting)
+    yield Text(pt="Já estavam no banco antes", en="In the database before the run"), preexisting
+    differences = ((d.row_id, _difference_text(d)) for d in result.differences or ())
+    title = Text(
+        pt="Diferenças do ensaio sem falhas", en="Differences from the rehearsal without faults"
     )
+    yield title, differences
 
 
 def _limited_list(title: Text, lines: Iterable[Text]) -> Iterator[Text]:
-    waiting = iter(lines)
-    shown = list(islice(waiting, _MOST_SHOWN))
+    remaining = iter(lines)
+    shown = list(islice(remaining, _MAX_SHOWN))
     if not shown:
         return
-    more = sum(1 for _ in waiting)
+    more = sum(1 for _ in remaining)
     yield untranslated("{title}: {n}").format(title=title, n=len(shown) + more)
     yield from shown
     if more:
         yield Text(pt="  … e mais {n}", en="  … and {n} more").format(n=more)
 
 
-def _assertions_text(rehearsed: RehearsalResult) -> Iterator[Text]:
+def _assertion_lines(result: RehearsalResult) -> Iterator[Text]:
     for text, kinds in ASSERTIONS.values():
-        violations = rehearsed.violations(*kinds)
+        violations = result.violations(*kinds)
         if not violations:
             yield untranslated("✓ {what}").format(what=text)
             continue
         yield Text(pt="✗✗ QUEBRADO: {what}", en="✗✗ BROKEN: {what}").format(what=text)
-        yield from map(_violation_text, violations[:_MOST_SHOWN])
-        if len(violations) > _MOST_SHOWN:
+        for violation in violations[:_MAX_SHOWN]:
+            if violation.row_id is None:
+                yield untranslated("  {text}").format(text=violation.message)
+            else:
+                yield _row_text(violation.row_id, violation.message)
+        if len(violations) > _MAX_SHOWN:
             yield Text(pt="  … e mais {n}", en="  … and {n} more").format(
-                n=len(violations) - _MOST_SHOWN
+                n=len(violations) - _MAX_SHOWN
             )
-    if rehearsed.differences == ():
+    if result.differences == ():
         yield Text(
             pt="✓ Cada linha terminou como no ensaio sem falhas",
             en="✓ Each row ended as in the rehearsal without faults",
         )
-
-
-def _violation_text(violation: Violation) -> Text:
-    if violation.row_id is None:
-        return untranslated("  {text}").format(text=violation.message)
-    return _row_text(violation.row_id, violation.message)
 
 
 def _row_text(row_id: RowId, text: Text) -> Text:
@@ -309,16 +305,16 @@ def _difference_text(difference: RowDifference) -> Text:
 
 
 def _difference_json(difference: RowDifference) -> dict[str, Any]:
-    without, found = difference.undisturbed, difference.disturbed
+    undisturbed, disturbed = difference.undisturbed, difference.disturbed
     return {
         **_row_id_json(difference.row_id),
-        "undisturbed": None if without is None else without.value,
-        "disturbed": None if found is None else found.value,
+        "undisturbed": None if undisturbed is None else undisturbed.value,
+        "disturbed": None if disturbed is None else disturbed.value,
     }
 
 
 def row_counts(workbooks: Sequence[WorkbookResult]) -> dict[str, int]:
-    """Return how many rows of workbooks ended in which way, by the keys of JSON."""
+    """Return the row counts of workbooks by JSON key."""
     return {
         "read": sum(workbook.rows for workbook in workbooks),
         "accepted": sum(workbook.count(RowOutcome.ACCEPTED) for workbook in workbooks),

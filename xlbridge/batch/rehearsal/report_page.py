@@ -1,4 +1,4 @@
-"""Report of a rehearsal as a page for the browser, in the form of the closing proof's."""
+"""Report of a rehearsal as a page for the browser, with the closing proof's template."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -24,7 +24,7 @@ _STATES = {
     RehearsalState.IN_DOUBT: "partly_verified",
     RehearsalState.BROKEN: "open",
 }
-"""States of a rehearsal as the page's style calls them."""
+"""CSS classes of the states."""
 
 _CUT = Text(
     pt="Mostradas {n} de {all} linhas; --format json tem todas.",
@@ -32,36 +32,36 @@ _CUT = Text(
 )
 
 
-def rehearsal_report(rehearsed: RehearsalResult) -> ReportForms:
-    """Return the forms of a rehearsal's report: text, JSON, a page."""
+def rehearsal_report(result: RehearsalResult) -> ReportForms:
+    """Return the report of a rehearsal as text, JSON and a page."""
     return ReportForms(
-        lambda: rehearsal_json(rehearsed),
-        lambda: rehearsal_text(rehearsed),
-        lambda: _rehearsal_page(rehearsed),
+        lambda: rehearsal_json(result),
+        lambda: rehearsal_text(result),
+        lambda: _rehearsal_page(result),
     )
 
 
-def _rehearsal_page(rehearsed: RehearsalResult) -> str:
-    """Return a rehearsal as an HTML page in the active language: the verdict first."""
+def _rehearsal_page(result: RehearsalResult) -> str:
+    """Return a rehearsal as an HTML page in the active language."""
     title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
-    verdict, *after = verdict_lines(rehearsed)
+    verdict, *next_steps = verdict_lines(result)
     grids = [
-        _workbook_grid(rehearsed.counted.workbooks),
-        *_row_grids(rehearsed),
-        _table_grid(rehearsed),
+        _workbook_grid(result.counts.workbooks),
+        *_row_grids(result),
+        _table_grid(result),
     ]
     return render_page(
         "xlbridge.batch.proof",
-        title=title.format(id=rehearsed.batch),
+        title=title.format(id=result.batch),
         verdict=verdict,
-        state=_STATES[rehearsed.state],
-        resource_lines=[*after, *no_fault_remark(rehearsed)],
+        state=_STATES[result.state],
+        resource_lines=[*next_steps, *no_fault_remark(result)],
         open_items=[
             _BROKEN.format(what=what)
             for what, kinds in ASSERTIONS.values()
-            if rehearsed.violations(*kinds)
+            if result.violations(*kinds)
         ],
-        facts=_facts(rehearsed),
+        facts=_facts(result),
         sections=page_sections(grids, _CUT),
     )
 
@@ -69,13 +69,13 @@ def _rehearsal_page(rehearsed: RehearsalResult) -> str:
 _BROKEN = Text(pt="Quebrado: {what}", en="Broken: {what}")
 
 
-def _facts(rehearsed: RehearsalResult) -> list[tuple[Text, object]]:
-    trial = rehearsed.trial
+def _facts(result: RehearsalResult) -> list[tuple[Text, object]]:
+    trial = result.trial
     none = Text(pt="nenhuma", en="none")
     return [
-        (Text(pt="Plano", en="Plan"), rehearsed.plan),
+        (Text(pt="Plano", en="Plan"), result.plan),
         (Text(pt="Arquivos copiados", en="Workbooks copied"), trial.copied),
-        (Text(pt="Falhas", en="Faults"), rehearsed.faults or none),
+        (Text(pt="Falhas", en="Faults"), result.faults or none),
         (Text(pt="Execuções", en="Runs"), runs_text(trial)),
     ]
 
@@ -96,40 +96,40 @@ def _workbook_grid(workbooks: Sequence[WorkbookResult]) -> Grid:
     return _grid(Text(pt="Arquivos", en="Workbooks"), titles, lines)
 
 
-def _row_grids(rehearsed: RehearsalResult) -> Iterator[Grid]:
-    """Yield the tables of rows that somebody has to look at; none where there are none."""
-    counted = rehearsed.counted
-    told: list[tuple[Text, Iterable[tuple[RowId | None, Value]]]] = [
+def _row_grids(result: RehearsalResult) -> Iterator[Grid]:
+    """Yield the tables of rows that a person has to check, without empty ones."""
+    counts = result.counts
+    lists: list[tuple[Text, Iterable[tuple[RowId | None, Value]]]] = [
         (
             Text(pt="Garantias quebradas", en="Broken assertions"),
-            ((one.row_id, one.message) for one in counted.tally.violations),
+            ((violation.row_id, violation.message) for violation in counts.comparison.violations),
         ),
-        *row_lists(rehearsed),
+        *row_lists(result),
         (
             Text(pt="Etapas não concluídas", en="Steps that are not done"),
-            ((RowId(name, "", 0), text) for name, text in counted.open_steps.items()),
+            ((RowId(name, "", 0), text) for name, text in counts.open_steps.items()),
         ),
     ]
     titles = (_STEP, _WORKBOOK, Text(pt="Linha", en="Row"), _REASON)
-    for title, rows in told:
+    for title, rows in lists:
         lines = [
-            Line((row.step, row.workbook or None, row.row or None, why), Tone.OPEN)
+            Line((row.step, row.workbook or None, row.row or None, reason), Tone.OPEN)
             if row is not None
-            else Line((None, None, None, why), Tone.OPEN)
-            for row, why in rows
+            else Line((None, None, None, reason), Tone.OPEN)
+            for row, reason in rows
         ]
         if lines:
             yield _grid(title, titles, lines)
 
 
-def _table_grid(rehearsed: RehearsalResult) -> Grid:
+def _table_grid(result: RehearsalResult) -> Grid:
     titles = (
         *(Text(pt="Tabela", en="Table"), Text(pt="Antes", en="Before")),
         *(Text(pt="Depois", en="After"), Text(pt="Acréscimo esperado", en="Expected increase")),
     )
     lines = [
-        Line((table_title(one.table), one.before, one.after, one.expected))
-        for one in rehearsed.counted.tally.tables
+        Line((table_title(table.table), table.before, table.after, table.expected))
+        for table in result.counts.comparison.tables
     ]
     return _grid(Text(pt="Linhas no banco", en="Rows in the database"), titles, lines)
 
@@ -139,7 +139,7 @@ _WORKBOOK = Text(pt="Arquivo", en="Workbook")
 _REASON = Text(pt="Motivo", en="Reason")
 
 
-def _grid(title: Text, titles: Sequence[Text], lines: Sequence[Line]) -> Grid:
+def _grid(title: Text, column_titles: Sequence[Text], lines: Sequence[Line]) -> Grid:
     none = Text(pt="Nenhuma.", en="None.")
-    headings = tuple(Heading(one, words=one is _REASON) for one in titles)
+    headings = tuple(Heading(column, words=column is _REASON) for column in column_titles)
     return Grid(title, headings, lines, none)

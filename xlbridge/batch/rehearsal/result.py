@@ -1,4 +1,4 @@
-"""Result of a rehearsal as data."""
+"""Model of the result of a rehearsal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from xlbridge.upload.results import RowOutcome
 
 
 class ViolationKind(StrEnum):
-    """Kind of violation: what must not happen under any fault.
+    """Kind of violation, which must not happen under any fault.
 
-    ``TWICE`` is a row that is stored more often than it was accepted, ``LOST`` one that was
-    accepted and is not there, ``WRONGLY_REFUSED`` one reported as refused that is there,
-    ``NO_VERDICT`` rows whose outcomes do not account for all of them.
+    ``TWICE``: a row is stored more often than it was accepted. ``LOST``: an accepted row is not
+    stored. ``WRONGLY_REFUSED``: a row reported as rejected is stored. ``NO_VERDICT``: the outcomes
+    do not account for all rows of a workbook.
     """
 
     TWICE = "twice"
@@ -25,7 +25,7 @@ class ViolationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class RowId:
-    """Identity of a row: its step, its workbook as the plan names it, Excel's row number."""
+    """Identity of a row: its step, its workbook's name in the plan, and Excel's row number."""
 
     step: str
     workbook: str
@@ -34,7 +34,7 @@ class RowId:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A violation; ``row_id`` is None where it concerns no single row."""
+    """A violation; ``row_id`` is None if it does not concern a single row."""
 
     kind: ViolationKind
     message: Text
@@ -43,15 +43,15 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulRow:
-    """A row in doubt at the end; ``there`` says whether it is in the database after all."""
+    """A row in doubt at the end, and whether it is in the database."""
 
     row_id: RowId
-    there: bool
+    in_database: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that was not accepted, and why, where anything said so."""
+    """A row that was not accepted, and the reason."""
 
     row_id: RowId
     reason: Text
@@ -59,9 +59,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class WorkbookResult:
-    """A workbook at the end: how many rows it has, and what became of each that was sent.
+    """A workbook at the end: its number of rows, and the outcomes of sent rows by row number.
 
-    ``problem`` is why not all of them were sent.
+    ``problem`` is why not all rows were sent.
     """
 
     step: str
@@ -71,7 +71,7 @@ class WorkbookResult:
     problem: Text | None = None
 
     def count(self, *outcomes: RowOutcome) -> int:
-        """Return how many rows have one of these outcomes."""
+        """Return the number of rows with one of these outcomes."""
         return sum(outcome in outcomes for outcome in self.outcomes.values())
 
     @property
@@ -81,13 +81,13 @@ class WorkbookResult:
 
     @property
     def unsent(self) -> int:
-        """Number of rows that were never sent, though no plan left them out."""
+        """Number of rows that were never sent and not left out by a plan."""
         return self.rows - len(self.outcomes) + self.count(RowOutcome.UNSENT)
 
 
 @dataclass(frozen=True, slots=True)
 class TableCount:
-    """Row counts of a table before and after the run, and the gain that is expected."""
+    """Row counts of a table before and after the run, and the expected increase."""
 
     table: str
     before: int
@@ -97,7 +97,7 @@ class TableCount:
 
 @dataclass(frozen=True, slots=True)
 class RowDifference:
-    """A row that ended otherwise than in the rehearsal without faults; None is never sent."""
+    """A row whose outcome differs from the rehearsal without faults; None means never sent."""
 
     row_id: RowId
     undisturbed: RowOutcome | None
@@ -118,12 +118,12 @@ class TableComparison:
 class TrialCounts:
     """Outcomes of all rows of a trial.
 
-    ``open_steps`` are those that are not done, each with its status.
+    ``open_steps`` are those that are not done, with their status.
     """
 
     workbooks: tuple[WorkbookResult, ...]
     refusals: tuple[Refusal, ...]
-    tally: TableComparison
+    comparison: TableComparison
     open_steps: Mapping[str, Text]
 
     @property
@@ -136,21 +136,20 @@ class TrialCounts:
 class TrialResult:
     """One trial of the month, from the first run to the last.
 
-    ``copied`` is how many workbooks it was made of, ``stand_ins`` how many records were made for
-    it, by their tables. ``faulty`` and ``calm`` are how many runs it took under faults and
-    without, ``killed`` how many of them were ended by a kill.
+    ``copied`` is the number of workbooks, ``stand_ins`` the number of records created for it by
+    table. ``faulty_runs`` were under faults, ``calm_runs`` without.
     """
 
-    counted: TrialCounts
+    counts: TrialCounts
     copied: int
     stand_ins: Mapping[str, int]
-    faulty: int
-    calm: int
-    killed: int
+    faulty_runs: int
+    calm_runs: int
+    killed_runs: int
 
 
 class RehearsalState(StrEnum):
-    """Verdict on a rehearsal: ``BROKEN`` is a violation, ``NOT_READY`` what somebody must fix."""
+    """Verdict on a rehearsal; ``NOT_READY``: a person must fix something."""
 
     PASSED = "passed"
     NOT_READY = "not_ready"
@@ -160,9 +159,9 @@ class RehearsalState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RehearsalResult:
-    """A rehearsal: its trial under faults, and how it differs from one without.
+    """A rehearsal: its trial under faults, and the differences from one without faults.
 
-    ``parameters`` are those of the plan; ``differences`` is None where there was none without.
+    ``parameters`` are those of the plan; ``differences`` is None if they were not requested.
     """
 
     batch: str
@@ -173,27 +172,33 @@ class RehearsalResult:
     differences: tuple[RowDifference, ...] | None = None
 
     @property
-    def counted(self) -> TrialCounts:
+    def counts(self) -> TrialCounts:
         """Counts of the trial under faults."""
-        return self.trial.counted
+        return self.trial.counts
 
     @property
     def state(self) -> RehearsalState:
-        """The gravest that was found."""
-        counted = self.counted
-        if counted.tally.violations:
+        """The worst state found."""
+        counts = self.counts
+        if counts.comparison.violations:
             return RehearsalState.BROKEN
-        if counted.tally.doubts:
+        if counts.comparison.doubts:
             return RehearsalState.IN_DOUBT
-        if counted.refusals or counted.tally.preexisting or counted.open_steps or self.differences:
+        if (
+            counts.refusals
+            or counts.comparison.preexisting
+            or counts.open_steps
+            or self.differences
+        ):
             return RehearsalState.NOT_READY
         return RehearsalState.PASSED
 
     @property
-    def calm(self) -> bool:
-        """True if neither faults nor kills were asked for."""
-        return not self.trial.faulty
+    def had_faults(self) -> bool:
+        """True if the batch was run with faults or kills."""
+        return bool(self.trial.faulty_runs)
 
     def violations(self, *kinds: ViolationKind) -> list[Violation]:
         """Return the violations of these kinds."""
-        return [one for one in self.counted.tally.violations if one.kind in kinds]
+        violations = self.counts.comparison.violations
+        return [violation for violation in violations if violation.kind in kinds]

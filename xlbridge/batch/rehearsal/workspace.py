@@ -57,7 +57,7 @@ _MIN_SETTLE_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A private home in ``folder``, with the schemas and limits of the user's ``settings``."""
+    """Private workspace in ``folder``, with the schemas and limits of the user's ``settings``."""
 
     folder: Path
     settings: Settings
@@ -79,7 +79,7 @@ class Workspace:
         return self.folder / "sandbox.db"
 
     def private_settings(self) -> Settings:
-        """Return the settings with which journal and ledger are read; they lead nowhere."""
+        """Return the settings to read journal and ledger; their address is unreachable."""
         return Settings(
             home=self.home,
             profile=_PROFILE,
@@ -93,7 +93,7 @@ class Workspace:
 
     @contextmanager
     def sandbox(self, faults: str | None) -> Iterator[RunningSandbox]:
-        """Run the practice system, under faults or without. Raises as ``sandbox_process`` does."""
+        """Run the practice system. Raises what ``sandbox_process`` raises."""
         options = ["--db", str(self.database)]
         if faults:
             options += ["--faults", faults]
@@ -101,7 +101,7 @@ class Workspace:
             yield running
 
     def environment(self, running: RunningSandbox) -> dict[str, str]:
-        """Return all that a run of the batch knows: nothing of the real system is in it."""
+        """Return the environment variables of a run, without any of the real system."""
         return self._environment() | {
             "XLBRIDGE_HOME": str(self.home),
             "XLBRIDGE_PROFILE": _PROFILE,
@@ -113,7 +113,7 @@ class Workspace:
 
     @contextmanager
     def storage(self) -> Iterator[Storage]:
-        """Open the database by itself."""
+        """Open the database directly."""
         with closing(open_database(database_url(str(self.database)))) as storage:
             yield storage
 
@@ -132,9 +132,9 @@ class Workspace:
 def prepare_workspace(
     folder: Path, settings: Settings, faults: FaultPlan, original: Path | None, kind: SeedKind
 ) -> Workspace:
-    """Make a private workspace: a database like the ``original``, or a new one with its seed.
+    """Create a private workspace with a copy of the ``original`` database, or a new one.
 
-    Raises ``UsageError`` when there is no such database, ``ConfigError`` when it is none of the
+    Raises ``UsageError`` if there is no such database, ``ConfigError`` if it is not one of the
     practice system.
     """
     delays = sum(f.value for f in faults.faults if f.kind is FaultKind.DELAY)
@@ -147,14 +147,14 @@ def prepare_workspace(
         with workspace.storage() as storage, translate_database_errors(storage.url):
             with storage.transaction(writing=True) as connection:
                 seed_database(connection, kind, 1)
-            # A user of the rehearsal's own: the password of another is not known here.
-            own = replace(workspace.private_settings(), password=None)
-            prepare_account(storage, own)
+            # The passwords of existing users are not known.
+            prepare_account(storage, replace(workspace.private_settings(), password=None))
     except ConfigError as error:
         if original is None:
             raise
         message = Text(
-            pt="{file} não serve para um ensaio: {why}", en="{file} is unfit to rehearse on: {why}"
+            pt="{file} não serve para um ensaio: {why}",
+            en="{file} cannot be used for a rehearsal: {why}",
         )
         raise ConfigError(message.format(file=original, why=error.message), error.hint) from error
     return workspace
@@ -167,9 +167,9 @@ def _copy_database(original: Path, copy: Path) -> None:
                 pt="Não existe o banco de dados {file}.", en="There is no database {file}."
             ).format(file=original)
         )
-    # A file with no log beside it is whole, and is read without making one.
-    alone = not original.with_name(f"{original.name}-wal").exists()
-    address = f"{original.resolve().as_uri()}?mode=ro" + ("&immutable=1" if alone else "")
+    # Without a write-ahead log the file is complete, and must be read without creating one.
+    complete = not original.with_name(f"{original.name}-wal").exists()
+    address = f"{original.resolve().as_uri()}?mode=ro" + ("&immutable=1" if complete else "")
     try:
         with (
             closing(sqlite3.connect(address, uri=True)) as source,
@@ -186,13 +186,10 @@ def _copy_database(original: Path, copy: Path) -> None:
 
 
 def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
-    """Copy a plan and all its workbooks into an empty folder; the originals are only read.
+    """Copy a plan and all its workbooks into an empty folder, where its outputs go too.
 
-    What a batch leaves beside its workbooks, and what it exports, so goes into the folder. Return
-    where the plan's copy is, and how many workbooks were copied.
-
-    Raises ``UsageError`` for a plan with paths that are not relative to it, and for a workbook
-    that cannot be read.
+    Return the path of the plan's copy and the number of workbooks copied. Raises ``UsageError`` if
+    the plan has paths that are not relative, or a workbook cannot be read.
     """
     _require_relative(plan)
     workbooks = dict.fromkeys(
@@ -201,12 +198,11 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
         if isinstance(step, WorkbookStep)
         for workbook in workbooks_of(plan, step)
     )
-    written = [path.parent for _, path in plan.written()]
-    folders = [plan.folder, *(path.parent for path in workbooks), *written]
-    top = Path(os.path.commonpath(folders))
+    outputs = (path for _, path in plan.outputs())
+    root = Path(os.path.commonpath([plan.folder, *(p.parent for p in (*workbooks, *outputs))]))
     for path in (plan.path, *workbooks):
-        _copy_file(path, folder / path.relative_to(top))
-    return folder / plan.path.relative_to(top), len(workbooks)
+        _copy_file(path, folder / path.relative_to(root))
+    return folder / plan.path.relative_to(root), len(workbooks)
 
 
 def _copy_file(path: Path, target: Path) -> None:
@@ -224,53 +220,46 @@ def _copy_file(path: Path, target: Path) -> None:
         raise UsageError(
             Text(
                 pt="{path} mudou enquanto era copiado; ensaie de novo.",
-                en="{path} changed while it was copied; rehearse again.",
+                en="{path} changed while it was being copied; rehearse again.",
             ).format(path=path)
         )
 
 
-def _outputs(plan: BatchPlan) -> Iterator[tuple[str, str]]:
-    yield "proof", plan.proof
-    for step in plan.steps:
-        if isinstance(step, ExportStep | CompareStep):
-            yield step.name, step.output
-        if isinstance(step, ExportStep) and step.manifest is not None:
-            yield step.name, step.manifest
-
-
 def _require_relative(plan: BatchPlan) -> None:
-    patterns = (
-        (step.name, pattern)
-        for step in plan.steps
-        if isinstance(step, WorkbookStep)
-        for pattern in step.patterns
-    )
-    for place, path in (*patterns, *_outputs(plan)):
+    """Raise ``UsageError`` if a path of the plan is absolute."""
+    paths = [("proof", plan.proof)]
+    for step in plan.steps:
+        if isinstance(step, WorkbookStep):
+            paths += [(step.name, pattern) for pattern in step.patterns]
+        if isinstance(step, ExportStep | CompareStep):
+            paths.append((step.name, step.output))
+        if isinstance(step, ExportStep) and step.manifest is not None:
+            paths.append((step.name, step.manifest))
+    for key, path in paths:
         if Path(path).anchor:
             raise UsageError(
                 Text(
-                    pt="{place}: {path} não é relativo ao plano; um ensaio não poderia ser "
-                    "isolado dele.",
-                    en="{place}: {path} is not relative to the plan; a rehearsal could not be "
-                    "kept apart from it.",
-                ).format(place=place, path=path),
+                    pt="{key}: {path} não é relativo ao plano, e o ensaio não poderia ser isolado.",
+                    en="{key}: {path} is not relative to the plan, so a rehearsal could not be "
+                    "isolated.",
+                ).format(key=key, path=path),
                 Text(
                     pt="Escreva o caminho a partir da pasta do plano, como ../mes/*.xlsx.",
-                    en="Write the path from the plan's folder on, such as ../month/*.xlsx.",
+                    en="Write the path relative to the plan's folder, such as ../month/*.xlsx.",
                 ),
             )
 
 
 @dataclass(slots=True)
 class RequiredRecords:
-    """Records that the rows of sheets name, without those that a sheet creates itself."""
+    """Records that the rows of sheets refer to, without those that the sheets create."""
 
     _rows: list[tuple[Resource, list[dict[str, Any]]]] = field(default_factory=list)
-    _named: set[tuple[str, str, str, str]] = field(default_factory=set)
-    _brought: set[tuple[str, str, str]] = field(default_factory=set)
+    _linked: set[tuple[str, str, str, str]] = field(default_factory=set)
+    _created: set[tuple[str, str, str]] = field(default_factory=set)
 
     def add(self, sheet: ValidatedSheet) -> None:
-        """Take note of a sheet."""
+        """Add the records that a sheet refers to."""
         if sheet.resource is None:
             return
         self._rows.append((sheet.resource, list(_distinct_rows(sheet, sheet.resource))))
@@ -278,27 +267,27 @@ class RequiredRecords:
             if (link := column.link) is not None:
                 for value in _key_values(sheet, column):
                     name = _name_of(link, value)
-                    self._named.add((link.registry, name.column, name.field, value))
+                    self._linked.add((link.registry, name.column, name.field, value))
             elif column.name in sheet.resource.natural_keys:
                 for value in _key_values(sheet, column):
-                    self._brought.add((sheet.resource.name, column.name, value))
+                    self._created.add((sheet.resource.name, column.name, value))
 
-    def make(self, storage: Storage) -> Counter[str]:
-        """Make what a database lacks of it; return how many records, by their tables."""
+    def create_missing(self, storage: Storage) -> Counter[str]:
+        """Create the records that a database lacks; return their number by table."""
         with storage.transaction(writing=True) as connection:
             stand_ins = StandIns(connection, datetime.now().replace(microsecond=0))
             for resource, rows in self._rows:
                 for row in rows:
                     stand_ins.create_for_row(resource, row)
-            for registry, by, listed, value in sorted(self._named):
-                if (registry, by, value) not in self._brought:
-                    stand_ins.create_by_field(registry, listed, value)
+            for registry, column, field_name, value in sorted(self._linked):
+                if (registry, column, value) not in self._created:
+                    stand_ins.create_by_field(registry, field_name, value)
             stand_ins.advance_counters()
         return stand_ins.counts
 
 
 def _distinct_rows(sheet: ValidatedSheet, resource: Resource) -> Iterator[dict[str, Any]]:
-    """Yield the different rows of the columns whose values must exist somewhere."""
+    """Yield the distinct rows of the columns whose values must exist in the system."""
     names = [
         column.name
         for column in resource.columns
@@ -316,8 +305,8 @@ def _key_values(sheet: ValidatedSheet, column: Column) -> set[str]:
 
 
 def _name_of(link: Link, value: str) -> LinkName:
-    """Return which of a record's names a value is: a document, else what the record is called."""
+    """Return the link name that a value belongs to: a document's, else the record's name."""
     is_document = len(name_keys(link, Kind.TEXT, value)) > 1
-    wanted = {Kind.CNPJ, Kind.CPF} if is_document else {Kind.TEXT}
-    fitting = (name for name in link.names if name.kind in wanted)
-    return next(fitting, link.names[0]) if link.is_loose else link.names[0]
+    kinds = {Kind.CNPJ, Kind.CPF} if is_document else {Kind.TEXT}
+    matching = (name for name in link.names if name.kind in kinds)
+    return next(matching, link.names[0]) if link.is_loose else link.names[0]

@@ -1,4 +1,4 @@
-"""What is told of a table, whatever the journal says of the rows that were sent for it.
+"""Counts and violations of a table, for all outcomes of its sent rows.
 
 Inside: batch.
 """
@@ -21,7 +21,7 @@ A, R, N, U = RowOutcome.ACCEPTED, RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, R
 def counted(
     rows: Sequence[tuple[str, RowOutcome]], before: str, after: str, *, replaces: bool = False
 ) -> TableComparison:
-    """Tally rows; each is one letter, of which the key of a replacing table forgets the case."""
+    """Compare rows; each is one letter, whose case is not part of a replacing table's key."""
     sent = [
         ExpectedRow(RowId("step", "book.xlsx", number), fate, form_of(letter, replaces=replaces))
         for number, (letter, fate) in enumerate(rows, 2)
@@ -63,7 +63,7 @@ def broken(found: TableComparison) -> list[tuple[ViolationKind, int | None]]:
         ([("a", A)], "a", "a", [(ViolationKind.LOST, 2)]),
     ],
 )
-def test_breaches_of_a_table_that_rows_are_added_to(
+def test_breaches_of_a_table_to_which_rows_are_added(
     rows: list[tuple[str, RowOutcome]],
     before: str,
     after: str,
@@ -88,7 +88,7 @@ def test_breaches_of_a_table_that_rows_are_added_to(
         ([("a", A)], "x", "a", [(ViolationKind.LOST, None)]),
     ],
 )
-def test_breaches_of_a_table_that_rows_replace_others_in(
+def test_breaches_of_a_table_in_which_rows_replace_others(
     rows: list[tuple[str, RowOutcome]],
     before: str,
     after: str,
@@ -98,19 +98,22 @@ def test_breaches_of_a_table_that_rows_replace_others_in(
 
 
 @pytest.mark.parametrize("replaces", [False, True])
-def test_rows_in_doubt_are_named_and_looked_for(replaces: bool) -> None:
+def test_rows_in_doubt_are_reported_and_looked_up(replaces: bool) -> None:
     found = counted([("a", U), ("b", U), ("c", A)], "", "bc", replaces=replaces)
-    assert [(doubt.row_id.row, doubt.there) for doubt in found.doubts] == [(2, False), (3, True)]
+    assert [(doubt.row_id.row, doubt.in_database) for doubt in found.doubts] == [
+        (2, False),
+        (3, True),
+    ]
     (table,) = found.tables
     assert (table.before, table.after, table.expected) == (0, 2, 2)
 
 
-def test_accepted_rows_that_were_there_before_are_named() -> None:
+def test_accepted_rows_that_existed_before_are_reported() -> None:
     found = counted([("a", A), ("b", A)], "a", "aab")
     assert (broken(found), [row_id.row for row_id in found.preexisting]) == ([], [2])
 
 
-def test_tables_are_called_as_the_reader_calls_them() -> None:
+def test_tables_have_titles_in_the_readers_language() -> None:
     one, two = (
         StoredRows("receivables", Counter(rows)) for rows in ({}, {form_of("a", replaces=False): 2})
     )
@@ -120,7 +123,7 @@ def test_tables_are_called_as_the_reader_calls_them() -> None:
     assert table_title("own_records:frota") == "frota"
 
 
-def test_the_header_of_reasons_stands_with_its_words_where_there_are_none() -> None:
+def test_the_header_of_an_empty_column_of_reasons_is_left_aligned() -> None:
     headings = (
         Heading(Text(pt="Retidas", en="Held")),
         Heading(Text(pt="Motivo", en="Reason"), words=True),
@@ -130,7 +133,7 @@ def test_the_header_of_reasons_stands_with_its_words_where_there_are_none() -> N
     assert (grid.is_numeric(0), grid.is_numeric(1)) == (True, False)
 
 
-def test_a_table_that_nothing_was_sent_for_must_stay_as_it_is() -> None:
+def test_a_table_without_sent_rows_must_not_change() -> None:
     one, two = (
         StoredRows("t", Counter(form_of(c, replaces=False) for c in text)) for text in ("x", "xy")
     )

@@ -1,4 +1,4 @@
-"""Batches that tests write, judge and hold against one another.
+"""Batches that tests write, validate and check.
 
 Inside: batch.
 """
@@ -24,11 +24,11 @@ INACTIVE_OWN, ACTIVE_OWN = "CLI-01032", "CLI-01001"
 BY_OWN_CODE = {"codigoDoCliente": "seuCodigo"}
 
 Rows = Sequence[Mapping[str, Any]]
-Told = list[tuple[str, str | None, str]]
+CodedFindings = list[tuple[str, str | None, str]]
 
 
 class CountingClient(Client):
-    """The client, noting which operations it is asked for; all of it is passed on."""
+    """Client that counts the operations called."""
 
     def records(self, operation: Operation, **asked: Any) -> Iterator[Record]:
         self.asked = getattr(self, "asked", Counter())
@@ -37,7 +37,7 @@ class CountingClient(Client):
 
 
 class Batch:
-    """A batch in a folder: workbooks are written, judged and held against one another."""
+    """A batch in a folder, with its cross-workbook checks."""
 
     def __init__(
         self, folder: Path, catalogue: Catalogue, links: Mapping[str, str] = BY_OWN_CODE
@@ -58,20 +58,20 @@ class Batch:
         path = write_records(self.folder / name, resource, rows)
         self.added.append((step, path, resource, self.links if links is None else links))
 
-    def across(
+    def cross_checks(
         self, registries: Registries | None = None, *, backwards: bool = False
     ) -> CrossWorkbookChecks:
-        across = CrossWorkbookChecks(STEPS, self.folder, registries)
+        checks = CrossWorkbookChecks(STEPS, self.folder, registries)
         for step, path, resource, links in self.added[:: -1 if backwards else 1]:
             forms = linked_catalogue(links, self.catalogue)
-            across.add(step, validate_workbook(path, forms, resource=resource))
-        return across
+            checks.add(step, validate_workbook(path, forms, resource=resource))
+        return checks
 
-    def told(self, registries: Registries | None = None) -> Told:
-        return told(self.across(registries).findings())
+    def findings(self, registries: Registries | None = None) -> CodedFindings:
+        return coded_findings(self.cross_checks(registries).findings())
 
 
-def told(found: SheetFindings) -> Told:
+def coded_findings(found: SheetFindings) -> CodedFindings:
     return [
         (file.name, finding.cell, finding.kind.code)
         for (file, _), findings in found.items()
@@ -89,5 +89,5 @@ def client_row(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def titles(*named: object) -> list[dict[str, Any]]:
-    """Receivables for these clients, no two alike."""
+    """Return distinct receivables for the given clients."""
     return [{"codigoDoCliente": name, "valorDoLancamento": 10 + n} for n, name in enumerate(named)]

@@ -1,4 +1,4 @@
-"""A batch goes on with what was mended, and not with what was changed, after rows were sent."""
+"""A batch resumes with corrected rows, and not with other changes, after rows were sent."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ steps:
 
 
 @pytest.mark.parametrize("where", ["workbook", "rejects"])
-def test_rejected_rows_are_sent_again_once_they_are_mended(
+def test_rejected_rows_are_sent_again_once_they_are_corrected(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, where: str
 ) -> None:
     plan = write_plan(PLAN.replace("after: clients", "mode: direct", 1))
@@ -52,7 +52,7 @@ def test_rejected_rows_are_sent_again_once_they_are_mended(
     }
 
 
-def test_a_mended_workbook_may_change_its_looks(
+def test_a_corrected_workbook_may_be_formatted_differently(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PAYABLES)
@@ -102,7 +102,7 @@ def test_a_workbook_that_vanished_after_it_was_sent_still_counts(
     found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     assert found["rows"] == before["rows"]
     assert [unit["state"] for unit in found["steps"][0]["units"]] == ["done", "partial"]
-    assert "no longer there" in found["steps"][0]["units"][1]["problem"]
+    assert "is gone" in found["steps"][0]["units"][1]["problem"]
     (rejects,) = tmp_path.glob("p-*rej*.xlsx")
     mended = load_workbook(rejects)
     sheet = mended.worksheets[0]

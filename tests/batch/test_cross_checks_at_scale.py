@@ -1,4 +1,4 @@
-"""Batches with planted errors: these are found and nothing else; large ones need little memory."""
+"""Batches with planted errors, which are found and nothing else; memory of large batches."""
 
 import gc
 import os
@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from across_parts import (
+from cross_check_parts import (
     ACTIVE_OWN,
     BY_OWN_CODE,
     INACTIVE_OWN,
@@ -16,7 +16,7 @@ from across_parts import (
     Batch,
     CrossWorkbookChecks,
     client_row,
-    told,
+    coded_findings,
 )
 from sheets import write_records
 
@@ -26,7 +26,7 @@ from xlbridge.validation import validate_workbook
 
 
 def generated(batch: Batch, random: Random, clients: int, sheets: int, rows: int) -> set[Any]:
-    """Write workbooks of clients and receivables with planted errors; return what must be found."""
+    """Write workbooks of clients and receivables with planted errors; return the expected ones."""
     expected: set[Any] = set()
     own = [f"GX-{number}" for number in range(clients)]
     bad = set(random.sample(range(clients), clients // 20))
@@ -65,11 +65,11 @@ def generated(batch: Batch, random: Random, clients: int, sheets: int, rows: int
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_what_was_planted_is_found_and_nothing_else(
+def test_planted_errors_are_found_and_nothing_else(
     batch: Batch, registries: Registries, seed: int
 ) -> None:
     expected = generated(batch, Random(seed), clients=200, sheets=4, rows=120)
-    found = batch.told(registries)
+    found = batch.findings(registries)
     assert len(found) == len(set(found))
     assert set(found) == expected
     assert len({code for _, _, code in expected}) == 4
@@ -77,18 +77,18 @@ def test_what_was_planted_is_found_and_nothing_else(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10, 30))
-def test_what_was_planted_is_found_in_many_batches(
+def test_planted_errors_are_found_in_many_batches(
     batch: Batch, registries: Registries, seed: int
 ) -> None:
     expected = generated(batch, Random(seed), clients=2_000, sheets=8, rows=1_000)
-    found = batch.told(registries)
+    found = batch.findings(registries)
     assert len(found) == len(set(found))
     assert set(found) == expected
 
 
 def many(batch: Batch, files: int, rows: int) -> tuple[CrossWorkbookChecks, list[Any]]:
-    """Judge and add workbooks, every fourth one of clients; return references to their frames."""
-    across, frames = CrossWorkbookChecks(STEPS, batch.folder), []
+    """Validate and add workbooks, every fourth of clients; return references to their frames."""
+    checks, frames = CrossWorkbookChecks(STEPS, batch.folder), []
     forms = linked_catalogue(BY_OWN_CODE, batch.catalogue)
     for file in range(files):
         numbers = range((file - file % 4) * rows, (file - file % 4 + 1) * rows)
@@ -99,33 +99,33 @@ def many(batch: Batch, files: int, rows: int) -> tuple[CrossWorkbookChecks, list
             else [client_row(n) for n in numbers]
         )
         sheet = validate_workbook(write_records(path, resource, content), forms, resource=resource)
-        across.add("receber" if file % 4 else "clientes", sheet)
+        checks.add("receber" if file % 4 else "clientes", sheet)
         frames.append(weakref.ref(sheet.frame))
         path.unlink()
-    return across, frames
+    return checks, frames
 
 
-def test_of_a_sheet_no_more_is_kept_than_its_keys(batch: Batch) -> None:
-    across, frames = many(batch, files=4, rows=250)
+def test_only_the_keys_of_a_sheet_are_kept(batch: Batch) -> None:
+    checks, frames = many(batch, files=4, rows=250)
     gc.collect()
     assert [frame() for frame in frames] == [None] * 4
-    assert told(across.findings()) == []
+    assert coded_findings(checks.findings()) == []
 
 
 @pytest.mark.slow
-def test_200_000_rows_are_held_against_one_another_in_little_memory(batch: Batch) -> None:
+def test_200_000_rows_are_compared_in_little_memory(batch: Batch) -> None:
     many(batch, files=4, rows=5_000)
     gc.collect()
     before = resident()
-    across, _ = many(batch, files=40, rows=5_000)
+    checks, _ = many(batch, files=40, rows=5_000)
     gc.collect()
     kept = resident() - before
-    assert told(across.findings()) == []
+    assert coded_findings(checks.findings()) == []
     assert kept < 75_000_000
     assert resident() - before < 200_000_000
 
 
 def resident() -> int:
-    """The bytes of memory that this process has."""
+    """Return the resident memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")

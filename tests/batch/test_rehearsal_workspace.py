@@ -1,4 +1,4 @@
-"""The private place of a rehearsal: copies, a database of its own, stand-ins for unknown codes.
+"""Private workspace of a rehearsal: copies, a database, stand-ins for unknown codes.
 
 Inside: batch.
 """
@@ -82,7 +82,7 @@ def test_a_database_is_copied_and_the_original_left_alone(tmp_path: Path) -> Non
         assert connection.scalars(select(clients.c.codigoDoCliente)).all() == [1001]
 
 
-def test_a_database_that_is_none_of_the_practice_system_is_refused(tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home")
     other = tmp_path / "other.db"
     with pytest.raises(UsageError, match=r"There is no database .*other\.db"):
@@ -92,7 +92,7 @@ def test_a_database_that_is_none_of_the_practice_system_is_refused(tmp_path: Pat
         prepare_workspace(tmp_path / "2", settings, FaultPlan(), other, SeedKind.EMPTY)
 
 
-def test_stand_ins_are_made_once_and_what_is_there_is_made_usable(
+def test_stand_ins_are_created_once_and_existing_records_made_usable(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     receivable = catalogue.named("contasreceber")

@@ -1,4 +1,4 @@
-"""Codes that a batch fills in once other steps or the system have them, and unknown ones."""
+"""Codes that a batch fills in once other steps or the system have them; unknown codes."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ steps:
 """
 
 MOST_IN_A_MINUTE = 500
-"""Of more clients with one update time the listing does not tell."""
+"""Maximum number of clients with the same update time that the listing can return."""
 
 
 def test_codes_are_filled_in_once_the_clients_are_there(
@@ -46,7 +46,7 @@ def test_codes_are_filled_in_once_the_clients_are_there(
     assert again["steps"] == found["steps"]
 
 
-def test_codes_are_found_where_the_listing_cannot_be_whole(
+def test_codes_are_found_if_the_listing_cannot_be_complete(
     xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     # Of its own: whoever lists so many clients later finds the hole, too.
@@ -67,7 +67,7 @@ def test_codes_are_found_where_the_listing_cannot_be_whole(
     assert report(done, 0)["rows"]["accepted"] == len(documents) + len(rows)
 
 
-def test_nothing_is_sent_while_the_system_cannot_be_asked(
+def test_nothing_is_sent_while_the_system_cannot_be_queried(
     xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path, batch_sandbox: RunningSandbox
 ) -> None:
     plan = write_plan(PLAN)
@@ -76,13 +76,13 @@ def test_nothing_is_sent_while_the_system_cannot_be_asked(
     nowhere = credentials(batch_sandbox, XLBRIDGE_BASE_URL="http://127.0.0.1:9")
     done = xlbridge("batch", "run", plan, "--yes", **nowhere)
     assert (done.returncode, done.stdout) == (4, "")
-    assert "To go on: xlbridge batch resume month" in done.stderr
+    assert "To continue: xlbridge batch resume month" in done.stderr
     there = credentials(batch_sandbox)
     found = report(xlbridge("batch", "resume", "--yes", "--format", "json", **there), 0)
     assert found["rows"]["accepted"] == 2
 
 
-def test_a_code_that_is_nowhere_is_found_before_anything_is_sent(
+def test_an_unknown_code_is_reported_before_anything_is_sent(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN)

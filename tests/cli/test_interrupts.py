@@ -1,4 +1,4 @@
-"""An interruption ends a command with its exit code, wherever it comes."""
+"""An interrupt ends a command with its exit code at any moment."""
 
 import subprocess
 import sys
@@ -149,13 +149,13 @@ exit_at_once(3)
 """
 
 
-def test_what_was_printed_and_registered_is_not_lost_at_the_end(tmp_path: Path) -> None:
+def test_output_and_exit_handlers_are_not_lost_at_the_end(tmp_path: Path) -> None:
     done = run([sys.executable, "-c", ENDING], home=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (3, "printed\nregistered\n", "told\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell limits the size of files")
-def test_what_fails_while_it_is_thrown_away_prints_no_traceback(tmp_path: Path) -> None:
+def test_a_failing_finalizer_prints_no_traceback(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "xlbridge", "template", "cliente", "-o", tmp_path / "c.xlsx"]
     done = run(["sh", "-c", 'ulimit -f 4; exec "$@"', "sh", *command], home=tmp_path)
     assert done.returncode == 6

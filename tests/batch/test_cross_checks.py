@@ -1,11 +1,11 @@
-"""Workbooks of a batch held against one another and against a real system."""
+"""Workbooks of a batch checked against one another and a real system."""
 
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from across_parts import (
+from cross_check_parts import (
     ACTIVE_OWN,
     INACTIVE_OWN,
     STEPS,
@@ -13,9 +13,9 @@ from across_parts import (
     CountingClient,
     CrossWorkbookChecks,
     client_row,
+    coded_findings,
     document,
     titles,
-    told,
 )
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sampling import examples
@@ -32,30 +32,30 @@ INACTIVE, NOBODY = 1032, 999_999
 TITLE = {"numeroDoDocumento": "NF-1", "dataDeVencimento": date(2026, 10, 31)}
 
 
-def test_a_client_of_the_batch_or_of_the_system_is_known_and_no_other(
+def test_only_clients_of_the_batch_or_the_system_are_known(
     batch: Batch, registries: Registries
 ) -> None:
     batch.write("clientes", "c1.xlsx", "cliente", [client_row(1), client_row(2)])
     batch.write("clientes", "c2.xlsx", "cliente", [client_row(3)])
     named = ["AX-3", "AX-1", "AX-4", ACTIVE_OWN, " AX-2 ", INACTIVE_OWN, "ax-1"]
     batch.write("receber", "r.xlsx", "contasreceber", titles(*named))
-    across = batch.across(registries)
-    assert told(across.findings()) == [
+    checks = batch.cross_checks(registries)
+    assert coded_findings(checks.findings()) == [
         ("r.xlsx", "B4", "reference-unknown-in-batch"),
         ("r.xlsx", "B7", "reference-inactive"),
         ("r.xlsx", "B8", "reference-unknown-in-batch"),
     ]
-    first = next(f for findings in across.findings().values() for f in findings)
+    first = next(f for findings in checks.findings().values() for f in findings)
     assert (first.value, first.row, first.column) == ("AX-4", 4, "codigoDoCliente")
     assert "neither in the workbooks of this batch nor in the system" in first.message.en
     assert "nem no sistema" in first.message.pt
 
 
-def test_offline_only_the_batch_is_looked_at(batch: Batch) -> None:
+def test_offline_only_the_batch_is_checked(batch: Batch) -> None:
     batch.write("clientes", "c.xlsx", "cliente", [client_row(1), client_row(2, email="nobody")])
     batch.write("receber", "r.xlsx", "contasreceber", titles("AX-1", "AX-2", "AX-3"))
     batch.write("notas", "n.xlsx", "nota-fiscal-servico", titles("AX-9"))
-    assert batch.told() == [("r.xlsx", "B3", "reference-waits")]
+    assert batch.findings() == [("r.xlsx", "B3", "reference-waits")]
 
 
 def test_a_client_whose_row_has_an_error_is_waited_for(
@@ -64,7 +64,9 @@ def test_a_client_whose_row_has_an_error_is_waited_for(
     rows = [client_row(1), client_row(2, email="nobody"), client_row(3, cnpj="11222333000182")]
     batch.write("clientes", "c.xlsx", "cliente", rows)
     batch.write("receber", "r.xlsx", "contasreceber", titles("AX-1", "AX-2", "AX-3"))
-    [waits, _] = findings = batch.across(registries).findings()[batch.folder / "r.xlsx", "Plan1"]
+    [waits, _] = findings = batch.cross_checks(registries).findings()[
+        batch.folder / "r.xlsx", "Plan1"
+    ]
     assert [(f.cell, f.kind.code) for f in findings] == [
         ("B3", "reference-waits"),
         ("B4", "reference-waits"),
@@ -77,23 +79,23 @@ def test_a_client_that_is_in_the_system_is_not_waited_for(
 ) -> None:
     batch.write("clientes", "c.xlsx", "cliente", [client_row(1, seuCodigo=ACTIVE_OWN, email="?")])
     batch.write("receber", "r.xlsx", "contasreceber", titles(ACTIVE_OWN))
-    assert batch.told(registries) == []
+    assert batch.findings(registries) == []
 
 
-def test_codes_are_judged_without_links_too(batch: Batch, registries: Registries) -> None:
+def test_codes_are_checked_without_links_too(batch: Batch, registries: Registries) -> None:
     batch.links = {}
     batch.write("receber", "r.xlsx", "contasreceber", titles(1001, NOBODY, INACTIVE))
     expected = [
         ("r.xlsx", "B3", "reference-unknown"),
         ("r.xlsx", "B4", "reference-inactive"),
     ]
-    assert batch.told(registries) == expected
+    assert batch.findings(registries) == expected
     batch.write("clientes", "c.xlsx", "cliente", [client_row(1)])
-    assert batch.told(registries)[0] == ("r.xlsx", "B3", "reference-unknown-in-batch")
-    assert batch.told() == []
+    assert batch.findings(registries)[0] == ("r.xlsx", "B3", "reference-unknown-in-batch")
+    assert batch.findings() == []
 
 
-def test_what_names_two_rows_is_ambiguous_but_repeated_documents_are_told_of_there(
+def test_names_of_two_rows_are_ambiguous_but_repeated_documents_are_reported_there(
     batch: Batch, registries: Registries
 ) -> None:
     twice = client_row(2, seuCodigo="AX-1")
@@ -101,8 +103,8 @@ def test_what_names_two_rows_is_ambiguous_but_repeated_documents_are_told_of_the
     batch.write("clientes", "c2.xlsx", "cliente", [twice, client_row(5), client_row(6)])
     batch.write("clientes", "c3.xlsx", "cliente", [client_row(5)])
     batch.write("receber", "r.xlsx", "contasreceber", titles("AX-1", "AX-5"))
-    found = batch.across(registries).findings()
-    assert told(found) == [
+    found = batch.cross_checks(registries).findings()
+    assert coded_findings(found) == [
         ("c3.xlsx", "C2", "duplicate-across-sheets"),
         ("r.xlsx", "B2", "link-ambiguous"),
     ]
@@ -112,7 +114,7 @@ def test_what_names_two_rows_is_ambiguous_but_repeated_documents_are_told_of_the
     assert repeated.details["first"] == "c2.xlsx · Plan1!C3"
 
 
-def test_a_person_is_named_by_the_document_of_their_nature(
+def test_a_person_is_identified_by_the_document_of_their_kind(
     batch: Batch, registries: Registries
 ) -> None:
     person = {"natureza": "F", "cpf": "529.982.247-25", "cnpj": None}
@@ -122,7 +124,7 @@ def test_a_person_is_named_by_the_document_of_their_nature(
     batch.write("receber", "r.xlsx", "contasreceber", titles(*named))
     batch.links = {"codigoDoCliente": "cpf"}
     batch.write("notas", "n.xlsx", "nota-fiscal-servico", titles("52998224725", "11144477735"))
-    assert batch.told(registries) == [
+    assert batch.findings(registries) == [
         ("r.xlsx", "B2", "reference-unknown-in-batch"),
         ("n.xlsx", "B3", "reference-unknown-in-batch"),
     ]
@@ -139,13 +141,13 @@ def test_a_key_in_two_workbooks_is_found_in_the_one_that_is_sent_later(
         ("b.xlsx", "K2", "duplicate-across-sheets"),
         ("c.xlsx", "J2", "duplicate-across-sheets"),
     ]
-    forwards, backwards = (batch.across(backwards=way).findings() for way in (False, True))
-    assert told(forwards) == told(backwards) == expected
+    forwards, backwards = (batch.cross_checks(backwards=way).findings() for way in (False, True))
+    assert coded_findings(forwards) == coded_findings(backwards) == expected
     [first] = forwards[batch.folder / "b.xlsx", "Plan1"]
     assert first.details["first"] == "a.xlsx · Plan1!J3"
 
 
-def test_rows_that_nothing_tells_apart_are_an_error(batch: Batch) -> None:
+def test_indistinguishable_rows_are_an_error(batch: Batch) -> None:
     batch.links = {}
     rows = titles(1001, 1002)
     batch.write("receber", "a.xlsx", "contasreceber", [*rows, {"codigoDoCliente": 1003}])
@@ -154,8 +156,8 @@ def test_rows_that_nothing_tells_apart_are_an_error(batch: Batch) -> None:
     )
     batch.write("notas", "n.xlsx", "nota-fiscal-servico", titles(1001))
     batch.write("notas", "o.xlsx", "nota-fiscal-servico", [{"codigoDoCliente": "x"}, *titles(1001)])
-    found = batch.across().findings()
-    assert told(found) == [
+    found = batch.cross_checks().findings()
+    assert coded_findings(found) == [
         ("b.xlsx", "A2", "row-repeated"),
         ("o.xlsx", "A3", "row-repeated"),
     ]
@@ -164,35 +166,37 @@ def test_rows_that_nothing_tells_apart_are_an_error(batch: Batch) -> None:
     assert repeated.kind.severity == "error"
 
 
-def test_what_an_unread_workbook_may_hold_is_not_said_to_be_missing(
+def test_records_that_an_unread_workbook_may_have_are_not_reported_as_missing(
     batch: Batch, registries: Registries, catalogue: Catalogue
 ) -> None:
     batch.write("receber", "r.xlsx", "contasreceber", titles("AX-1", "AX-2"))
     broken = batch.folder / "c.xlsx"
     for unread in (catalogue["cliente"], None):
-        across = batch.across(registries)
-        across.add_unsettled(broken, unread)
-        findings = across.findings()[batch.folder / "r.xlsx", "Plan1"]
+        checks = batch.cross_checks(registries)
+        checks.add_unsettled(broken, unread)
+        findings = checks.findings()[batch.folder / "r.xlsx", "Plan1"]
         assert [f.kind.code for f in findings] == ["reference-unsettled"] * 2
         assert findings[0].details["files"] == "c.xlsx"
-    across = batch.across(registries)
-    across.add_unsettled(broken, catalogue["contaspagar"])
-    assert {code for _, _, code in told(across.findings())} == {"reference-unknown-in-batch"}
+    checks = batch.cross_checks(registries)
+    checks.add_unsettled(broken, catalogue["contaspagar"])
+    assert {code for _, _, code in coded_findings(checks.findings())} == {
+        "reference-unknown-in-batch"
+    }
     write_rows(broken, ["nomeComercio", "seuCodigo"], [["Padaria", "AX-1"]])
-    across.add("clientes", validate_workbook(broken, catalogue, resource="cliente"))
-    assert told(across.findings()) == [
+    checks.add("clientes", validate_workbook(broken, catalogue, resource="cliente"))
+    assert coded_findings(checks.findings()) == [
         ("r.xlsx", "B2", "reference-waits"),
         ("r.xlsx", "B3", "reference-unsettled"),
     ]
 
 
-def test_each_listing_is_asked_for_once(batch: Batch, client: Client) -> None:
+def test_each_listing_is_requested_once(batch: Batch, client: Client) -> None:
     for number in range(3):
         named = titles(*[f"CLI-{code:05}" for code in range(1001, 1031)])
         batch.write("receber", f"r{number}.xlsx", "contasreceber", named[number * 10 :])
     batch.write("notas", "n.xlsx", "nota-fiscal-servico", titles(ACTIVE_OWN, "AX-77"))
     with CountingClient(client.target, timeout=20) as counting:
-        found = batch.told(Registries(counting))
+        found = batch.findings(Registries(counting))
         asked = counting.asked
     assert [code for file, _, code in found if file == "n.xlsx"] == ["reference-unknown-in-batch"]
     with CountingClient(client.target, timeout=20) as counting:
@@ -229,7 +233,7 @@ columns:
 """
 
 
-def test_what_is_inactive_in_its_own_workbook_is_told(
+def test_records_inactive_in_their_own_workbook_are_reported(
     tmp_path: Path, registries: Registries
 ) -> None:
     schemas = tmp_path / "schemas"
@@ -246,38 +250,42 @@ def test_what_is_inactive_in_its_own_workbook_is_told(
     linked = write_records(tmp_path / "linked.xlsx", "contaspagar", named)
     coded = [{"codigoDoFornecedor": n, "historico": str(n)} for n in (90_001, 90_002, 90_003, 501)]
     plain = write_records(tmp_path / "plain.xlsx", "contaspagar", coded)
-    across = CrossWorkbookChecks(("f", "p"), tmp_path, registries)
-    across.add("f", validate_workbook(suppliers, forms, resource="fornecedor"))
-    across.add("p", validate_workbook(linked, forms, resource="contaspagar"))
-    across.add("p", validate_workbook(plain, catalogue, resource="contaspagar"))
-    assert told(across.findings()) == [
+    checks = CrossWorkbookChecks(("f", "p"), tmp_path, registries)
+    checks.add("f", validate_workbook(suppliers, forms, resource="fornecedor"))
+    checks.add("p", validate_workbook(linked, forms, resource="contaspagar"))
+    checks.add("p", validate_workbook(plain, catalogue, resource="contaspagar"))
+    assert coded_findings(checks.findings()) == [
         ("linked.xlsx", "B3", "reference-inactive-in-batch"),
         ("plain.xlsx", "B3", "reference-inactive-in-batch"),
         ("plain.xlsx", "B4", "reference-unknown-in-batch"),
     ]
 
 
-def test_sheets_that_nothing_could_be_read_of_say_nothing(
+def test_unreadable_sheets_have_no_cross_findings(
     batch: Batch, registries: Registries, catalogue: Catalogue
 ) -> None:
     batch.write("receber", "r.xlsx", "contasreceber", titles(ACTIVE_OWN))
-    across = batch.across(registries)
+    checks = batch.cross_checks(registries)
     empty = write_rows(batch.folder / "empty.xlsx", [], [])
     strange = write_rows(batch.folder / "strange.xlsx", ["a", "b"], [[1, 2]])
     bare = write_rows(batch.folder / "bare.xlsx", ["nomeComercial", "seuCodigo"], [])
-    across.add("clientes", validate_workbook(empty, catalogue))
-    across.add("clientes", validate_workbook(strange, catalogue, resource="cliente"))
-    across.add("clientes", validate_workbook(bare, catalogue, resource="cliente"))
-    assert told(across.findings()) == []
-    assert told(CrossWorkbookChecks(STEPS, batch.folder).findings()) == []
+    checks.add("clientes", validate_workbook(empty, catalogue))
+    checks.add("clientes", validate_workbook(strange, catalogue, resource="cliente"))
+    checks.add("clientes", validate_workbook(bare, catalogue, resource="cliente"))
+    assert coded_findings(checks.findings()) == []
+    assert coded_findings(CrossWorkbookChecks(STEPS, batch.folder).findings()) == []
 
 
-def test_findings_may_be_asked_for_again(batch: Batch) -> None:
+def test_findings_may_be_requested_again(batch: Batch) -> None:
     batch.write("clientes", "a.xlsx", "cliente", [client_row(1)])
     batch.write("clientes", "b.xlsx", "cliente", [client_row(1)])
-    across = batch.across()
-    first = across.findings()
-    assert told(across.findings()) == told(first) == [("b.xlsx", "C2", "duplicate-across-sheets")]
+    checks = batch.cross_checks()
+    first = checks.findings()
+    assert (
+        coded_findings(checks.findings())
+        == coded_findings(first)
+        == [("b.xlsx", "C2", "duplicate-across-sheets")]
+    )
 
 
 FORMS = st.sampled_from(
@@ -308,7 +316,7 @@ def test_documents_are_compared_however_they_are_written(
             rows = [{"cnpj": form(firm)} for firm, form in firms]
             batch.write("clientes", name, "cliente", rows)
         batch.write("receber", "r.xlsx", "contasreceber", titles(*(f(firm) for firm, f in named)))
-        found = batch.told(registries)
+        found = batch.findings(registries)
     in_first, in_second = [firm for firm, _ in first], [firm for firm, _ in second]
     assert found == [
         *(
