@@ -155,7 +155,7 @@ def test_the_environment_is_chosen_tested_and_marked(
         tab.locator("[data-view=profiles]").click()
         row = tab.locator("#profile-table tr", has_text="homolog")
         row.get_by_role("button", name="Test the login").click()
-        tab.locator("#profile-told", has_text="accepted").wait_for()
+        tab.locator("#profile-status", has_text="accepted").wait_for()
         with tab.expect_navigation():
             row.get_by_role("button", name="Use this one").click()
         tab.locator("#environment", has_text="homolog").wait_for()

@@ -94,7 +94,7 @@ def test_progress_is_shown_while_a_file_is_read_and_it_can_be_stopped(
     tab.route("**/api/progress", lambda route: route.fulfill(json=steps[0]))
     tab.route("**/api/open*", lambda _: None)  # no answer yet
     tab.set_input_files('[data-testid="drop"]', sheet)
-    shown = tab.locator("#reading-told")
+    shown = tab.locator("#reading-status")
     expect(shown).to_contain_text("titulos.xlsx (1 MB)… Rows read: 4,096")
     steps.pop(0)
     expect(shown).to_contain_text("Column 6 of 12: historico")

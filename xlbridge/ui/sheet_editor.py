@@ -102,7 +102,7 @@ class SheetEditor:
         self.workbook = read_workbook(path, limits, on_rows=self._progress.on_rows)
         self._validated: ValidatedSheet | None = None
         self._blank_children: Sequence[ValidatedSheet] = ()
-        self._found: FindingsView | None = None
+        self._findings_view: FindingsView | None = None
         self._shown = ""
         self._memo = ColumnMemo()
         self._sheet = ""
@@ -124,7 +124,7 @@ class SheetEditor:
     @property
     def id(self) -> str:
         """Identifier of the shown sheet of this opened workbook."""
-        return f"{self.path.parent.name}-{self.sheet_names.index(self.found.sheet.sheet)}"
+        return f"{self.path.parent.name}-{self.sheet_names.index(self.findings_view.sheet.sheet)}"
 
     @property
     def sheet_names(self) -> list[str]:
@@ -154,16 +154,16 @@ class SheetEditor:
         return self._validated
 
     @property
-    def found(self) -> FindingsView:
+    def findings_view(self) -> FindingsView:
         """Findings of the shown sheet. Raises ``UsageError`` as ``validated`` does."""
-        if self._found is None:
+        if self._findings_view is None:
             raise UsageError(_NOTHING_OPEN)
-        return self._found
+        return self._findings_view
 
     @property
     def cells(self) -> SheetCells:
         """Edited cells of the shown sheet."""
-        return self.sheet_cells(self.found.sheet.sheet)
+        return self.sheet_cells(self.findings_view.sheet.sheet)
 
     @property
     def edited(self) -> int:
@@ -173,12 +173,12 @@ class SheetEditor:
     @property
     def set_aside(self) -> set[int]:
         """Rows of the shown sheet that the user has set aside as non-records."""
-        return self._edits.aside.get(self.found.sheet.sheet, set())
+        return self._edits.aside.get(self.findings_view.sheet.sheet, set())
 
     @property
     def shows_chosen(self) -> bool:
         """True if the chosen sheet is shown, not a child sheet."""
-        return self.found.sheet is self.validated
+        return self.findings_view.sheet is self.validated
 
     @property
     def parts(self) -> Sequence[ValidatedSheet]:
@@ -194,8 +194,8 @@ class SheetEditor:
 
     def _update_shown(self) -> None:
         parts = {part.sheet: part for part in self.parts}
-        self._found = FindingsView(parts.get(self._shown, self.validated))
-        self._shown = self._found.sheet.sheet
+        self._findings_view = FindingsView(parts.get(self._shown, self.validated))
+        self._shown = self._findings_view.sheet.sheet
 
     def choose(self, choice: SheetChoice) -> None:
         """Validate by a choice; edits of another sheet are dropped.
@@ -280,8 +280,8 @@ class SheetEditor:
 
     def set_aside_rows(self, rule: str) -> None:
         """Set aside the non-records among the rows of a rule; their findings are not shown."""
-        non_records = self.found.sheet.non_records
-        rows = row_numbers(self.found.of_rule(rule))
+        non_records = self.findings_view.sheet.non_records
+        rows = row_numbers(self.findings_view.of_rule(rule))
         self._edits.set_aside_rows(self._shown, (row for row in rows if row in non_records))
         self._views.clear()
 
@@ -323,7 +323,7 @@ class SheetEditor:
 
     def fixes(self, rule: str) -> dict[CellPosition, tuple[str, CorrectedValue]]:
         """Return the certain corrections of a rule: the old text and new value of each cell."""
-        fixes, cells = self.found.fixes(rule), self.cells
+        fixes, cells = self.findings_view.fixes(rule), self.cells
         return {
             position: fix for position, fix in fixes.items() if not is_computed(cells, position)
         }
@@ -336,7 +336,7 @@ class SheetEditor:
         """
         if name == ALL:
             last = min(self._last_row + 1, _MAX_ROWS)
-            return range((self.found.sheet.header_row or 0) + 1, last + 1)
+            return range((self.findings_view.sheet.header_row or 0) + 1, last + 1)
         key = self._shown, name
         if renew or key not in self._views:
             self._views[key] = self._rows_of(name)
@@ -349,8 +349,10 @@ class SheetEditor:
             return sorted(row for row, it in planned.items() if it.action == action)
         if name.startswith(REFUSED):
             return self.remarks.rows_of(self._shown, name)
-        header = self.found.sheet.header_row or 0
-        rows = {row for row in self.found.rows(None if name == WRONG else name) if row > header}
+        header = self.findings_view.sheet.header_row or 0
+        rows = {
+            row for row in self.findings_view.rows(None if name == WRONG else name) if row > header
+        }
         if name == WRONG:
             rows = rows - self.set_aside | {row for row, _ in self.remarks.refused(self._shown)}
         return sorted(rows)
@@ -372,13 +374,13 @@ class SheetEditor:
 
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns of the sheet: letters, the user's header, the resource's column."""
-        cells, sheet = self.cells, self.found.sheet
+        cells, sheet = self.cells, self.findings_view.sheet
         header = sheet.header_row
         return [
             {
                 "letters": column_letters(index),
                 "header": "" if header is None else displayed_text(cells, (header, index)),
-                "name": " + ".join(self.found.names(index)) or None,
+                "name": " + ".join(self.findings_view.names(index)) or None,
                 "required": (column := self._column(index)) is not None and column.required,
             }
             for index in range(cells.first_column, cells.first_column + len(cells.columns))
@@ -394,7 +396,7 @@ class SheetEditor:
         refused = list(self.remarks.refused(self._shown))
         for severity in (Severity.ERROR, Severity.WARNING):
             for after in ((row, column), (0, -1)):
-                found = self.found.next_cell(severity, after, self.set_aside)
+                found = self.findings_view.next_cell(severity, after, self.set_aside)
                 later = [
                     position
                     for position in (found, *refused)
@@ -432,7 +434,7 @@ class SheetEditor:
         """Return the marks of a row's cells, by their index in the row."""
         marks: dict[int, list[dict[str, Any]]] = {}
         first = self.cells.first_column
-        all_marks = [*self.found.marks(row), *self.remarks.marks(self._shown, row)]
+        all_marks = [*self.findings_view.marks(row), *self.remarks.marks(self._shown, row)]
         if self.shows_chosen:
             all_marks += self.remarks.planned_marks(row, self.validated.columns, first)
         for column, mark in all_marks:
@@ -441,7 +443,7 @@ class SheetEditor:
 
     def _column(self, index: int) -> Column | None:
         """Return the resource's column read from a column without conversion, None if none is."""
-        sheet, names = self.found.sheet, self.found.names(index)
+        sheet, names = self.findings_view.sheet, self.findings_view.names(index)
         mapping = self.choice.mapping if self.shows_chosen else None
         direct = {c.name for c in mapping.columns if c.is_direct} if mapping else set(names)
         if sheet.resource is None or len(names) != 1 or names[0] not in direct:
@@ -449,7 +451,7 @@ class SheetEditor:
         return sheet.resource.by_name.get(names[0])
 
     def _require_editable(self, positions: Iterable[CellPosition], last_row: int) -> None:
-        cells, header = self.cells, self.found.sheet.header_row or 0
+        cells, header = self.cells, self.findings_view.sheet.header_row or 0
         columns = range(cells.first_column, cells.first_column + len(cells.columns))
         rows = range(header + 1, last_row + 1)
         for row, column in positions:

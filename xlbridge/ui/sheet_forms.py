@@ -44,7 +44,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
     ``mapping`` is the origin of its mapping.
     """
     with editor.lock:
-        sheet, shown = editor.validated, editor.found.sheet
+        sheet, shown = editor.validated, editor.findings_view.sheet
         resource = sheet.resource
         return {
             "id": editor.id,
@@ -71,7 +71,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "sendable": may_be_sent(sheet, good_rows=False),
             "edited": editor.edited,
             "columns": editor.columns(),
-            "rules": [*editor.remarks.rules(shown.sheet), *editor.found.rules()],
+            "rules": [*editor.remarks.rules(shown.sheet), *editor.findings_view.rules()],
             "dates": editor.choice.reading.dates,
             "numbers": editor.choice.reading.numbers,
             "mapping": _current_form(editor, mapping),

@@ -23,7 +23,7 @@ async function openFile(file) {
   reading = new AbortController();
   const { signal } = reading;
   const about = fill(texts.reading_file, { file: file.name, mb: Math.ceil(file.size / 2 ** 20) });
-  byId("reading-told").textContent = about;
+  byId("reading-status").textContent = about;
   byId("reading").hidden = false;
   const timer = setInterval(() => showProgress(about, signal), PROGRESS_INTERVAL);
   const headers = { "X-File-Name": encodeURIComponent(file.name) };
@@ -43,7 +43,7 @@ async function showProgress(about, signal) {
   const progress = await call("/api/progress", { signal, silent: true });
   if (progress === null || !progress.reading || signal.aborted) return;
   const step = "rows" in progress ? texts.rows_so_far : "column" in progress ? texts.checking_column : "";
-  byId("reading-told").textContent = `${about} ${fill(step, progress)}`;
+  byId("reading-status").textContent = `${about} ${fill(step, progress)}`;
 }
 
 function choose() {

@@ -185,7 +185,7 @@ async function showProfiles() {
   const answer = await call("/api/profiles");
   if (answer === null || !isNewest()) return;
   const titles = tableLine([texts.environment, texts.address, texts.user, "", ""], "th");
-  byId("profile-told").textContent = "";
+  byId("profile-status").textContent = "";
   const lines = answer.profiles.map((one) => {
     const kind = one.production ? texts.production : one.practice ? texts.practice : "";
     const mark = element("span", kind, one.production ? "production" : "practice");
@@ -209,9 +209,9 @@ async function useProfile(profile) {
 }
 
 async function testLogin(profile) {
-  byId("profile-told").textContent = texts.reading;
+  byId("profile-status").textContent = texts.reading;
   const answer = await post("/api/login", profile);
-  byId("profile-told").textContent = answer === null ? "" : answer.message;
+  byId("profile-status").textContent = answer === null ? "" : answer.message;
 }
 
 async function markProduction(profile) {
