@@ -40,7 +40,7 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.planning import ApproveAll
-from xlbridge.upload.processing import create_processing, find_kind, given_numbers
+from xlbridge.upload.processing import create_processing, explicit_numbers, find_kind
 from xlbridge.validation import validate_workbook
 
 ROWS = 2
@@ -226,7 +226,7 @@ def write_down(
 ) -> Job:
     """Plan a sheet, or the processing of records, and record its job."""
     if isinstance(subject, Processing):
-        numbers = given_numbers(list(map(int, known)))
+        numbers = explicit_numbers(list(map(int, known)))
         return create_processing(context, client, find_kind(subject.resource), numbers, options)
     sheet = validate_workbook(path, context.catalogue, resource=subject.resource)
     return Uploads(context, client).create(sheet, options)
