@@ -1,6 +1,7 @@
 """Runs of a batch by the real command: in order, once, and then only the open rest."""
 
 import json
+import shutil
 from pathlib import Path
 
 from batch_parts import PLAN, RunBatch, WritePlan, report, states, write_clients, write_payables
@@ -11,6 +12,7 @@ from upload_parts import new_cnpj
 from xlbridge.files import lock_or_fail
 from xlbridge.i18n import Text
 
+SAMPLES = Path(__file__).parents[2] / "samples"
 OWN = """\
 schema_type: dataframe
 version: 0.35.0
@@ -87,6 +89,22 @@ def test_consent_is_only_asked_for_rows_that_will_be_sent(
     write_clients(tmp_path, bad.name, [new_cnpj()])
     found = report(run_batch("resume", "--yes", "--format", "json"), 0)
     assert found["rows"]["accepted"] == 3
+
+
+def test_consent_names_what_cannot_be_looked_up(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(
+        "name: month\nsteps:\n  clients: {upload: clients.xlsx, resource: cliente}\n"
+        "  orders: {upload: orders.xlsx, resource: pedido}\n"
+    )
+    write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
+    shutil.copy(SAMPLES / "pedido.xlsx", tmp_path / "orders.xlsx")
+    asked = run_batch("run", plan)
+    assert asked.returncode == 2
+    clients, orders = asked.stderr.split("  orders · pedido")
+    assert "no key to look up" in orders
+    assert "no key to look up" not in clients
 
 
 def test_a_bad_workbook_stops_only_dependent_steps(

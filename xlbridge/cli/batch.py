@@ -278,6 +278,8 @@ def _request_lines(batch: Batch, request: BatchConsentRequest) -> Iterator[Text]
             files=files,
             rows=rows,
         )
+        if _cannot_be_looked_up(batch, step.profile, step.resource):
+            yield _WITHOUT_KEY
     if request.failed:
         yield Text(
             pt="  não {n:será enviado|serão enviados}, por ter erros: {n} {n:arquivo|arquivos}",
@@ -286,6 +288,23 @@ def _request_lines(batch: Batch, request: BatchConsentRequest) -> Iterator[Text]
     yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
         token=request.token
     )
+
+
+_WITHOUT_KEY = Text(
+    pt="    sem chave para procurar no sistema: as linhas sem o número do sistema são incluídas, "
+    "também as que outro computador já enviou",
+    en="    no key to look up in the system: rows without the system's number are created, also "
+    "those that another computer has sent already",
+)
+
+
+def _cannot_be_looked_up(batch: Batch, profile: str | None, resource: str | None) -> bool:
+    """Tell whether the records of a resource are found by the system's number at most."""
+    catalogue = batch.environments.context(profile).catalogue
+    if resource is None or resource not in catalogue:
+        return False
+    read_back = catalogue[resource].read_back
+    return read_back is None or not read_back.lookups
 
 
 def _check_token(request: BatchConsentRequest, token: str) -> bool:
