@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from environment import Xlbridge
+from openpyxl import load_workbook
 from sheets import GOOD, write_workbook
 from update_parts import Run
 
@@ -74,6 +75,34 @@ def test_titles_arrive_with_their_splits(
     reasons = {one["row"]: one["reason"] for one in held["not_created"]}
     assert reasons == {2: "cannot-change", 3: "same"}
     assert parts_of(titles_of(client, resource, split)[0])[0] == ("01.001", 60)
+
+
+def test_a_title_whose_splits_were_removed_from_its_export_is_held(
+    run: Run,
+    xlbridge: Xlbridge,
+    toward_proxy: dict[str, str],
+    parties: Mapping[str, Mapping[str, int]],
+    tmp_path: Path,
+) -> None:
+    documents = ("removed-A", "removed-B")
+    rows = [title("contaspagar", document, **parties["contaspagar"]) for document in documents]
+    parts = [{"chave": document, **part} for document in documents for part in HALVES]
+    run("upload", write_workbook(tmp_path / "t.xlsx", contaspagar=rows, rateio=parts), "--yes")
+    path = tmp_path / "exported.xlsx"
+    xlbridge("export", "contaspagar", "--as-template", "contaspagar", "-o", path, **toward_proxy)
+    book = load_workbook(path)
+    names, *titles = book["contaspagar"].iter_rows(values_only=True)
+    keys = {row[names.index("numeroDoDocumento")]: row[names.index("chave")] for row in titles}
+    items = book["rateio"]
+    for row in range(items.max_row, 1, -1):
+        if items.cell(row, 1).value == keys["removed-A"]:
+            items.delete_rows(row)
+    book.save(path)
+    code, told = run("upload", path, "--yes")
+    held = [one for one in told["not_created"] if one["action"] == "held"]
+    assert (code, len(held), held[0]["reason"]) == (1, 1, "cannot-change"), held
+    assert [one["column"] for one in held[0]["differences"]] == ["rateio"]
+    assert held[0]["differences"][0]["yours"] is None
 
 
 def test_titles_are_removed_with_the_splits_that_came_with_them_and_no_others(

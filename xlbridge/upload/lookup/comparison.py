@@ -346,14 +346,26 @@ class _Comparison:
     def _compare_lists(self, child: Resource) -> None:
         """Store the differences in the lists of the pairs."""
         kinds = {name: column.kind for name, column in child.by_name.items()}
-        mine, theirs = values_of(self._rows, child.sheet), self._records.column(child.sheet)
+        own, theirs = values_of(self._rows, child.sheet), self._records.column(child.sheet)
+        removed = self._have_number() if any(own) else [False] * len(own)
         for pair, (row, record) in enumerate(zip(*self._pairs, strict=True)):
-            if mine[row] and isinstance(theirs[record], list):
+            mine = own[row] or ([] if removed[row] else None)
+            if mine is not None and isinstance(theirs[record], list):
                 items: list[ItemDifference] = []
-                lists = _differing_items(child.sheet, kinds, mine[row], theirs[record], items)
+                lists = _differing_items(child.sheet, kinds, mine, theirs[record], items)
                 if lists is not None:
                     self._differing.setdefault(pair, {})[child.sheet] = lists
                     self._items[pair] = (*self._items.get(pair, ()), *items)
+
+    def _have_number(self) -> Sequence[bool]:
+        """Return for each row whether it carries the system's number, as exported rows do.
+
+        Such a row had the items of its record: without any, they were removed.
+        """
+        names = self._declared.number_columns
+        numbers = zip(*(values_of(self._rows, name) for name in names), strict=True)
+        given = [None not in number for number in numbers]
+        return given or [False] * len(self._rows)
 
 
 def is_same_list(
@@ -370,7 +382,7 @@ def _differing_items(
     mine: Sequence[Mapping[str, Any]],
     theirs: Sequence[Mapping[str, Any]],
     found: list[ItemDifference],
-) -> tuple[str, str] | None:
+) -> tuple[str | None, str | None] | None:
     """Return a row's list and its record's as texts if they differ, and add the differences to
     ``found``; return None if they are the same.
 
@@ -401,7 +413,7 @@ def _differing_items(
             if items[at][column] != value
         )
     filled = [{c: v for c, v in item.items() if v is not None} for item in items]
-    return _items_text(row_items), _items_text(filled)
+    return _items_text(row_items) or None, _items_text(filled) or None
 
 
 def _items_text(items: Sequence[Mapping[str, str | None]]) -> str:
