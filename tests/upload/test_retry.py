@@ -30,7 +30,7 @@ from xlbridge.upload.planning import (
     corrected_rows,
     require_rejected,
 )
-from xlbridge.upload.results import job_json, settled_rows
+from xlbridge.upload.results import job_json, later_rows
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 
@@ -91,7 +91,7 @@ def test_uncorrected_rows_stay_out(
     (left,) = rejects(context, again).rows
     correct(again, left, new_cnpj())
     assert send_again(context, client, again, rejects(context, again)).state is State.DONE
-    assert settled_rows(context.journal, job).rows == 2
+    assert later_rows(context.journal, job).settled.rows == 2
 
 
 @pytest.mark.parametrize("mode", ["queue", "direct"])
@@ -200,7 +200,7 @@ def test_held_rows_are_retried_as_rejected_ones(
     again = send_again(context, client, job, rejects(context, job))
     assert job_json(again)["rows"] == row_counts(read=1, accepted=1)
     assert registered(client, document)
-    settled = settled_rows(context.journal, job)
+    settled = later_rows(context.journal, job).settled
     assert settled is not None
     assert (settled.rows, settled.by, settled.left) == (1, again.id, 0)
 

@@ -57,6 +57,10 @@ def test_payables_that_an_upload_created_are_removed_and_can_be_sent_again(
     assert [method for method, _ in writes(proxy)] == ["DELETE"] * 3
     assert len(titles(client)) == len(before) - 3
     undo = report["job"]
+    code, report = run("jobs", job)
+    assert report["undone"] == {"rows": 3, "by": undo}
+    shown = xlbridge("jobs", job, **toward_proxy).stdout
+    assert f"Reversed since, by {undo}: 3 rows." in shown
     code, report = run("undo", job, "--yes")
     assert (code, report["rows"], writes(proxy)) == (
         0,

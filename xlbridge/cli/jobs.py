@@ -30,7 +30,7 @@ from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
 from xlbridge.upload import Job, Journal, Resolution, State, open_context
-from xlbridge.upload.results import ensure_evidence, job_json, mode_name, settled_rows
+from xlbridge.upload.results import ensure_evidence, job_json, later_rows, mode_name
 
 
 @described_command(
@@ -73,7 +73,7 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
 def _listed_json(journal: Journal, job: Job) -> dict[str, Any]:
     """Return the report of a job with its file, environment and time."""
     return {
-        **job_json(job, settled=settled_rows(journal, job)),
+        **job_json(job, later=later_rows(journal, job)),
         "file": job.spec.file,
         "sheet": job.spec.sheet,
         "profile": job.spec.profile,

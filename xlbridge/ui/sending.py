@@ -43,7 +43,7 @@ from xlbridge.upload.results import (
     job_json,
     job_lines,
     job_report,
-    settled_rows,
+    later_rows,
     write_status_copy,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
@@ -222,7 +222,7 @@ class SheetUploads:
             outcome: dict[str, Any] = job_report(journal, job).forms.document()
             outcome |= {"rejected": [], "rejects_file": None, "headline": _lines(context, job)[0]}
         else:
-            outcome = job_json(job, journal.plan_of(job), settled_rows(journal, job))
+            outcome = job_json(job, journal.plan_of(job), later_rows(journal, job))
             outcome |= {"headline": job_headline(job)}
         self._remote.state.outcome = outcome
 
@@ -321,8 +321,7 @@ def _options(
 
 
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
-    process = job.spec.mode is Mode.PROCESS
-    return job_json(job, settled=None if process else settled_rows(context.journal, job)) | {
+    return job_json(job, later=later_rows(context.journal, job)) | {
         "file": Path(job.spec.file).name,
         "profile": job.spec.profile,
         "created_at": job.created_at.strftime("%d/%m/%Y %H:%M"),

@@ -19,7 +19,6 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
-from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import read_records
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
@@ -33,7 +32,7 @@ from xlbridge.upload.lookup.snapshot import (
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.records.changes import PresentRecord, blank_values
 from xlbridge.upload.records.write_journal import RecordTask, Values, WriteState
-from xlbridge.upload.results.retried_rows import with_retries
+from xlbridge.upload.results.retried_rows import undos_with_retries, with_retries
 from xlbridge.upload.results.verdict import RowOutcome
 
 _SHOWN_ROWS = 10
@@ -150,16 +149,6 @@ def _plan_rows(
     if updated:
         planner = _ChangedRecords if by_record else _ReplacedRecords
         yield from planner(context, client, job, updated).plan()
-
-
-def undos_with_retries(journal: Journal, job: Job) -> list[Job]:
-    """Return the undos of a job, of its retries, and of the jobs that it retries."""
-    family = {attempt.id for attempt, _ in with_retries(journal, job)}
-    earlier = job.retry_of
-    while earlier is not None:
-        family.add(earlier)
-        earlier = journal.job(earlier).retry_of
-    return [undo for job_id in sorted(family) for undo in journal.undos_of(job_id)]
 
 
 def _reversed_before(context: UploadContext, job: Job) -> dict[tuple[str, int], str]:

@@ -7,8 +7,8 @@ from .report import (
     mode_name as mode_name,
 )
 from .retried_rows import (
+    later_rows as later_rows,
     outcomes_with_retries as outcomes_with_retries,
-    settled_rows as settled_rows,
     with_retries as with_retries,
 )
 from .status_copy import (

@@ -10,7 +10,7 @@ from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.results.report import job_json, job_lines
-from xlbridge.upload.results.retried_rows import settled_rows
+from xlbridge.upload.results.retried_rows import later_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ def job_report(journal: Journal, job: Job) -> JobReport:
         )
     return JobReport(
         ReportForms(
-            lambda: job_json(job, journal.plan_of(job), settled_rows(journal, job)),
-            lambda: job_lines(job, settled_rows(journal, job)),
+            lambda: job_json(job, journal.plan_of(job), later_rows(journal, job)),
+            lambda: job_lines(job, later_rows(journal, job)),
         ),
         lambda: bool(job.held),
     )

@@ -11,7 +11,13 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.results.verdict import SettledRows, Verdict, drifted_rules
+from xlbridge.upload.results.verdict import (
+    NO_LATER_ROWS,
+    LaterRows,
+    SettledRows,
+    Verdict,
+    drifted_rules,
+)
 
 _SHOWN_ROWS = 10
 
@@ -122,14 +128,16 @@ def mode_name(mode: Mode) -> Text:
 
 
 def job_json(
-    job: Job, planned: Sequence[PlannedRow] = (), settled: SettledRows | None = None
+    job: Job,
+    planned: Sequence[PlannedRow] = (),
+    later: LaterRows = NO_LATER_ROWS,
 ) -> dict[str, Any]:
     """Return the job as JSON. See the product brief, ``upload --format json``.
 
-    ``planned`` are the rows of its plan; those that are not created are listed. ``settled`` are the
-    rows that its retries have written.
+    ``planned`` are the rows of its plan; those that are not created are listed. ``later`` are the
+    rows that other jobs have written or reversed since.
     """
-    verdict = job.verdict
+    verdict, settled = job.verdict, later.settled
     return {
         "version": 1,
         "job": job.id,
@@ -155,6 +163,7 @@ def job_json(
         "parts": job.parts,
         "part_of": job.parent,
         "settled": None if settled is None else {"rows": settled.rows, "by": settled.by},
+        "undone": None if later.undone is None else asdict(later.undone),
         "undo_of": job.undo_of,
     }
 
@@ -171,13 +180,16 @@ def _rest_text(job: Job) -> str:
 
 
 def job_lines(
-    job: Job, settled: SettledRows | None = None, *, next_step: bool = True
+    job: Job,
+    later: LaterRows = NO_LATER_ROWS,
+    *,
+    next_step: bool = True,
 ) -> Iterator[str]:
     """Yield the lines of the report: rejected rows, then the verdict and the next step.
 
-    ``settled`` is as in ``job_json``; ``next_step`` includes the command of the next step.
+    ``later`` is as in ``job_json``; ``next_step`` includes the command of the next step.
     """
-    verdict = job.verdict
+    verdict, settled, undone = job.verdict, later.settled, later.undone
     shown = verdict.rejected_rows[:_SHOWN_ROWS]
     for row in shown:
         address = row.cell or (f"{row.row}" if row.row else "–")
@@ -190,7 +202,7 @@ def job_lines(
         yield str(
             Text(
                 pt="Já gravadas depois: {rows} {rows:linha|linhas}, a última vez pelo envio {by}; "
-                "faltam {left}",
+                "{left:falta|faltam} {left}",
                 en="Written since: {rows} {rows:row|rows}, the last by the upload {by}; "
                 "{left} left",
             ).format(rows=settled.rows, by=settled.by, left=settled.left)
@@ -198,8 +210,16 @@ def job_lines(
     if job.state is State.NEEDS_PERSON:
         yield from map(str, _evidence_lines(job))
     yield job_headline(job)
+    if undone is not None:
+        yield str(_UNDONE.format(rows=undone.rows, by=undone.by))
     if next_step:
         yield str(_next_step(job, settled))
+
+
+_UNDONE = Text(
+    pt="{rows:Desfeita|Desfeitas} depois, por {by}: {rows} {rows:linha|linhas}.",
+    en="Reversed since, by {by}: {rows} {rows:row|rows}.",
+)
 
 
 def job_headline(job: Job) -> str:

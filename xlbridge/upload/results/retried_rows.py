@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import RowReason
-from xlbridge.upload.results.verdict import RowOutcome, SettledRows
+from xlbridge.upload.records.write_journal import WriteState
+from xlbridge.upload.results.verdict import LaterRows, RowOutcome, SettledRows, UndoneRows
 
 
 def with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:
@@ -66,7 +67,12 @@ def outcomes_with_retries(journal: Journal, job: Job) -> dict[int, RowOutcome]:
     return found
 
 
-def settled_rows(journal: Journal, job: Job) -> SettledRows | None:
+def later_rows(journal: Journal, job: Job) -> LaterRows:
+    """Return what the retries and undos of a job made of its rows."""
+    return LaterRows(_settled_rows(journal, job), _undone_rows(journal, job))
+
+
+def _settled_rows(journal: Journal, job: Job) -> SettledRows | None:
     """Return the rows of a job that its retries have written, None if there are none."""
     if job.parent is not None or not journal.retries_of(job.id):
         return None
@@ -79,3 +85,33 @@ def settled_rows(journal: Journal, job: Job) -> SettledRows | None:
             settled |= found
             by = attempt.id
     return SettledRows(len(settled), by, len(missing - settled)) if settled else None
+
+
+def undos_with_retries(journal: Journal, job: Job) -> list[Job]:
+    """Return the undos of a job, of its retries, and of the jobs that it retries."""
+    family = {attempt.id for attempt, _ in with_retries(journal, job)}
+    earlier = job.retry_of
+    while earlier is not None:
+        family.add(earlier)
+        earlier = journal.job(earlier).retry_of
+    return [undo for job_id in sorted(family) for undo in journal.undos_of(job_id)]
+
+
+def _undone_rows(journal: Journal, job: Job) -> UndoneRows | None:
+    """Return how many rows of a job and its retries were reversed, None if none were."""
+    undos = undos_with_retries(journal, job) if job.parent is None else []
+    if not undos:
+        return None
+    wrote = {
+        part.id
+        for whole, _ in with_retries(journal, job)
+        for part in journal.parts_of(whole) or [whole]
+    }
+    reversed_by = [
+        undo.id
+        for undo in sorted(undos, key=lambda undo: undo.created_at)
+        for write in journal.writes.load(undo.id)
+        if write.state is WriteState.APPLIED
+        if write.task.claim is not None and write.task.claim[0] in wrote
+    ]
+    return UndoneRows(len(reversed_by), reversed_by[-1]) if reversed_by else None

@@ -179,6 +179,25 @@ class SettledRows:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoneRows:
+    """Rows of a job that were reversed: how many, and by which undo, the latest of several."""
+
+    rows: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaterRows:
+    """Rows of a job whose outcome later jobs have changed, None if there are none."""
+
+    settled: SettledRows | None = None
+    undone: UndoneRows | None = None
+
+
+NO_LATER_ROWS = LaterRows()
+
+
+@dataclass(frozen=True, slots=True)
 class DriftedRule:
     """Rule missing from the schema: its column, the message without values, and the row count."""
 
