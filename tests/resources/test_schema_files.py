@@ -303,7 +303,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
         load_catalogue(tmp_path)
     (tmp_path / "x.yaml").rmdir()
     (tmp_path / "x.yaml").symlink_to(tmp_path / "gone")
-    with pytest.raises(SchemaFileError, match=r"x\.yaml:1: it cannot be read: no such file or directory\."):
+    with pytest.raises(SchemaFileError, match=r"x\.yaml:1: it cannot be read: no such file or"):
         load_catalogue(tmp_path)
 
 
