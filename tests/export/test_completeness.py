@@ -213,7 +213,7 @@ def test_too_many_in_one_minute_are_a_named_hole(tmp_path: Path, xlbridge: Xlbri
     assert done.returncode == 1, done.stderr
     assert "04/03/2026 05:06" in done.stderr
     verdict, advice = done.stderr.splitlines()[-2:]
-    assert verdict.endswith("c.csv lacks, or may lack, some of what was asked for.")
+    assert verdict.endswith("c.csv is, or may be, incomplete.")
     assert advice.startswith("Next: export in parts")
     told = json.loads(manifest.read_text(encoding="utf-8"))
     (hole,) = told["holes"]

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from xlbridge.resources import Mode
 from xlbridge.upload import Job, UploadContext, UploadOptions, sent_rows
-from xlbridge.upload.records.write_journal import RecordWrite, WriteState
 from xlbridge.upload.results import RowOutcome
+from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 
 _NUMBER = "codigoDoExercicio, codigoDaFilial, numeroDaTransacao, sequenciaDaTransacao"
 _KEY, _TEXT = "numeroDoDocumento", "historico"

@@ -11,7 +11,7 @@ from typing import Any
 from xlbridge.files import LocalDatabase
 from xlbridge.upload import Journal
 from xlbridge.upload.claims import Claims
-from xlbridge.upload.records.write_journal import RecordWrites
+from xlbridge.upload.single_records.write_journal import RecordWrites
 
 
 class Killed(BaseException):

@@ -8,6 +8,9 @@ from .export import (
     PreparedExport as PreparedExport,
     export_frames as export_frames,
 )
+from .export_calls import (
+    ExportProgress as ExportProgress,
+)
 from .filters import (
     Filter as Filter,
     Filters as Filters,
@@ -20,6 +23,3 @@ from .listing_model import (
     Listing as Listing,
 )
 from .result import ExportResult as ExportResult
-from .windows import (
-    ExportProgress as ExportProgress,
-)

@@ -16,6 +16,7 @@ from xlbridge.client import Client, Record, Target
 from xlbridge.errors import UsageError
 from xlbridge.export.all_listings import LISTINGS, find_listing
 from xlbridge.export.attachments import AttachmentDownloads
+from xlbridge.export.export_calls import OnProgress
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.filters import NO_FILTERS, Filters
 from xlbridge.export.flatten import sum_left_out
@@ -28,7 +29,6 @@ from xlbridge.export.parts import LineSpec, Part
 from xlbridge.export.result import SHOWN_KEYS, ExportResult, LastRuns
 from xlbridge.export.sheets import Sheet
 from xlbridge.export.totals import total_tables
-from xlbridge.export.windows import OnProgress
 from xlbridge.files import require_new
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue

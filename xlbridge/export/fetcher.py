@@ -19,13 +19,7 @@ from typing import Any
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import Window, WindowSplitter
 from xlbridge.errors import TransportError, TruncatedAnswer
-from xlbridge.export.filters import NO_FILTERS, Filter, Filters
-from xlbridge.export.layout import keys_only_spec
-from xlbridge.export.listing_model import Listing, ListingCall, PerRecord, PerValue
-from xlbridge.export.part_reader import PartReader
-from xlbridge.export.part_store import PartStore
-from xlbridge.export.parts import LineSpec, Part
-from xlbridge.export.windows import (
+from xlbridge.export.export_calls import (
     ExportProgress,
     FetchedWindow,
     InferredValues,
@@ -36,6 +30,12 @@ from xlbridge.export.windows import (
     plain_calls,
     window_call,
 )
+from xlbridge.export.filters import NO_FILTERS, Filter, Filters
+from xlbridge.export.layout import keys_only_spec
+from xlbridge.export.listing_model import Listing, ListingCall, PerRecord, PerValue
+from xlbridge.export.part_reader import PartReader
+from xlbridge.export.part_store import PartStore
+from xlbridge.export.parts import LineSpec, Part
 from xlbridge.i18n import Text
 
 _RECORDS_PER_PART = 100

@@ -10,7 +10,7 @@ from .job import (
     is_rejects_name as is_rejects_name,
 )
 from .journal import Journal as Journal
-from .journal_file import JournalMarker as JournalMarker
+from .journal_database import JournalMarker as JournalMarker
 from .manual_resolution import resolve_job as resolve_job
 from .options import RequestedMode as RequestedMode, UploadOptions as UploadOptions
 from .payload import ItemCells as ItemCells, sent_rows as sent_rows

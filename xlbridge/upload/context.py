@@ -14,8 +14,8 @@ from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.journal_file import JournalMarker
-from xlbridge.upload.records.write_journal import WriteState
+from xlbridge.upload.journal_database import JournalMarker
+from xlbridge.upload.single_records.write_journal import WriteState
 
 if TYPE_CHECKING:
     from xlbridge.client import Client

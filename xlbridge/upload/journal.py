@@ -20,7 +20,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, ClaimScope, RowClaims
 from xlbridge.upload.job import Event, Job, JobSpec, State, planned_note
-from xlbridge.upload.journal_file import JournalMarker, open_journal_file, transaction
+from xlbridge.upload.journal_database import JournalMarker, open_journal_file, transaction
 from xlbridge.upload.lookup.snapshot import (
     Moment,
     Snapshot,
@@ -31,8 +31,8 @@ from xlbridge.upload.lookup.snapshot import (
     value_of_json,
 )
 from xlbridge.upload.planning.planned_row import PlannedRow, StoredAction
-from xlbridge.upload.records.write_journal import RecordTask, RecordWrites
 from xlbridge.upload.results.verdict import ItemAddresses
+from xlbridge.upload.single_records.write_journal import RecordTask, RecordWrites
 
 if TYPE_CHECKING:
     from xlbridge.upload.planning.row_actions import RowPlan

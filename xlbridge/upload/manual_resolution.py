@@ -10,7 +10,7 @@ from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, Resolution, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.parts import update_parent
-from xlbridge.upload.results.evidence import ensure_sheet_evidence
+from xlbridge.upload.results.result_files import ensure_sheet_evidence
 from xlbridge.upload.results.verdict import RejectedRow, Verdict
 
 _NOT_APPLIED = Text(

@@ -13,8 +13,8 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot, applied_rows, is_stable
-from xlbridge.upload.records.write_journal import RecordWrite, WriteState
 from xlbridge.upload.results.verdict import Verdict, rejected_row
+from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 
 if TYPE_CHECKING:
     from xlbridge.upload.runner import RunContext, Step

@@ -26,8 +26,8 @@ from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import plan_still_holds
 from xlbridge.upload.processing.sending import process_records, settle_processing
-from xlbridge.upload.records.writer import settle_records, write_records
 from xlbridge.upload.results.verdict import RejectedRow, Verdict, verdict_of_log
+from xlbridge.upload.single_records.writer import settle_records, write_records
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery, ImportState
 

@@ -30,10 +30,10 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
 )
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
-from xlbridge.upload.records.changes import PresentRecord, blank_values
-from xlbridge.upload.records.write_journal import RecordTask, Values, WriteState
 from xlbridge.upload.results.retried_rows import undos_with_retries, with_retries
 from xlbridge.upload.results.verdict import RowOutcome
+from xlbridge.upload.single_records.changes import PresentRecord, blank_values
+from xlbridge.upload.single_records.write_journal import RecordTask, Values, WriteState
 
 _SHOWN_ROWS = 10
 

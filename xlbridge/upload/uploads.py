@@ -146,7 +146,7 @@ class Uploads:
         ``TransportError`` if nothing was applied and the job can be resumed; ``InDoubt`` if the
         connection is lost while the outcome is awaited, or if only a part of the job was applied.
         """
-        from xlbridge.upload.results.evidence import ensure_sheet_evidence
+        from xlbridge.upload.results.result_files import ensure_sheet_evidence
         from xlbridge.upload.runner import JobRunner, RunContext
 
         if not job.state.is_final:

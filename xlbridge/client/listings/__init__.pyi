@@ -7,7 +7,7 @@ from .stream import (
     FieldTest as FieldTest,
     Numbers as Numbers,
 )
-from .windows import (
+from .time_windows import (
     MINUTE as MINUTE,
     UNBOUNDED_WINDOW as UNBOUNDED_WINDOW,
     UPDATE_FIELD as UPDATE_FIELD,

@@ -24,7 +24,7 @@ from xlbridge.upload.processing.process_kinds import (
     RecordState,
     RecordStatus,
 )
-from xlbridge.upload.records.write_journal import RecordTask
+from xlbridge.upload.single_records.write_journal import RecordTask
 
 if TYPE_CHECKING:
     from xlbridge.client import Client

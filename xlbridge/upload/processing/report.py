@@ -16,8 +16,8 @@ from xlbridge.upload.processing.plan import (
     planned_records,
 )
 from xlbridge.upload.processing.process_kinds import RecordStatus, find_kind
-from xlbridge.upload.records.write_journal import RecordWrite, WriteState
 from xlbridge.upload.results.report import decision_lines
+from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 
 if TYPE_CHECKING:
     from xlbridge.client import Target

@@ -30,8 +30,8 @@ from xlbridge.upload.reconcile import (
     stop_writes,
     verdict_of_writes,
 )
-from xlbridge.upload.records.dispatch import RecordDispatch, RecordProgress, WriteOrder
-from xlbridge.upload.records.request import (
+from xlbridge.upload.single_records.dispatch import RecordDispatch, RecordProgress, WriteOrder
+from xlbridge.upload.single_records.request import (
     MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
@@ -42,7 +42,12 @@ from xlbridge.upload.records.request import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.records.write_journal import NewState, RecordWrite, WriteState, problems_note
+from xlbridge.upload.single_records.write_journal import (
+    NewState,
+    RecordWrite,
+    WriteState,
+    problems_note,
+)
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:

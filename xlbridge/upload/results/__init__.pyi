@@ -1,4 +1,3 @@
-from .evidence import ensure_evidence as ensure_evidence
 from .job_report import job_report as job_report
 from .report import (
     job_headline as job_headline,
@@ -6,6 +5,7 @@ from .report import (
     job_lines as job_lines,
     mode_name as mode_name,
 )
+from .result_files import ensure_evidence as ensure_evidence
 from .retried_rows import (
     later_rows as later_rows,
     outcomes_with_retries as outcomes_with_retries,

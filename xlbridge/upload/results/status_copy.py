@@ -20,9 +20,9 @@ from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot
 from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.planning.planned_row import PlannedRow, RowAction
-from xlbridge.upload.records.write_journal import WriteState
 from xlbridge.upload.results.retried_rows import with_retries
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
+from xlbridge.upload.single_records.write_journal import WriteState
 from xlbridge.validation.cells import display
 from xlbridge.validation.headers import child_cells, find_header_row, header_key
 from xlbridge.workbook import STATUS_COLUMNS

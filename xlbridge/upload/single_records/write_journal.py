@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
-from xlbridge.upload.journal_file import transaction
+from xlbridge.upload.journal_database import transaction
 
 Problem = tuple[str | None, Text]
 """Column that a message about a write refers to, if any, and the message."""

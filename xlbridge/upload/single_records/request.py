@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, ErrorDetail, TransportError
 from xlbridge.i18n import Text, untranslated
-from xlbridge.upload.records.write_journal import Problem, WriteState, problems_note
+from xlbridge.upload.single_records.write_journal import Problem, WriteState, problems_note
 
 if TYPE_CHECKING:
     from xlbridge.upload.runner import RunContext

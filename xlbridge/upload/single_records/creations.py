@@ -27,8 +27,8 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
     StoredSnapshot,
 )
-from xlbridge.upload.records.inventory_counts import close_inventory, register_counts
-from xlbridge.upload.records.request import (
+from xlbridge.upload.single_records.inventory_counts import close_inventory, register_counts
+from xlbridge.upload.single_records.request import (
     MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
@@ -41,7 +41,7 @@ from xlbridge.upload.records.request import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.records.write_journal import (
+from xlbridge.upload.single_records.write_journal import (
     Problem,
     RecordWrite,
     WriteState,

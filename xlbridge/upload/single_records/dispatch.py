@@ -18,8 +18,13 @@ from typing import Any
 from xlbridge.errors import LocalDatabaseError
 from xlbridge.i18n import Text
 from xlbridge.upload.options import UploadOptions, pace_text
-from xlbridge.upload.records.request import PreparedWrite, SharedPause, Withdrawn, WriteResult
-from xlbridge.upload.records.write_journal import NewState, RecordWrite, WriteState
+from xlbridge.upload.single_records.request import (
+    PreparedWrite,
+    SharedPause,
+    Withdrawn,
+    WriteResult,
+)
+from xlbridge.upload.single_records.write_journal import NewState, RecordWrite, WriteState
 
 _MAX_CONSECUTIVE_DOUBTS = 10
 """Consecutive writes in doubt after which nothing more is sent until they are settled."""

@@ -21,11 +21,11 @@ from xlbridge.upload.reconcile import (
     stop_writes,
     verdict_of_writes,
 )
-from xlbridge.upload.records.changes import RecordChanger, change_of_row
-from xlbridge.upload.records.creations import RecordCreator
-from xlbridge.upload.records.dispatch import RecordDispatch, RecordProgress, WriteOrder
-from xlbridge.upload.records.request import SharedPause, with_reason
-from xlbridge.upload.records.write_journal import (
+from xlbridge.upload.single_records.changes import RecordChanger, change_of_row
+from xlbridge.upload.single_records.creations import RecordCreator
+from xlbridge.upload.single_records.dispatch import RecordDispatch, RecordProgress, WriteOrder
+from xlbridge.upload.single_records.request import SharedPause, with_reason
+from xlbridge.upload.single_records.write_journal import (
     CREATION,
     NewState,
     RecordTask,

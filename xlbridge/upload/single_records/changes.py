@@ -31,7 +31,7 @@ from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
 from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.records.request import (
+from xlbridge.upload.single_records.request import (
     MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
@@ -42,7 +42,7 @@ from xlbridge.upload.records.request import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.records.write_journal import (
+from xlbridge.upload.single_records.write_journal import (
     RecordTask,
     RecordWrite,
     Values,
