@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import RowReason
-from xlbridge.upload.records.write_journal import WriteState
 from xlbridge.upload.results.verdict import LaterRows, RowOutcome, SettledRows, UndoneRows
+from xlbridge.upload.single_records.write_journal import WriteState
 
 
 def with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:
