@@ -25,7 +25,7 @@ __all__ = ["schema"]
 
 
 def _register_all() -> None:
-    """Register the checks, which xlbridge's own validator does not need."""
+    """Register all checks that pandera does not have."""
     for rule in RULES.values():
         if rule.column_test is not None and not hasattr(pa.Check, rule.name):
             _register(rule.name, rule.column_test, rule.statistics)

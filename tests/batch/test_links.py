@@ -66,16 +66,16 @@ def new_client(client: Client) -> Any:
         (
             {"codigoDaFilial": "cnpj"},
             "contasreceber",
-            "'cnpj' does not tell one of the branches .*: filial",
+            "'cnpj' does not identify a record of the branches.*: filial",
         ),
         ({"codigoDoFornecedor": "cnpj"}, "contaspagar", None),
         ({"codigoDaContaCorrente": "cnpj"}, "contaspagar", "refers to no registry"),
         (
             {"codigoDoCliente": "nomeComercial"},
             "contasreceber",
-            "'nomeComercial' does not tell .*: idws, cnpj, cpf, seuCodigo, cliente",
+            "'nomeComercial' does not identify .*: idws, cnpj, cpf, seuCodigo, cliente",
         ),
-        ({"codigoDoCliente": "telefone"}, None, "'telefone' does not tell"),
+        ({"codigoDoCliente": "telefone"}, None, "'telefone' does not identify"),
         ({"codigoDoCliente": "cnpj"}, "contaspagar", "'codigoDoCliente'"),
     ],
 )

@@ -17,7 +17,7 @@ CLIENTS = "name: c\nsteps:\n  c: {upload: '%s', resource: cliente}\n"
         ("c: {upload: c.xlsx, resource: clientes}", "did you mean cliente?", "–"),
         (
             "c: {upload: c.xlsx, resource: cliente, after: d}",
-            "there is none that is allowed here",
+            "no value is allowed here",
             "allowed here: .",
         ),
     ],

@@ -141,9 +141,9 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         (
             STEP
             + "    upload: a\n    resource: contasreceber\n    links: {codigoDoCliente: email}\n",
-            ":7: steps.um.links.codigoDoCliente: 'email' does not tell one of",
+            ":7: steps.um.links.codigoDoCliente: 'email' does not identify a record of",
         ),
-        (STEP + "    validate: [a, 3]\n", ":5: steps.um.validate[1]: a text is expected here."),
+        (STEP + "    validate: [a, 3]\n", ":5: steps.um.validate[1]: this must be a text."),
         (
             STEP + "    validate: '{mes}.xlsx'\n",
             ":5: steps.um.validate: {mes} is not a parameter; there are: none.",
@@ -198,11 +198,11 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
             "name: a\nproof: a\n" + STEP[19:] + "    validate: [b.xlsx, a.xlsx]\n",
             ":2: proof: the plan already reads or writes a.xlsx",
         ),
-        ("name: 2026-10-01\nsteps: {um: 3}\n", ":2: steps.um: a block of keys"),
+        ("name: 2026-10-01\nsteps: {um: 3}\n", ":2: steps.um: this must be a block of keys"),
         (STEP + "    validate: a\n    links: {~: b}\n", ":6: steps.um.links.~: '~' is not known"),
         (
             "name: a\nx: " + "{a: " * 3000 + "1" + "}" * 3000,
-            ":2: this is not valid YAML: it is nested too deeply",
+            ":2: this is not valid YAML: it is too deeply nested",
         ),
         ("name: !!timestamp 2026-13-01\n", ":1: this is not valid YAML: "),
         ("name: a\nparameters: {month: 2026-13}\nsteps: {um: {validate: a}}\n", "is not a month"),

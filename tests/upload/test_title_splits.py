@@ -144,7 +144,7 @@ def test_a_split_that_does_not_fit_its_title_names_the_cell(
     )
     output = xlbridge("validate", path)
     assert output.returncode == 1
-    assert "The sum of valor for the key 'T' is 100.01, and not 100.00." in output.stdout
+    assert "The sum of valor for the key 'T' is 100.01, not 100.00." in output.stdout
     assert "C2='60'" in output.stdout
 
 

@@ -27,7 +27,7 @@ from xlbridge.resources import (
 from xlbridge.resources.references import (
     REFERENCES,
     key_fields,
-    registry_called,
+    registry_named,
 )
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class EnvironmentComparison:
 
     def compare(self, listings: Sequence[ComparedListing]) -> Iterator[ListingComparison]:
         """Yield the comparison of each listing. Raises what ``export_frames`` raises."""
-        for wanted in sorted(listings, key=lambda item: not registry_called(item.resource or "")):
+        for wanted in sorted(listings, key=lambda item: not registry_named(item.resource or "")):
             here, there = (self._read(side, wanted) for side in (self._here, self._there))
             yield _compare(wanted, here, there, self._not_compared(wanted, here, there))
 
@@ -150,7 +150,7 @@ class EnvironmentComparison:
         resource = self._resource(wanted)
         fields: list[Mapping[str, str]] = []
         labels: list[str] = []
-        registry = None if resource is None else registry_called(resource.name)
+        registry = None if resource is None else registry_named(resource.name)
         labels_by_code: dict[str, str] = {}
         filled: Counter[str] = Counter()
         complete = True

@@ -12,7 +12,7 @@ import pandas as pd
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.checks import is_one_of
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.references import REFERENCES, Link, key_fields, registry_called
+from xlbridge.resources.references import REFERENCES, Link, key_fields, registry_named
 from xlbridge.upload.lookup import (
     LinkResolver,
     ReferenceProblem,
@@ -125,7 +125,7 @@ def _key_columns(sheet: ValidatedSheet, registry: str, link: Link | None) -> tup
         return ()
     if link is None:
         names = [column.name for column in resource.columns if column.registers == registry]
-    elif registry_called(resource.name) == registry:
+    elif registry_named(resource.name) == registry:
         fields = _name_fields(resource, link)
         names = [name for name, field in fields.items() if field in link.fields]
     else:
@@ -195,7 +195,7 @@ class UnsettledWorkbook:
     def may_register(self, registry: str, link: Link | None) -> bool:
         """Return whether it may create records of a registry."""
         if link is not None:
-            return self.resource is None or registry_called(self.resource.name) == registry
+            return self.resource is None or registry_named(self.resource.name) == registry
         columns = self.resource.columns if self.resource else ()
         return any(column.registers == registry for column in columns)
 
@@ -286,7 +286,7 @@ class ReferenceChecks:
             return ReferenceProblem("reference-unproven", _details(registry))
         resources = (sheet.resource for sheet in self._sheets)
         filled = any(
-            resource and registry_called(resource.name) == registry for resource in resources
+            resource and registry_named(resource.name) == registry for resource in resources
         )
         in_batch = link is not None or filled or self._provided_keys(registry, None, Kind.CODE)
         code = "reference-unknown-in-batch" if in_batch else "reference-unknown"

@@ -25,7 +25,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import (
     REFERENCES,
     key_fields,
-    registry_called,
+    registry_named,
 )
 from xlbridge.upload.lookup import Registries
 from xlbridge.upload.planning import may_be_sent
@@ -164,7 +164,7 @@ def _compared_columns(resource: Resource) -> Iterator[str]:
     for column in resource.columns:
         if column.references or column.registers or column.link:
             yield column.name
-    if (registry := registry_called(resource.name)) is not None:
+    if (registry := registry_named(resource.name)) is not None:
         yield from key_fields(resource)
         yield REFERENCES[registry].active or ""
         yield REFERENCES[registry].label

@@ -57,7 +57,7 @@ class ImportRow:
         A list counts its items, any other filled field counts once.
         """
         renamed = self.convert.renamed_fields(record)
-        carried = {*self.number_columns, *self.convert.own, *renamed, *self.lists}
+        carried = {*self.number_columns, *self.convert.same_name, *renamed, *self.lists}
         counts = Counter(
             {
                 name: count

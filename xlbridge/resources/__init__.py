@@ -1,6 +1,6 @@
-"""Resources that can be imported: what reads their schema files, rules, findings, the catalogue.
+"""Importable resources: schema files, rules, findings and the catalogue.
 
-The schema files themselves, one for each resource, lie beside the package in ``schemas/``.
+The schema files are in ``schemas/``, next to the package.
 """
 
 import lazy_loader

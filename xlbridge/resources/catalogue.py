@@ -24,6 +24,7 @@ from xlbridge.resources.remote.records import (
 )
 from xlbridge.resources.resource import (
     KEY,
+    ChildSum,
     ControlTotals,
     ImportPaths,
     Resource,
@@ -32,38 +33,36 @@ from xlbridge.resources.resource import (
     key_of_child,
     key_of_main,
     layout_changes,
-    sums_of,
 )
 from xlbridge.resources.schema_folders import installed_schema_folders, shipped_folder
 
 SHIPPED_FILE = "shipped_schemas.json"
-"""Contents of the shipped schema files by their names, completed from the models of their rows."""
+"""JSON of the shipped schema files by file name, completed from the models of their rows."""
 
 _Content = Mapping[str, Any]
 
 
-def read_schema_file(path: Path, beside: Iterable[Resource] = ()) -> Resource:
+def read_schema_file(path: Path, others: Iterable[Resource] = ()) -> Resource:
     """Read a pandera schema file with its ``metadata`` block.
 
-    ``beside`` are the resources of the other files of its folder, whose names it cannot have.
-    Raises ``SchemaFileError`` naming the file, the line and the place of each mistake, and what
-    is allowed there.
+    ``others`` are resources of the same folder, whose names are not allowed. Raises
+    ``SchemaFileError`` with the file, line and place of each mistake, and the allowed values there.
     """
-    # Late, as it imports all of the interface, whose names a file may hold.
+    # Late: it imports the whole interface, whose names a file may use.
     from xlbridge.resources.schema_validation import validated_document
 
-    content = validated_document(path, {other.name: other.source for other in beside}).content
+    content = validated_document(path, {other.name: other.source for other in others}).content
     return _with_children(_resource(path, content), content, read_schema_file)
 
 
 def _with_children(main: Resource, root: _Content, read: Callable[[Path], Resource]) -> Resource:
-    """Return a resource with its child sheets, whose files stand in folders beside its own."""
+    """Return a resource with its child sheets, whose files are in subfolders."""
     metadata = root["metadata"]
-    stated = metadata.get("children")
-    if not stated:
+    files = metadata.get("children")
+    if not files:
         return main
     needs = tuple(metadata.get("needs_children", ()))
-    children = ((name, read(main.source.parent / body["file"])) for name, body in stated.items())
+    children = ((name, read(main.source.parent / body["file"])) for name, body in files.items())
     required = bool(needs)
     key = key_of_main(required=required)
     return replace(
@@ -80,7 +79,7 @@ def _with_children(main: Resource, root: _Content, read: Callable[[Path], Resour
             for name, child in children
         ),
         needs_children=needs,
-        sums=sums_of(metadata.get("sums", ())),
+        sums=tuple(map(ChildSum.of, metadata.get("sums", ()))),
     )
 
 
@@ -128,7 +127,7 @@ def _column(name: str, body: _Content, extra: _Content) -> Column:
 
 
 def _within_record(check: RowCheck) -> RowCheck:
-    """Return a check of a child sheet: what must not be repeated may be in another record."""
+    """Return a check of a child sheet, with unique values required only within each record."""
     if check.name not in {"no_repeated_rows", "no_equal_rows"}:
         return check
     columns = [KEY, *check.statistics["columns"]]
@@ -159,7 +158,7 @@ def _read_back(body: _Content | None, columns: Sequence[Column]) -> ReadBack | N
         blank_as=body.get("blank_as", {}),
         number_operations=tuple(body.get("by_number", ())),
         fields=body.get("fields", {}),
-        lists={name: SeparateList.of(stated) for name, stated in body.get("lists", {}).items()},
+        lists={name: SeparateList.of(item) for name, item in body.get("lists", {}).items()},
     )
 
 
@@ -192,12 +191,12 @@ def _create(body: _Content | None, codes: Sequence[str]) -> RecordCreation | Non
     if body is None:
         return None
     twins = body.get("twins")
-    own = tuple(body.get("codes", codes))
+    codes = tuple(body.get("codes", codes))
     return RecordCreation(
         operation_name=body["operation"],
-        codes=own,
+        codes=codes,
         twins=None if twins is None else _lookup(twins),
-        twin_codes=tuple(body.get("twin_codes", own)),
+        twin_codes=tuple(body.get("twin_codes", codes)),
         lists={name: tuple(operations) for name, operations in body.get("lists", {}).items()},
     )
 
@@ -219,7 +218,7 @@ class Catalogue(Mapping[str, Resource]):
         self._resources = MappingProxyType({resource.name: resource for resource in resources})
 
     def __getitem__(self, name: str) -> Resource:
-        """Return the resource of a name; that of a child sheet is ``resource.list``."""
+        """Return the resource with a name; the name of a child sheet's is ``resource.list``."""
         if name in self._resources:
             return self._resources[name]
         main, _, _ = str(name).partition(".")
@@ -236,9 +235,9 @@ class Catalogue(Mapping[str, Resource]):
         return len(self._resources)
 
     def named(self, name: str) -> Resource:
-        """Return the resource of that name, which may be written as that of a listing is.
+        """Return the resource with a name, in any accepted spelling.
 
-        Raises ``UsageError`` naming the known ones when there is none.
+        Raises ``UsageError`` with the known names if there is none.
         """
         if understood := resolve_name(name, self):
             return self[understood]
@@ -253,11 +252,10 @@ class Catalogue(Mapping[str, Resource]):
 def load_catalogue(*own_folders: str | PathLike[str]) -> Catalogue:
     """Load the shipped resources, those of installed packages and those in the user's own folders.
 
-    A file in an own folder replaces a resource of the same name that is shipped, installed or in
-    an earlier folder; an installed one replaces a shipped one. Folders that do not exist are
-    passed over. Raises ``SchemaFileError`` when a file is wrong, or when two of a folder, or of
-    the installed packages, have the same resource; ``ConfigError`` when an installed package
-    cannot be found.
+    A resource in an own folder replaces one of the same name that is shipped, installed or in an
+    earlier folder; an installed one replaces a shipped one. Missing folders are skipped. Raises
+    ``SchemaFileError`` if a file is invalid, or two files of a folder or of installed packages have
+    the same resource; ``ConfigError`` if an installed package cannot be found.
     """
     resources = [*_shipped_resources(), *_installed_resources()]
     for folder in own_folders:
@@ -266,9 +264,9 @@ def load_catalogue(*own_folders: str | PathLike[str]) -> Catalogue:
 
 
 def schema_files(folder: Path) -> list[Path]:
-    """Return the schema files of a folder, those of child sheets among them.
+    """Return the schema files of a folder, including those of child sheets.
 
-    Raises ``SchemaFileError`` when one is wrong.
+    Raises ``SchemaFileError`` if one is invalid.
     """
     resources = _read_files(_own_files(folder))
     return [one.source for main in resources for one in (main, *main.children)]
@@ -288,7 +286,7 @@ def _installed_resources() -> tuple[Resource, ...]:
 
 
 def _own_files(folder: Path) -> list[Path]:
-    """Return the schema files of a folder, without what editors hide there."""
+    """Return the schema files of a folder, without hidden ones."""
     files = folder.iterdir() if folder.is_dir() else ()
     return sorted(
         path
@@ -299,8 +297,8 @@ def _own_files(folder: Path) -> list[Path]:
 
 @cache
 def _shipped_resources() -> tuple[Resource, ...]:
-    """Return the resources of the shipped files, as ``docs/generate_shipped_schemas.py`` writes
-    them down: to read YAML and to ask the models takes many times longer."""
+    """Return the resources of the shipped files from the JSON of
+    ``docs/generate_shipped_schemas.py``, as YAML and the models take many times longer."""
     text = Path(__file__).with_name(SHIPPED_FILE).read_text(encoding="utf-8")
     folder, contents = shipped_folder("schemas"), json.loads(text, object_hook=_with_dates)
 

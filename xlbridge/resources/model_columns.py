@@ -1,7 +1,7 @@
-"""Columns that a schema file leaves to the interface: dtype, obligation and limits of a field.
+"""Completion of a schema file's columns from the wire model: dtype, required, limits.
 
-A file that names a ``model`` says of a column without a dtype only what the model lacks. What the
-same column is called in every sheet stands once, in ``schemas/shared/columns.yaml``.
+In a file with a ``model``, a column without a dtype only states what the model lacks. Titles and
+descriptions of columns in several sheets are in ``schemas/shared/columns.yaml``.
 """
 
 from collections.abc import Mapping
@@ -40,13 +40,13 @@ _BOUNDS: Mapping[str, str] = {
     "lt": "less_than",
     "le": "less_than_or_equal_to",
 }
-_IN_COLUMN = ("title", "description")
+_TEXT_KEYS = ("title", "description")
 
 
 def completed(root: Any) -> Any:
-    """Return the content of a schema file with its columns as the model of its rows has them.
+    """Return the content of a schema file with its columns completed from the model of its rows.
 
-    A column with a dtype, and one that the model does not have, stays as it is.
+    Columns with a dtype, and those that the model does not have, stay unchanged.
     """
     if not isinstance(root, Mapping):
         return root
@@ -54,55 +54,55 @@ def completed(root: Any) -> Any:
     if not isinstance(metadata, Mapping) or not isinstance(columns, Mapping):
         return root
     fields = _fields(metadata.get("model"))
-    told = metadata.get("columns")
-    bodies, extra = dict(columns), dict(told) if isinstance(told, Mapping) else {}
+    in_metadata = metadata.get("columns")
+    bodies, extra = dict(columns), dict(in_metadata) if isinstance(in_metadata, Mapping) else {}
     for name in (name for name in columns if name in fields):
-        stated, more = columns[name] or {}, extra.get(name) or {}
-        if not isinstance(stated, Mapping) or not isinstance(more, Mapping) or "dtype" in stated:
+        body, more = columns[name] or {}, extra.get(name) or {}
+        if not isinstance(body, Mapping) or not isinstance(more, Mapping) or "dtype" in body:
             continue
         shared = shared_columns().get(name, {})
-        words = {key: shared[key] for key in _IN_COLUMN if key in shared}
+        texts = {key: shared[key] for key in _TEXT_KEYS if key in shared}
         rules = {key: value for key, value in shared.items() if key in RULES}
-        meant = {k: v for k, v in shared.items() if k not in words and k not in rules}
+        defaults = {k: v for k, v in shared.items() if k not in texts and k not in rules}
         if "registers" in more:
-            meant.pop("references", None)  # Here the code is given, elsewhere it must exist.
-        extra[name] = {**meant, **more}
-        bodies[name] = words | _column(fields[name], extra[name].get("kind"), {**rules, **stated})
+            defaults.pop("references", None)  # This sheet creates the code that others refer to.
+        extra[name] = {**defaults, **more}
+        bodies[name] = texts | _column(fields[name], extra[name].get("kind"), {**rules, **body})
     return {**root, "metadata": {**metadata, "columns": extra}, "columns": bodies}
 
 
-def _column(field: _Content, kind: str | None, stated: _Content) -> dict[str, Any]:
-    """Return the body of a column: what its field says, less what the file states otherwise."""
-    required = stated.get("required", field["required"])
+def _column(field: _Content, kind: str | None, body: _Content) -> dict[str, Any]:
+    """Return the body of a column in the file, completed from its field."""
+    required = body.get("required", field["required"])
     limits = {name: value for name, value in field.items() if name in RULES}
     if kind == Kind.MONEY:
         limits["decimals"] = {"places": _CENTS}
-    if stated.keys() & _LOWER:
+    if body.keys() & _LOWER:
         limits = {name: value for name, value in limits.items() if name not in _LOWER}
-    if stated.keys() & _UPPER:
+    if body.keys() & _UPPER:
         limits = {name: value for name, value in limits.items() if name not in _UPPER}
-    fixed = any(name in RULES and RULES[name].width is not None for name in stated)
-    if fixed or "isin" in stated or kind in {Kind.CNPJ, Kind.CPF}:
+    has_fixed_width = any(name in RULES and RULES[name].width is not None for name in body)
+    if has_fixed_width or "isin" in body or kind in {Kind.CNPJ, Kind.CPF}:
         limits.pop("str_length", None)
     return {
         "dtype": field["dtype"],
         "required": required,
         "nullable": not required,
         **limits,
-        **{name: value for name, value in stated.items() if name not in {"required", "nullable"}},
+        **{name: value for name, value in body.items() if name not in {"required", "nullable"}},
     }
 
 
 @cache
 def shared_columns() -> Mapping[str, _Content]:
-    """Return what the columns of several sheets are called, by their names."""
+    """Return the common parts of columns in several sheets, by column name."""
     path = shipped_folder("schemas") / "shared" / "columns.yaml"
     columns: Mapping[str, _Content] = YamlDocument(path.read_text(encoding="utf-8")).content
     return columns
 
 
 def _fields(model: object) -> Mapping[str, _Content]:
-    """Return what a model says of its fields, nothing where there is no such model."""
+    """Return the dtypes and limits of a model's fields, nothing if there is no such model."""
     if not isinstance(model, str):
         return {}
     try:
@@ -128,7 +128,7 @@ def _field(name: str, info: "FieldInfo") -> dict[str, Any] | None:
 
 
 def _value_type(annotation: Any) -> tuple[type | None, tuple[str, ...]]:
-    """Return the type of a field's values, and the texts that it allows where they are few."""
+    """Return the type of a field's values, and the allowed texts of a ``Literal``."""
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
         (annotation, *others) = [a for a in get_args(annotation) if a is not type(None)]
@@ -144,24 +144,24 @@ def _limits(name: str, kind: type, info: "FieldInfo") -> dict[str, Any]:
     from xlbridge.wire import MAX_LENGTHS
 
     if kind is str:
-        longest = MAX_LENGTHS.get(name)
+        max_length = MAX_LENGTHS.get(name)
         choices = _value_type(info.annotation)[1]
-        has_length = longest is not None and not choices
-        return {"str_length": {"min_value": 1, "max_value": longest}} if has_length else {}
+        has_length = max_length is not None and not choices
+        return {"str_length": {"min_value": 1, "max_value": max_length}} if has_length else {}
     if kind not in (int, Decimal):
         return {}
-    stated = {
-        rule: _plain(getattr(one, bound))
-        for one in _constraints(info)
-        for bound, rule in _BOUNDS.items()
-        if getattr(one, bound, None) is not None
+    bounds: dict[str, Any] = {
+        rule: bound if isinstance(bound, int) else float(bound)
+        for constraint in _constraints(info)
+        for key, rule in _BOUNDS.items()
+        if (bound := getattr(constraint, key, None)) is not None
     }
-    if not stated.keys() & _LOWER:
-        stated |= {"greater_than": 0} if kind is int else {"greater_than_or_equal_to": 0}
-    if not stated.keys() & _UPPER:
-        most = {"less_than_or_equal_to": INTEGER_LIMIT}
-        stated |= most if kind is int else {"less_than": NUMBER_LIMIT}
-    return stated if kind is int else stated | {"decimals": {"places": _PLACES}}
+    if not bounds.keys() & _LOWER:
+        bounds |= {"greater_than": 0} if kind is int else {"greater_than_or_equal_to": 0}
+    if not bounds.keys() & _UPPER:
+        upper = {"less_than_or_equal_to": INTEGER_LIMIT}
+        bounds |= upper if kind is int else {"less_than": NUMBER_LIMIT}
+    return bounds if kind is int else bounds | {"decimals": {"places": _PLACES}}
 
 
 def _constraints(info: "FieldInfo") -> tuple[Any, ...]:
@@ -171,9 +171,5 @@ def _constraints(info: "FieldInfo") -> tuple[Any, ...]:
 def _annotated(annotation: Any) -> tuple[Any, ...]:
     """Return the constraints within an annotation such as ``DocumentNumber | None``."""
     found = tuple(getattr(annotation, "__metadata__", ()))
-    inner = [each for one in found for each in getattr(one, "metadata", ())]
-    return (*found, *inner, *(each for part in get_args(annotation) for each in _annotated(part)))
-
-
-def _plain(bound: Any) -> int | float:
-    return bound if isinstance(bound, int) else float(bound)
+    inner = [item for one in found for item in getattr(one, "metadata", ())]
+    return (*found, *inner, *(item for part in get_args(annotation) for item in _annotated(part)))

@@ -1,8 +1,7 @@
-"""Normalisation of what pandera writes (``to_yaml()``) into the form that schema files have here.
+"""Normalization of pandera's output (``to_yaml()``) to the format of our schema files.
 
-pandera names dtypes and statistics in several ways, lists checks that it cannot write as keys,
-and knows nothing of ``metadata``. Whatever is not pandera's stays as it is, for the reader to
-name.
+pandera has several names for dtypes and statistics, lists checks that it cannot write as keys, and
+does not know ``metadata``. Everything else stays unchanged, for the validation to report.
 """
 
 import re
@@ -23,7 +22,7 @@ _DTYPES: Mapping[str, str] = {
     "datetime64[us]": r"datetime64\[(s|ms|us|ns)\]|date(time)?",
     "boolean": r"bool",
 }
-"""The dtypes of schema files, and how pandera may write each."""
+"""Dtypes of schema files, with patterns of pandera's names."""
 
 _ALIASES: Mapping[str, str] = {
     "eq": "equal_to",
@@ -35,13 +34,13 @@ _ALIASES: Mapping[str, str] = {
     "between": "in_range",
 }
 _WITHOUT_EFFECT = frozenset({"error", "name", "ignore_na", "n_failure_cases", "options"})
-"""The options of a check that change nothing of what it finds."""
+"""Options of a check that do not change its result."""
 
-_LONE_NAMES = frozenset(
+_SINGLE_NAMES = frozenset(
     {"value", "min_value", "max_value", "allowed_values", "forbidden_values", "values"}
     | {"pattern", "string"}
 )
-"""Names that pandera gives to the statistic of a check that has only one."""
+"""Names of pandera for the only statistic of a check."""
 
 _MAY_BE_NULL = frozenset(
     {"checks", "default", "description", "dtype", "index", "metadata", "name", "title", "unique"}
@@ -50,10 +49,10 @@ _MAX_NAME_LENGTH = 31
 
 
 def normalized(content: Any, path: Path) -> Any:
-    """Return the content of a schema file in the form of ours, with metadata completed.
+    """Return the content of a schema file in our format, with default metadata.
 
-    A resource without a name is called by the schema's ``name``, or by its file; one that does
-    not say how it is sent is sent by a direct import.
+    The default name of the resource is the schema's ``name`` or the file's; by default it is sent
+    by a direct import.
     """
     if not isinstance(content, Mapping):
         return content
@@ -65,15 +64,15 @@ def normalized(content: Any, path: Path) -> Any:
         defaults: dict[str, Any] = {"resource": plain[:_MAX_NAME_LENGTH].strip("-")}
         if "create" not in metadata:
             defaults["import"] = {"direct": "imports.direct"}
-        is_pandera_s = not metadata
+        by_pandera = not metadata
         root["metadata"] = defaults | dict(metadata)
     else:
-        is_pandera_s = False
+        by_pandera = False
     root.setdefault("title", name)
     columns = root.get("columns")
     if isinstance(columns, Mapping):
         root["columns"] = {
-            column: _column(body, is_pandera_s=is_pandera_s) for column, body in columns.items()
+            column: _column(body, by_pandera=by_pandera) for column, body in columns.items()
         }
     checks = [*_row_checks(root.get("checks", ())), *_unique_rows(root.pop("unique", None))]
     if checks:
@@ -81,7 +80,7 @@ def normalized(content: Any, path: Path) -> Any:
     return root
 
 
-def _column(body: Any, *, is_pandera_s: bool) -> Any:
+def _column(body: Any, *, by_pandera: bool) -> Any:
     if not isinstance(body, Mapping):
         return body
     column: dict[str, Any] = {"dtype": "str"}
@@ -101,8 +100,8 @@ def _column(body: Any, *, is_pandera_s: bool) -> Any:
         elif value is not None or name not in _MAY_BE_NULL:
             column[name] = value
     _lift_listed_checks(column)
-    if is_pandera_s:
-        # Here a column that may be missing has cells that may be, and the reverse.
+    if by_pandera:
+        # In our format a column is optional if and only if its cells may be empty.
         column["nullable"] = bool(column.get("nullable")) or column.pop("required", True) is False
         column.pop("required", None)
     for name in column.keys() & RULES.keys():
@@ -111,19 +110,19 @@ def _column(body: Any, *, is_pandera_s: bool) -> Any:
 
 
 def _lift_listed_checks(column: dict[str, Any]) -> None:
-    """Put the checks that stand in a list under their names; the unknown and repeated stay."""
-    left_over = []
+    """Move listed checks under their names, except unknown and repeated ones."""
+    remaining = []
     for name, statistics in _listed_checks(column.pop("checks", [])):
         if name in RULES and name not in column:
             column[name] = statistics
         else:
-            left_over.append(name)
-    if left_over:
-        column["checks"] = left_over
+            remaining.append(name)
+    if remaining:
+        column["checks"] = remaining
 
 
 def _listed_checks(checks: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the checks of a column that stand in a list, or under their names in older files."""
+    """Yield the checks of a column from a list, or by name in older files."""
     if isinstance(checks, Mapping):
         yield from ((_ALIASES.get(name, name), body) for name, body in checks.items())
         return
@@ -143,7 +142,7 @@ def _without_options(check: Any) -> Any:
 
 
 def _with_effect(check: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is null, and options that change nothing of what a check finds."""
+    """Drop null values, and options that do not change the result of a check."""
     return {
         key: value
         for key, value in check.items()
@@ -154,29 +153,30 @@ def _with_effect(check: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _statistics(name: str, written: Any, dtype: object) -> Any:
-    """Return the statistics of a check under their own names; a lone ``value`` without one."""
+    """Return the statistics of a check by their names, or the only one if it is ``value``."""
     rule, names = RULES[name], list(RULES[name].statistics)
-    stated = _with_effect(written) if isinstance(written, Mapping) else written
+    statistics = _with_effect(written) if isinstance(written, Mapping) else written
     if name == "str_length":
-        length = stated.pop("exact_value", None) if isinstance(stated, dict) else stated
+        is_block = isinstance(statistics, dict)
+        length = statistics.pop("exact_value", None) if is_block else statistics
         if length is not None:
-            stated = {"min_value": length, "max_value": length}
-    if names == ["value"] and isinstance(stated, dict) and stated.keys() <= _LONE_NAMES:
-        stated = next(iter(stated.values()), {})
-    elif names != ["value"] and len(names) == 1 and not isinstance(stated, dict):
-        stated = {names[0]: stated}
+            statistics = {"min_value": length, "max_value": length}
+    if names == ["value"] and isinstance(statistics, dict) and statistics.keys() <= _SINGLE_NAMES:
+        statistics = next(iter(statistics.values()), {})
+    elif names != ["value"] and len(names) == 1 and not isinstance(statistics, dict):
+        statistics = {names[0]: statistics}
     if dtype != "datetime64[us]":
-        return stated
-    if isinstance(stated, dict):
+        return statistics
+    if isinstance(statistics, dict):
         return {
             key: _as_dates(value) if key in rule.column_values else value
-            for key, value in stated.items()
+            for key, value in statistics.items()
         }
-    return _as_dates(stated)
+    return _as_dates(statistics)
 
 
 def _as_dates(value: Any) -> Any:
-    """Return moments, which pandera writes as texts, as dates; with a time of day as texts."""
+    """Convert timestamps, which pandera writes as texts, to dates; those with a time stay texts."""
     if isinstance(value, list):
         return [_as_dates(item) for item in value]
     try:

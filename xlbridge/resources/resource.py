@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from xlbridge.wire import Operation, WireModel
 
 KEY = "chave"
-"""Column that joins a child sheet to its main sheet; it is not sent and identifies nothing."""
+"""Column that joins a child sheet to its main sheet; it is never sent."""
 
 _TITLE = Text(pt="Chave", en="Key")
 _IN_MAIN = "Chave da linha, escolhida por quem preenche; não se repete e não é enviada."
 _IN_CHILD = "Chave da linha da planilha principal a que esta pertence; não é enviada."
-_LONGEST = 60
+_MAX_KEY_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
 class ChildSum:
-    """Sum of a column of a record's rows in a child sheet, which must fit the record.
+    """Expected sum of a column over a record's rows in a child sheet.
 
-    It equals ``number``, the record's column ``total``, or the sum over the rows in the sheet
-    ``factors_in`` of the product of ``factors``; the last is not judged where a row lacks one of
-    them or has any of the columns ``unless``, which change its price.
+    It equals ``number``, the record's column ``total``, or the sum of the products of ``factors``
+    over the rows in the sheet ``factors_in``. Products are not checked if a row lacks a factor, or
+    has a value in the columns ``unless``, which change its price.
     """
 
     sheet: str
@@ -51,14 +51,14 @@ class ChildSum:
     unless: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, stated: Mapping[str, Any]) -> "ChildSum":
-        """Return the sum that an item of the block ``sums`` of a schema file states."""
-        product = stated.get("product", {})
+    def of(cls, item: Mapping[str, Any]) -> "ChildSum":
+        """Create a sum from an item of the block ``sums`` of a schema file."""
+        product = item.get("product", {})
         return cls(
-            stated["sheet"],
-            stated["column"],
-            stated.get("number"),
-            stated.get("total"),
+            item["sheet"],
+            item["column"],
+            item.get("number"),
+            item.get("total"),
             product.get("sheet", ""),
             tuple(product.get("columns", ())),
             tuple(product.get("unless", ())),
@@ -66,32 +66,28 @@ class ChildSum:
 
 
 def key_of_main(*, required: bool) -> Column:
-    """Return the key's column of a main sheet."""
-    checks = {**_length(), "no_repeats": {}}
+    """Return the key column of a main sheet."""
+    checks = {**_KEY_LENGTH, "no_repeats": {}}
     return Column(KEY, Kind.TEXT, required, _TITLE, _IN_MAIN, example="A-1", checks=checks)
 
 
 def key_of_child() -> Column:
-    """Return the key's column of a child sheet."""
-    return Column(KEY, Kind.TEXT, True, _TITLE, _IN_CHILD, example="A-1", checks=_length())
+    """Return the key column of a child sheet."""
+    return Column(KEY, Kind.TEXT, True, _TITLE, _IN_CHILD, example="A-1", checks=_KEY_LENGTH)
 
 
-def _length() -> dict[str, Mapping[str, Any]]:
-    return {"str_length": {"min_value": 1, "max_value": _LONGEST}}
-
-
-def sums_of(stated: Sequence[Mapping[str, Any]]) -> tuple[ChildSum, ...]:
-    """Return the sums that the block ``sums`` of a schema file states."""
-    return tuple(map(ChildSum.of, stated))
+_KEY_LENGTH: Mapping[str, Mapping[str, Any]] = {
+    "str_length": {"min_value": 1, "max_value": _MAX_KEY_LENGTH}
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """Mark by which a filled template is recognised, written ``name:layout:digest``.
+    """Fingerprint of a template, formatted as ``name:layout:digest[:listed]``.
 
-    The digest covers the columns' names, kinds and obligation, so that a change of them is
-    noticed although the layout's number was not raised. ``listed`` are the columns in which the
-    template offers records of registries; where there are any, they are written behind the digest.
+    The digest covers the names and kinds of columns and whether they are required, to detect
+    changes without a new layout number. ``listed`` are the columns for which the template offers
+    records of registries.
     """
 
     resource: str
@@ -101,44 +97,44 @@ class Fingerprint:
 
     @classmethod
     def of(cls, resource: str, layout: int, columns: Iterable[tuple[str, str, bool]]) -> Self:
-        """Return the fingerprint of columns, each given by name, kind and obligation."""
+        """Return the fingerprint of columns, each with name, kind and whether it is required."""
         shape = json.dumps([list(column) for column in columns])
         return cls(resource, layout, hashlib.sha256(shape.encode()).hexdigest()[:12])
 
     @classmethod
     def parse(cls, text: str | None) -> Self | None:
-        """Return the fingerprint that a text is, None where it is not one."""
+        """Parse a fingerprint, None if the text is not one."""
         resource, _, rest = (text or "").partition(":")
         layout, _, digest = rest.partition(":")
         digest, _, listed = digest.partition(":")
         columns = tuple(filter(None, listed.split(",")))
-        is_one = layout.isdecimal() and bool(digest)
-        return cls(resource, int(layout), digest, columns) if is_one else None
+        is_valid = layout.isdecimal() and bool(digest)
+        return cls(resource, int(layout), digest, columns) if is_valid else None
 
     def __str__(self) -> str:
-        own = f"{self.resource}:{self.layout}:{self.digest}"
-        return f"{own}:{','.join(self.listed)}" if self.listed else own
+        base = f"{self.resource}:{self.layout}:{self.digest}"
+        return f"{base}:{','.join(self.listed)}" if self.listed else base
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutChange:
-    """Changes of the layout after ``layout``: columns renamed (old to new) and removed."""
+    """Changes made to ``layout`` by the next one: columns renamed (old to new) and removed."""
 
     layout: int
     renamed: Mapping[str, str] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
 
 
-def layout_changes(stated: Mapping[str, Mapping[str, Any]]) -> tuple[LayoutChange, ...]:
-    """Return the changes that the block ``layouts`` of a schema file states, in its order."""
+def layout_changes(block: Mapping[str, Mapping[str, Any]]) -> tuple[LayoutChange, ...]:
+    """Return the changes in the block ``layouts`` of a schema file, in its order."""
     return tuple(
         LayoutChange(int(layout), change.get("renamed", {}), tuple(change.get("removed", ())))
-        for layout, change in stated.items()
+        for layout, change in block.items()
     )
 
 
 def column_changes_since(changes: Iterable[LayoutChange], layout: int) -> dict[str, str | None]:
-    """Return today's name of each changed column of a layout, None for a removed one."""
+    """Return the current name of each changed column of a layout, None for a removed one."""
     names: dict[str, str | None] = {}
     for change in sorted(changes, key=lambda change: change.layout):
         if change.layout < layout:
@@ -148,27 +144,23 @@ def column_changes_since(changes: Iterable[LayoutChange], layout: int) -> dict[s
                 names[old] = None if name in change.removed else change.renamed.get(name, name)
         for old, new in change.renamed.items():
             names.setdefault(old, new)
-        for gone in change.removed:
-            names.setdefault(gone, None)
+        for removed in change.removed:
+            names.setdefault(removed, None)
     return names
 
 
 @dataclass(frozen=True, slots=True)
 class ControlTotals:
-    """Control totals: sums of the column ``amount`` by each of the columns ``by``.
-
-    Without an amount the rows are counted. A date counts by its month and by its day.
-    """
+    """Control totals: sums of the column ``amount``, or counts of rows without it, grouped by each
+    of the columns ``by``; dates are grouped by month and by day."""
 
     amount: str | None
     by: tuple[str, ...]
 
 
 def default_totals(columns: Sequence[Column]) -> ControlTotals:
-    """Return the control totals of a resource that declares none.
-
-    The first column of money, by every date and every column that refers to a registry.
-    """
+    """Return the default control totals of a resource: the first money column, by every date and
+    every column that refers to a registry."""
     money = (column.name for column in columns if column.kind is Kind.MONEY)
     return ControlTotals(
         amount=next(money, None),
@@ -177,10 +169,10 @@ def default_totals(columns: Sequence[Column]) -> ControlTotals:
 
 
 class Mode(StrEnum):
-    """A way of sending a sheet.
+    """Mode of an upload.
 
     ``RECORDS`` creates and changes records one by one, without an import; ``UNDO`` reverses an
-    upload so; ``PROCESS`` takes records to their next state.
+    upload one by one; ``PROCESS`` moves records to their next state.
     """
 
     DIRECT = "direct"
@@ -192,7 +184,7 @@ class Mode(StrEnum):
 
     @property
     def is_by_record(self) -> bool:
-        """True where each record is written by itself."""
+        """True if each record is written by a request of its own."""
         return self in {Mode.RECORDS, Mode.UNDO, Mode.PROCESS}
 
 
@@ -206,10 +198,9 @@ class RowCheck:
 
 @dataclass(frozen=True, slots=True)
 class ImportPaths:
-    """Operations by which the remote system takes a resource's sheets.
+    """Operations that import a resource's sheets, none without a ``direct_name``.
 
-    Without a ``direct_name`` it takes none. ``needs_processar`` says that a queued file waits
-    until processar-arquivo is called for it.
+    ``needs_processar``: a queued file is only processed after processar-arquivo is called.
     """
 
     direct_name: str | None = None
@@ -218,15 +209,15 @@ class ImportPaths:
 
     @property
     def direct(self) -> "Operation":
-        """The operation that takes a sheet at once, and answers previews.
+        """The operation that imports a sheet at once, and answers previews.
 
-        Raises ``KeyError`` where there is none.
+        Raises ``KeyError`` if there is none.
         """
         return operation_named(self.direct_name or "")
 
     @property
     def queue(self) -> "Operation | None":
-        """The operation that queues a sheet, None where there is none."""
+        """The operation that queues a sheet, if there is one."""
         return None if self.queue_name is None else operation_named(self.queue_name)
 
     @property
@@ -238,20 +229,17 @@ class ImportPaths:
 
 @dataclass(frozen=True)
 class Resource:
-    """Kind of record that a sheet brings in: its columns, its rules and its ways of being sent.
+    """Kind of record in an import sheet: its columns, rules and operations.
 
-    ``paths`` are the imports that take a sheet, ``create`` is the operation that creates one
-    record; a resource has at least one of them.
-    ``model`` names the wire model (``module.Class`` in ``xlbridge.wire``) that a row becomes.
-    ``natural_keys`` are the columns that identify records without the remote system's own codes;
-    ``read_back`` is how records are found by them, None where they cannot be.
-    ``change`` is how the interface changes one of them, None where it does not.
-    ``totals`` are the control totals of its rows. ``changes`` are those of the columns
-    since earlier layouts. ``base`` is the resource of which this is a form with linked columns
-    (see ``Link``), None otherwise.
+    ``paths``: imports of whole sheets; ``create``: operation that creates one record (a resource
+    has at least one of the two); ``model``: wire model of a row (``module.Class`` in
+    ``xlbridge.wire``); ``natural_keys``: columns that identify records without the remote system's
+    codes; ``read_back``: how records are found, None if they cannot be; ``change``: how a record is
+    changed, None if it cannot be; ``totals``: control totals; ``changes``: changes of columns since
+    earlier layouts; ``base``: the original resource of one with linked columns (see ``Link``).
 
-    ``children`` are the lists of a record, each a sheet of its own; a record needs rows in one of
-    ``needs_children``, and its ``sums`` fit. A child is named ``resource.list``.
+    ``children`` are the lists of a record, each in its own sheet and named ``resource.list``; a
+    record needs rows in one of ``needs_children``, and its ``sums`` must be right.
     """
 
     name: str
@@ -277,12 +265,12 @@ class Resource:
 
     @property
     def sheet(self) -> str:
-        """The name of the sheet in templates: of a child, that of the list."""
+        """The name of the sheet in templates, which is the list's for a child sheet."""
         return self.name.rpartition(".")[2]
 
     @property
     def sent_columns(self) -> tuple[Column, ...]:
-        """The columns that are sent: all but the key that joins sheets."""
+        """The columns that are sent: all except the key that joins sheets."""
         return tuple(column for column in self.columns if column.name != KEY)
 
     @cached_property
@@ -292,27 +280,27 @@ class Resource:
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """The names of the columns that every sheet must have."""
+        """Names of the required columns."""
         return tuple(column.name for column in self.columns if column.required)
 
     @cached_property
     def names_with_lists(self) -> frozenset[str]:
-        """The names of the columns of the resource and of its lists."""
+        """Names of the columns of the resource and its lists."""
         return frozenset(c.name for one in (self, *self.children) for c in one.columns)
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """The modes that a sheet of the resource can be sent in."""
+        """The modes in which a sheet of the resource can be sent."""
         return self.paths.modes if self.create is None else (*self.paths.modes, Mode.RECORDS)
 
     @property
     def is_imported(self) -> bool:
-        """True where the remote system takes whole sheets of the resource."""
+        """True if the remote system imports whole sheets of the resource."""
         return self.paths.direct_name is not None
 
     @cached_property
     def set_by_change(self) -> tuple[str, ...]:
-        """The names of the columns that the import does not take: a change of the record does."""
+        """Names of the columns that are not imported, but set by a change of the record."""
         if self.change is None or self.row_model is None:
             return ()
         fields = self.row_model.model_fields
@@ -320,23 +308,23 @@ class Resource:
 
     @cached_property
     def row_model(self) -> "type[WireModel] | None":
-        """The wire model that a row becomes, None where it has none."""
+        """The wire model of a row, if there is one."""
         from xlbridge.wire import wire_model
 
         return None if self.model is None else wire_model(self.model)
 
     @cached_property
     def headers(self) -> Mapping[str, str]:
-        """Every header that names a column, as it is compared, with the column's name."""
+        """Column names by normalized header."""
         return columns_by_header(self.columns)
 
     def column_changes_since(self, layout: int) -> dict[str, str | None]:
-        """Return today's name of each changed column of a layout, None for a removed one."""
+        """Return the current name of each changed column of a layout, None for a removed one."""
         return column_changes_since(self.changes, layout)
 
     @cached_property
     def fingerprint(self) -> str:
-        """The mark by which a filled template is recognised."""
+        """Fingerprint of the template."""
         if self.base is not None:
             return self.base.fingerprint
         columns = ((c.name, c.kind.value, c.required) for c in self.sent_columns)

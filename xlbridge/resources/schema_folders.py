@@ -1,6 +1,4 @@
-"""Folders of schema files: those that came with xlbridge, and those of other installed packages.
-
-Installed packages name rules and resources by entry points.
+"""Folders of schema files: xlbridge's own, and those of installed packages.
 
 An entry point of the group ``xlbridge.checks`` names a module that declares rules; one of the
 group ``xlbridge.resources`` a package with schema files in its folder.
@@ -29,10 +27,8 @@ _METADATA_OF_EGG = "egg-info"
 
 
 def shipped_folder(folder: str) -> Path:
-    """Return the folder ``schemas`` or ``templates`` that came with xlbridge.
-
-    An installed wheel carries them inside the package; a checkout has them beside it.
-    """
+    """Return the folder ``schemas`` or ``templates`` of xlbridge, which is inside the package in an
+    installed wheel, next to it in a checkout."""
     package = Path(xlbridge.__file__).parent
     packed = package / "_data" / folder
     return packed if packed.is_dir() else package.parent / folder
@@ -41,7 +37,7 @@ def shipped_folder(folder: str) -> Path:
 def import_installed_checks() -> None:
     """Import the modules that declare the rules of installed packages.
 
-    Raises ``ConfigError`` naming the module that cannot be imported, and why.
+    Raises ``ConfigError`` with the module that cannot be imported and the reason.
     """
     for entry in _entry_points(_CHECKS):
         try:
@@ -51,9 +47,9 @@ def import_installed_checks() -> None:
 
 
 def installed_schema_folders() -> list[Path]:
-    """Return the folders of the packages that bring schema files; the packages are not imported.
+    """Return the folders of installed packages with schema files, without importing them.
 
-    Raises ``ConfigError`` naming the package that there is none of.
+    Raises ``ConfigError`` with the package that cannot be found.
     """
     return [_folder(entry) for entry in _entry_points(_RESOURCES)]
 
@@ -61,7 +57,7 @@ def installed_schema_folders() -> list[Path]:
 def _entry_points(group: str) -> "Iterable[EntryPoint]":
     if group not in _groups_named(tuple(sys.path)):
         return ()
-    # Its import takes longer than reading the files, in which hardly anybody names a group of ours.
+    # Late: the import takes longer than reading the files, which rarely name a group of ours.
     from importlib.metadata import entry_points
 
     return entry_points(group=group)
@@ -69,22 +65,22 @@ def _entry_points(group: str) -> "Iterable[EntryPoint]":
 
 @cache
 def _groups_named(path: Sequence[str]) -> frozenset[str]:
-    """Return the groups that a file with entry points may name in the folders of ``sys.path``."""
-    everything = frozenset({_CHECKS, _RESOURCES})
+    """Return the groups that files with entry points in the folders of ``sys.path`` may name."""
+    groups = frozenset({_CHECKS, _RESOURCES})
     finders = (finder for finder in sys.meta_path if finder is not PathFinder)
     if any(hasattr(finder, "find_distributions") for finder in finders):
-        return everything
+        return groups
     named: set[str] = set()
     for folder in path:
         if Path(folder).is_file():
-            return everything  # An archive: only importlib reads what is in it.
+            return groups  # Only importlib can read archives.
         for content in _entry_point_files(folder or os.curdir):
-            named |= {group for group in everything if group.encode() in content}
+            named |= {group for group in groups if group.encode() in content}
     return frozenset(named)
 
 
 def _entry_point_files(folder: str) -> Iterator[bytes]:
-    """Yield the files with the entry points of the packages that are installed in a folder."""
+    """Yield the contents of the entry-point files of the packages installed in a folder."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name.lower()

@@ -1,7 +1,5 @@
-"""JSON Schema of schema files, the only declaration of their form.
-
-The reader holds files to it, editors complete and check by it, and the reference shows it.
-"""
+"""JSON Schema of schema files: the only declaration of their format, for validation, editors and
+the reference."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -38,14 +36,16 @@ def schema_file_format() -> Schema:
             {
                 "schema_type": {"const": "dataframe"},
                 "version": _TEXT,
-                "title": described(_TEXT, "What the resource is called, in Portuguese."),
-                "description": described({"type": "string"}, "What it is, in Portuguese."),
+                "title": described(_TEXT, "The title of the resource, in Portuguese."),
+                "description": described({"type": "string"}, "A description, in Portuguese."),
                 "coerce": described(_FLAG, "Without effect: xlbridge types the cells itself."),
-                "name": described(_TEXT, "Names a resource that has no `metadata.resource`."),
+                "name": described(_TEXT, "The default of `metadata.resource`."),
                 "unique": described(
                     {"type": ["array", "string"]}, "The same as a check `no_repeated_rows`."
                 ),
-                **dict.fromkeys(_WITHOUT_EFFECT, described({}, "pandera's, without effect here.")),
+                **dict.fromkeys(
+                    _WITHOUT_EFFECT, described({}, "For pandera, without effect here.")
+                ),
                 "metadata": _metadata(),
                 "columns": {
                     "type": "object",
@@ -53,7 +53,7 @@ def schema_file_format() -> Schema:
                     "maxProperties": _MAX_COLUMNS,
                     "propertyNames": {"pattern": UNPADDED},
                     "additionalProperties": _column(),
-                    "description": "The columns, in the order in which templates have them.",
+                    "description": "The columns, in the order of the template.",
                 },
                 "checks": {"type": ["array", "null"], "items": _row_check()},
             },
@@ -70,7 +70,7 @@ def _metadata() -> Schema:
     properties = {
         "resource": described(
             {**name, "minLength": 1, "maxLength": _MAX_NAME_LENGTH},
-            "the name on the command line and in the import path, of a-z, 0-9 and hyphens",
+            "The name on the command line and in the import path, of a-z, 0-9 and hyphens.",
         ),
         "layout": described({"type": "integer", "minimum": 1}, "Raise it when the columns change."),
         "layouts": described(
@@ -84,12 +84,12 @@ def _metadata() -> Schema:
         "title_en": _TEXT,
         "section": {"type": "string"},
         "model": described(_TEXT, "The wire model of a resource of the interface: module.Class."),
-        "natural_keys": described(_NAMES, "The columns that tell records apart."),
-        "read_back": described(_read_back(), "How records are found again in the remote system."),
-        "change": described(_change(), "How the interface changes a record that is there."),
+        "natural_keys": described(_NAMES, "The columns that identify records."),
+        "read_back": described(_read_back(), "How records are found in the remote system."),
+        "change": described(_change(), "How the interface changes an existing record."),
         "control_totals": described(
             block_schema({"amount": _TEXT, "by": _NAMES}, needed=("by",)),
-            "What a batch's closing proof adds up: a column of money, by which columns.",
+            "The totals of a batch's closing proof: a column of money, and columns to group by.",
         ),
         "columns": {"type": "object", "additionalProperties": _column_metadata()},
         "children": described(
@@ -98,19 +98,19 @@ def _metadata() -> Schema:
                 "propertyNames": {"maxLength": _MAX_NAME_LENGTH},
                 "additionalProperties": block_schema({"file": _TEXT}, needed=("file",)),
             },
-            "The lists of a record, each a sheet of its own: list to its schema file.",
+            "The lists of a record, each in a separate sheet, with their schema files.",
         ),
-        "needs_children": described(_NAMES, "Lists of which a record has one at least."),
-        "sums": described({"type": "array", "items": _sum()}, "Sums that must fit the record."),
-        "import": described(_import(), "How the system takes a sheet of the resource."),
-        "create": described(_create(), "Creates one record from a row."),
+        "needs_children": described(_NAMES, "Lists of which a record needs at least one."),
+        "sums": described({"type": "array", "items": _sum()}, "Expected sums of a record's lists."),
+        "import": described(_import(), "How the system imports a sheet of the resource."),
+        "create": described(_create(), "How one record is created from a row."),
     }
     return block_schema(properties)
 
 
 def _import() -> Schema:
     path: Schema = {"enum": [o.name for o in OPERATIONS.values() if o.upload]}
-    waits = described(_FLAG, "A queued file waits for processar-arquivo.")
+    waits = described(_FLAG, "A queued file is processed after a call of processar-arquivo.")
     return block_schema(
         {"direct": path, "queue": path, "needs_processar": waits}, needed=("direct",)
     )
@@ -118,15 +118,15 @@ def _import() -> Schema:
 
 def _create() -> Schema:
     posts = [o.name for o in OPERATIONS.values() if o.method == "POST"]
-    taken = {"type": "array", "items": {"enum": posts}}
+    operations = {"type": "array", "items": {"enum": posts}}
     properties = {
         "operation": {"enum": [name for name in posts if OPERATIONS[name].body]},
-        "codes": described(_NAMES, "Fields of its answer: the record's code."),
-        "twins": described(_lookup(), "Finds what is equal to a row without a key."),
-        "twin_codes": described(_NAMES, "Fields of what it finds: their codes."),
+        "codes": described(_NAMES, "Fields of the answer with the record's code."),
+        "twins": described(_lookup(), "Finds records that are equal to a row without a key."),
+        "twin_codes": described(_NAMES, "Fields of those records with their codes."),
         "lists": described(
-            {"type": "object", "additionalProperties": taken},
-            "Lists that operations of their own take, once the record is created.",
+            {"type": "object", "additionalProperties": operations},
+            "Lists whose items are created by separate operations after the record.",
         ),
     }
     return block_schema(properties, needed=("operation",))
@@ -140,16 +140,16 @@ def _sum() -> Schema:
         {
             "sheet": described(_TEXT, "The list whose rows have the factors."),
             "columns": described(_NAMES, "The factors."),
-            "unless": described(_NAMES, "Columns with which a row costs something else."),
+            "unless": described(_NAMES, "Columns whose values change the price of a row."),
         },
         needed=("sheet", "columns"),
     )
     properties = {
         "sheet": described(_TEXT, "The list."),
-        "column": described(_TEXT, "Its column that is added up."),
-        "number": described({"type": "number"}, "What it adds up to."),
-        "total": described(_TEXT, "The column of the record that it adds up to."),
-        "product": described(product, "What it adds up to: a sum of products."),
+        "column": described(_TEXT, "The column that is added up."),
+        "number": described({"type": "number"}, "The expected sum."),
+        "total": described(_TEXT, "The column of the record with the expected sum."),
+        "product": described(product, "The expected sum, as a sum of products."),
     }
     return block_schema(properties, needed=("sheet", "column"))
 
@@ -159,13 +159,15 @@ def _lookup() -> Schema:
     names = _TEXTS_BY_NAME
     return block_schema(
         {
-            "key": described({**names, "minProperties": 1}, "Columns to the fields of a record."),
+            "key": described({**names, "minProperties": 1}, "Columns, with the record's fields."),
             "operations": {"type": "array", "minItems": 1, "items": {"enum": readings}},
-            "filter": described(names, "Fields of the query, or of the path, to columns."),
-            "only": described({"type": "object"}, "Fields to values: which records are meant."),
+            "filter": described(names, "Parameters of the query or the path, with columns."),
+            "only": described({"type": "object"}, "Fields, with the values of the right records."),
             "when": {"type": "object", "additionalProperties": {"type": "array"}},
-            "assumed": described(_FLAG, "The interface may not answer this query."),
-            "counted": described(_TEXT, "Parameter of the path, from 1 on until nothing is found."),
+            "assumed": described(_FLAG, "The interface may not support this query."),
+            "counted": described(
+                _TEXT, "Path parameter that counts from 1 until nothing is found."
+            ),
         },
         needed=("key", "operations"),
     )
@@ -175,21 +177,21 @@ def _read_back() -> Schema:
     readings = [o.name for o in OPERATIONS.values() if o.method == "GET"]
     properties = {
         "lookups": {"type": "array", "minItems": 1, "items": _lookup()},
-        "apart": described(_NAMES, "Columns that a record shows otherwise than they were sent."),
-        "blank": described({"type": "object"}, "Columns to what an empty cell stands for."),
+        "apart": described(_NAMES, "Columns that a record does not return as sent."),
+        "blank": described({"type": "object"}, "Columns, with the value of an empty cell."),
         "blank_as": described(
-            _TEXTS_BY_NAME, "Columns to those whose value an empty cell stands for."
+            _TEXTS_BY_NAME, "Columns, with the column whose value an empty cell means."
         ),
         "codes": _NAMES,
         "existing": {"enum": [existing.value for existing in ExistingPolicy]},
         "by_number": described(
             {"type": "array", "minItems": 1, "items": {"enum": readings}},
-            "Operations that list the records, or read one, by the system's own number only.",
+            "Operations that list the records, or read one, only by the system's own number.",
         ),
-        "fields": described(_TEXTS_BY_NAME, "Columns to the fields that records name otherwise."),
+        "fields": described(_TEXTS_BY_NAME, "Columns, with fields of other names in records."),
         "lists": described(
             {"type": "object", "additionalProperties": _separate_list(readings)},
-            "Lists that an operation of their own lists, its items in another form.",
+            "Lists that a separate operation returns, with items in another form.",
         ),
     }
     either = {"anyOf": [{"required": ["lookups"]}, {"required": ["by_number", "codes"]}]}
@@ -198,12 +200,10 @@ def _read_back() -> Schema:
 
 def _separate_list(readings: list[str]) -> Schema:
     properties = {
-        "operation": described({"enum": readings}, "Lists the items of the record of its path."),
-        "fields": described(
-            _NAMES, "Fields of an item, each a row of the list where it is filled."
-        ),
-        "number": described(_TEXT, "The column that takes the place of the field, from 1."),
-        "value": described(_TEXT, "The column that takes what the field holds."),
+        "operation": described({"enum": readings}, "Lists the items of the record in its path."),
+        "fields": described(_NAMES, "Fields of an item; each filled one becomes a row."),
+        "number": described(_TEXT, "The column for the position of the field, from 1."),
+        "value": described(_TEXT, "The column for the value of the field."),
     }
     return block_schema(properties, needed=tuple(properties))
 
@@ -217,9 +217,9 @@ def _change() -> Schema:
         "read": described(methods("GET"), "Reads one record by its own number, or lists all."),
         "delete": described(methods("DELETE"), "Removes one record by its own number."),
         "by_import": described({"const": True}, "Importing a record again replaces it."),
-        "columns": described(_NAMES, "The columns that can be changed; left out: all."),
+        "columns": described(_NAMES, "The columns that can be changed; by default all."),
         "not_listed": described(_NAMES, "Listings whose records cannot be changed."),
-        "until": described(_NAMES, "Fields: records that have one cannot be changed any more."),
+        "until": described(_NAMES, "Fields that make a record unchangeable once one is filled."),
     }
     return block_schema(properties)
 
@@ -235,11 +235,15 @@ _YEARS: Schema = {
 def _column_metadata() -> Schema:
     properties = {
         "title_en": _TEXT,
-        "kind": described({"enum": [kind.value for kind in Kind]}, "What its values are."),
+        "kind": described({"enum": [kind.value for kind in Kind]}, "The kind of its values."),
         "example": described({}, "Shown in the instructions of the template."),
-        "references": described({"enum": list(REFERENCES)}, "What its values must exist in."),
-        "registers": described({"enum": list(REFERENCES)}, "Where its values exist once sent."),
-        "usual_years": described(_YEARS, "The first and the last year that are not asked about."),
+        "references": described(
+            {"enum": list(REFERENCES)}, "The registry in which its values must exist."
+        ),
+        "registers": described(
+            {"enum": list(REFERENCES)}, "The registry in which its values exist after sending."
+        ),
+        "usual_years": described(_YEARS, "The first and the last year without a warning."),
     }
     return {**block_schema(properties), "type": ["object", "null"]}
 
@@ -255,9 +259,9 @@ def _column() -> Schema:
         "regex": {"const": False},
         "checks": described(
             {"type": ["array", "object"], "maxItems": 0},
-            "As pandera lists them; better by their names.",
+            "A list as written by pandera; preferably, use the names of the checks as keys.",
         ),
-        **dict.fromkeys(_COLUMN_WITHOUT_EFFECT, described({}, "pandera's, without effect here.")),
+        **dict.fromkeys(_COLUMN_WITHOUT_EFFECT, described({}, "For pandera, without effect here.")),
         **{name: _check(rule) for name, rule in RULES.items()},
     }
     return block_schema(properties)
@@ -290,8 +294,8 @@ def _row_check() -> Schema:
 
 def _row_check_statistics(rule: RowRule) -> Schema:
     statistics = {"options": True, **_statistics(rule.statistics)}
-    asked = {"properties": {"check_name": {"const": rule.name}}, "required": ["check_name"]}
+    is_rule = {"properties": {"check_name": {"const": rule.name}}, "required": ["check_name"]}
     return {
-        "if": {"properties": {"options": asked}, "required": ["options"]},
+        "if": {"properties": {"options": is_rule}, "required": ["options"]},
         "then": block_schema(statistics, needed=tuple(rule.statistics)),
     }

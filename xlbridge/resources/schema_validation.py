@@ -1,11 +1,12 @@
-"""Validation of a schema file: its form, names that lead nowhere, contradictions, unfit rules.
+"""Validation of a schema file: format, unknown names, contradictions, unsuitable rules.
 
-Rules and examples are judged one value at a time, without the libraries that judge whole columns.
+Examples are checked value by value, without the libraries for whole columns.
 """
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ from xlbridge.resources.yaml_files import (
     Mistake,
     YamlDocument,
     YamlPath,
+    document_mistake,
     format_mistakes,
-    format_yaml_path,
     mistakes_of,
     read_document,
     unknown_value,
@@ -43,7 +44,7 @@ _PYTHON_TYPES: Mapping[str, tuple[type | tuple[type, ...], Text]] = {
 
 
 def example_error(kind: Kind, checks: Mapping[str, Statistics], example: object) -> Text | None:
-    """Return what an example should be and is not, None where it passes."""
+    """Return the requirement that an example does not meet, None if it is valid."""
     words = dtype_error(example, kind.dtype)
     if words is not None:
         return words
@@ -57,9 +58,9 @@ def example_error(kind: Kind, checks: Mapping[str, Statistics], example: object)
 
 
 def dtype_error(value: object, dtype: str) -> Text | None:
-    """Return what a value of a schema file should be in a column of a dtype, None where it is."""
+    """Return the type that a value for a column of a dtype must have, None if it has it."""
     expected, words = _PYTHON_TYPES[dtype]
-    # A bool is an int to Python.
+    # In Python a bool is an int.
     if not isinstance(value, expected) or (isinstance(value, bool) and dtype != "boolean"):
         return words
     return None
@@ -70,9 +71,9 @@ _Unsuitable = Iterator[tuple[YamlPath, Text]]
 
 
 def unsuitable_rules(root: _Content) -> _Unsuitable:
-    """Yield the rules that cannot be, each with its place: of columns, then of rows.
+    """Yield the YAML paths and messages of unsuitable rules, of columns, then of rows.
 
-    Names of columns that there are none of are left to others.
+    Unknown columns are reported elsewhere.
     """
     for name, body in root["columns"].items():
         for rule, statistics in checks_of(body).items():
@@ -99,14 +100,14 @@ def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Ite
     if dtype not in rule.dtypes:
         yield _wrong_dtype(name, dtype, rule.dtypes)
         return
-    # Whole numbers may be compared with others.
-    unfit = [
+    # Whole numbers may be compared with any number.
+    unsuitable = [
         message
         for statistic in rule.column_values
         for value in _as_list(statistics.get(statistic, ()))
         if (message := _wrong_value(value, "Float64" if dtype == "Int64" else dtype)) is not None
     ]
-    yield from unfit
+    yield from unsuitable
     for statistic in rule.patterns:
         try:
             re.compile(statistics[statistic])
@@ -116,10 +117,10 @@ def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Ite
                 en="this is not a valid regular expression: {why}.",
             ).format(why=error)
     low, high = statistics.get("min_value"), statistics.get("max_value")
-    if not unfit and low is not None and high is not None and low > high:
+    if not unsuitable and low is not None and high is not None and low > high:
         yield Text(
-            pt="min_value é maior que max_value: nada caberia.",
-            en="min_value is above max_value: nothing would fit.",
+            pt="min_value é maior que max_value: nenhum valor seria aceito.",
+            en="min_value is greater than max_value: no value would be accepted.",
         )
 
 
@@ -136,7 +137,7 @@ def _unsuitable_for_rows(check: _Content, dtypes: Mapping[str, str]) -> Iterator
             en="{column} would be compared with itself.",
         )
         yield "column", message.format(column=column)
-    # A rule of one column that holds on a condition compares nothing with the other.
+    # A conditional rule of one column does not compare it with the other.
     compared = ("column",) if "check" in check else ("column", "columns", "other")
     allowed = RULES[check["check"]].dtypes if "check" in check else rule.dtypes
     for key in compared if allowed else ():
@@ -145,9 +146,9 @@ def _unsuitable_for_rows(check: _Content, dtypes: Mapping[str, str]) -> Iterator
                 yield key, _wrong_dtype(check["options"]["check_name"], dtypes[name], allowed)
     if other in dtypes:
         for value in check.get("values", ()):
-            unfit = None if value is None else _wrong_value(value, dtypes[other])
-            if unfit is not None:
-                yield "values", unfit
+            mistake = None if value is None else _wrong_value(value, dtypes[other])
+            if mistake is not None:
+                yield "values", mistake
 
 
 def _as_set(names: object) -> set[str]:
@@ -173,73 +174,65 @@ def _wrong_value(value: object, dtype: str) -> Text | None:
     ).format(value=format_yaml_value(value), expected=expected)
 
 
-def validated_document(path: Path, taken: Mapping[str, Path]) -> YamlDocument:
-    """Return the document of a schema file in which nothing is wrong.
+def validated_document(path: Path, others: Mapping[str, Path]) -> YamlDocument:
+    """Return the document of a valid schema file; ``others`` are the files of other resources.
 
-    ``taken`` are the resources that other files have, and those files.
-
-    Raises ``SchemaFileError`` naming the file, the line and the place of each mistake, and what
-    is allowed there.
+    Raises ``SchemaFileError`` with the file, line and place of each mistake, and the allowed values
+    there.
     """
     document = read_document(path)
     if isinstance(document, Mistake):
         raise _schema_file_error(path, [document])
     document.content = normalized(completed(document.content), path)
     mistakes = mistakes_of(document, schema_file_format())
-    mistakes = mistakes or [*_duplicate_resource(document, taken), *_contradictions(document)]
+    mistakes = mistakes or [*_duplicate_resource(document, others), *_contradictions(document)]
     if mistakes:
         raise _schema_file_error(path, mistakes)
     return document
 
 
-def _duplicate_resource(document: YamlDocument, taken: Mapping[str, Path]) -> Iterator[Mistake]:
+def _duplicate_resource(document: YamlDocument, others: Mapping[str, Path]) -> Iterator[Mistake]:
     name = document.content["metadata"]["resource"]
-    if name in taken:
-        place = ("metadata", "resource")
+    if name in others:
         message = Text(pt="{name!r} já está em {file}.", en="{name!r} is already in {file}.")
-        yield Mistake(
-            document.line(place),
-            format_yaml_path(place),
-            message.format(name=name, file=taken[name]),
-        )
+        path = ("metadata", "resource")
+        yield document_mistake(document, path, message.format(name=name, file=others[name]))
 
 
 def _schema_file_error(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileError:
     return SchemaFileError(
         format_mistakes(path, mistakes),
         Text(
-            pt="O que o arquivo pode conter: xlbridge resources --json-schema",
-            en="What the file may hold: xlbridge resources --json-schema",
+            pt="Para ver o que o arquivo pode conter: xlbridge resources --json-schema",
+            en="To see what the file may contain: xlbridge resources --json-schema",
         ),
     )
 
 
 def _contradictions(document: YamlDocument) -> Iterator[Mistake]:
-    """Yield what no part of the file shows by itself: names that lead nowhere, and the like."""
+    """Yield contradictions between parts of the file, and names that do not exist."""
     root, metadata = document.content, document.content["metadata"]
     names = tuple(root["columns"])
-
-    def wrong(place: YamlPath, message: Text) -> Mistake:
-        return Mistake(document.line(place), format_yaml_path(place), message)
-
-    for place, name in _column_names(root):
+    mistake = partial(document_mistake, document)
+    for path, name in _column_names(root):
         if name not in names:
-            yield wrong(place, unknown_value(name, names))
-    unfit = list(unsuitable_rules(root))
-    for place, message in unfit:
-        yield wrong(place, message)
-    judged = {place[1] for place, _ in unfit if place[0] == "columns"}
-    for place, message in chain(
-        _column_contradictions(root, judged), _shared_headers(root), _changed_columns(root)
+            yield mistake(path, unknown_value(name, names))
+    unsuitable = list(unsuitable_rules(root))
+    with_unsuitable = {path[1] for path, _ in unsuitable if path[0] == "columns"}
+    for path, message in chain(
+        unsuitable,
+        _column_contradictions(root, with_unsuitable),
+        _shared_headers(root),
+        _changed_columns(root),
     ):
-        yield wrong(place, message)
+        yield mistake(path, message)
     amount = metadata.get("control_totals", {}).get("amount")
     if amount in names and _declared_kind(metadata, amount) != Kind.MONEY:
         message = Text(
-            pt="só se soma uma coluna de kind money.",
+            pt="só uma coluna de kind money pode ser somada.",
             en="only a column of kind money can be added up.",
         )
-        yield wrong(("metadata", "control_totals", "amount"), message)
+        yield mistake(("metadata", "control_totals", "amount"), message)
     current = metadata.get("layout", 1)
     for layout in metadata.get("layouts", {}):
         if int(layout) >= current:
@@ -247,21 +240,21 @@ def _contradictions(document: YamlDocument) -> Iterator[Mistake]:
                 pt="os leiautes anteriores vêm antes do atual, que é {current}.",
                 en="earlier layouts come before the current one, which is {current}.",
             ).format(current=current)
-            yield wrong(("metadata", "layouts", layout), message)
+            yield mistake(("metadata", "layouts", layout), message)
     if "model" in metadata and not _is_model(metadata["model"]):
         message = Text(
             pt="{name!r} não é um modelo da interface.",
             en="{name!r} is not a model of the interface.",
         ).format(name=metadata["model"])
-        yield wrong(("metadata", "model"), message)
+        yield mistake(("metadata", "model"), message)
 
 
 def _column_contradictions(
-    root: _Content, unfit: Collection[object]
+    root: _Content, with_unsuitable: Collection[object]
 ) -> Iterator[tuple[YamlPath, Text]]:
-    """Yield what in the metadata of a column does not go with the column itself.
+    """Yield contradictions between the metadata of a column and the column.
 
-    The examples of columns with ``unfit`` rules cannot be judged.
+    The examples of columns with unsuitable rules cannot be checked.
     """
     for name, extra in (root["metadata"].get("columns") or {}).items():
         body = root["columns"].get(name)
@@ -277,20 +270,20 @@ def _column_contradictions(
             yield place, message.format(kind=kind, dtype=body["dtype"])
             continue
         example = extra.get("example")
-        if example is None or name in unfit:
+        if example is None or name in with_unsuitable:
             continue
         expected = example_error(kind, checks_of(body), example)
         if expected is not None:
             message = Text(
-                pt="o exemplo {example} não é o que a coluna aceita: {expected}.",
-                en="the example {example} is not what the column accepts: {expected}.",
+                pt="a coluna não aceita o exemplo {example}; aceita: {expected}.",
+                en="the column does not accept the example {example}; it accepts: {expected}.",
             )
             place = ("metadata", "columns", name, "example")
             yield place, message.format(example=format_yaml_value(example), expected=expected)
 
 
 def _shared_headers(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
-    """Yield titles that name another column too: its cells would end in the wrong one."""
+    """Yield titles that also name another column."""
     known = {normalize_header(name): name for name in root["columns"]}
     for name, body in root["columns"].items():
         extra = (root["metadata"].get("columns") or {}).get(name) or {}
@@ -308,26 +301,24 @@ def _shared_headers(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
 
 
 def _changed_columns(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
-    """Yield what earlier layouts tell of columns and the list of columns contradicts."""
+    """Yield changes in earlier layouts that contradict the list of columns."""
     layouts = root["metadata"].get("layouts", {})
     changes = layout_changes(layouts)
     for layout, change in layouts.items():
-        today = column_changes_since(changes, int(layout))
+        current_names = column_changes_since(changes, int(layout))
         for old in change.get("renamed", {}):
-            name = today[old]
+            name = current_names[old]
             if name is not None and name not in root["columns"]:
-                yield (
-                    ("metadata", "layouts", layout, "renamed", old),
-                    unknown_value(name, tuple(root["columns"])),
-                )
-        for number, gone in enumerate(change.get("removed", ())):
-            if gone in root["columns"]:
+                path: YamlPath = ("metadata", "layouts", layout, "renamed", old)
+                yield path, unknown_value(name, tuple(root["columns"]))
+        for number, removed in enumerate(change.get("removed", ())):
+            if removed in root["columns"]:
                 message = Text(
                     pt="{column!r} continua entre as colunas.",
                     en="{column!r} is still among the columns.",
                 )
-                place = ("metadata", "layouts", layout, "removed", number)
-                yield place, message.format(column=gone)
+                path = ("metadata", "layouts", layout, "removed", number)
+                yield path, message.format(column=removed)
 
 
 def _declared_kind(metadata: _Content, column: str) -> str | None:
@@ -337,7 +328,7 @@ def _declared_kind(metadata: _Content, column: str) -> str | None:
 
 
 def _column_names(root: _Content) -> Iterator[tuple[YamlPath, object]]:
-    """Yield every mention of a column outside the list of columns, and its place."""
+    """Yield every column name outside the list of columns, with its YAML path."""
     metadata = root["metadata"]
     for name in metadata.get("columns") or {}:
         yield ("metadata", "columns", name), name

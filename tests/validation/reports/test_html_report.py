@@ -234,7 +234,7 @@ MARKS = "[...document.querySelectorAll('.value .mark')].map((it) => [it.textCont
         ("a\tb", "a⇥b", [["⇥", "tab"]]),
         ("a\r\nb", "a␍↵b", [["␍", "carriage return"], ["↵", "line break"]]),
         ("a\x01", "a⟨U+0001⟩", [["⟨U+0001⟩", "control character"]]),
-        (" a b ", "·a b·", [["·", "space at the end or at the beginning"]]),
+        (" a b ", "·a b·", [["·", "space at the beginning or end"]]),
         ("a ␣ b", "a ␣ b", []),
     ],
 )

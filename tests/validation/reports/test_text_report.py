@@ -153,7 +153,7 @@ def test_at_a_terminal_lines_are_as_wide_as_it_and_coloured(
     lines = shown.decode().splitlines()
     plain = [ESCAPES.sub("", line) for line in lines]
     assert max(map(len, plain)) <= columns
-    told = "  • codigoDoCentroDeCusto: Aqui se espera texto, e a célula tem um número.  [type-text]"
+    told = "  • codigoDoCentroDeCusto: A célula deve ter um texto, mas tem um número.  [type-text]"
     assert (told in plain) == (columns == 120)
     assert (f"    {told[-11:]}" in plain) == (columns == 80)
     assert "\x1b[31m✗\x1b[0m" in lines[0]

@@ -14,7 +14,7 @@ from xlbridge.errors import UsageError, os_error_reason
 from xlbridge.export import Filters
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
-from xlbridge.resources.references import registry_called, sheet_link
+from xlbridge.resources.references import registry_named, sheet_link
 from xlbridge.settings import CsvForm, ParseOptions
 from xlbridge.upload import RequestedMode, is_rejects_name
 from xlbridge.workbook import WorkbookMark
@@ -240,9 +240,9 @@ def reference_dependencies(
         return
     sheets = (catalogue[resource], *catalogue[resource].children)
     registries = {column.references for sheet in sheets for column in sheet.columns}
-    registries -= {registry_called(resource)}
+    registries -= {registry_named(resource)}
     for other, body in steps.items():
-        fills = registry_called(body.get("resource", ""))
+        fills = registry_named(body.get("resource", ""))
         if other != name and "upload" in body and fills is not None and fills in registries:
             yield other
 

@@ -1,7 +1,4 @@
-"""Collection of all rules and findings: what modules and installed packages declare.
-
-A rule is declared once, with its test, its finding and its words, in one of those modules.
-"""
+"""Collection of all rules and findings that modules and installed packages declare."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,10 +28,10 @@ from xlbridge.resources.schema_folders import import_installed_checks
 import_installed_checks()
 
 RULES: Mapping[str, Rule] = declared_rules
-"""The rules of a single column, by name."""
+"""Rules of a single column, by name."""
 
 ROW_RULES: Mapping[str, RowRule] = declared_row_rules
-"""The rules across columns or rows, by name."""
+"""Rules across columns or rows, by name."""
 
 CATALOGUE: dict[str, FindingKind] = {
     kind.code: kind
@@ -48,13 +45,13 @@ CATALOGUE: dict[str, FindingKind] = {
     )
     for kind in kinds
 }
-"""Every kind of finding, by its code; rules may share one."""
+"""All kinds of findings, by code."""
 
 
 def checks_of(body: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the checks in the body of a schema file's column, each with its statistics.
+    """Return the checks in the body of a schema file's column with their statistics.
 
-    A lone statistic is called ``value``.
+    A single statistic is called ``value``.
     """
     return {
         name: dict(value) if isinstance(value, Mapping) else {"value": value}
@@ -64,7 +61,7 @@ def checks_of(body: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def code_width(kind: str, checks: Mapping[str, Any]) -> int | None:
-    """Return how many symbols a code of fixed width has, None where the width is free."""
+    """Return the length of a column's codes, None if it is not fixed."""
     for name, statistics in checks.items():
         width = RULES[name].width
         if width is not None:

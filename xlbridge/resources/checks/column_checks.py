@@ -1,6 +1,5 @@
-"""Rules of a single column: those that pandera brings, decimal places, numbers of digits.
-
-Pandera's are bounds, allowed values, lengths, parts of texts.
+"""Rules of a single column: pandera's built-in checks (bounds, allowed values, lengths, parts of
+texts), decimal places, numbers of digits.
 """
 
 import re
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_MAX_NAMED = 12
-"""So many of the values that a column allows are named; templates have all of them to choose."""
+_MAX_LISTED = 12
+"""Number of allowed values that messages list; templates offer all of them."""
 
 _VALUE: Mapping[str, Any] = {"type": ["number", "string", "boolean"]}
 _BOUND: Mapping[str, Any] = {"type": ["number", "string"]}
@@ -53,7 +52,7 @@ def _comparison(
     of_dates: Text | None = None,
     dtypes: frozenset[str] = NUMBER_DTYPES | DATE_DTYPES,
 ) -> Callable[[object], Text]:
-    """Declare a rule that compares each value with one, and return what puts it into words."""
+    """Declare a rule that compares each value with a bound, and return its wording."""
 
     def bound(value: object) -> Text:
         form = of_dates if of_dates and isinstance(value, date) else words
@@ -189,13 +188,13 @@ builtin_check(
 )
 
 
-def _named(values: Sequence[object]) -> Text:
-    texts = [value_text(value) for value in values[:_MAX_NAMED]]
-    named = Text(pt=", ".join(t.pt for t in texts), en=", ".join(t.en for t in texts))
-    if len(values) <= _MAX_NAMED:
-        return named
-    return Text(pt="{named}… ({n} ao todo)", en="{named}… ({n} in all)").format(
-        named=named, n=len(values)
+def _list(values: Sequence[object]) -> Text:
+    texts = [value_text(value) for value in values[:_MAX_LISTED]]
+    listed = Text(pt=", ".join(t.pt for t in texts), en=", ".join(t.en for t in texts))
+    if len(values) <= _MAX_LISTED:
+        return listed
+    return Text(pt="{listed}… ({n} ao todo)", en="{listed}… ({n} in all)").format(
+        listed=listed, n=len(values)
     )
 
 
@@ -210,11 +209,11 @@ builtin_check(
         Text(pt="Escolha um valor da lista.", en="Choose a value from the list."),
     ),
     wording=lambda s: Text(pt="um destes: {values}", en="one of: {values}").format(
-        values=_named(s["value"])
+        values=_list(s["value"])
     ),
     statistics={"value": ANY_VALUES},
     column_values=("value",),
-    details=lambda s: {"allowed": _named(s["value"])},
+    details=lambda s: {"allowed": _list(s["value"])},
     value_test=lambda example, s: example in s["value"],
     dtypes=ALL_DTYPES,
 )
@@ -229,11 +228,11 @@ builtin_check(
         Text(pt="Use outro valor.", en="Use another value."),
     ),
     wording=lambda s: Text(pt="nenhum destes: {values}", en="none of: {values}").format(
-        values=_named(s["value"])
+        values=_list(s["value"])
     ),
     statistics={"value": ANY_VALUES},
     column_values=("value",),
-    details=lambda s: {"forbidden": _named(s["value"])},
+    details=lambda s: {"forbidden": _list(s["value"])},
     value_test=lambda example, s: example not in s["value"],
     dtypes=ALL_DTYPES,
 )
@@ -254,17 +253,17 @@ builtin_check(
     ),
     wording=lambda s: Text(
         pt="exatamente os valores: {values}", en="exactly the values: {values}"
-    ).format(values=_named(s["value"])),
+    ).format(values=_list(s["value"])),
     statistics={"value": ANY_VALUES},
     column_values=("value",),
-    details=lambda s: {"expected": _named(s["value"])},
+    details=lambda s: {"expected": _list(s["value"])},
     dtypes=ALL_DTYPES,
     whole_column=True,
 )
 def has_exactly(values: "pd.Series", *, value: Sequence[Any]) -> "pd.Series":
-    """Each of the values is in the column, and no other.
+    """Accept exactly the given values in the column.
 
-    Where one of them is missing and there is no other, the first filled cell is wrong.
+    If only values are missing, the first filled cell is wrong.
     """
     right = values.isin(value) | values.isna()
     filled = values[values.notna()]
@@ -332,10 +331,8 @@ _part_check(
 
 
 def has_decimal_places(numbers: "npt.NDArray[np.float64]", places: int) -> "npt.NDArray[np.bool_]":
-    """Tell the numbers with at most ``places`` decimal places, beyond what binary arithmetic adds.
-
-    That grows with the number, and never to what a further decimal place could be.
-    """
+    """Return a mask of the numbers with at most ``places`` decimal places, apart from the noise of
+    binary arithmetic, which grows with the number but stays below a further decimal place."""
     import numpy as np
 
     noise = np.minimum(np.maximum(1e-9, 1e-12 * np.abs(numbers)), 10.0 ** -(places + 2))
@@ -367,7 +364,7 @@ def _has_places(example: float, statistics: Statistics) -> bool:
     value_test=_has_places,
 )
 def decimals(values: "pd.Series", *, places: int) -> "pd.Series":
-    """At most ``places`` decimal places, beyond what binary arithmetic itself adds."""
+    """Accept at most ``places`` decimal places, apart from the noise of binary arithmetic."""
     import numpy as np
     import pandas as pd
 
@@ -397,7 +394,7 @@ def _has_digits(example: str, statistics: Statistics) -> bool:
     value_test=_has_digits,
 )
 def digits(values: "pd.Series", *, width: int, separators: str = "") -> "pd.Series":
-    """Exactly ``width`` ASCII digits, once the ``separators`` are taken out."""
+    """Accept exactly ``width`` ASCII digits, with any of the ``separators``."""
     bare = (
         values.str.replace(f"[{re.escape(separators)}]", "", regex=True) if separators else values
     )

@@ -1,4 +1,4 @@
-"""Rules across the columns of a row, and across rows: conditions, comparisons, repetition."""
+"""Rules across columns or rows: conditions, comparisons, repetition."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 def is_one_of(frame: "pd.DataFrame", other: str, wanted: Sequence[Any]) -> "pd.Series":
-    """Tell the rows in which ``other`` has one of the ``wanted`` values, None for a missing one."""
+    """Return a mask of the rows in which ``other`` has one of the ``wanted`` values, None for a
+    missing value."""
     filled = [value for value in wanted if value is not None]
     holds = frame[other].isin(filled)
     return holds | frame[other].isna() if None in wanted else holds
@@ -67,10 +68,10 @@ def _condition(statistics: Statistics) -> Text:
 def valid_when(
     frame: "pd.DataFrame", *, column: str, check: str, other: str, values: Sequence[Any]
 ) -> "pd.Series":
-    """``column`` passes the single-column ``check`` where ``other`` has one of ``values``."""
+    """Apply the single-column ``check`` to ``column`` if ``other`` has one of ``values``."""
     test = declared_rules[check].column_test
     if test is None:
-        raise ValueError(f"{check} is a check of pandera's, which takes values of its own.")
+        raise ValueError(f"{check} is a built-in check of pandera, which needs statistics.")
     return ~is_one_of(frame, other, values) | test(frame[column])
 
 
@@ -97,7 +98,7 @@ def valid_when(
 def required_when(
     frame: "pd.DataFrame", *, column: str, other: str, values: Sequence[Any]
 ) -> "pd.Series":
-    """``column`` is filled where ``other`` has one of ``values`` (None: is blank)."""
+    """Require ``column`` if ``other`` has one of ``values`` (None: is blank)."""
     return ~(is_one_of(frame, other, values) & frame[column].isna())
 
 
@@ -119,7 +120,7 @@ def required_when(
     dtypes=DATE_DTYPES,
 )
 def not_before(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
-    """The date in ``column`` is not before the one in ``other``, where both are there."""
+    """Accept dates in ``column`` that are not before the date in ``other``."""
     return ~(frame[column] < frame[other])
 
 
@@ -141,7 +142,7 @@ def not_before(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series"
     dtypes=NUMBER_DTYPES,
 )
 def not_above(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
-    """The number in ``column`` is not above the one in ``other``, where both are there."""
+    """Accept numbers in ``column`` that are not above the number in ``other``."""
     return ~(frame[column] > frame[other]).fillna(value=False).astype(bool)
 
 
@@ -169,16 +170,16 @@ def not_above(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
 def sum_not_above(
     frame: "pd.DataFrame", *, column: str, columns: Sequence[str], other: str
 ) -> "pd.Series":
-    """``column`` and ``columns`` together are not above ``other``, where both ends are there.
+    """Accept sums of ``column`` and ``columns`` that are not above ``other``.
 
-    Missing ones of ``columns`` count as nothing; half a cent is tolerated.
+    Missing values of ``columns`` count as zero; half a cent is tolerated.
     """
     total = frame[column] + frame[list(columns)].fillna(0).sum(axis="columns")
     return ~(total > frame[other] + 0.005).fillna(value=False).astype(bool)
 
 
 def _filled_alone(frame: "pd.DataFrame", columns: Sequence[str], name: str) -> "pd.Series":
-    """Tell the rows in which a document is in one of the columns, and nothing in the others."""
+    """Return a mask of the rows with a document in column ``name`` and nothing in the others."""
     filled = frame[list(columns)].notna()
     alone = filled[name] & (filled.sum(axis="columns") == 1)
     valid = [text for text in frame.loc[alone, name].unique() if _is_document(text)]
@@ -211,7 +212,7 @@ def _fitting_pairs(statistics: Statistics) -> Text:
         "nature-document",
         Text(
             pt="Não combina com o documento preenchido ({pairs}; em branco vale {default}).",
-            en="This does not fit the document that is filled in ({pairs}; blank means {default}).",
+            en="This does not match the document in the row ({pairs}; blank means {default}).",
         ),
         Text(
             pt="Corrija a célula, ou passe o documento para a outra coluna.",
@@ -219,8 +220,8 @@ def _fitting_pairs(statistics: Statistics) -> Text:
         ),
     ),
     wording=lambda s: Text(
-        pt="{column}: a do documento preenchido ({pairs})",
-        en="{column}: that of the document filled in ({pairs})",
+        pt="{column}: conforme o documento preenchido ({pairs})",
+        en="{column}: matches the document in the row ({pairs})",
     ).format(column=s["column"], pairs=_fitting_pairs(s)),
     statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES, "values": ANY_VALUES},
     details=lambda s: {"pairs": _fitting_pairs(s), "default": s["values"][0]},
@@ -229,9 +230,10 @@ def _fitting_pairs(statistics: Statistics) -> Text:
 def fits_document(
     frame: "pd.DataFrame", *, column: str, columns: Sequence[str], values: Sequence[Any]
 ) -> "pd.Series":
-    """``column`` has the one of ``values`` that goes with the only document of ``columns``.
+    """Accept the value that belongs to the column of the only document: ``values`` are in the order
+    of ``columns``.
 
-    A missing one counts as the first value. A text that is no document says nothing.
+    A missing value counts as the first one. Rows without a valid document pass.
     """
     right = frame[column].isna() | frame[column].notna()
     for name, value in zip(columns, values, strict=False):
@@ -262,7 +264,7 @@ _REPEATED = error(
     whole_column=True,
 )
 def no_repeats(values: "pd.Series") -> "pd.Series":
-    """No value twice in the column; missing values do not count."""
+    """Refuse repeated values, except missing ones."""
     return ~(values.duplicated() & values.notna())
 
 
@@ -275,17 +277,18 @@ def no_repeats(values: "pd.Series") -> "pd.Series":
     statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES},
 )
 def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
-    """No two rows with the same values in ``columns``; rows with a missing one do not count."""
+    """Refuse rows with the same values in ``columns``, except those with a missing value."""
     import pandas as pd
 
-    verdicts = pd.Series(data=True, index=frame.index)
+    passes = pd.Series(data=True, index=frame.index)
     keys = frame[list(columns)].reset_index(drop=True)
-    # Few rows share each value with others, fewest that of the key, and only those can share all.
+    # Only rows that share every single value can be equal: filter column by column, ``column``
+    # first, as its values repeat least.
     for name in sorted(columns, key=lambda name: name != column):
         keys = keys[keys[name].duplicated(keep=False)]
     keys = keys.dropna()
-    verdicts.iloc[keys.index[keys.duplicated()]] = False
-    return verdicts
+    passes.iloc[keys.index[keys.duplicated()]] = False
+    return passes
 
 
 @row_check(
@@ -298,5 +301,6 @@ def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[st
     statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES},
 )
 def no_equal_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
-    """No two rows with the same values in ``columns``, or none; those without ``column`` pass."""
+    """Refuse rows with the same values in ``columns``, or the same missing ones, except rows
+    without ``column``."""
     return ~frame[list(columns)].duplicated() | frame[column].isna()

@@ -1,8 +1,8 @@
-"""Declarations of rules: everything about a rule in one place, beside its test.
+"""Declarations of rules: everything about a rule in one place, next to its test.
 
-A decorator turns the function that tests values into a rule. It names the rule as schema files
-do, what is found where it is broken, and what it says in words. This module and the declarations
-need neither pandas nor numpy, so that a command which only reads schema files starts quickly.
+A decorator turns a test function into a rule, with its name in schema files, its finding and its
+wording. This module and the declarations import neither pandas nor numpy, so that commands that
+only read schema files start quickly.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from xlbridge.resources.findings.finding import FindingKind
 
 Statistics = Mapping[str, Any]
-"""Values that a schema file gives a rule, by name; a lone one is called ``value``."""
+"""Parameters of a rule in a schema file, by name; a single one is called ``value``."""
 
 StatisticSchema = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
-"""The JSON Schema of a statistic, or what returns it once all rules are declared."""
+"""JSON Schema of a statistic, or a function that returns it after all rules are declared."""
 
 Wording = Callable[[Statistics], Text]
 Details = Callable[[Statistics], dict[str, object]]
@@ -53,19 +53,17 @@ def _no_details(_: Statistics) -> dict[str, object]:
 class Rule:
     """A rule about the cells of one column.
 
-    ``finding`` is what is found where it is broken, and ``details`` makes the values of the
-    finding's placeholders from the statistics. ``wording`` says the rule in words, for templates
-    and pages. ``statistics`` maps the names that a schema file gives to their JSON Schemas,
-    ``optional`` are those that it may leave out. ``dtypes`` are those of the columns that the rule
-    can judge. ``column_values`` are the statistics that are values of the column, or lists of
-    them; ``patterns`` those that are regular expressions. ``width`` returns how
-    many symbols each value has, where that is fixed.
+    ``finding``: finding of a cell that breaks it; ``details``: the finding's placeholders from the
+    statistics; ``wording``: description for templates and pages; ``statistics``: JSON Schemas by
+    name; ``optional``: statistics that may be omitted; ``dtypes``: dtypes of columns that the rule
+    accepts; ``column_values``: statistics that are values of the column, or lists of them;
+    ``patterns``: statistics that are regular expressions; ``width``: length of each value, if it is
+    fixed.
 
-    ``column_test`` takes a column of typed values and returns one boolean per row, True where the
-    value is right or missing; it is None where pandera has a check of that name.
-    ``value_test`` judges the one value of an example; it is None where one value says nothing.
-    ``whole_column`` tells that cells are compared with one another, so that a piece of a column
-    cannot be judged by itself.
+    ``column_test`` takes a typed column and returns one boolean per row, True for right and missing
+    values; None if pandera has a check of that name. ``value_test`` tests an example; None if a
+    single value cannot be tested. ``whole_column``: cells are compared with one another, so that a
+    part of a column cannot be tested.
     """
 
     name: str
@@ -87,16 +85,14 @@ class Rule:
 class RowRule:
     """A rule across the columns of a row, or across rows.
 
-    Its findings go to the column that the statistic ``column`` names. The statistics ``other`` and
-    ``columns`` name the further columns that it reads: where one of them could not be read, the
-    row is not judged. ``finding`` is None where it is that of the column rule which the statistic
-    ``check`` names. ``dtypes`` are those of the columns that it compares with one another,
-    ``column`` included; empty where it compares none.
+    The statistic ``column`` names the column of its findings; ``other`` and ``columns`` name the
+    further columns that it reads: rows with an error in one of them are skipped. ``finding`` is
+    None if it is that of the column rule in the statistic ``check``. ``dtypes`` are the dtypes of
+    the columns that it compares, including ``column``; empty if it compares none.
 
-    ``row_test`` takes the frame of typed values and returns one boolean per row. ``correct`` takes
-    the same and returns what ``column`` should hold in each row, where the rule can tell;
-    ``row_details`` returns the values of the finding's placeholders for each row, where they differ
-    from row to row. Both are given the rows that break the rule.
+    ``row_test`` takes the typed frame and returns one boolean per row. ``correct`` returns the
+    right values of ``column``, if the rule determines them; ``row_details`` returns the finding's
+    placeholders for each row, if they differ. Both get the rows that break the rule.
     """
 
     name: str
@@ -110,11 +106,11 @@ class RowRule:
     row_details: Callable[..., list[Mapping[str, object]]] | None = None
 
     def finding_of(self, statistics: Statistics) -> "FindingKind":
-        """Return what is found where the rule is broken."""
+        """Return the finding of rows that break the rule."""
         return self.finding or declared_rules[statistics["check"]].finding
 
     def columns_read(self, statistics: Statistics) -> tuple[str, ...]:
-        """Return the columns that the rule reads beside the one of its findings."""
+        """Return the columns that the rule reads, except that of its findings."""
         other = (statistics["other"],) if "other" in statistics else ()
         return (*statistics.get("columns", ()), *other)
 
@@ -125,7 +121,7 @@ declared_row_rules: dict[str, RowRule] = {}
 
 
 def declared_findings() -> Iterator["FindingKind"]:
-    """Yield the kinds of findings of all rules declared so far; rules may share one."""
+    """Yield the findings of all rules declared so far; rules may share one."""
     yield from (rule.finding for rule in declared_rules.values())
     yield from (rule.finding for rule in declared_row_rules.values() if rule.finding)
 
@@ -138,12 +134,12 @@ def text_check(
     width: int | None = None,
     without_mask: Callable[[str], str] = str,
 ) -> Callable[[Callable[[str], bool]], Callable[[str], bool]]:
-    """Declare the rule that a function tests one text at a time.
+    """Declare a rule whose function tests one text at a time.
 
-    ``width`` is how many symbols each right text has. ``without_mask`` takes off what an example
-    may have and the texts of a sheet have lost when the rule judges them.
+    ``width`` is the length of valid texts. ``without_mask`` removes the mask of an example, which
+    texts of a sheet no longer have when they are tested.
 
-    Raises ``ValueError`` when there is a rule of that name.
+    Raises ``ValueError`` if there is a rule of that name.
     """
 
     def declare(passes: Callable[[str], bool]) -> Callable[[str], bool]:
@@ -177,11 +173,11 @@ def column_check(
     value_test: ValueTest | None = None,
     whole_column: bool = False,
 ) -> Callable[[_ColumnTest], _ColumnTest]:
-    """Declare the rule that a function tests on a whole column; see ``Rule`` for the arguments.
+    """Declare a rule whose function tests a whole column; see ``Rule`` for the arguments.
 
-    The function takes the column and each of the statistics by name.
+    The function takes the column, and the statistics by name.
 
-    Raises ``ValueError`` when there is a rule of that name.
+    Raises ``ValueError`` if there is a rule of that name.
     """
 
     def declare(column_test: _ColumnTest) -> _ColumnTest:
@@ -219,7 +215,7 @@ def builtin_check(
     column_values: tuple[str, ...] = (),
     patterns: tuple[str, ...] = (),
 ) -> None:
-    """Declare the rule of a check that pandera brings; see ``Rule`` for the arguments."""
+    """Declare the rule of a built-in check of pandera; see ``Rule`` for the arguments."""
     rule = Rule(
         name,
         finding,
@@ -249,11 +245,11 @@ def row_check(
     correct: "Callable[..., pd.Series] | None" = None,
     row_details: Callable[..., list[Mapping[str, object]]] | None = None,
 ) -> Callable[[_RowTest], _RowTest]:
-    """Declare the rule that a function tests on a frame; see ``RowRule`` for the arguments.
+    """Declare a rule whose function tests a frame; see ``RowRule`` for the arguments.
 
-    The function takes the frame and each of the statistics by name.
+    The function takes the frame, and the statistics by name.
 
-    Raises ``ValueError`` when there is a rule of that name.
+    Raises ``ValueError`` if there is a rule of that name.
     """
 
     def declare(row_test: _RowTest) -> _RowTest:
@@ -276,7 +272,7 @@ def _add(rule: _AnyRule, declared: dict[str, _AnyRule]) -> None:
 
 
 def value_text(value: object) -> Text:
-    """Write a value as the cells of a sheet show it."""
+    """Format a value like a cell of a sheet."""
     if isinstance(value, bool):
         return Text(pt="VERDADEIRO", en="TRUE") if value else Text(pt="FALSO", en="FALSE")
     if isinstance(value, date):

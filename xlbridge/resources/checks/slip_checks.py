@@ -1,7 +1,7 @@
-"""Rules of bank slips: their codes, and the amount and due date that a code says.
+"""Rules of bank slips: their codes, and the amount and due date within a code.
 
-Source of the codes: the layouts of FEBRABAN for collection slips (47 digits typed) and for utility
-bills (48 digits typed, first digit 8). Whether a slip was ever issued is not known here.
+Source: the layouts of FEBRABAN for collection slips (47 digits typed) and utility bills (48 digits
+typed, first digit 8).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _BARCODE, _TYPED_SLIP, _TYPED_BILL = 44, 47, 48
 _SLIP_MASK = str.maketrans("", "", " .-")
 _FIRST_DAY = date(1997, 10, 7)
-_FEWEST_DAYS, _DAYS_OF_ROUND = 1000, 9000
+_FIRST_OF_CYCLE, _CYCLE_DAYS = 1000, 9000
 
 
 @text_check(
@@ -38,9 +38,9 @@ _FEWEST_DAYS, _DAYS_OF_ROUND = 1000, 9000
     width=44,
 )
 def is_boleto(code: str) -> bool:
-    """Tell whether ``code`` is a barcode or typed line whose check digits are all right.
+    """Return whether a code is a barcode or typed line with valid check digits.
 
-    Spaces, points and hyphens between the digits are allowed.
+    Spaces, points and hyphens are allowed.
     """
     digits = code.translate(_SLIP_MASK)
     if not (digits.isascii() and digits.isdigit()):
@@ -56,7 +56,7 @@ def is_boleto(code: str) -> bool:
 
 
 def _barcode(digits: str) -> str:
-    """Return the barcode of a typed line; other digits are returned as they are."""
+    """Return the barcode of a typed line; other digits are returned unchanged."""
     if len(digits) == _TYPED_BILL and digits.startswith("8"):
         return "".join(digits[start : start + 11] for start in range(0, _TYPED_BILL, 12))
     if len(digits) == _TYPED_SLIP:
@@ -65,15 +65,14 @@ def _barcode(digits: str) -> str:
 
 
 def _barcode_of(code: str) -> str:
-    """Return the digits of a barcode, as they are or from the typed line; none where there are
-    more or fewer. Check digits are not looked at."""
+    """Return the barcode of a code, empty if its length is wrong; check digits are not tested."""
     digits = _barcode(code.translate(_SLIP_MASK))
-    is_whole = len(digits) == _BARCODE and digits.isascii() and digits.isdigit()
-    return digits if is_whole else ""
+    is_barcode = len(digits) == _BARCODE and digits.isascii() and digits.isdigit()
+    return digits if is_barcode else ""
 
 
 def boleto_cents(code: str) -> int:
-    """Return the amount that a right code says, in cents; 0 where it says none."""
+    """Return the amount in a valid code, in cents; 0 if there is none."""
     digits = _barcode_of(code)
     if digits.startswith("8"):
         return int(digits[4:15]) if digits[2] in "68" else 0
@@ -81,16 +80,16 @@ def boleto_cents(code: str) -> int:
 
 
 def boleto_due_dates(code: str) -> tuple[date, ...]:
-    """Return the days on which a right code may fall due, none where it says nothing of that.
+    """Return the possible due dates of a valid code, none if it has no date.
 
-    Days are counted in four digits, which ran out on 21 February 2025 and began again with 1000.
+    Days are counted in four digits, which ended on 21 February 2025 and restarted with 1000.
     """
     digits = _barcode_of(code)
     days = 0 if digits.startswith("8") else int(digits[5:9] or 0)
     if not days:
         return ()
     first = _FIRST_DAY + timedelta(days=days)
-    return (first,) if days < _FEWEST_DAYS else (first, first + timedelta(days=_DAYS_OF_ROUND))
+    return (first,) if days < _FIRST_OF_CYCLE else (first, first + timedelta(days=_CYCLE_DAYS))
 
 
 def _is_bill(digits: str) -> bool:
@@ -105,7 +104,7 @@ def _is_bill(digits: str) -> bool:
 
 def _weighted(digits: str, weights: Sequence[int]) -> list[int]:
     backwards = enumerate(reversed(digits))
-    return [int(digit) * weights[place % len(weights)] for place, digit in backwards]
+    return [int(digit) * weights[index % len(weights)] for index, digit in backwards]
 
 
 def _mod10(digits: str) -> str:
@@ -131,7 +130,7 @@ _NO_DETAILS: Mapping[str, object] = {}
 
 
 def _codes(frame: "pd.DataFrame", column: str) -> Iterator[tuple[int, str]]:
-    """Yield the place and text of each code; what is no right one has its finding already."""
+    """Yield the position and text of each code."""
     filled = frame[column].notna().to_numpy().nonzero()[0].tolist()
     yield from zip(filled, frame[column].iloc[filled], strict=True)
 
@@ -139,23 +138,23 @@ def _codes(frame: "pd.DataFrame", column: str) -> Iterator[tuple[int, str]]:
 def _different_amounts(
     frame: "pd.DataFrame", column: str, columns: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the places of the rows in which a slip says other cents than each of ``columns``."""
+    """Yield the positions and cents of slips whose amount differs from each of ``columns``."""
     amounts = (frame[list(columns)].astype("Float64") * 100).round()
-    cents = amounts.to_numpy(dtype=float, na_value=0.0)
-    for place, code in _codes(frame, column):
-        said = boleto_cents(code)
-        if said and cents[place].any() and said not in cents[place]:
-            yield place, said
+    expected = amounts.to_numpy(dtype=float, na_value=0.0)
+    for position, code in _codes(frame, column):
+        cents = boleto_cents(code)
+        if cents and expected[position].any() and cents not in expected[position]:
+            yield position, cents
 
 
 def _amount_details(
     frame: "pd.DataFrame", *, column: str, columns: Sequence[str]
 ) -> list[Mapping[str, object]]:
-    said = dict(_different_amounts(frame, column, columns))
+    cents = dict(_different_amounts(frame, column, columns))
     listed = ", ".join(columns)
     return [
-        {"amount": localized_number(f"{said.get(place, 0) / 100:.2f}"), "columns": listed}
-        for place in range(len(frame))
+        {"amount": localized_number(f"{cents.get(position, 0) / 100:.2f}"), "columns": listed}
+        for position in range(len(frame))
     ]
 
 
@@ -165,11 +164,11 @@ def _amount_details(
         "slip-amount",
         Text(
             pt="O boleto é de {amount}, diferente do valor do título ({columns}).",
-            en="The bank slip says {amount}, another amount than the title ({columns}).",
+            en="The bank slip is for {amount}, which differs from the title ({columns}).",
         ),
         Text(
             pt="Confira se o boleto é deste título, e o valor.",
-            en="Check that the slip is of this title, and the amount.",
+            en="Check that the slip belongs to this title, and check the amount.",
         ),
     ),
     wording=lambda s: Text(
@@ -179,29 +178,29 @@ def _amount_details(
     row_details=_amount_details,
 )
 def slip_amount(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
-    """The slip in ``column`` says the amount of one of ``columns``, or none."""
+    """Accept slips in ``column`` with the amount of one of ``columns``, or without one."""
     right = frame[column].isna() | frame[column].notna()
-    right.iloc[[place for place, _ in _different_amounts(frame, column, columns)]] = False
+    right.iloc[[position for position, _ in _different_amounts(frame, column, columns)]] = False
     return right
 
 
 def _different_dates(
     frame: "pd.DataFrame", column: str, other: str
 ) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """Yield the places of the rows in which a slip is due on another day, with that day."""
+    """Yield the positions of slips that are due on another day, with the details."""
     days = frame[other].dt.date
     missing = frame[other].isna().to_numpy()
-    for place, code in _codes(frame, column):
-        due: Any = days.iat[place]
-        said = () if missing[place] else boleto_due_dates(code)
-        if said and due not in said:
-            nearest = min(said, key=lambda day: abs(day - due))
-            yield place, {"due": f"{nearest:%d/%m/%Y}", "other": other}
+    for position, code in _codes(frame, column):
+        expected: Any = days.iat[position]
+        due_dates = () if missing[position] else boleto_due_dates(code)
+        if due_dates and expected not in due_dates:
+            nearest = min(due_dates, key=lambda day: abs(day - expected))
+            yield position, {"due": f"{nearest:%d/%m/%Y}", "other": other}
 
 
 def _date_details(frame: "pd.DataFrame", *, column: str, other: str) -> list[Mapping[str, object]]:
-    said = dict(_different_dates(frame, column, other))
-    return [said.get(place, _NO_DETAILS) for place in range(len(frame))]
+    details = dict(_different_dates(frame, column, other))
+    return [details.get(position, _NO_DETAILS) for position in range(len(frame))]
 
 
 @row_check(
@@ -210,11 +209,11 @@ def _date_details(frame: "pd.DataFrame", *, column: str, other: str) -> list[Map
         "slip-due-date",
         Text(
             pt="O boleto vence em {due}, e não na data de {other}.",
-            en="The bank slip is due on {due}, and not on the date of {other}.",
+            en="The bank slip is due on {due}, not on the date of {other}.",
         ),
         Text(
             pt="Confira se o boleto é deste título, e o vencimento.",
-            en="Check that the slip is of this title, and the due date.",
+            en="Check that the slip belongs to this title, and check the due date.",
         ),
     ),
     wording=lambda s: Text(
@@ -224,7 +223,7 @@ def _date_details(frame: "pd.DataFrame", *, column: str, other: str) -> list[Map
     row_details=_date_details,
 )
 def slip_due_date(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
-    """The slip in ``column`` is due on the day of ``other``, or says no day."""
+    """Accept slips in ``column`` that are due on the day of ``other``, or have no due date."""
     right = frame[column].isna() | frame[column].notna()
-    right.iloc[[place for place, _ in _different_dates(frame, column, other)]] = False
+    right.iloc[[position for position, _ in _different_dates(frame, column, other)]] = False
     return right

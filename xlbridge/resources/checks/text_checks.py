@@ -1,7 +1,7 @@
-"""Rules of the formats of texts: CNPJ, CPF, e-mail, registry codes, access keys, telephones.
+"""Rules for formats of texts: CNPJ, CPF, e-mail, registry codes, access keys, telephones.
 
-Each ``is_…`` function takes a text as it was typed and tells whether it has the structure:
-digits, known prefixes, check digits. Whether it was ever issued is not known here.
+Each ``is_…`` function tests the structure of a text as typed: digits, known prefixes, check
+digits. It cannot know whether a number was ever issued.
 """
 
 import re
@@ -21,19 +21,19 @@ _CPF_SHAPE = re.compile(r"[0-9]{11}")
 
 
 def bare_document(text: str) -> str:
-    """Return a document as documents are compared: without its mask, in capitals."""
+    """Return a document without its mask, in capitals, for comparison."""
     return _MASK.sub("", text).upper()
 
 
 @cache
 def _has_check_digits(document: str) -> Callable[[str], bool]:
-    """Return the library's test of a document, imported when the first one is tested."""
+    """Return the library's test of a document, imported on first use."""
     is_valid: Callable[[str], bool] = import_module(f"stdnum.br.{document}").is_valid
     return is_valid
 
 
 def _is_document(shape: re.Pattern[str], text: str) -> bool:
-    # One symbol repeated passes the check digits, and is never a document.
+    # A repeated symbol has valid check digits, but is never a document.
     return shape.fullmatch(text) is not None and len(set(text)) > 1
 
 
@@ -54,7 +54,7 @@ def _is_document(shape: re.Pattern[str], text: str) -> bool:
     without_mask=bare_document,
 )
 def is_cnpj(text: str) -> bool:
-    """Tell whether ``text`` is a CNPJ without mask, numeric or alphanumeric."""
+    """Return whether a text is a CNPJ without mask, numeric or alphanumeric."""
     return _is_document(_CNPJ_SHAPE, text) and _has_check_digits("cnpj")(text)
 
 
@@ -72,23 +72,21 @@ def is_cnpj(text: str) -> bool:
     without_mask=bare_document,
 )
 def is_cpf(text: str) -> bool:
-    """Tell whether ``text`` is a CPF without mask."""
+    """Return whether a text is a CPF without mask."""
     return _is_document(_CPF_SHAPE, text) and _has_check_digits("cpf")(text)
 
 
 def _masked_cnpj(text: str) -> str:
-    """Return a CNPJ of fourteen symbols as people write it."""
     return f"{text[:2]}.{text[2:5]}.{text[5:8]}/{text[8:12]}-{text[12:]}"
 
 
 def _masked_cpf(text: str) -> str:
-    """Return a CPF of eleven digits as people write it."""
     return f"{text[:3]}.{text[3:6]}.{text[6:9]}-{text[9:]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Kind of document: its ``symbols`` without mask, their test, and how people write them."""
+    """Kind of document: its length without mask, its test, and the function that adds the mask."""
 
     symbols: int
     is_valid: Callable[[str], bool]
@@ -99,7 +97,7 @@ DOCUMENTS: Mapping[str, Document] = {
     "cnpj": Document(14, is_cnpj, _masked_cnpj),
     "cpf": Document(11, is_cpf, _masked_cpf),
 }
-"""The kinds of documents, by the name of the kind of their columns."""
+"""Kinds of documents, by the kind of their columns."""
 
 _MARKS = "\u0300-\u036f\u0900-\u0eff"
 _LETTER = f"(?:[^\\W\\d_]|[{_MARKS}])"
@@ -119,7 +117,7 @@ _EMAIL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?:{_LETTER}{{2,}}|x
     wording=Text(pt="e-mail válido", en="a valid e-mail address"),
 )
 def is_email(text: str) -> bool:
-    """Tell whether ``text`` is one e-mail address, in letters and digits of any alphabet."""
+    """Return whether a text is one e-mail address, in letters and digits of any alphabet."""
     return _EMAIL.fullmatch(text) is not None
 
 
@@ -129,16 +127,16 @@ STATES = {
     "SE": "28", "BA": "29", "MG": "31", "ES": "32", "RJ": "33", "SP": "35", "PR": "41",
     "SC": "42", "RS": "43", "MS": "50", "MT": "51", "GO": "52", "DF": "53",
 }  # fmt: skip
-"""The states, and the prefix that IBGE gives to each."""
+"""IBGE's prefixes of the states."""
 
 _AREA_CODES = "1[1-9]|2[12478]|3[0-578]|4[1-9]|5[1345]|6[1-9]|7[134579]|8[1-9]|9[1-9]"
-"""The area codes of telephones, as libphonenumber 9.0.43 knows them."""
+"""Area codes of telephones according to libphonenumber 9.0.43."""
 
 UNCHECKED_MUNICIPALITIES = frozenset(
     {"2201919", "2201988", "2202251", "2611533", "3117836", "3152131", "4305871"}
     | {"5203939", "5203962"}
 )
-"""The municipalities whose last digit is not the check digit that the others have."""
+"""Municipalities whose last digit is not a check digit."""
 
 _CEP = re.compile(r"(\d{5})-?(\d{3})", re.ASCII)
 _NCM = re.compile(r"(\d{2})(?:\d{6}|\d{2}\.\d{2}\.\d{2})", re.ASCII)
@@ -168,7 +166,7 @@ _LAST_NBS_CHAPTER = 27
     width=8,
 )
 def is_cep(text: str) -> bool:
-    """Eight digits, with or without the hyphen; the lowest postcodes begin with 01000."""
+    """Return whether a text has eight digits, with or without hyphen, from 01000 on."""
     match = _CEP.fullmatch(text)
     return match is not None and int(match[1]) >= _FIRST_CEP
 
@@ -186,7 +184,7 @@ def is_cep(text: str) -> bool:
     wording=Text(pt="sigla de um estado", en="the abbreviation of a state"),
 )
 def is_uf(text: str) -> bool:
-    """The two letters of a state."""
+    """Return whether a text is the abbreviation of a state."""
     return text in STATES
 
 
@@ -207,7 +205,7 @@ def is_uf(text: str) -> bool:
     width=8,
 )
 def is_ncm(text: str) -> bool:
-    """Eight digits, with or without points, of a chapter that the nomenclature has."""
+    """Return whether a text has eight digits, with or without points, of an existing chapter."""
     match = _NCM.fullmatch(text)
     if match is None:
         return False
@@ -232,7 +230,7 @@ def is_ncm(text: str) -> bool:
     width=9,
 )
 def is_nbs(text: str) -> bool:
-    """Nine digits, with or without points: 1, then one of 27 chapters."""
+    """Return whether a text has nine digits, with or without points: 1, then one of 27 chapters."""
     match = _NBS.fullmatch(text)
     return match is not None and 1 <= int(match[1]) <= _LAST_NBS_CHAPTER
 
@@ -254,7 +252,8 @@ def is_nbs(text: str) -> bool:
     width=7,
 )
 def is_municipality(text: str) -> bool:
-    """The seven digits that IBGE gives to a municipality: the state's prefix, a check digit."""
+    """Return whether a text is IBGE's code of a municipality: seven digits with the state's prefix
+    and a check digit."""
     if _MUNICIPALITY.fullmatch(text) is None or text[:2] not in STATES.values():
         return False
     products = (int(d) * weight for d, weight in zip(text[:6], cycle((1, 2)), strict=False))
@@ -279,7 +278,8 @@ def is_municipality(text: str) -> bool:
     width=44,
 )
 def is_access_key(text: str) -> bool:
-    """The 44 symbols of an NF-e or NFC-e: state, month, issuer, model and check digit."""
+    """Return whether a text is the access key of an NF-e or NFC-e: 44 symbols with state, month,
+    issuer, model and check digit."""
     key = text.replace(" ", "").upper()
     match = _ACCESS_KEY.fullmatch(key)
     if match is None or match[1] not in STATES.values():
@@ -290,9 +290,9 @@ def is_access_key(text: str) -> bool:
 
 
 def access_key_digit(symbols: str) -> str:
-    """Return the digit that checks the others of a key: modulo 11, weights 2 to 9 from the right.
+    """Return the check digit of a key: modulo 11, weights 2 to 9 from the right.
 
-    Letters, which the issuer's CNPJ may hold, count as their code less that of zero.
+    The value of a letter, in the issuer's CNPJ, is its code minus that of zero.
     """
     weighted = zip(reversed(symbols), cycle(range(2, 10)), strict=False)
     rest = sum((ord(symbol) - ord("0")) * weight for symbol, weight in weighted) % 11
@@ -315,6 +315,7 @@ def access_key_digit(symbols: str) -> str:
     wording=Text(pt="telefone com DDD", en="a telephone number"),
 )
 def is_phone(text: str) -> bool:
-    """A number with an area code, one of a service such as 0800, or a foreign one after a +."""
+    """Return whether a text is a number with an area code, one of a service such as 0800, or a
+    foreign one with a +."""
     digits = text.translate(_PHONE_MARKS)
     return any(form.fullmatch(digits) for form in (_NATIONAL_PHONE, _SERVICE_PHONE, _FOREIGN_PHONE))

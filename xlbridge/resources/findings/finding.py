@@ -1,7 +1,7 @@
-"""Kinds of findings (entries of the catalogue) and findings: occurrences of them in the data.
+"""Findings in data, and their kinds, which are the entries of the catalogue.
 
-A finding is returned, never raised. Its code is stable and English; its message and hint exist in
-both languages and are rendered when they are displayed.
+Findings are returned, never raised. Their codes are stable and English; messages and hints are
+rendered in the active language when they are displayed.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from string import Formatter
 from xlbridge.i18n import Text, localized_number
 
 CorrectedValue = str | Decimal | date
-"""Value that a cell holds once it is corrected."""
+"""Value of a corrected cell."""
 
 
 class Severity(StrEnum):
@@ -39,10 +39,8 @@ _SEVERAL_CELLS = Text(
 
 @dataclass(frozen=True, slots=True)
 class FindingKind:
-    """Entry of the catalogue of findings.
-
-    ``message`` and ``hint`` may hold placeholders, filled from a finding's ``details``.
-    """
+    """Entry of the catalogue of findings; ``message`` and ``hint`` may have placeholders, which a
+    finding's ``details`` fill."""
 
     code: str
     severity: Severity
@@ -50,7 +48,7 @@ class FindingKind:
     hint: Text
 
     def summary(self, known: Mapping[str, object]) -> Text:
-        """Return the message with an ellipsis for each placeholder that is not known."""
+        """Return the message with an ellipsis for each unknown placeholder."""
         names = (name for _, name, _, _ in Formatter().parse(self.message.en) if name)
         message = self.message.format(**{name: known.get(name, "…") for name in names})
         return Text(pt=message.pt.replace("….", "…"), en=message.en.replace("….", "…"))
@@ -58,13 +56,13 @@ class FindingKind:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Fault of the data, and its place.
+    """Problem in the data, and its position.
 
-    ``row`` and ``cell`` are the address in the analyst's own sheet, counted as Excel counts; both
-    are None where the finding concerns no single place. ``header`` is the sheet's own name of the
-    column, None where it is the resource's. ``value`` is the cell's content as text,
-    that of a ``numeric`` cell with a point; ``corrected`` is the right value, None where it is not
-    certain. ``cells`` is above one where reports tell it once for so many cells of the column.
+    ``row`` and ``cell`` are Excel's row number and address in the analyst's sheet, None if the
+    finding is about no single row or cell. ``header`` is the sheet's own name of the column, None
+    if it is the resource's. ``value`` is the cell's content as text, with a decimal point for a
+    ``numeric`` cell; ``corrected`` is the right value, None if it is not certain. ``cells`` is the
+    number of cells if a report lists the finding once for several of them.
     """
 
     kind: FindingKind
@@ -80,17 +78,17 @@ class Finding:
 
     @property
     def column_label(self) -> str | None:
-        """The column as the analyst knows it: under a mapping by the sheet's own header."""
+        """Name of the column for the analyst, with the sheet's own header if it is mapped."""
         return self.column if self.header is None else f"{self.header} ({self.column})"
 
     @property
     def display_value(self) -> str | None:
-        """The value as it is written in the active language."""
+        """The value in the format of the active language."""
         return str(localized_number(self.value)) if self.numeric and self.value else self.value
 
     @property
     def message(self) -> Text:
-        """The fault in words."""
+        """Description of the problem."""
         message = self.kind.message.format(**self.details)
         if self.cells == 1:
             return message
@@ -98,7 +96,7 @@ class Finding:
 
     @property
     def hint(self) -> Text:
-        """The advice on how to correct it."""
+        """Advice on how to correct it."""
         return self.kind.hint.format(**self.details)
 
 

@@ -46,7 +46,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
         "child-sum",
         Text(
             pt="A soma de {column} da chave {key} é {found}, e não {expected}.",
-            en="The sum of {column} for the key {key} is {found}, and not {expected}.",
+            en="The sum of {column} for the key {key} is {found}, not {expected}.",
         ),
         Text(
             pt="Corrija as linhas desta chave: devem somar {expected}.",
@@ -65,7 +65,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
         "reference-inactive",
         Text(
             pt="O código existe, mas está inativo ({registry}).",
-            en="The code is among {registry}, and inactive.",
+            en="The code exists among {registry}, but is inactive.",
         ),
         Text(
             pt="Use um código ativo, ou reative este no sistema.",
@@ -106,8 +106,8 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
             en="The system has this record already ({code}) and would refuse the row.",
         ),
         Text(
-            pt="Tire a linha, ou corrija o documento.",
-            en="Take the row out, or correct the document.",
+            pt="Apague a linha, ou corrija o documento.",
+            en="Remove the row, or correct the document.",
         ),
     ),
     warning(
@@ -116,7 +116,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
             pt="O sistema já tem um registro com esta chave ({code}); {effect}.",
             en="The system has a record with this key already ({code}); {effect}.",
         ),
-        Text(pt="Confira se é isso que se quer.", en="Check that this is what is wanted."),
+        Text(pt="Confira se é isso que você quer.", en="Check that this is what you want."),
     ),
 )
 
@@ -129,7 +129,7 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
         ),
         Text(
             pt="Confira o valor, ou cadastre antes o registro que ele indica.",
-            en="Check the value, or register first what it names.",
+            en="Check the value, or register the record that it refers to first.",
         ),
     ),
     error(
@@ -140,7 +140,7 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
         ),
         Text(
             pt="Confira o valor, ou envie antes a planilha a que ele se refere.",
-            en="Check the value, or upload first the sheet that it refers to.",
+            en="Check the value, or upload the sheet that it refers to first.",
         ),
     ),
     error(
@@ -150,8 +150,9 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
             en="More than one record has this {by}: {records}.",
         ),
         Text(
-            pt="Escreva o que só um deles tem (CNPJ, CPF, seu código), ou corrija os registros.",
-            en="Write what only one of them has (CNPJ, CPF, own code), or correct the records.",
+            pt="Use um valor que só um deles tem (CNPJ, CPF, seu código), ou corrija os registros.",
+            en="Use a value that only one of them has (CNPJ, CPF, own code), or correct the "
+            "records.",
         ),
     ),
     error(
@@ -185,11 +186,11 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
         "reference-inactive-in-batch",
         Text(
             pt="O registro que esta célula indica está inativo neste lote: {place}.",
-            en="The record that this cell names is inactive in this batch: {place}.",
+            en="The record that this cell refers to is inactive in this batch: {place}.",
         ),
         Text(
             pt="Indique um registro ativo, ou ative este no seu arquivo.",
-            en="Name an active record, or make this one active in its workbook.",
+            en="Refer to an active record, or activate this one in its workbook.",
         ),
     ),
     warning(
@@ -197,8 +198,8 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
         Text(
             pt="O registro que esta célula indica está neste lote, numa linha ou planilha com "
             "erro: {place}.",
-            en="The record that this cell names is in this batch, in a row or sheet "
-            "with an error: {place}.",
+            en="The record that this cell refers to is in this batch, in a row or sheet with an "
+            "error: {place}.",
         ),
         Text(
             pt="Corrija-a primeiro: esta linha só pode ir depois dela.",
@@ -225,10 +226,10 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
             en="The row is the same, in every column, as an earlier one of this batch: {first}.",
         ),
         Text(
-            pt="Apague a que sobra. Se as duas devem ir, ponha-as no mesmo arquivo, ou distinga-as "
-            "por uma das colunas.",
-            en="Delete the one too many. If both are meant, put them into one workbook, or let a "
-            "column tell them apart.",
+            pt="Apague uma delas. Se as duas devem ser enviadas, ponha-as no mesmo arquivo, ou "
+            "distinga-as por uma das colunas.",
+            en="Delete one of them. If both must be sent, put them into one workbook, or make them "
+            "differ in a column.",
         ),
     ),
 )

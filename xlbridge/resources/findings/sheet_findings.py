@@ -24,8 +24,8 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             en="There are hidden sheets, which are not read: {listed}.",
         ),
         Text(
-            pt="Se os dados estão numa delas, reexiba-a no Excel, ou diga qual com --sheet.",
-            en="If the data is in one of them, unhide it in Excel, or say which with --sheet.",
+            pt="Se os dados estão numa delas, reexiba-a no Excel, ou informe qual com --sheet.",
+            en="If the data is in one of them, unhide it in Excel, or choose it with --sheet.",
         ),
     ),
     error(
@@ -43,7 +43,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         "columns-joined",
         Text(
             pt="As colunas estão todas numa célula, separadas por {separator}.",
-            en="The columns are all in one cell, with {separator} between them.",
+            en="The columns are all in one cell, separated by {separator}.",
         ),
         Text(
             pt="No Excel: Dados > Texto para Colunas, com esse separador e os códigos como Texto.",
@@ -105,8 +105,8 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "mapping-column-missing",
         Text(
-            pt="O mapeamento não dá a coluna obrigatória {column}.",
-            en="The mapping gives nothing for the required column {column}.",
+            pt="O mapeamento não tem a coluna obrigatória {column}.",
+            en="The mapping lacks the required column {column}.",
         ),
         Text(
             pt="Acrescente {column} em columns de {mapping}: de uma coluna (from) ou um valor "
@@ -117,8 +117,8 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "mapping-value-unknown",
         Text(
-            pt="O mapeamento não diz o que este valor é; ele conhece {known}.",
-            en="The mapping does not say what this value is; it knows {known}.",
+            pt="O mapeamento não tem este valor; tem: {known}.",
+            en="The mapping does not have this value; it has: {known}.",
         ),
         Text(
             pt="Acrescente o valor em values do mapeamento, ou corrija a célula.",
@@ -128,14 +128,12 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "mapping-document-unknown",
         Text(
-            pt="O mapeamento espera aqui {kinds}, e este valor não é.",
-            en="The mapping expects {kinds} here, and this value is none.",
+            pt="O mapeamento espera {kinds}, e este valor é outra coisa.",
+            en="The mapping expects {kinds}, but this value is something else.",
         ),
         Text(
-            pt="Corrija o documento na célula, ou dê uma coluna ao outro tipo no mapeamento "
-            "(when).",
-            en="Correct the document in the cell, or give the other kind a column in the mapping "
-            "(when).",
+            pt="Corrija o documento na célula, ou mapeie uma coluna para o outro tipo (when).",
+            en="Correct the document in the cell, or map a column for the other kind (when).",
         ),
     ),
     error(
@@ -208,7 +206,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         "column-unnamed",
         Text(
             pt="A coluna tem dados e não tem nome; não será enviada.",
-            en="The column has data and no name; it will not be sent.",
+            en="The column has data but no name; it will not be sent.",
         ),
         Text(
             pt="Dê à coluna o nome de um campo, ou deixe assim se é só uma anotação sua.",
@@ -222,14 +220,14 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             "({count:linha|linhas} {rows}): o separador está dentro de um valor, e o que vem "
             "depois mudou de coluna.",
             en="{count:One row has|{count} rows have} more cells than the header "
-            "({count:row|rows} {rows}): the delimiter is in one of the values, and what follows "
-            "has moved.",
+            "({count:row|rows} {rows}): a value contains the delimiter, and the values after it "
+            "are in the wrong columns.",
         ),
         Text(
             pt='Ponha esses valores entre aspas, como "10,50", ou salve o CSV com outro separador, '
             "como ;.",
-            en='Put such values between quotes, as "10,50", or save the CSV with another '
-            "delimiter, such as ;.",
+            en='Put such values in quotes, like "10,50", or save the CSV with another delimiter, '
+            "such as ;.",
         ),
     ),
     error(
@@ -238,13 +236,12 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             pt="O arquivo termina no meio da linha {row}, sem quebra de linha: foi cortado, e "
             "faltam o resto dela e o que vinha depois.",
             en="The file ends in the middle of row {row}, without a line break: it was cut off, "
-            "and the rest of the row is missing, and what came after it.",
+            "and the rest of the row and all later rows are missing.",
         ),
         Text(
             pt="Exporte ou copie o arquivo de novo. Se a linha está completa, ponha nela os "
             "separadores que faltam.",
-            en="Export or copy the file again. If the row is complete, write the delimiters that "
-            "are missing in it.",
+            en="Export or copy the file again. If the row is complete, add its missing delimiters.",
         ),
     ),
     warning(
@@ -253,7 +250,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             pt="{count:Uma linha tem|{count} linhas têm} menos células que o cabeçalho "
             "({count:linha|linhas} {rows}); as que faltam são lidas como vazias.",
             en="{count:One row has|{count} rows have} fewer cells than the header "
-            "({count:row|rows} {rows}); those that are missing are read as empty.",
+            "({count:row|rows} {rows}); missing cells are read as empty.",
         ),
         Text(
             pt="Alguns programas omitem as células vazias do fim. Se não é o caso, a linha perdeu "
@@ -279,8 +276,10 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             en="There are hidden rows with data ({count}: {rows}); they will be sent.",
         ),
         Text(
-            pt="Mostre as linhas (ou tire o filtro) e confira, ou apague as que não devem ir.",
-            en="Unhide the rows (or clear the filter) and check, or delete those that must not go.",
+            pt="Mostre as linhas (ou tire o filtro) e confira, ou apague as que não devem ser "
+            "enviadas.",
+            en="Unhide the rows (or clear the filter) and check them, or delete those that must "
+            "not be sent.",
         ),
     ),
     error(
@@ -295,7 +294,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         "row-total",
         Text(
             pt="A linha parece um total, e não um registro; ela não é enviada.",
-            en="The row seems to be a total and no record; it is not sent.",
+            en="The row seems to be a total, not a record; it is not sent.",
         ),
         _DELETE_ROW,
     ),
@@ -303,7 +302,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         "row-note",
         Text(
             pt="A linha parece uma anotação ou um título, e não um registro; ela não é enviada.",
-            en="The row seems to be a note or a title and no record; it is not sent.",
+            en="The row seems to be a note or a title, not a record; it is not sent.",
         ),
         _DELETE_ROW,
     ),
@@ -311,22 +310,22 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         "row-struck",
         Text(
             pt="A linha está riscada (tachado), como se não valesse mais; ela não é enviada.",
-            en="The row is struck through, as if it no longer counted; it is not sent.",
+            en="The row is struck through, as if it were no longer valid; it is not sent.",
         ),
         Text(
             pt="Apague a linha, ou tire o tachado se ela vale.",
-            en="Delete the row, or remove the strikethrough if it counts.",
+            en="Delete the row, or remove the strikethrough if it is valid.",
         ),
     ),
     warning(
         "cell-struck",
         Text(
             pt="A célula está riscada (tachado), como se não valesse mais; o valor será enviado.",
-            en="The cell is struck through, as if it no longer counted; its value is sent.",
+            en="The cell is struck through, as if it were no longer valid; its value is sent.",
         ),
         Text(
             pt="Apague o valor, ou tire o tachado se ele vale.",
-            en="Delete the value, or remove the strikethrough if it counts.",
+            en="Delete the value, or remove the strikethrough if it is valid.",
         ),
     ),
     warning(
@@ -351,8 +350,8 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
     warning(
         "formula-result",
         Text(
-            pt="A coluna tem fórmulas, a primeira aqui; será lido o resultado gravado por último.",
-            en="The column has formulas, the first one here; the result stored last is read.",
+            pt="A coluna tem fórmulas, a primeira aqui; vale o último resultado gravado.",
+            en="The column has formulas, the first one here; their last stored results are read.",
         ),
         Text(
             pt="Recalcule e salve o arquivo antes de enviar, ou cole os valores.",

@@ -1,4 +1,4 @@
-"""Findings about texts, codes and cells that are no plain values; names of invisible characters."""
+"""Findings about texts, codes and cells without plain values; marks of invisible characters."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -72,12 +72,12 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         Text(
             pt="O código não tem a forma dos outros da coluna, como {example}: zeros, pontos ou "
             "letras podem ter se perdido.",
-            en="The code does not have the form of the others of the column, such as {example}: "
+            en="The code does not have the form of the others in the column, such as {example}: "
             "zeros, points or letters may have been lost.",
         ),
         Text(
             pt="Formate a célula como texto e digite o código como está na origem.",
-            en="Format the cell as text and type the code as its source has it.",
+            en="Format the cell as text and type the code as in its source.",
         ),
     ),
     error(
@@ -88,7 +88,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         ),
         Text(
             pt="Digite o código como está na origem; zeros à esquerda também podem ter se perdido.",
-            en="Type the code as its source has it; leading zeros may have been lost as well.",
+            en="Type the code as in its source; leading zeros may have been lost as well.",
         ),
     ),
     warning(
@@ -96,12 +96,12 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         Text(
             pt="O código só difere de {other}, na mesma coluna, em maiúsculas ou acentos; serão "
             "enviados dois códigos.",
-            en="The code differs from {other}, in the same column, in case or accents only; two "
+            en="The code differs only in case or accents from {other}, in the same column; two "
             "codes are sent.",
         ),
         Text(
-            pt="Se é o mesmo código, escreva-o de um só modo.",
-            en="If it is the same code, write it in one way only.",
+            pt="Se é o mesmo código, use uma só grafia.",
+            en="If it is the same code, use one spelling.",
         ),
     ),
     warning(
@@ -109,12 +109,12 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         Text(
             pt="O código só difere de {other}, em {first}, em maiúsculas ou acentos; serão "
             "enviados dois códigos.",
-            en="The code differs from {other}, in {first}, in case or accents only; two codes are "
+            en="The code differs only in case or accents from {other}, in {first}; two codes are "
             "sent.",
         ),
         Text(
-            pt="Se é o mesmo código, escreva-o de um só modo em todas as planilhas.",
-            en="If it is the same code, write it in one way in all sheets.",
+            pt="Se é o mesmo código, use uma só grafia em todas as planilhas.",
+            en="If it is the same code, use one spelling in all sheets.",
         ),
     ),
     warning(
@@ -133,16 +133,16 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         Text(
             pt="Os acentos estão gravados como caracteres separados das letras; será lido como "
             "{read}, com cada letra acentuada num só caractere.",
-            en="The accents are stored as characters apart from their letters; it is read as "
-            "{read}, with each accented letter as one character.",
+            en="The accents are stored as separate characters; the text is read as {read}, with "
+            "each accented letter as one character.",
         ),
         _TYPE_AGAIN,
     ),
     error(
         "document-placeholder",
         Text(
-            pt="{character} não é um documento: parece dizer que não há nenhum.",
-            en="{character} is not a document: it seems to say that there is none.",
+            pt="{character} não é um documento: parece indicar que não há nenhum.",
+            en="{character} is not a document: it seems to mean that there is none.",
         ),
         Text(
             pt="Deixe a célula vazia, se não há documento.",
@@ -152,8 +152,8 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "document-misplaced",
         Text(
-            pt="Este número é um {kind}; o lugar dele é {place}.",
-            en="This number is a {kind}; its place is {place}.",
+            pt="Este número é um {kind}; o lugar certo é {place}.",
+            en="This number is a {kind}; it belongs in {place}.",
         ),
         Text(
             pt="Passe o número para a coluna certa e confira a natureza.",
@@ -163,8 +163,8 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
     warning(
         "text-placeholder",
         Text(
-            pt="{character} parece dizer que não há valor, e será enviado como texto.",
-            en="{character} seems to say that there is no value, and is sent as text.",
+            pt="{character} parece indicar que não há valor, e será enviado como texto.",
+            en="{character} seems to mean that there is no value, but is sent as text.",
         ),
         Text(
             pt="Deixe a célula vazia, se não há valor.",
@@ -178,8 +178,8 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
             en="The text begins with an apostrophe, which is sent: {character}",
         ),
         Text(
-            pt="Apague o apóstrofo: o Excel só o dispensa quando é digitado na célula.",
-            en="Delete the apostrophe: Excel drops it only when it is typed into the cell.",
+            pt="Apague o apóstrofo: o Excel só o ignora quando é digitado na célula.",
+            en="Delete the apostrophe: Excel only ignores it when it is typed into the cell.",
         ),
     ),
     error(
@@ -196,14 +196,14 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
     warning(
         "character-private",
         Text(
-            pt="O texto tem um caractere que só uma fonte própria mostra ({character}); será "
+            pt="O texto tem um caractere que só uma fonte específica mostra ({character}); será "
             "enviado como está.",
-            en="The text holds a character that only a font of its own shows ({character}); it is "
-            "sent as it is.",
+            en="The text has a character that only a specific font displays ({character}); it is "
+            "sent unchanged.",
         ),
         Text(
             pt="Troque-o por letras ou símbolos comuns.",
-            en="Replace it by ordinary letters or symbols.",
+            en="Replace it with ordinary letters or symbols.",
         ),
     ),
     warning(
@@ -229,7 +229,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         "invisible-character",
         Text(
             pt="O texto tem um caractere invisível ({character}), que não será enviado.",
-            en="The text holds an invisible character ({character}), which is not sent.",
+            en="The text has an invisible character ({character}), which is not sent.",
         ),
         _TYPE_AGAIN,
     ),
@@ -237,7 +237,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         "look-alike-letter",
         Text(
             pt="O texto tem uma letra de outro alfabeto que só parece latina ({character}).",
-            en="The text holds a letter of another alphabet that only looks Latin ({character}).",
+            en="The text has a letter of another alphabet that only looks Latin ({character}).",
         ),
         _TYPE_AGAIN,
     ),
@@ -256,7 +256,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         "formula-no-value",
         Text(
             pt="A célula tem uma fórmula sem resultado gravado.",
-            en="The cell holds a formula with no stored result.",
+            en="The cell has a formula without a stored result.",
         ),
         Text(
             pt="Abra o arquivo no Excel, recalcule e salve; ou cole o valor.",
@@ -267,7 +267,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         "hidden-character",
         Text(
             pt="O texto tem um caractere invisível ou trocado ({character}).",
-            en="The text holds an invisible or look-alike character ({character}).",
+            en="The text has an invisible or look-alike character ({character}).",
         ),
         _TYPE_AGAIN,
     ),
@@ -275,7 +275,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         "value-spelling",
         Text(
             pt="O valor difere do permitido em maiúsculas ou acentos; será lido como {read}.",
-            en="The value differs from the allowed one in case or accents; it is read as {read}.",
+            en="The value differs from an allowed one in case or accents; it is read as {read}.",
         ),
         Text(pt="Escreva {read}.", en="Write {read}."),
     ),
@@ -284,7 +284,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class CharacterMark:
-    """Sign displayed in place of an invisible character, and the character's name."""
+    """Sign that represents an invisible character, and the character's name."""
 
     sign: str
     name: Text | str
@@ -297,29 +297,27 @@ _MARKS: Mapping[str, CharacterMark] = {
 }
 _NAMELESS = Text(pt="caractere de controle", en="control character")
 _OUTER_SPACE = CharacterMark(
-    "·", Text(pt="espaço no começo ou no fim", en="space at the end or at the beginning")
+    "·", Text(pt="espaço no começo ou no fim", en="space at the beginning or end")
 )
 
 
 def character_name(character: str) -> str:
-    """Name a character by its code point, as Unicode does."""
+    """Return the code point and Unicode name of a character."""
     return f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
 
 
 def mark_invisible(text: str) -> Iterator[str | CharacterMark]:
-    """Yield the visible parts of a text, with a mark for each invisible character.
-
-    Without quotes the spaces at its ends cannot be seen either.
-    """
+    """Yield the visible parts of a text, with a mark for each invisible character and each space at
+    its ends."""
     inner = text.strip(" ")
     before, _, after = text.partition(inner) if inner else (text, "", "")
     yield from [_OUTER_SPACE] * len(before)
     if inner.isprintable():
         yield from [inner] if inner else []
     else:
-        for is_seen, characters in groupby(inner, str.isprintable):
+        for is_visible, characters in groupby(inner, str.isprintable):
             part = "".join(characters)
-            yield from [part] if is_seen else map(mark_of, part)
+            yield from [part] if is_visible else map(mark_of, part)
     yield from [_OUTER_SPACE] * len(after)
 
 
@@ -332,5 +330,5 @@ def mark_of(character: str) -> CharacterMark:
 
 
 def show_invisible(text: str) -> str:
-    """Return a text with a sign in place of each invisible character."""
+    """Replace each invisible character of a text by its sign."""
     return "".join(it.sign if isinstance(it, CharacterMark) else it for it in mark_invisible(text))

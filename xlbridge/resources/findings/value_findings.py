@@ -43,8 +43,8 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "type-text",
         Text(
-            pt="Aqui se espera texto, e a célula tem {found}.",
-            en="Text is expected here, and the cell holds {found}.",
+            pt="A célula deve ter um texto, mas tem {found}.",
+            en="The cell must hold a text, but holds {found}.",
         ),
         Text(
             pt="Formate a célula como texto e digite de novo.",
@@ -83,10 +83,7 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
     ),
     warning(
         "date-implausible",
-        Text(
-            pt="A data fica fora do comum: {shown}.",
-            en="The date is out of the ordinary: {shown}.",
-        ),
+        Text(pt="A data é incomum: {shown}.", en="The date is unusual: {shown}."),
         Text(pt="Confira o ano.", en="Check the year."),
     ),
     warning(
@@ -100,10 +97,10 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
             "above 12.",
         ),
         Text(
-            pt="Compare com a origem; se estiverem trocados, importe-a de novo dizendo que a "
+            pt="Compare com a origem; se estiverem trocados, importe-a de novo e informe que a "
             "coluna tem datas na ordem dia, mês, ano.",
-            en="Compare with the source; if they are swapped, import it again and say in which "
-            "order the column has day, month and year.",
+            en="Compare with the source; if they are swapped, import it again and specify the "
+            "order of day, month and year in the column.",
         ),
     ),
     warning(
@@ -148,8 +145,9 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
             en="The number is stored as text; it is read as {read}.",
         ),
         Text(
-            pt="Converta a célula em número para não depender da leitura.",
-            en="Convert the cell to a number, so as not to depend on how it is read.",
+            pt="Converta a célula em número para não depender da interpretação do texto.",
+            en="Convert the cell to a number, so that its value does not depend on how the text "
+            "is read.",
         ),
     ),
     warning(
@@ -159,8 +157,9 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
             en="The date is stored as text; it is read as {read}.",
         ),
         Text(
-            pt="Converta a célula em data para não depender da leitura.",
-            en="Convert the cell to a date, so as not to depend on how it is read.",
+            pt="Converta a célula em data para não depender da interpretação do texto.",
+            en="Convert the cell to a date, so that its value does not depend on how the text is "
+            "read.",
         ),
     ),
     error(
@@ -206,7 +205,7 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
         ),
         Text(
             pt="Confira se o número é o que a coluna pede, e dê à célula o formato Número.",
-            en="Check that the number is what the column asks for, and give the cell the format "
+            en="Check that the number is what the column requires, and give the cell the format "
             "Number.",
         ),
     ),

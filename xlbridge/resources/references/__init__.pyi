@@ -4,7 +4,7 @@ from .links import (
     linked_catalogue as linked_catalogue,
     listing_resource as listing_resource,
     placed_links as placed_links,
-    registry_called as registry_called,
+    registry_named as registry_named,
     require_links as require_links,
     sheet_link as sheet_link,
 )

@@ -1,10 +1,9 @@
-"""Links: cells that name a record of a registry by something else than its code.
+"""Links: columns whose cells identify records of a registry by other values than their codes.
 
-The remote system assigns the codes, so a sheet that refers to records of the same batch cannot
-hold them, and people know records by their documents and names anyway. Until the codes are known,
-a linked column is judged by the rules of the column that it is linked to, or as text where it may
-hold any of a record's names, or a value of another sheet; after that, ``upload/lookup/links.py``
-fills in the codes.
+The remote system assigns the codes, so a sheet cannot hold those of records in the same batch, and
+people know records by their documents and names. A linked column is validated by the rules of the
+column that it is linked to, or as text if it may hold any name of a record or a value of another
+sheet; ``upload/lookup/links.py`` then replaces the values by codes.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -22,52 +21,45 @@ from xlbridge.resources.yaml_files import unknown_value
 from xlbridge.wire import record_model
 
 Links = Mapping[str, str]
-"""Columns of an import sheet, each with what its cells hold: the values of a column of the
-registry's resource, or, where it is the registry's own name, any name of its records; or those of a
-column of another sheet that was sent before, ``FILE#COLUMN``."""
+"""Links of an import sheet by column: a column of the registry's resource; the registry's name, for
+any name of its records; or ``FILE#COLUMN``, for a column of a sheet that was sent before."""
 
 _UNIQUENESS_CHECK = "no_repeats"
 _IN_SHEET = "#"
 
 
 def sheet_link(by: str) -> SheetLink | None:
-    """Return the link to another sheet that a text such as ``clientes.xlsx#chave`` asks for, None
-    where it asks for another one."""
+    """Parse a link to another sheet such as ``clientes.xlsx#chave``, None if it is another link."""
     file, _, column = by.rpartition(_IN_SHEET)
     return SheetLink(Path(file), column) if file and column else None
 
 
 def placed_links(links: Links, folder: Path) -> Links:
-    """Return links whose files are taken from a folder."""
-    placed = {}
+    """Resolve the files of links relative to a folder."""
+    resolved = {}
     for name, by in links.items():
-        found = sheet_link(by)
-        placed[name] = by if found is None else f"{folder / found.file}{_IN_SHEET}{found.column}"
-    return placed
+        link = sheet_link(by)
+        resolved[name] = by if link is None else f"{folder / link.file}{_IN_SHEET}{link.column}"
+    return resolved
 
 
-def registry_called(name: str) -> str | None:
-    """Return the registry that a resource's sheets register records in, or that has the name."""
+def registry_named(name: str) -> str | None:
+    """Return the registry with a name, or whose resource has the name."""
     if name in REFERENCES:
         return name
     return next((key for key, one in REFERENCES.items() if one.resource == name), None)
 
 
 def registry_keys(registry: str, catalogue: Catalogue) -> Mapping[str, str]:
-    """Return the columns by which records of a registry can be told apart, with the fields of its
-    listing that they come back in.
-    """
+    """Return the columns that identify records of a registry, with their fields in its listing."""
     name = REFERENCES[registry].resource or registry
     return key_fields(catalogue[name]) if name in catalogue else {}
 
 
 def key_fields(resource: Resource) -> Mapping[str, str]:
-    """Return the columns by which records of a resource can be told apart, with the fields of the
-    listing that they come back in.
-
-    They are natural keys of a resource that is called as a registry; others have none.
-    """
-    registry = registry_called(resource.name)
+    """Return the natural keys of a registry's resource, with their fields in the listing; nothing
+    for other resources."""
+    registry = registry_named(resource.name)
     if registry is None or REFERENCES[registry].one_by_one:
         return {}
     operation = REFERENCES[registry].operation
@@ -81,12 +73,12 @@ def key_fields(resource: Resource) -> Mapping[str, str]:
         if operation.name in lookup.operation_names
         for column, field in lookup.key.items()
     }
-    named = {column: fields.get(column, column) for column in resource.natural_keys}
-    return {column: field for column, field in named.items() if field in model.model_fields}
+    keys = {column: fields.get(column, column) for column in resource.natural_keys}
+    return {column: field for column, field in keys.items() if field in model.model_fields}
 
 
 def registry_names(registry: str, catalogue: Catalogue) -> tuple[LinkName, ...]:
-    """Return all names of a registry's records: what tells them apart, and what they are called."""
+    """Return all names of a registry's records: their keys and their label."""
     reference = REFERENCES[registry]
     keys = registry_keys(registry, catalogue)
     columns = catalogue[reference.resource or registry].by_name if keys else {}
@@ -99,13 +91,12 @@ def registry_names(registry: str, catalogue: Catalogue) -> tuple[LinkName, ...]:
 def link_mistakes(
     links: Links, catalogue: Catalogue, resource: str | None = None
 ) -> Iterator[tuple[str, Text]]:
-    """Yield the columns of ``links`` with what is wrong with them, and what is allowed there.
+    """Yield the columns of ``links`` with mistakes, and their messages.
 
-    Without a ``resource`` a link must fit at least one of the catalogue's.
+    Without a ``resource``, a link must fit at least one of the catalogue's.
     """
-    resources = list(catalogue.values()) if resource is None else [catalogue[resource]]
-    every = [each for one in resources for each in (one, *one.children)]
-    columns = [column for each in every for column in each.columns]
+    mains = list(catalogue.values()) if resource is None else [catalogue[resource]]
+    columns = [c for main in mains for one in (main, *main.children) for c in one.columns]
     linkable = {column.name for column in columns if column.references}
     for name, by in links.items():
         known = [column for column in columns if column.name == name]
@@ -121,7 +112,7 @@ def link_mistakes(
 
 
 def require_links(links: Links, catalogue: Catalogue, resource: str | None) -> None:
-    """Raise ``UsageError`` where links that a caller gives do not fit, for the first of them."""
+    """Raise ``UsageError`` for the first link that does not fit."""
     for column, mistake in link_mistakes(links, catalogue, resource):
         message = Text(pt="Link de {column}: {mistake}", en="Link of {column}: {mistake}")
         raise UsageError(
@@ -134,10 +125,9 @@ def require_links(links: Links, catalogue: Catalogue, resource: str | None) -> N
 
 
 def linked_resource(resource: Resource, links: Links, catalogue: Catalogue) -> Resource:
-    """Return the form of a resource in which the cells of its linked columns name records.
+    """Return a resource with its linked columns; without any, the resource itself.
 
-    A resource without such columns is returned as it is. In the form, what is found by values of
-    those columns is not looked for.
+    Lookups that use values of linked columns are dropped.
     """
     columns = {
         column.name: linked
@@ -163,27 +153,27 @@ def _with_links(resource: Resource, columns: Mapping[str, Column]) -> Resource:
 
 
 def _column_linked_by(column: Column, by: str, catalogue: Catalogue) -> Column | None:
-    """Return the form of a column that a link asks for, None where it is none for the column."""
-    elsewhere = sheet_link(by)
-    if elsewhere is not None:
-        return replace(_column_of_names(column), sheet_link=elsewhere)
+    """Return a column with a link, None if the link does not fit the column."""
+    to_sheet = sheet_link(by)
+    if to_sheet is not None:
+        return replace(_text_column(column), sheet_link=to_sheet)
     link = _link(column, by, catalogue)
     return None if link is None else _linked_column(column, link, catalogue)
 
 
-def _column_of_names(column: Column) -> Column:
-    """Return a column that takes any text."""
-    plain = replace(column, references=None, registers=None)
-    return replace(plain, kind=Kind.TEXT, example=None, width=None, checks={})
+def _text_column(column: Column) -> Column:
+    """Return the column with any text as its values."""
+    unlinked = replace(column, references=None, registers=None)
+    return replace(unlinked, kind=Kind.TEXT, example=None, width=None, checks={})
 
 
 def listing_resource(
     resource: Resource, catalogue: Catalogue, columns: Collection[str] | None = None
 ) -> Resource:
-    """Return the form of a resource whose columns take what lists of registries offer: the codes
-    and names of their records. One that is linked already, or refers to no registry, stays.
+    """Return a resource whose columns accept codes and names of registries' records, as offered by
+    a template's lists.
 
-    It is of all columns, or of some, those of a child sheet named ``list.column``.
+    ``columns`` are the listed ones, those of a child sheet as ``list.column``; None for all.
     """
     children = tuple(
         listing_resource(child, catalogue, _columns_of_list(child.sheet, columns))
@@ -215,7 +205,7 @@ def _columns_of_list(sheet: str, columns: Collection[str] | None) -> set[str] | 
 
 
 def linked_catalogue(links: Links, catalogue: Catalogue) -> Catalogue:
-    """Return the catalogue with the form of each of its resources that ``links`` gives it."""
+    """Return the catalogue with the linked columns of each resource."""
     if not links:
         return catalogue
     return Catalogue(
@@ -224,12 +214,12 @@ def linked_catalogue(links: Links, catalogue: Catalogue) -> Catalogue:
 
 
 def _link(column: Column, by: str, catalogue: Catalogue) -> Link | None:
-    """Return the link of a column that a text asks for, None where there is none such."""
+    """Return the link of a column to a registry's records, None if it does not fit."""
     registry = column.references
     if registry is None:
         return None
     names = registry_names(registry, catalogue)
-    if registry_called(by) == registry:
+    if registry_named(by) == registry:
         return Link(registry, names, is_loose=True)
     keys = registry_keys(registry, catalogue)
     found = tuple(name for name in names if name.column == by and by in keys)
@@ -238,16 +228,16 @@ def _link(column: Column, by: str, catalogue: Catalogue) -> Link | None:
 
 def _linked_column(column: Column, link: Link, catalogue: Catalogue) -> Column:
     if link.is_loose:
-        return replace(_column_of_names(column), link=link)
+        return replace(_text_column(column), link=link)
     linked = replace(column, references=None, registers=None, link=link)
     (name,) = link.names
-    like = catalogue[REFERENCES[link.registry].resource or link.registry].by_name[name.column]
+    key = catalogue[REFERENCES[link.registry].resource or link.registry].by_name[name.column]
     return replace(
         linked,
-        kind=like.kind,
-        example=like.example,
-        width=like.width,
-        checks={name: body for name, body in like.checks.items() if name != _UNIQUENESS_CHECK},
+        kind=key.kind,
+        example=key.example,
+        width=key.width,
+        checks={name: body for name, body in key.checks.items() if name != _UNIQUENESS_CHECK},
     )
 
 
@@ -260,13 +250,13 @@ def _read_back_without(resource: Resource, columns: set[str]) -> ReadBack | None
         for lookup in read_back.lookups
         if columns.isdisjoint({*lookup.key, *lookup.filters.values(), *lookup.when})
     )
-    own = tuple(name for name in read_back.columns if name not in columns)
-    found = lookups or read_back.number_operations
-    return replace(read_back, lookups=lookups, columns=own) if found else None
+    remaining = tuple(name for name in read_back.columns if name not in columns)
+    can_find = lookups or read_back.number_operations
+    return replace(read_back, lookups=lookups, columns=remaining) if can_find else None
 
 
 _NOT_LINKABLE = Text(
-    pt="{column} não se refere a um cadastro; aqui cabem: {allowed}.",
+    pt="{column} não se refere a um cadastro; são aceitos: {allowed}.",
     en="{column} refers to no registry; allowed here: {allowed}.",
 )
 
@@ -276,6 +266,6 @@ def _unknown_key(by: str, columns: list[Column], catalogue: Catalogue) -> Text:
     allowed = {name: None for one in registries for name in registry_keys(one, catalogue)}
     allowed |= {REFERENCES[one].resource or one: None for one in registries}
     return Text(
-        pt="{by!r} não identifica um registro ({registry}); aqui cabem: {allowed}.",
-        en="{by!r} does not tell one of {registry} from another; allowed here: {allowed}.",
+        pt="{by!r} não identifica um registro ({registry}); são aceitos: {allowed}.",
+        en="{by!r} does not identify a record of {registry}; allowed here: {allowed}.",
     ).format(by=by, registry=REFERENCES[registries[0]].title, allowed=", ".join(allowed))

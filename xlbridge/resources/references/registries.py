@@ -1,7 +1,5 @@
-"""Registries of the remote system that the values of a column may refer to, and links to them.
-
-A schema file names one of these under ``references``; ``validate --online`` asks the system.
-"""
+"""Registries of the remote system that columns refer to (``references`` in schema files), and
+links to their records."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,12 +27,11 @@ if TYPE_CHECKING:
 class Reference:
     """A registry of the remote system.
 
-    ``operation`` lists its records, or, where it has a path parameter, answers 404 for one that
-    does not exist. ``key`` is the field of the code; ``active`` the one that tells whether a
-    record may be used, None where all may. ``cap`` is the most records of one answer. ``label`` is
-    the field of what people call a record. ``resource`` is the resource whose sheets register
-    records, where that has another name; ``names`` lists the records with their labels, where
-    ``operation`` does not.
+    ``operation``: lists the records or, with a path parameter, answers 404 for one that does not
+    exist; ``key``: field of the code; ``label``: field of the name; ``active``: field that is true
+    of records that may be used, None if all may; ``cap``: maximum number of records in an answer;
+    ``resource``: resource whose sheets register records, if its name differs; ``names``: lists the
+    records with their labels, if ``operation`` does not.
     """
 
     title: Text
@@ -48,7 +45,7 @@ class Reference:
 
     @property
     def one_by_one(self) -> bool:
-        """True where the interface answers for one code at a time only."""
+        """True if the interface only answers for one code at a time."""
         return bool(self.operation.path_parameters)
 
     @property
@@ -107,12 +104,12 @@ REFERENCES: Mapping[str, Reference] = {
         names=STOCK_BALANCES,
     ),
 }
-"""Every registry that a column may refer to, by the name that schema files use."""
+"""Registries by their names in schema files."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkName:
-    """Name of a record: a ``column`` of its resource, which the listing calls ``field``."""
+    """Column that identifies or names records, and its field in the listing."""
 
     column: str
     field: str
@@ -121,10 +118,10 @@ class LinkName:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Link of a column to records of a registry by something else than their codes.
+    """Link of a column to records of a registry by other values than their codes.
 
-    Its cells hold one of the records' ``names``; ``is_loose`` says that any of them may be there,
-    written as people write names, ``has_codes`` that the codes may, too.
+    The cells hold the value of one of ``names``. ``is_loose``: of any of them, in any spelling;
+    ``has_codes``: codes are accepted, too.
     """
 
     registry: str
@@ -134,20 +131,19 @@ class Link:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields of the registry's listing that have the names."""
+        """Fields of the names in the registry's listing."""
         return tuple(dict.fromkeys(name.field for name in self.names))
 
     @property
     def by(self) -> str:
-        """The columns that the names are of, in words of messages."""
+        """Columns of the names, for messages."""
         return ", ".join(name.column for name in self.names)
 
 
 @dataclass(frozen=True, slots=True)
 class SheetLink:
-    """Link of a column to the records of another sheet: its cells hold what ``column`` of ``file``
-    holds there, and stand for the codes that the system gave those records.
-    """
+    """Link of a column to the records of another sheet: its cells hold values of ``column`` in
+    ``file``, and are replaced by the codes that the system assigned to those records."""
 
     file: Path
     column: str

@@ -7,6 +7,7 @@ from .validation import (
     Schema as Schema,
     block_schema as block_schema,
     described as described,
+    document_mistake as document_mistake,
     format_mistakes as format_mistakes,
     format_yaml_path as format_yaml_path,
     mistakes_of as mistakes_of,

@@ -1,6 +1,6 @@
-"""YAML documents with the line of each part, and the parser's errors in plain words.
+"""YAML documents with the lines of their parts, and explanations of the parser's errors.
 
-Safe to load: no tags, no endless or overgrown documents, keys are always texts.
+Loading is safe: no tags, no endless or huge documents, keys are always texts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,28 +11,27 @@ import yaml
 from xlbridge.i18n import Text
 
 YamlPath = Sequence[str | int]
-"""The keys and indexes that lead to a part of a document."""
+"""Keys and indexes of the path to a part of a document."""
 
 _BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The fast loader, where this PyYAML was built with it."""
+"""The fast loader, if PyYAML was built with it."""
 
 _MAX_PARTS = 100_000
-"""The most keys, values and lists of a document; those in several places count in each."""
+"""Maximum number of keys, values and lists in a document; aliased ones count every time."""
 
 _MAX_DEPTH = 100
-"""The deepest nesting of blocks and lists."""
-
+"""Maximum nesting of blocks and lists."""
 
 _INVALID_VALUE = "impossible value"
-_TOO_COMPLEX = "overgrown"
-"""Context and problem of the ``YAMLError`` that is raised for a document."""
+_TOO_COMPLEX = "too complex"
+"""Context and problem of our own ``YAMLError``."""
 
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 class _Loader(_BaseLoader):  # type: ignore[misc]
-    """Loader that names the place of a value which cannot be what it looks like: 2026-02-31."""
+    """Loader that reports the line of a value that is invalid for its form, such as 2026-02-31."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -44,7 +43,7 @@ class _Loader(_BaseLoader):  # type: ignore[misc]
 
 
 class _DatelessLoader(_Loader):
-    """Loader that leaves dates as the text that they are written as."""
+    """Loader that keeps dates as texts."""
 
     yaml_implicit_resolvers: ClassVar = {
         first: [(tag, form) for tag, form in known if tag != "tag:yaml.org,2002:timestamp"]
@@ -53,13 +52,12 @@ class _DatelessLoader(_Loader):
 
 
 class YamlDocument:
-    """A YAML document as text; without ``dates`` those are the text that they are written as.
+    """A YAML document; without ``dates``, dates stay texts.
 
-    Keys are texts, whatever YAML takes them for: ``2026``, ``no`` and ``null`` are names, too.
+    Keys are always texts: ``2026``, ``no`` and ``null`` are names, too.
 
-    Raises ``yaml.YAMLError`` when it is none, when aliases make it endless or far larger than its
-    text, when its parts stand in one another too deeply, or when a value is not of the kind that
-    it is said to be.
+    Raises ``yaml.YAMLError`` if the text is not YAML, the document is endless, too large or too
+    deeply nested, or a value is invalid for its type.
     """
 
     def __init__(self, text: str, *, dates: bool = True) -> None:
@@ -78,13 +76,10 @@ class YamlDocument:
         finally:
             loader.dispose()
 
-    def line(self, place: YamlPath) -> int:
-        """Return the line, counted from 1, of a part or of the nearest one around it.
-
-        A key's line is that of its name.
-        """
+    def line(self, path: YamlPath) -> int:
+        """Return the line, counted from 1, of the part at a path, or of the nearest parent."""
         node, line = self._root, 1
-        for step in place:
+        for step in path:
             found = _child(node, step)
             if found is None:
                 break
@@ -93,7 +88,7 @@ class YamlDocument:
         return line
 
     def repeated_keys(self) -> Iterator[tuple[int, str]]:
-        """Yield the line and the name of every key that is repeated in its block."""
+        """Yield the line and the name of every repeated key."""
         for node in [] if self._root is None else _parts(self._root):
             if isinstance(node, yaml.MappingNode):
                 seen = set()
@@ -104,7 +99,7 @@ class YamlDocument:
 
 
 def _parts(root: yaml.Node) -> Iterator[yaml.Node]:
-    """Yield every block, list and value of a document that is not endless."""
+    """Yield every block, list and value of a finite document."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -140,16 +135,16 @@ _MAX_VALUE_LENGTH = 40
 
 _NOT_YAML = Text(pt="não é um YAML válido: {why}.", en="this is not valid YAML: {why}.")
 _TAB = Text(
-    pt="há uma tabulação; o recuo se faz só com espaços",
-    en="there is a tab; only spaces indent",
+    pt="há uma tabulação; o recuo deve ter só espaços",
+    en="there is a tab; indentation must use spaces",
 )
 _ODD_START = Text(
     pt="um valor não pode começar com {sign}; ponha-o entre aspas",
     en="a value cannot begin with {sign}; write it in quotes",
 )
 _INVALID_VALUE_TEXT = Text(
-    pt="{value} não pode ser o que parece; se é um texto, ponha-o entre aspas",
-    en="{value} cannot be what it looks like; if it is a text, write it in quotes",
+    pt="{value} não é um valor válido; se é um texto, ponha-o entre aspas",
+    en="{value} is not a valid value; if it is a text, write it in quotes",
 )
 _CONTROL = Text(
     pt="há um caractere de controle, U+{code}; apague-o",
@@ -157,34 +152,34 @@ _CONTROL = Text(
 )
 _INDENTATION = Text(
     pt="o recuo não combina com o das linhas de cima, ou falta um dois-pontos",
-    en="the indentation does not go with the lines above, or a colon is missing",
+    en="the indentation does not match the lines above, or a colon is missing",
 )
 _UNCLOSED = Text(
-    pt="falta uma vírgula, ou o que fecha a lista ou o bloco que se abriu com colchete ou chave",
-    en="a comma is missing, or what closes the list or the block that a bracket or brace opened",
+    pt="falta uma vírgula, ou o colchete ou a chave que fecha a lista ou o bloco",
+    en="a comma is missing, or the closing bracket or brace of the list or block",
 )
 
 _PROBLEMS: Mapping[str, Text] = {
     _TOO_COMPLEX: Text(
         pt="tem níveis demais, é grande demais, ou os seus apelidos (*) o tornam infinito",
-        en="it is nested too deeply, too large, or its aliases make it endless",
+        en="it is too deeply nested, too large, or its aliases make it endless",
     ),
     "mapping values are not allowed": Text(
-        pt="há um dois-pontos onde não cabe; ponha o texto entre aspas, ou confira o recuo",
+        pt="há um dois-pontos onde não é permitido; ponha o texto entre aspas, ou confira o recuo",
         en="there is a colon where none is allowed; write the text in quotes, or check the "
         "indentation",
     ),
     "block sequence entries are not allowed": Text(
-        pt="o primeiro item de uma lista com - começa numa linha própria",
-        en="the first item of a list with - begins on a line of its own",
+        pt="o primeiro item de uma lista com - deve começar numa linha nova",
+        en="the first item of a list with - must begin on a new line",
     ),
     "undefined alias": Text(
-        pt="o apelido (*) não tem antes dele o seu &; se é um texto, ponha-o entre aspas",
-        en="the alias (*) has no & before it; if it is a text, write it in quotes",
+        pt="o apelido (*) não tem uma âncora (&) antes dele; se é um texto, ponha-o entre aspas",
+        en="the alias (*) has no anchor (&) before it; if it is a text, write it in quotes",
     ),
     "expected ',' or": _UNCLOSED,
     "unexpected end of stream": Text(
-        pt="as aspas que se abriram aqui não se fecham", en="the quotes opened here are not closed"
+        pt="as aspas abertas aqui não são fechadas", en="the quotes opened here are not closed"
     ),
     "could not determine a constructor": Text(
         pt="marcas com ! não são aceitas; se é um texto, ponha-o entre aspas",
@@ -195,29 +190,29 @@ _PROBLEMS: Mapping[str, Text] = {
         en="there is a second document; delete the line ---",
     ),
     "unhashable key": Text(
-        pt="uma chave não é lista nem bloco; o que tem colchetes ou chaves vai entre aspas",
-        en="a key cannot be a list or a block; what has brackets or braces goes in quotes",
+        pt="uma chave não pode ser lista nem bloco; se tem colchetes ou chaves, use aspas",
+        en="a key cannot be a list or a block; if it has brackets or braces, use quotes",
     ),
     "unknown escape character": Text(
         pt="entre aspas duplas a barra \\ tem outro sentido; use aspas simples",
-        en="between double quotes a backslash means something else; use single ones",
+        en="in double quotes a backslash has another meaning; use single quotes",
     ),
     "expected node content": Text(pt="falta um valor", en="a value is missing"),
     "expected key": _INDENTATION,
     "expected '-' indicator": _INDENTATION,
     "expected ':'": _INDENTATION,
 }
-"""Explanations of the usual problems, by words of the parser's own messages."""
+"""Explanations of common problems, by words of the parser's messages."""
 
 
 def parser_problem(error: yaml.YAMLError, text: str) -> tuple[int, Text]:
-    """Return the line, counted from 1, of a parser's error in a text, and its explanation."""
+    """Return the line, counted from 1, and the explanation of a parser's error."""
     if isinstance(error, yaml.reader.ReaderError):
         line = text.count("\n", 0, error.position) + 1
         return line, _NOT_YAML.format(why=_CONTROL.format(code=f"{error.character:04X}"))
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return 1, _NOT_YAML.format(why=str(error))
-    # Whatever was opened and not closed is corrected where it was opened.
+    # An unclosed part is corrected where it was opened.
     opened = (
         error.context_mark if "unexpected end" in str(error) or "',' or" in str(error) else None
     )

@@ -1,7 +1,4 @@
-"""Read YAML files and validate them against a JSON Schema.
-
-Each mistake comes with its line, its place and what is allowed there.
-"""
+"""Reading of YAML files and validation against a JSON Schema, with the line of each mistake."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,8 +32,6 @@ def described(schema: Schema, description: str) -> Schema:
     return {**schema, "description": description}
 
 
-JsonSchema = dict[str, Any]
-
 _TYPE_TEXTS: Mapping[str, Text] = {
     "object": Text(pt="um bloco de chaves e valores", en="a block of keys and values"),
     "array": Text(pt="uma lista", en="a list"),
@@ -51,8 +46,8 @@ _MISSING_ITEM = Text(pt="falta ao menos um item.", en="at least one item is miss
 _LIMIT_TEXTS: Mapping[str, Text] = {
     "minLength": Text(pt="falta o texto.", en="text is missing."),
     "maxLength": Text(
-        pt="{found} é longo demais; cabem {limit} caracteres.",
-        en="{found} is too long; {limit} characters fit.",
+        pt="{found} é longo demais; são no máximo {limit} caracteres.",
+        en="{found} is too long; at most {limit} characters are allowed.",
     ),
     "minimum": Text(
         pt="{found} é menor que o mínimo, {limit}.", en="{found} is below the minimum, {limit}."
@@ -65,15 +60,15 @@ _LIMIT_TEXTS: Mapping[str, Text] = {
         en="{found} is not valid: only the letters a to z, digits and hyphens.",
     ),
     "maxItems": Text(
-        pt="{found} não cabe aqui: cada regra tem um nome conhecido e aparece uma só vez.",
-        en="{found} does not fit here: each check has a known name and is there only once.",
+        pt="{found} não é aceito: cada regra tem um nome conhecido e aparece uma só vez.",
+        en="{found} is not allowed: each check has a known name and occurs only once.",
     ),
-    "maxProperties": Text(pt="cabem no máximo {limit}.", en="{limit} fit at most."),
+    "maxProperties": Text(pt="no máximo {limit}.", en="at most {limit}."),
 }
 """Messages of the keywords that limit a value."""
 
 WHOLE_NUMBER, UNPADDED = "^[1-9][0-9]*$", "^\\S(.*\\S)?$"
-"""The patterns that names of keys may have to fit."""
+"""Patterns of the names of keys."""
 
 _KEY_TEXTS: Mapping[str, Text] = {
     WHOLE_NUMBER: Text(
@@ -89,31 +84,37 @@ _KEY_TEXTS: Mapping[str, Text] = {
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """Mistake in a file, its line counted from 1 and its place as a path of keys."""
+    """Mistake in a file; the line is counted from 1, the place is a path of keys."""
 
     line: int
     place: str
     message: Text
 
 
-def mistakes_of(document: YamlDocument, form: JsonSchema) -> list[Mistake]:
-    """Return the mistakes by ``form``, a JSON Schema (2020-12), in the order of the lines."""
-    found = [_repeated(line, key) for line, key in document.repeated_keys()]
+def document_mistake(document: YamlDocument, path: YamlPath, message: Text) -> Mistake:
+    """Return the mistake in the part of a document at a path."""
+    return Mistake(document.line(path), format_yaml_path(path), message)
+
+
+def mistakes_of(document: YamlDocument, schema: Schema) -> list[Mistake]:
+    """Return the mistakes by a JSON Schema (2020-12), in the order of the lines."""
+    repeated = Text(pt="{key} aparece duas vezes; deixe um só.", en="{key} is repeated; keep one.")
+    found = [Mistake(line, key, repeated.format(key=key)) for line, key in document.repeated_keys()]
     content = json.loads(json.dumps(document.content, default=str))
-    for error in jsonschema_rs.Draft202012Validator(form).iter_errors(content):
-        found.extend(_mistakes(document, error, form))
+    for error in jsonschema_rs.Draft202012Validator(schema).iter_errors(content):
+        found.extend(_mistakes(document, error, schema))
     return sorted(found, key=lambda mistake: (mistake.line, mistake.place))
 
 
 def unknown_value(found: object, allowed: "tuple[str, ...]") -> Text:
-    """Return the message that a value is not known, with those that are, and the one meant."""
+    """Return the message for an unknown value, with the allowed ones and the most similar one."""
     if not allowed:
         return Text(
-            pt="{found} não é conhecido, e não há nenhum que caiba aqui.",
-            en="{found} is not known, and there is none that is allowed here.",
+            pt="{found} não é conhecido, e nenhum valor é aceito aqui.",
+            en="{found} is not known, and no value is allowed here.",
         ).format(found=format_yaml_value(found))
     return Text(
-        pt="{found} não é conhecido; {meant}aqui cabem: {allowed}.",
+        pt="{found} não é conhecido; {meant}são aceitos: {allowed}.",
         en="{found} is not known; {meant}allowed here: {allowed}.",
     ).format(
         found=format_yaml_value(found),
@@ -126,46 +127,38 @@ _MEANT = Text(pt="seria {name}? ", en="did you mean {name}? ")
 
 
 def format_yaml_value(value: object) -> str:
-    """Return a value much as a YAML file has it: ``true``, ``2026-12-31``, texts in quotes."""
+    """Format a value as in a YAML file: ``true``, ``2026-12-31``, texts in quotes."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     return str(value) if isinstance(value, date) else repr(value)
 
 
-def format_yaml_path(place: YamlPath) -> str:
-    """Return a place as a person writes it: ``columns.codigo.dtype``, ``checks[0].column``."""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+def format_yaml_path(path: YamlPath) -> str:
+    """Format a path: ``columns.codigo.dtype``, ``checks[0].column``."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return "".join(steps).removeprefix(".")
 
 
-def _repeated(line: int, key: str) -> Mistake:
-    message = Text(pt="{key} aparece duas vezes; deixe um só.", en="{key} is repeated; keep one.")
-    return Mistake(line, key, message.format(key=key))
-
-
 def _mistakes(
-    document: YamlDocument, error: jsonschema_rs.ValidationError, form: JsonSchema
+    document: YamlDocument, error: jsonschema_rs.ValidationError, schema: Schema
 ) -> Iterator[Mistake]:
-    place = list(error.instance_path)
-    schema = _schema_around(form, list(error.schema_path))
+    path = list(error.instance_path)
     if error.kind.name == "additionalProperties":
+        known: Any = schema
+        for step in list(error.schema_path)[:-1]:
+            known = known[step]
         for key in error.kind.value:
-            message = unknown_value(key, tuple(schema.get("properties", {})))
-            yield _mistake(document, [*place, key], message)
-        return
-    if error.kind.name == "propertyNames":
+            message = unknown_value(key, tuple(known.get("properties", {})))
+            yield document_mistake(document, [*path, key], message)
+    elif error.kind.name == "propertyNames":
         key = error.kind.value.instance
         message = _KEY_TEXTS[error.kind.value.kind.value].format(found=format_yaml_value(key))
-        yield Mistake(document.line([*place, key]), format_yaml_path(place), message)
-        return
-    yield _mistake(document, place, _what(error, schema))
+        yield Mistake(document.line([*path, key]), format_yaml_path(path), message)
+    else:
+        yield document_mistake(document, path, _message(error))
 
 
-def _mistake(document: YamlDocument, place: list[str | int], message: Text) -> Mistake:
-    return Mistake(document.line(place), format_yaml_path(place), message)
-
-
-def _what(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> Text:
+def _message(error: jsonschema_rs.ValidationError) -> Text:
     value = error.kind.value
     match error.kind.name:
         case "required":
@@ -178,21 +171,11 @@ def _what(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> Te
             first, *others = [_TYPE_TEXTS[name] for name in value if name in _TYPE_TEXTS]
             for other in others:
                 first = Text(pt="{a} ou {b}", en="{a} or {b}").format(a=first, b=other)
-            return Text(pt="aqui se espera {kind}.", en="{kind} is expected here.").format(
-                kind=first
-            )
+            return Text(pt="deve ser {kind}.", en="this must be {kind}.").format(kind=first)
         case name if name in _LIMIT_TEXTS:
             return _LIMIT_TEXTS[name].format(found=format_yaml_value(error.instance), limit=value)
         case _:
             return Text(pt="{why}.", en="{why}.").format(why=error.message)
-
-
-def _schema_around(form: JsonSchema, steps: list[str | int]) -> JsonSchema:
-    """Return the schema that holds the keyword which a value broke."""
-    schema: Any = form
-    for step in steps[:-1]:
-        schema = schema[step]
-    return schema if isinstance(schema, dict) else {}
 
 
 _MAX_SHOWN = 10
@@ -209,7 +192,9 @@ _UNREADABLE = Text(pt="não pode ser lido: {why}.", en="it cannot be read: {why}
 
 
 def read_document(path: Path, *, dates: bool = True) -> YamlDocument | Mistake:
-    """Return a file's document, or the mistake that makes it none; without ``dates`` as texts."""
+    """Return a file's document, or the mistake that makes it unreadable.
+
+    Without ``dates``, dates stay texts."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
@@ -228,7 +213,7 @@ def read_document(path: Path, *, dates: bool = True) -> YamlDocument | Mistake:
 
 
 def format_mistakes(path: Path, mistakes: Sequence[Mistake]) -> Text:
-    """Return the mistakes of a file as lines of text, the first ten of them."""
+    """Format the mistakes of a file as lines of text, the first ten of them."""
     lines = [
         Text(pt="{path}:{line}: {place}{message}", en="{path}:{line}: {place}{message}").format(
             path=path,

@@ -23,7 +23,7 @@ from xlbridge.resources import (
 )
 from xlbridge.resources.checks import CATALOGUE, RULES
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.references import REFERENCES, registry_called
+from xlbridge.resources.references import REFERENCES, registry_named
 from xlbridge.resources.yaml_files import Mistake, format_yaml_path, unknown_value
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_cells
@@ -202,7 +202,7 @@ def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mist
         if column is None:
             message = unknown_value(mapped.name, tuple(resource.by_name))
             yield Mistake(mapped.line, format_yaml_path(path), message)
-        elif mapped.link is not None and registry_called(mapped.link) != column.references:
+        elif mapped.link is not None and registry_named(mapped.link) != column.references:
             registry = REFERENCES.get(column.references or "")
             known = "" if registry is None else registry.resource or column.references or ""
             message = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE

@@ -18,8 +18,8 @@ from xlbridge.resources.yaml_files import (
     YamlDocument,
     block_schema,
     described,
+    document_mistake,
     format_mistakes,
-    format_yaml_path,
     mistakes_of,
     read_document,
     unknown_value,
@@ -183,7 +183,7 @@ def read_mapping(path: Path) -> SheetMapping:
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
         raise mapping_error(path, [document])
-    format_mistakes_of = partial(mistakes_of, form=mapping_format())
+    format_mistakes_of = partial(mistakes_of, schema=mapping_format())
     for find_mistakes in (format_mistakes_of, _column_mistakes, _header_mistakes):
         if mistakes := list(find_mistakes(document)):
             raise mapping_error(path, mistakes)
@@ -221,26 +221,28 @@ def _column_mistakes(document: YamlDocument) -> Iterator[Mistake]:
     for name, body in document.content["columns"].items():
         sources = [source for source in _SOURCES if source in body]
         if len(sources) != 1:
-            yield _mistake(document, ("columns", name), _ONE_SOURCE)
+            yield document_mistake(document, ("columns", name), _ONE_SOURCE)
             continue
         for key, source in _OF_SOURCE.items():
             if key in body and sources != [source]:
-                yield _mistake(
+                yield document_mistake(
                     document,
                     ("columns", name, key),
                     _ONLY_WITH.format(key=key, source=source),
                 )
         for key in ("values", "numbers", "when"):
             if "link" in body and key in body:
-                yield _mistake(document, ("columns", name, key), _NOT_WITH_LINK.format(key=key))
+                yield document_mistake(
+                    document, ("columns", name, key), _NOT_WITH_LINK.format(key=key)
+                )
         known: dict[str, str] = {}
         for key in body.get("values", {}):
             first = known.setdefault(value_key(key), key)
             if first != key:
                 message = _SAME_VALUE.format(key=quoted(key), first=quoted(first))
-                yield _mistake(document, ("columns", name, "values", key), message)
+                yield document_mistake(document, ("columns", name, "values", key), message)
             if not value_key(key):
-                yield _mistake(document, ("columns", name, "values", key), _BLANK_VALUE)
+                yield document_mistake(document, ("columns", name, "values", key), _BLANK_VALUE)
 
 
 def _header_mistakes(document: YamlDocument) -> Iterator[Mistake]:
@@ -252,22 +254,24 @@ def _header_mistakes(document: YamlDocument) -> Iterator[Mistake]:
     for path, header in _used_headers(content["columns"]):
         times = counts[header_key(header)]
         if not times:
-            yield _mistake(document, path, unknown_value(header, tuple(content["header"])))
+            yield document_mistake(document, path, unknown_value(header, tuple(content["header"])))
         elif times > 1:
             message = _REPEATED.format(header=quoted(header), times=times)
-            yield _mistake(document, path, message)
+            yield document_mistake(document, path, message)
         used.add(header_key(header))
     ignored: set[str] = set()
     for number, header in enumerate(content.get("ignore", ())):
         path = "ignore", number
         ignored.add(header_key(header))
         if header_key(header) not in counts:
-            yield _mistake(document, path, unknown_value(header, tuple(content["header"])))
+            yield document_mistake(document, path, unknown_value(header, tuple(content["header"])))
         elif header_key(header) in used:
-            yield _mistake(document, path, _USED_AND_IGNORED.format(header=quoted(header)))
+            yield document_mistake(document, path, _USED_AND_IGNORED.format(header=quoted(header)))
     for number, header in enumerate(content["header"]):
         if header_key(header) not in used | ignored:
-            yield _mistake(document, ("header", number), _UNUSED.format(header=quoted(header)))
+            yield document_mistake(
+                document, ("header", number), _UNUSED.format(header=quoted(header))
+            )
 
 
 def _used_headers(
@@ -279,10 +283,6 @@ def _used_headers(
             yield ("columns", name, "join", number), header
         if "from" in body:
             yield ("columns", name, "from"), body["from"]
-
-
-def _mistake(document: YamlDocument, path: tuple[str | int, ...], message: Text) -> Mistake:
-    return Mistake(document.line(path), format_yaml_path(path), message)
 
 
 def value_key(text: str) -> str:
