@@ -7,7 +7,7 @@ from typing import Any
 import openpyxl
 import pytest
 from environment import Xlbridge
-from sheets import write_workbook
+from sheets import GOOD, write_workbook
 
 Rows = list[dict[str, Any]]
 
@@ -44,6 +44,15 @@ def test_a_row_of_a_list_without_its_record_is_found(xlbridge: Xlbridge, tmp_pat
     stray = {**PRODUCT, "chave": "B"}
     path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT, stray])
     assert found(xlbridge, path) == [("produtos", "A3", "child-without-parent")]
+
+
+def test_a_main_sheet_without_the_key_of_its_lists_is_found_once(
+    xlbridge: Xlbridge, tmp_path: Path
+) -> None:
+    title = {name: value for name, value in GOOD["contasreceber"].items() if name != "chave"}
+    parts = [{"chave": key, "codigoDoCentroDeCusto": "01.001", "valor": 1} for key in "AAB"]
+    path = write_workbook(tmp_path / "t.xlsx", contasreceber=[title], rateio=parts)
+    assert found(xlbridge, path) == [("contasreceber", None, "key-column-missing")]
 
 
 def test_a_record_without_rows_of_its_lists_is_found(xlbridge: Xlbridge, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from xlbridge.i18n import localized_number
 from xlbridge.resources import KEY, ChildSum, Column, Kind, Resource
+from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import Positions
 from xlbridge.validation.cells.text import folded_code, quoted
@@ -189,6 +190,10 @@ def check_children(main: "ValidatedSheet") -> None:
     """Add the findings that depend on several sheets to the main sheet and its child sheets."""
     if main.resource is None or (KEY not in main.columns and KEY in main.resource.required):
         return
+    keyed = [child for child in main.children.values() if _is_keyed(child)]
+    if keyed and KEY not in main.columns and KEY not in main.constants:
+        main.add([_missing_key_column(main, keyed)])
+        return
     parents = {name: main.parent_positions(child) for name, child in main.children.items()}
     for name, child in main.children.items():
         child.add(_orphans(main, child, parents[name]))
@@ -197,6 +202,18 @@ def check_children(main: "ValidatedSheet") -> None:
         if child_with_sum is not None and declared.column in child_with_sum.columns:
             child_with_sum.add(_wrong_sums(main, parents, declared))
     main.add(_childless(main, parents))
+
+
+def _is_keyed(child: "ValidatedSheet") -> bool:
+    """Return whether a row of a child sheet names its record."""
+    return KEY in child.frame and bool(child.frame[KEY].notna().any())
+
+
+def _missing_key_column(main: "ValidatedSheet", children: Sequence["ValidatedSheet"]) -> Finding:
+    """Return the finding of a main sheet without the column that its child sheets refer to."""
+    sheets = ", ".join(quoted(child.sheet) for child in children)
+    kind = CATALOGUE["key-column-missing"]
+    return Finding(kind, main.header_row, KEY, None, None, {"column": KEY, "sheets": sheets})
 
 
 def _orphans(

@@ -76,6 +76,19 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             en="Add a column named {column} to the header.",
         ),
     ),
+    error(
+        "key-column-missing",
+        Text(
+            pt="Falta a coluna {column}, que une a esta planilha as linhas de {sheets}.",
+            en="The column {column}, which joins the rows of {sheets} to this sheet, is missing.",
+        ),
+        Text(
+            pt="Acrescente a coluna {column} com a chave de cada linha; num mapeamento, diga em "
+            "columns de que coluna ela vem.",
+            en="Add a column {column} with the key of each row; in a mapping, state under columns "
+            "where it comes from.",
+        ),
+    ),
     warning(
         "column-in-index",
         Text(
