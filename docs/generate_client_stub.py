@@ -1,4 +1,4 @@
-"""Write ``xlbridge/client/operations.pyi``: the types of the client's operations.
+"""Write ``xlbridge/client/operation_attributes.pyi``: the types of the client's operations.
 
 Usage: python docs/generate_client_stub.py [FILE]
 """
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import xlbridge
-from xlbridge.client.operations import AUTHENTICATED_OPERATIONS
+from xlbridge.client.operation_attributes import AUTHENTICATED_OPERATIONS
 from xlbridge.wire import Operation, WireModel
 
-STUB = Path(xlbridge.__file__).parent / "client" / "operations.pyi"
+STUB = Path(xlbridge.__file__).parent / "client" / "operation_attributes.pyi"
 
 Tree = dict[str, Any]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.client import Client
-from xlbridge.client.operations import AUTHENTICATED_OPERATIONS
+from xlbridge.client.operation_attributes import AUTHENTICATED_OPERATIONS
 from xlbridge.sandbox.handler_registry import HANDLERS
 from xlbridge.wire import OPERATIONS, Operation
 from xlbridge.wire.authentication import AUTHENTICATE

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from xlbridge.batch.proof.grids import Grid, Heading, Line
+from xlbridge.batch.proof.report_tables import Heading, Line, ReportTable
 from xlbridge.batch.rehearsal.reconciliation import ExpectedRow, compare_tables
 from xlbridge.batch.rehearsal.result import RowId, TableComparison, ViolationKind
 from xlbridge.i18n import Text
@@ -129,8 +129,8 @@ def test_the_header_of_an_empty_column_of_reasons_is_left_aligned() -> None:
         Heading(Text(pt="Motivo", en="Reason"), words=True),
     )
     none = Text(pt="Nenhuma.", en="None.")
-    grid = Grid(none, headings, [Line((1, None))], none)
-    assert (grid.is_numeric(0), grid.is_numeric(1)) == (True, False)
+    table = ReportTable(none, headings, [Line((1, None))], none)
+    assert (table.is_numeric(0), table.is_numeric(1)) == (True, False)
 
 
 def test_a_table_without_sent_rows_must_not_change() -> None:

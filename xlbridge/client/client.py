@@ -26,7 +26,7 @@ import httpx
 from xlbridge.client.listings.answer import ListingAnswer, record_shape, rows_of_data
 from xlbridge.client.listings.stream import EXACT_NUMBERS, FieldTest, Numbers, Record
 from xlbridge.client.listings.time_windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
-from xlbridge.client.operations import Operations
+from xlbridge.client.operation_attributes import Operations
 from xlbridge.client.outcomes import (
     BUSY,
     TOKEN_EXPIRED,

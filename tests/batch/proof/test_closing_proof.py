@@ -19,7 +19,7 @@ from sqlalchemy import delete, update
 from upload_parts import new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
-from xlbridge.batch.proof.detail_grids import job_grid
+from xlbridge.batch.proof.detail_tables import job_table
 from xlbridge.batch.proof.model import OpenReason, Proof, ProofCounts, TotalTable
 from xlbridge.batch.proof.verdict import open_items
 from xlbridge.client import Client
@@ -449,7 +449,7 @@ def test_rows_that_were_accepted_twice_are_reported(bench: Bench) -> None:
         f"row 2: accepted by more than one upload ({one.id}, {two.id})" in str(b)
         for b in proof.breaches
     ] == [True]
-    notes = [str(line.values[1] or "") for line in job_grid(proof).lines]
+    notes = [str(line.values[1] or "") for line in job_table(proof).lines]
     assert notes == ["", "sent again: outra vez"]
 
 

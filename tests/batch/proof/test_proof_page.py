@@ -12,8 +12,8 @@ import pytest
 from browser import Page
 from proof_parts import HOSTILE, Proof
 
-from xlbridge.batch.proof.grids import MAX_LINES_OF_PAGE
 from xlbridge.batch.proof.proof_forms import proof_report
+from xlbridge.batch.proof.report_tables import MAX_LINES_OF_PAGE
 from xlbridge.i18n import set_language
 
 pytestmark = pytest.mark.programs

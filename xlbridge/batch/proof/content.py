@@ -4,24 +4,24 @@ from collections.abc import Iterator
 from dataclasses import asdict, astuple
 
 from xlbridge import __version__
-from xlbridge.batch.proof.detail_grids import (
-    difference_grid,
-    export_grid,
-    file_grid,
-    job_grid,
-    open_row_grid,
-    refused_grid,
+from xlbridge.batch.proof.detail_tables import (
+    difference_table,
+    export_table,
+    file_table,
+    job_table,
+    open_row_table,
+    refused_table,
 )
-from xlbridge.batch.proof.grids import (
-    Grid,
+from xlbridge.batch.proof.model import Proof, ProofCounts, Total, TotalTable
+from xlbridge.batch.proof.report_tables import (
     Heading,
     Line,
+    ReportTable,
     Tone,
     Value,
     grouped_number,
     typed_value,
 )
-from xlbridge.batch.proof.model import Proof, ProofCounts, Total, TotalTable
 from xlbridge.i18n import Text, untranslated
 
 _WHOLE_BATCH = Text(pt="Total do lote", en="The whole batch")
@@ -53,7 +53,7 @@ _STEP_HEADINGS = (
 """Headings of name, resource, the fields of ``ProofCounts`` in order, and note."""
 
 
-def _step_grid(proof: Proof) -> Grid:
+def _step_table(proof: Proof) -> ReportTable:
     lines = []
     for step in proof.steps:
         lines.append(_step_line(step.name, None, step.counts, Tone.HEAD))
@@ -62,7 +62,7 @@ def _step_grid(proof: Proof) -> Grid:
             lines.append(_step_line(file.file.path.name, file.resource, file.counts, note=reason))
     if proof.steps:
         lines.append(_step_line(_WHOLE_BATCH, None, proof.counts, Tone.SUM))
-    return Grid(
+    return ReportTable(
         sheet=_STEPS_SHEET,
         headings=_STEP_HEADINGS,
         lines=lines,
@@ -88,9 +88,9 @@ def _step_line(
     return Line((name, resource, *astuple(counts), note), tone)
 
 
-def _unread_grid(proof: Proof) -> Grid:
+def _unread_table(proof: Proof) -> ReportTable:
     """Return the counts of accepted rows that cannot be read back, by reason."""
-    return Grid(
+    return ReportTable(
         sheet=_READ_BACK_SHEET,
         title=Text(pt="Linhas sem leitura possível", en="Rows that cannot be read back"),
         headings=(
@@ -113,9 +113,9 @@ def _unread_grid(proof: Proof) -> Grid:
 _READ_BACK_SHEET = Text(pt="Leitura de volta", en="Read-back")
 
 
-def _field_grid(proof: Proof) -> Grid:
+def _field_table(proof: Proof) -> ReportTable:
     """Return the columns that are compared with the system, and those it does not return."""
-    return Grid(
+    return ReportTable(
         sheet=_READ_BACK_SHEET,
         title=Text(pt="Campos comparados", en="Fields compared"),
         headings=(
@@ -165,9 +165,9 @@ _ABOUT_TOTALS = Text(
 )
 
 
-def _total_grids(proof: Proof) -> Iterator[Grid]:
+def _total_tables(proof: Proof) -> Iterator[ReportTable]:
     if not proof.totals:
-        yield Grid(_TOTALS_SHEET, (_ACCEPTED_ROWS,), (), _NO_TOTALS, about=_ABOUT_TOTALS)
+        yield ReportTable(_TOTALS_SHEET, (_ACCEPTED_ROWS,), (), _NO_TOTALS, about=_ABOUT_TOTALS)
     for index, table in enumerate(proof.totals):
         title = _TOTALS_TITLE.format(
             resource=table.resource, amount=table.amount or _COUNT, by=table.by
@@ -178,7 +178,7 @@ def _total_grids(proof: Proof) -> Iterator[Grid]:
         lines = [_total_line(table, total, _total_label(table, total)) for total in table.totals]
         lines.append(_total_line(table, table.sum, _TOTAL, Tone.SUM))
         about = _ABOUT_TOTALS if index == 0 else None
-        yield Grid(_TOTALS_SHEET, headings, lines, _NO_TOTALS, title=title, about=about)
+        yield ReportTable(_TOTALS_SHEET, headings, lines, _NO_TOTALS, title=title, about=about)
 
 
 def _total_line(table: TotalTable, total: Total, label: Value, tone: Tone | None = None) -> Line:
@@ -239,15 +239,15 @@ def proof_facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     yield Text(pt="Feita com", en="Made with"), f"xlbridge {__version__}"
 
 
-def proof_grids(proof: Proof) -> Iterator[Grid]:
+def proof_tables(proof: Proof) -> Iterator[ReportTable]:
     """Yield the tables; those of the same sheet are adjacent."""
-    yield _step_grid(proof)
-    yield from _total_grids(proof)
-    yield difference_grid(proof)
-    yield open_row_grid(proof)
-    yield refused_grid(proof)
-    yield _unread_grid(proof)
-    yield _field_grid(proof)
-    yield export_grid(proof)
-    yield file_grid(proof)
-    yield job_grid(proof)
+    yield _step_table(proof)
+    yield from _total_tables(proof)
+    yield difference_table(proof)
+    yield open_row_table(proof)
+    yield refused_table(proof)
+    yield _unread_table(proof)
+    yield _field_table(proof)
+    yield export_table(proof)
+    yield file_table(proof)
+    yield job_table(proof)

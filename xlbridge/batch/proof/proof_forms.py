@@ -16,9 +16,9 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from xlbridge.batch.proof.content import proof_facts, proof_grids, proof_title
-from xlbridge.batch.proof.grids import Grid, Heading, Tone, Value, page_sections
+from xlbridge.batch.proof.content import proof_facts, proof_tables, proof_title
 from xlbridge.batch.proof.model import Proof
+from xlbridge.batch.proof.report_tables import Heading, ReportTable, Tone, Value, page_sections
 from xlbridge.batch.proof.verdict import (
     ProofState,
     open_items,
@@ -77,7 +77,7 @@ def _proof_page(proof: Proof) -> str:
         resource_lines=resource_lines(proof),
         open_items=list(open_items(proof)),
         facts=proof_facts(proof),
-        sections=page_sections(proof_grids(proof), _CUT),
+        sections=page_sections(proof_tables(proof), _CUT),
     )
 
 
@@ -93,20 +93,20 @@ def write_proof_workbook(proof: Proof, path: Path, *, max_lines: int = _MAX_LINE
     with new_workbook(path, title=title, signature=signature) as book:
         styles = _Styles(book)
         _write_cover(book, styles, proof)
-        for name, grids in _sheets(proof, max_lines):
-            _SheetWriter(book.add_worksheet(name), styles, grids).write()
+        for name, tables in _sheets(proof, max_lines):
+            _SheetWriter(book.add_worksheet(name), styles, tables).write()
 
 
-def _sheets(proof: Proof, max_lines: int) -> Iterator[tuple[str, list[Grid]]]:
+def _sheets(proof: Proof, max_lines: int) -> Iterator[tuple[str, list[ReportTable]]]:
     """Yield the name and the tables of each sheet."""
-    for sheet, group in groupby(proof_grids(proof), key=lambda grid: grid.sheet):
-        grids = list(group)
-        if len(grids) > 1 or len(grids[0].lines) <= max_lines:
-            yield str(sheet), grids
+    for sheet, group in groupby(proof_tables(proof), key=lambda table: table.sheet):
+        tables = list(group)
+        if len(tables) > 1 or len(tables[0].lines) <= max_lines:
+            yield str(sheet), tables
             continue
-        (grid,) = grids
-        for number, start in enumerate(range(0, len(grid.lines), max_lines), start=1):
-            part = replace(grid, lines=grid.lines[start : start + max_lines])
+        (table,) = tables
+        for number, start in enumerate(range(0, len(table.lines), max_lines), start=1):
+            part = replace(table, lines=table.lines[start : start + max_lines])
             yield str(sheet) if number == 1 else f"{sheet} {number}", [part]
 
 
@@ -149,13 +149,13 @@ class _Styles:
 class _SheetWriter:
     """Writer of the tables of one sheet, from top to bottom."""
 
-    def __init__(self, sheet: Worksheet, styles: _Styles, grids: Sequence[Grid]) -> None:
+    def __init__(self, sheet: Worksheet, styles: _Styles, tables: Sequence[ReportTable]) -> None:
         self._sheet = sheet
         self._styles = styles
-        self._grids = grids
-        columns = max(len(grid.headings) for grid in grids)
+        self._tables = tables
+        columns = max(len(table.headings) for table in tables)
         self._widths = [
-            max(grid.headings[column].width for grid in grids if column < len(grid.headings))
+            max(table.headings[column].width for table in tables if column < len(table.headings))
             for column in range(columns)
         ]
         self._row = 0
@@ -164,32 +164,34 @@ class _SheetWriter:
         for column, width in enumerate(self._widths):
             self._sheet.set_column(column, column, width)
         self._sheet.hide_gridlines(2)
-        print_across_pages(self._sheet, str(self._grids[0].sheet), translated=True)
-        for grid in self._grids:
-            self._write_grid(grid)
+        print_across_pages(self._sheet, str(self._tables[0].sheet), translated=True)
+        for table in self._tables:
+            self._write_table(table)
         self._sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{self._row + 1}"})
 
-    def _write_grid(self, grid: Grid) -> None:
-        title = grid.title or grid.sheet
+    def _write_table(self, table: ReportTable) -> None:
+        title = table.title or table.sheet
         self._write_paragraph(
             str(title), {"bold": True, "font_size": 13, "font_color": style.STRONG}
         )
-        if grid.about is not None:
-            self._write_paragraph(str(grid.about), {"font_color": style.QUIET})
-        if not grid.lines:
-            self._write_paragraph(str(grid.none), {"italic": True, "font_color": style.QUIET})
+        if table.about is not None:
+            self._write_paragraph(str(table.about), {"font_color": style.QUIET})
+        if not table.lines:
+            self._write_paragraph(str(table.none), {"italic": True, "font_color": style.QUIET})
             self._row += 1
             return
-        self._write_headings(grid)
-        if len(self._grids) == 1:
+        self._write_headings(table)
+        if len(self._tables) == 1:
             self._sheet.freeze_panes(self._row, 0)
             self._sheet.repeat_rows(self._row - 1)
-            body = sum(line.tone is not Tone.SUM for line in grid.lines)
+            body = sum(line.tone is not Tone.SUM for line in table.lines)
             last = self._row + body - 1
-            self._sheet.autofilter(self._row - 1, 0, last, len(grid.headings) - 1)
-        for line in grid.lines:
+            self._sheet.autofilter(self._row - 1, 0, last, len(table.headings) - 1)
+        for line in table.lines:
             self._fit_height([str(v) if isinstance(v, str | Text) else "" for v in line.values])
-            for column, (heading, value) in enumerate(zip(grid.headings, line.values, strict=True)):
+            for column, (heading, value) in enumerate(
+                zip(table.headings, line.values, strict=True)
+            ):
                 form = self._styles.cell_format(heading, value, line.tone)
                 _write_value(self._sheet, self._row, column, value, form)
             self._row += 1
@@ -205,7 +207,7 @@ class _SheetWriter:
         _write_text(self._sheet, self._row, 0, text, form)
         self._row += 1
 
-    def _write_headings(self, grid: Grid) -> None:
+    def _write_headings(self, table: ReportTable) -> None:
         properties = {
             "bold": True,
             "text_wrap": True,
@@ -214,9 +216,9 @@ class _SheetWriter:
             "border": 1,
             "border_color": style.RULE,
         }
-        self._fit_height([str(heading.title) for heading in grid.headings], _BOLD_WIDTH)
-        for column, heading in enumerate(grid.headings):
-            numeric = grid.is_numeric(column)
+        self._fit_height([str(heading.title) for heading in table.headings], _BOLD_WIDTH)
+        for column, heading in enumerate(table.headings):
+            numeric = table.is_numeric(column)
             alignment = {"align": "right"} if numeric else {"align": "left", "indent": 1}
             form = self._styles.format(**properties, **alignment)
             self._sheet.write_string(self._row, column, str(heading.title), form)

@@ -6,8 +6,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from xlbridge.batch.proof.grids import grouped_amount, grouped_number
 from xlbridge.batch.proof.model import OpenReason, Proof, ProofExport, ResourceSummary
+from xlbridge.batch.proof.report_tables import grouped_amount, grouped_number
 from xlbridge.files import short_path
 from xlbridge.i18n import Text, untranslated
 

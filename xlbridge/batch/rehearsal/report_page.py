@@ -2,7 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value, page_sections
+from xlbridge.batch.proof.report_tables import (
+    Heading,
+    Line,
+    ReportTable,
+    Tone,
+    Value,
+    page_sections,
+)
 from xlbridge.batch.rehearsal.report import (
     ASSERTIONS,
     no_fault_remark,
@@ -45,10 +52,10 @@ def _rehearsal_page(result: RehearsalResult) -> str:
     """Return a rehearsal as an HTML page in the active language."""
     title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
     verdict, *next_steps = verdict_lines(result)
-    grids = [
-        _workbook_grid(result.counts.workbooks),
-        *_row_grids(result),
-        _table_grid(result),
+    tables = [
+        _workbook_table(result.counts.workbooks),
+        *_row_tables(result),
+        _table_table(result),
     ]
     return render_page(
         "xlbridge.batch.proof",
@@ -62,7 +69,7 @@ def _rehearsal_page(result: RehearsalResult) -> str:
             if result.violations(*kinds)
         ],
         facts=_facts(result),
-        sections=page_sections(grids, _CUT),
+        sections=page_sections(tables, _CUT),
     )
 
 
@@ -80,7 +87,7 @@ def _facts(result: RehearsalResult) -> list[tuple[Text, object]]:
     ]
 
 
-def _workbook_grid(workbooks: Sequence[WorkbookResult]) -> Grid:
+def _workbook_table(workbooks: Sequence[WorkbookResult]) -> ReportTable:
     titles = (
         *(_STEP, _WORKBOOK, Text(pt="Linhas", en="Rows"), Text(pt="Aceitas", en="Accepted")),
         *(Text(pt="Rejeitadas", en="Rejected"), Text(pt="Em dúvida", en="In doubt")),
@@ -93,10 +100,10 @@ def _workbook_grid(workbooks: Sequence[WorkbookResult]) -> Grid:
         values: tuple[Value, ...] = (workbook.step, workbook.name, *counts)
         tone = Tone.PLAIN if workbook.settled else Tone.OPEN
         lines.append(Line((*values, workbook.problem), tone))
-    return _grid(Text(pt="Arquivos", en="Workbooks"), titles, lines)
+    return _table(Text(pt="Arquivos", en="Workbooks"), titles, lines)
 
 
-def _row_grids(result: RehearsalResult) -> Iterator[Grid]:
+def _row_tables(result: RehearsalResult) -> Iterator[ReportTable]:
     """Yield the tables of rows that a person has to check, without empty ones."""
     counts = result.counts
     lists: list[tuple[Text, Iterable[tuple[RowId | None, Value]]]] = [
@@ -119,10 +126,10 @@ def _row_grids(result: RehearsalResult) -> Iterator[Grid]:
             for row, reason in rows
         ]
         if lines:
-            yield _grid(title, titles, lines)
+            yield _table(title, titles, lines)
 
 
-def _table_grid(result: RehearsalResult) -> Grid:
+def _table_table(result: RehearsalResult) -> ReportTable:
     titles = (
         *(Text(pt="Tabela", en="Table"), Text(pt="Antes", en="Before")),
         *(Text(pt="Depois", en="After"), Text(pt="Acréscimo esperado", en="Expected increase")),
@@ -131,7 +138,7 @@ def _table_grid(result: RehearsalResult) -> Grid:
         Line((table_title(table.table), table.before, table.after, table.expected))
         for table in result.counts.comparison.tables
     ]
-    return _grid(Text(pt="Linhas no banco", en="Rows in the database"), titles, lines)
+    return _table(Text(pt="Linhas no banco", en="Rows in the database"), titles, lines)
 
 
 _STEP = Text(pt="Etapa", en="Step")
@@ -139,7 +146,7 @@ _WORKBOOK = Text(pt="Arquivo", en="Workbook")
 _REASON = Text(pt="Motivo", en="Reason")
 
 
-def _grid(title: Text, column_titles: Sequence[Text], lines: Sequence[Line]) -> Grid:
+def _table(title: Text, column_titles: Sequence[Text], lines: Sequence[Line]) -> ReportTable:
     none = Text(pt="Nenhuma.", en="None.")
     headings = tuple(Heading(column, words=column is _REASON) for column in column_titles)
-    return Grid(title, headings, lines, none)
+    return ReportTable(title, headings, lines, none)

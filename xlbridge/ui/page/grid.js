@@ -2,7 +2,7 @@
 // Typing goes into a transparent text area over the current cell, so that dead keys work.
 
 import { clipboardText, parseClipboard } from "./clipboard.js";
-import { RowWindows } from "./windows.js";
+import { RowWindows } from "./row_windows.js";
 
 const ROW_HEIGHT = 28;
 const HEAD_HEIGHT = 56;

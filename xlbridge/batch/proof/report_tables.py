@@ -53,7 +53,7 @@ def is_number(value: Value) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class ReportTable:
     """A table. Those of one ``sheet`` share a sheet of the workbook and a section of the page.
 
     ``none`` is the text of an empty table. Without ``title`` the sheet's name is the title.
@@ -130,11 +130,13 @@ MAX_LINES_OF_PAGE = 200
 _OPEN_FIRST = Text(pt=", primeiro as que não conferem", en=", those that do not agree first")
 
 
-def page_sections(grids: Iterable[Grid], cut: Text) -> "list[tuple[Text, list[_PageTable]]]":
+def page_sections(
+    tables: Iterable[ReportTable], cut: Text
+) -> "list[tuple[Text, list[_PageTable]]]":
     """Return the tables of each section of a page; ``cut`` is the note below shortened ones."""
     return [
-        (sheet, [_page_table(grid, cut) for grid in section])
-        for sheet, section in groupby(grids, key=lambda grid: grid.sheet)
+        (sheet, [_page_table(source, cut) for source in section])
+        for sheet, section in groupby(tables, key=lambda source: source.sheet)
     ]
 
 
@@ -151,7 +153,7 @@ class _Cell:
 class _PageTable:
     """A table on the page: the lines shown, and a note if lines are omitted."""
 
-    grid: Grid
+    source: ReportTable
     lines: Sequence[Line]
     cut: Text | None
 
@@ -163,19 +165,19 @@ class _PageTable:
                 "" if value is None else value_text(value),
                 _cell_classes(heading, value),
             )
-            for heading, value in zip(self.grid.headings, line.values, strict=True)
+            for heading, value in zip(self.source.headings, line.values, strict=True)
         ]
 
 
-def _page_table(grid: Grid, cut: Text) -> _PageTable:
-    lines, open_first = _shown_lines(grid.lines)
-    body = sum(line.tone is not Tone.SUM for line in grid.lines)
+def _page_table(source: ReportTable, cut: Text) -> _PageTable:
+    lines, open_first = _shown_lines(source.lines)
+    body = sum(line.tone is not Tone.SUM for line in source.lines)
     shown = sum(line.tone is not Tone.SUM for line in lines)
     if shown == body:
-        return _PageTable(grid, lines, None)
+        return _PageTable(source, lines, None)
     first = _OPEN_FIRST if open_first else ""
     note = cut.format(n=grouped_number(shown), all=grouped_number(body), first=first)
-    return _PageTable(grid, lines, note)
+    return _PageTable(source, lines, note)
 
 
 def _cell_classes(heading: Heading, value: Value) -> str:

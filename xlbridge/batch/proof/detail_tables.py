@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value, typed_value, value_text
 from xlbridge.batch.proof.model import (
     OpenReason,
     OpenRow,
@@ -11,6 +10,15 @@ from xlbridge.batch.proof.model import (
     ProofExport,
     RefusedRow,
     RowLocation,
+)
+from xlbridge.batch.proof.report_tables import (
+    Heading,
+    Line,
+    ReportTable,
+    Tone,
+    Value,
+    typed_value,
+    value_text,
 )
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload import Job, UploadOptions
@@ -44,9 +52,9 @@ _UNKNOWN_NO_KEY = Text(
 )
 
 
-def difference_grid(proof: Proof) -> Grid:
+def difference_table(proof: Proof) -> ReportTable:
     """Return the cells whose value in the system differs from the one sent."""
-    return Grid(
+    return ReportTable(
         sheet=Text(pt="Diferenças", en="Differences"),
         headings=(
             *_LOCATION,
@@ -79,9 +87,9 @@ def difference_grid(proof: Proof) -> Grid:
     )
 
 
-def open_row_grid(proof: Proof) -> Grid:
+def open_row_table(proof: Proof) -> ReportTable:
     """Return the rows that are open."""
-    return Grid(
+    return ReportTable(
         sheet=Text(pt="Linhas em aberto", en="Open rows"),
         headings=(
             *_LOCATION,
@@ -110,9 +118,9 @@ def open_row_grid(proof: Proof) -> Grid:
     )
 
 
-def refused_grid(proof: Proof) -> Grid:
+def refused_table(proof: Proof) -> ReportTable:
     """Return the rows that were not written, with the system's answer or the reason of the plan."""
-    return Grid(
+    return ReportTable(
         sheet=Text(pt="Rejeitadas e retidas", en="Rejected and held rows"),
         headings=(
             *_LOCATION,
@@ -180,9 +188,9 @@ _DECIDED = Text(pt="{seen}, por {by}: {reason}", en="{seen}, by {by}: {reason}")
 _AGAIN = Text(pt="enviado de novo: {reason}", en="sent again: {reason}")
 
 
-def export_grid(proof: Proof) -> Grid:
+def export_table(proof: Proof) -> ReportTable:
     """Return the exports of the batch, as their manifests describe them."""
-    return Grid(
+    return ReportTable(
         sheet=Text(pt="Exportações", en="Exports"),
         headings=(
             _STEP,
@@ -223,9 +231,9 @@ def _export_line(export: ProofExport) -> Line:
     )
 
 
-def file_grid(proof: Proof) -> Grid:
+def file_table(proof: Proof) -> ReportTable:
     """Return the workbooks with their digests."""
-    return Grid(
+    return ReportTable(
         sheet=Text(pt="Arquivos", en="Workbooks"),
         headings=(_STEP, _FILE, Heading(Text(pt="Linhas", en="Rows"), 10), _SHA),
         lines=[
@@ -237,9 +245,9 @@ def file_grid(proof: Proof) -> Grid:
     )
 
 
-def job_grid(proof: Proof) -> Grid:
+def job_table(proof: Proof) -> ReportTable:
     """Return the uploads with their outcomes, including parts and retries."""
-    return Grid(
+    return ReportTable(
         sheet=Text(pt="Envios", en="Uploads"),
         headings=(
             Heading(Text(pt="Envio", en="Upload"), 24),

@@ -1,7 +1,7 @@
 """Operations as attributes: ``client.registry.clients.list(cnpjcpf="…")``.
 
-Names, arguments and answers derive from the declarations in ``xlbridge.wire``; ``operations.pyi``
-is generated from them for editors and type checkers.
+Names, arguments and answers derive from the declarations in ``xlbridge.wire``. The stub beside this
+file is generated from them for editors and type checkers.
 """
 
 from collections.abc import Callable, Iterable
