@@ -48,6 +48,8 @@ def test_good_rows_are_sent_and_bad_ones_come_back_as_they_are(
     assert (held["row"], held["reason"]) == (3, "errors")
     assert "codigoDoTipoDeCliente" in held["message"]
     assert registered(client, good)
+    again = xlbridge("upload", path, "--good-rows", "--yes", **environment, XLBRIDGE_LANG="pt-BR")
+    assert "  retida, linha 3: " in again.stderr
     book = load_workbook(report["rejects_file"])
     sheet = book["cliente"]
     header = [cell.value for cell in sheet[1]]

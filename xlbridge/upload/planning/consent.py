@@ -155,11 +155,12 @@ def _lines_of_reason(
     reason = first.text if len(reasons) == 1 or first.reason is None else first.reason.summary
     if first.action is RowAction.UPDATE:
         reason = Text(pt="mudam no sistema", en="change in the system")
+    is_one_held = first.action is RowAction.HELD and len(rows) == 1
     yield Text(
         pt="  {action}, {n:linha|linhas} {shown}{more}: {reason}",
         en="  {action}, {n:row|rows} {shown}{more}: {reason}",
     ).format(
-        action=_ACTION_NAMES[first.action],
+        action=_ONE_HELD if is_one_held else _ACTION_NAMES[first.action],
         n=len(rows),
         shown=", ".join(str(row.row) for row in rows[:most]),
         more=", …" if len(rows) > most else "",
@@ -176,6 +177,7 @@ def _lines_of_reason(
             )
 
 
+_ONE_HELD = Text(pt="retida", en="held")
 _ACTION_NAMES: dict[RowAction, Text] = {
     RowAction.UPDATE: Text(pt="a alterar", en="to update"),
     RowAction.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
