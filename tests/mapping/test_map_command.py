@@ -132,6 +132,25 @@ def test_ambiguous_values_say_nothing_against_a_column_and_documents_more_than_n
     assert columns["codigoDoCentroDeCusto"] == {"from": "CC", "link": "centrodecusto"}
 
 
+@pytest.mark.parametrize(
+    ("party", "resource", "column"),
+    [
+        ("cliente", "contasreceber", "codigoDoCliente"),
+        ("fornecedor", "contaspagar", "codigoDoFornecedor"),
+    ],
+)
+def test_a_header_that_names_a_party_decides_between_receivables_and_payables(
+    tmp_path: Path, xlbridge: Xlbridge, party: str, resource: str, column: str
+) -> None:
+    header = [f"Nome do {party}" if name == "Cliente" else name for name in HEADER]
+    rows = [[*ROW[:1], name, *ROW[2:]] for name in ("Padaria Sol", "Mercado Lua", "Ana Ltda")]
+    write_rows(tmp_path / "t.xlsx", header, rows, sheet="Plan1")
+    proposed = xlbridge("map", "t.xlsx")
+    assert proposed.stderr.startswith(f"{resource} · sheet Plan1")
+    body = yaml.safe_load(proposed.stdout)["columns"][column]
+    assert body == {"from": f"Nome do {party}", "link": party}
+
+
 def test_an_exported_sheet_is_proposed_for_no_other_records(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:

@@ -78,8 +78,14 @@ _FILLERS = frozenset(
 _PRODUCT = ("produto", "sku", "id produto", "item", "product")
 USUAL: Mapping[str, tuple[str, ...]] = {
     "codigoDaFilial": ("filial", "empresa", "loja", "estabelecimento", "branch", "company"),
-    "codigoDoCliente": ("cliente", "customer", "client", "sacado", "codigo do pagador"),
-    "codigoDoFornecedor": ("fornecedor", "vendor", "supplier", "codigo do beneficiario"),
+    "codigoDoCliente": (
+        *("cliente", "customer", "client", "sacado", "codigo do pagador"),
+        *("nome do cliente", "razao social do cliente", "customer name", "client name"),
+    ),
+    "codigoDoFornecedor": (
+        *("fornecedor", "vendor", "supplier", "codigo do beneficiario"),
+        *("nome do fornecedor", "razao social do fornecedor", "vendor name", "supplier name"),
+    ),
     "codigoDoItemDeLancamento": (
         *("item de lancamento", "categoria", "plano de contas", "conta contabil"),
         *("conta gerencial", "conta financeira", "natureza financeira", "category"),
