@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from environment import Xlbridge
+from openpyxl import load_workbook
 from sheets import write_rows
 
 HEADER = ["Filial", "Cliente", "Conta", "Categoria", "CC", "Emissão", "Vencto", "Valor (R$)"]
@@ -242,6 +243,27 @@ def test_a_mapped_sheet_is_uploaded_once(tmp_path: Path, at_demo: Xlbridge) -> N
     bad = at_demo("upload", "titulos.xlsx", "--map", "m.yaml", "--yes")
     assert bad.returncode == 1
     assert "A4='Matriz'" in bad.stderr
+
+
+def test_a_corrected_mapped_sheet_is_retried_with_its_mapping(
+    tmp_path: Path, at_demo: Xlbridge
+) -> None:
+    path = write_titles(tmp_path)
+    text = at_demo("map", "titulos.xlsx").stdout
+    text = text.replace("{from: Conta}", "{constant: 1}").replace("- Obs", "- Obs\n  - Conta")
+    (tmp_path / "m.yaml").write_text(text, "utf-8")
+    book = load_workbook(path)
+    cell = next(cell for row in book.active for cell in row if cell.value == ROW[7])
+    amount, cell.value = cell.value, "muito"
+    book.save(path)
+    options = ("--map", "m.yaml", "--yes", "--good-rows", "--format", "json")
+    sent = json.loads(at_demo("upload", "titulos.xlsx", *options).stdout)
+    assert sent["rows"]["held"] == 1, sent
+    cell.value = amount
+    book.save(path)
+    again = at_demo("retry", sent["job"], "--file", "titulos.xlsx", *options)
+    rows = json.loads(again.stdout)["rows"]
+    assert (again.returncode, rows["held"], rows["rejected"]) == (0, 0, 0), again.stdout
 
 
 def test_a_step_of_a_plan_takes_a_mapping(tmp_path: Path, xlbridge: Xlbridge) -> None:

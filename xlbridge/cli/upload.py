@@ -159,6 +159,7 @@ _WARNINGS = Text(
     en="The corrected workbook (default: the rejects workbook).",
 )
 @parse_options
+@map_option
 @link_option
 @upload_options("retry")
 @report_format_option
@@ -167,6 +168,7 @@ def retry_command(
     file: Path | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
+    mapping: Path | None,
     links: dict[str, str],
     **options: Any,
 ) -> ExitCode:
@@ -174,6 +176,9 @@ def retry_command(
     with heavy_imports():
         from xlbridge.parallel import validate_single_sheet
         from xlbridge.upload.planning import corrected_rows, require_rejected
+
+        if mapping is not None:
+            from xlbridge.validation.mapping import read_mapping
 
     with open_context(command_settings()) as context:
         job = context.journal.job(job_id)
@@ -183,6 +188,7 @@ def retry_command(
             file=file or Path(job.last("rejects_file")),
             resource=context.catalogue.named(job.spec.resource).name,
             reading=ParseOptions(dates=dates, numbers=numbers),
+            mapping=None if mapping is None else read_mapping(mapping),
             links=links,
         )
         settings = context.settings
