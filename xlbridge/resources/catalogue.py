@@ -14,7 +14,7 @@ from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.all_rules import checks_of, code_width
 from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
-from xlbridge.resources.remote.records import (
+from xlbridge.resources.remote.record_operations import (
     ExistingPolicy,
     Lookup,
     ReadBack,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.i18n import Text
 
 if TYPE_CHECKING:
-    from xlbridge.resources.references.registries import Link, SheetLink
+    from xlbridge.resources.references.reference_lists import Link, SheetLink
 
 
 class Kind(StrEnum):

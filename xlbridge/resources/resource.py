@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column, Kind, columns_by_header
-from xlbridge.resources.remote.records import (
+from xlbridge.resources.remote.record_operations import (
     ReadBack,
     RecordChange,
     RecordCreation,

@@ -62,7 +62,7 @@ class Uploads:
     @cached_property
     def _links(self) -> "LinkResolver":
         from xlbridge.upload.lookup.links import LinkResolver
-        from xlbridge.upload.lookup.registries import Registries
+        from xlbridge.upload.lookup.registry_cache import Registries
         from xlbridge.upload.results.status_copy import SheetCodes
 
         codes = SheetCodes(self._context, self._client).of

@@ -8,7 +8,7 @@ from .links import (
     require_links as require_links,
     sheet_link as sheet_link,
 )
-from .registries import (
+from .reference_lists import (
     REFERENCES as REFERENCES,
     Link as Link,
     LinkName as LinkName,

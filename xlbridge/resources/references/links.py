@@ -14,8 +14,8 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.column import Column, Kind
-from xlbridge.resources.references.registries import REFERENCES, Link, LinkName, SheetLink
-from xlbridge.resources.remote.records import ReadBack
+from xlbridge.resources.references.reference_lists import REFERENCES, Link, LinkName, SheetLink
+from xlbridge.resources.remote.record_operations import ReadBack
 from xlbridge.resources.resource import Resource
 from xlbridge.resources.yaml_files import unknown_value
 from xlbridge.wire import record_model

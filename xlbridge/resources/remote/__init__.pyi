@@ -1,4 +1,4 @@
-from .records import (
+from .record_operations import (
     ExistingPolicy as ExistingPolicy,
     Lookup as Lookup,
     ReadBack as ReadBack,

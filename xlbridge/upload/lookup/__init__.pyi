@@ -7,7 +7,7 @@ from .links import (
     name_keys as name_keys,
 )
 from .online_check import OnlineCheck as OnlineCheck
-from .registries import Registries as Registries, registry_lists as registry_lists
+from .registry_cache import Registries as Registries, registry_lists as registry_lists
 from .row_lookup import comparable_value as comparable_value
 from .snapshot import (
     CODE_SEPARATOR as CODE_SEPARATOR,

@@ -22,7 +22,7 @@ from xlbridge.resources import Column, Kind, Resource, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink
-from xlbridge.upload.lookup.registries import NamedRecord, Registries, named_record
+from xlbridge.upload.lookup.registry_cache import NamedRecord, Registries, named_record
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, values_of
 from xlbridge.workbook import cell_address

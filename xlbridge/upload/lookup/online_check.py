@@ -16,7 +16,7 @@ from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.remote import ExistingPolicy, ReadBack
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, look_up_rows
 from xlbridge.upload.lookup.links import LinkResolver
-from xlbridge.upload.lookup.registries import Registries
+from xlbridge.upload.lookup.registry_cache import Registries
 from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import RowSnapshot
