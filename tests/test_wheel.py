@@ -1,15 +1,19 @@
 """The built wheel contains its data and works outside the checkout."""
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
+from email import message_from_string
 from pathlib import Path
 
 import pytest
 from environment import ROOT, clean_environment, unmeasured_environment
 
 from xlbridge.resources import load_catalogue
+
+REPOSITORY = "https://repository.example/xlbridge"
 
 
 @pytest.fixture
@@ -20,7 +24,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     built = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", built, ROOT]
-    subprocess.run(build, check=True, capture_output=True, env=unmeasured_environment())
+    environment = unmeasured_environment() | {"XLBRIDGE_REPOSITORY": REPOSITORY}
+    subprocess.run(build, check=True, capture_output=True, env=environment)
     (wheel,) = built.glob("*.whl")
     target = tmp_path_factory.mktemp("site")
     with zipfile.ZipFile(wheel) as archive:
@@ -44,6 +49,7 @@ def test_the_wheel_carries_its_files_and_works_from_them(installed: Path, tmp_pa
     runs_from_the_wheel(installed, tmp_path)
     carries_schemas_and_templates(installed, tmp_path)
     carries_the_files_of_its_pages(installed)
+    describes_the_project_outside_the_repository(installed)
     writes_and_judges_a_template(installed, tmp_path)
 
 
@@ -73,6 +79,21 @@ def carries_the_files_of_its_pages(installed: Path) -> None:
         return {path.relative_to(package) for path in found}
 
     assert page_files(installed / "xlbridge") == page_files(ROOT / "xlbridge") != set()
+
+
+def describes_the_project_outside_the_repository(installed: Path) -> None:
+    (file,) = installed.glob("*.dist-info/METADATA")
+    metadata = message_from_string(file.read_text(encoding="utf-8"))
+    addresses = dict(entry.split(", ", 1) for entry in metadata.get_all("Project-URL"))
+    assert addresses["Repository"] == REPOSITORY
+    assert addresses["Changelog"].endswith("/CHANGELOG.md")
+    readme = str(metadata.get_payload())
+    targets = re.findall(r"\]\(([^)]+)\)", readme)
+    assert targets
+    assert [target for target in targets if not target.startswith("https://")] == []
+    version = metadata["Version"]
+    picture = f"{REPOSITORY}/raw/v{version}/docs/images/annotated-sheet.png"
+    assert f"]({picture})" in readme
 
 
 def writes_and_judges_a_template(installed: Path, tmp_path: Path) -> None:
