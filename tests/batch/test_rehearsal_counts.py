@@ -3,14 +3,13 @@
 Inside: batch.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 import pytest
 
 from xlbridge.batch.proof.report_tables import Heading, Line, ReportTable
-from xlbridge.batch.rehearsal.reconciliation import ExpectedRow, compare_tables
 from xlbridge.batch.rehearsal.result import RowId, TableComparison, ViolationKind
+from xlbridge.batch.rehearsal.table_checks import ExpectedRow, compare_tables
 from xlbridge.i18n import Text
 from xlbridge.sandbox.rehearsal import RowDigest, StoredRows, table_title
 from xlbridge.upload.results import RowOutcome
@@ -26,12 +25,15 @@ def counted(
         ExpectedRow(RowId("step", "book.xlsx", number), fate, form_of(letter, replaces=replaces))
         for number, (letter, fate) in enumerate(rows, 2)
     ]
-    states = (
-        StoredRows("t", Counter(form_of(letter, replaces=replaces) for letter in letters), replaces)
-        for letters in (before, after)
-    )
-    earlier, later = states
+    earlier, later = (stored(letters, replaces=replaces) for letters in (before, after))
     return compare_tables({"t": sent}, [earlier], [later])
+
+
+def stored(letters: str, name: str = "t", *, replaces: bool = False) -> StoredRows:
+    """Return a table with a row for each letter, numbered by its occurrence."""
+    numbered = [f"{letter}{letters[:at].count(letter)}" for at, letter in enumerate(letters)]
+    forms = (form_of(letter, replaces=replaces) for letter in letters)
+    return StoredRows(name, dict(zip(numbered, forms, strict=True)), replaces)
 
 
 def form_of(letter: str, *, replaces: bool) -> RowDigest:
@@ -114,12 +116,12 @@ def test_accepted_rows_that_existed_before_are_reported() -> None:
 
 
 def test_tables_have_titles_in_the_readers_language() -> None:
-    one, two = (
-        StoredRows("receivables", Counter(rows)) for rows in ({}, {form_of("a", replaces=False): 2})
-    )
+    one, two = (stored(letters, "receivables") for letters in ("", "aa"))
     found = compare_tables({}, [one], [two])
     assert found.tables[0].table == "receivables"
-    assert found.violations[0].message.pt == "contas a receber: 2 linhas a mais do que foi enviado"
+    assert found.violations[0].message.pt == (
+        "contas a receber: 2 linhas a mais do que foi enviado (números a0, a1)"
+    )
     assert table_title("own_records:frota") == "frota"
 
 
@@ -134,8 +136,89 @@ def test_the_header_of_an_empty_column_of_reasons_is_left_aligned() -> None:
 
 
 def test_a_table_without_sent_rows_must_not_change() -> None:
-    one, two = (
-        StoredRows("t", Counter(form_of(c, replaces=False) for c in text)) for text in ("x", "xy")
-    )
+    one, two = stored("x"), stored("xy")
     assert [b.kind for b in compare_tables({}, [one], [two]).violations] == [ViolationKind.TWICE]
     assert compare_tables({}, [one], [one]) == TableComparison()
+
+
+def by_number(
+    rows: Sequence[tuple[str | None, RowOutcome]],
+    before: str,
+    after: str,
+    *,
+    changed: Sequence[str] = (),
+    derived: str = "",
+) -> TableComparison:
+    """Compare rows by the numbers of their records, one letter each, None if unknown."""
+    sent = [
+        ExpectedRow(
+            RowId("step", "book.xlsx", row), outcome, number=number or "", changes=number in changed
+        )
+        for row, (number, outcome) in enumerate(rows, 2)
+    ]
+    earlier, later = (
+        StoredRows("t", dict.fromkeys(numbers), derived=frozenset(derived))
+        for numbers in (before, after)
+    )
+    return compare_tables({"t": sent}, [earlier], [later])
+
+
+@pytest.mark.parametrize(
+    ("rows", "before", "after", "expected"),
+    [
+        ([("a", A), ("b", A)], "x", "xab", []),
+        ([("a", A), ("b", A)], "x", "xa", [(ViolationKind.LOST, 3)]),
+        ([("a", A), ("a", A)], "x", "xa", [(ViolationKind.LOST, 3)]),
+        ([("x", A)], "x", "x", [(ViolationKind.LOST, 2)]),
+        ([("a", A)], "x", "xab", [(ViolationKind.TWICE, None)]),
+        ([("a", A), (None, R)], "", "ab", [(ViolationKind.TWICE, None)]),
+        ([("a", A)], "x", "a", [(ViolationKind.LOST, None)]),
+        ([(None, A), ("a", A)], "", "ab", []),
+        ([(None, A), ("a", A)], "", "a", [(ViolationKind.LOST, 2)]),
+        ([(None, U), ("a", A)], "", "ab", []),
+        ([(None, U), ("a", A)], "", "a", []),
+        ([(None, U), ("a", A)], "", "abc", [(ViolationKind.TWICE, None)]),
+        ([("a", R)], "", "a", []),
+    ],
+)
+def test_records_created_one_by_one_are_compared_by_their_numbers(
+    rows: list[tuple[str | None, RowOutcome]],
+    before: str,
+    after: str,
+    expected: list[tuple[ViolationKind, int | None]],
+) -> None:
+    assert broken(by_number(rows, before, after)) == expected
+
+
+def test_a_doubtful_record_is_present_if_a_record_is_left_over_for_it() -> None:
+    found = by_number([(None, U), (None, U), ("a", A), ("b", U)], "", "abc")
+    assert {d.row_id.row: d.in_database for d in found.doubts} == {2: True, 3: False, 5: True}
+    assert [table.expected for table in found.tables] == [3]
+
+
+def test_changed_and_derived_records_are_not_too_many() -> None:
+    found = by_number([("x", A), ("a", A)], "xy", "xyabc", changed="x", derived="bc")
+    assert broken(found) == []
+    assert [table.expected for table in found.tables] == [3]
+    gone = by_number([("x", A)], "xy", "y", changed="x")
+    assert broken(gone) == [(ViolationKind.LOST, 2), (ViolationKind.LOST, None)]
+
+
+def test_a_record_that_no_row_changes_must_stay_as_it_is() -> None:
+    earlier, later = (
+        StoredRows("t", {"1": form_of(letter, replaces=False)}) for letter in ("a", "b")
+    )
+    found = compare_tables({}, [earlier], [later])
+    assert broken(found) == [(ViolationKind.LOST, None)]
+    assert "1 existing row has changed" in found.violations[0].message.en
+    change = ExpectedRow(RowId("step", "book.xlsx", 2), A, number="1", changes=True)
+    assert compare_tables({"t": [change]}, [earlier], [later]).violations == ()
+
+
+def test_an_imported_record_may_be_changed_by_a_later_step() -> None:
+    created = ExpectedRow(RowId("one", "book.xlsx", 2), A, form_of("a", replaces=False))
+    change = ExpectedRow(RowId("two", "book.xlsx", 2), A, number="1", changes=True)
+    later = StoredRows("t", {"1": form_of("b", replaces=False)})
+    found = compare_tables({"t": [created, change]}, [StoredRows("t", {})], [later])
+    assert found.violations == ()
+    assert [table.expected for table in found.tables] == [1]

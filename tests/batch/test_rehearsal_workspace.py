@@ -20,7 +20,7 @@ from xlbridge.batch.rehearsal.workspace import copy_month, prepare_workspace
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import FaultPlan, SeedKind, open_database, seed_database
-from xlbridge.sandbox.rehearsal import StandIns
+from xlbridge.sandbox.rehearsal import REGISTRY_TITLES, StandIns
 from xlbridge.sandbox.storage import database_url
 from xlbridge.settings import Settings
 
@@ -61,6 +61,7 @@ def test_a_month_is_copied_byte_for_byte_with_its_relative_paths(
         ("../books/payables.xlsx", "/srv/payables.xlsx"),
         ("../out/{month}.xlsx", "/srv/out.xlsx"),
         ("name: month", "name: month\nproof: /srv/proof"),
+        ("steps:", "steps:\n  process: {process: pedidos, file: /srv/orders.xlsx}"),
     ],
 )
 def test_a_plan_with_absolute_paths_is_refused(
@@ -69,6 +70,42 @@ def test_a_plan_with_absolute_paths_is_refused(
     month.plan.write_text(month.plan.read_text("utf-8").replace(what, instead), "utf-8")
     with pytest.raises(UsageError, match=r"/srv/.* is not relative to the plan"):
         copy_month(read(month, catalogue), tmp_path / "copy")
+
+
+def test_mappings_and_lists_of_records_are_copied_with_the_workbooks(
+    month: Month, tmp_path: Path, catalogue: Catalogue
+) -> None:
+    mapping = "version: 1\nresource: contaspagar\nheader: [A]\ncolumns: {historico: {from: A}}\n"
+    (month.folder / "books" / "payables.yaml").write_text(mapping, "utf-8")
+    shutil.copy(month.folder / "books" / "payables.xlsx", month.folder / "books" / "orders.xlsx")
+    plan = month.plan.read_text("utf-8")
+    plan = plan.replace("contaspagar", "contaspagar\n    map: ../books/payables.yaml")
+    orders = "  process: {process: pedidos, file: ../books/orders.xlsx}\n"
+    month.plan.write_text(plan + orders, "utf-8")
+    before = {name: content for name, (content, _) in month.files().items()}
+    _, count = copy_month(read(month, catalogue), tmp_path / "copy")
+    copies = Month(tmp_path / "copy", tmp_path).files()
+    assert {name: content for name, (content, _) in copies.items()} == before
+    assert count == 5
+
+
+@pytest.mark.parametrize(
+    ("step", "named"),
+    [
+        ("{export: clientes, output: ../books/payables.xlsx}", "this step reads another one: more"),
+        (
+            "{compare: {clientes: {}}, with: other, output: ../out/compared.xlsx}",
+            "this step reads another one: more",
+        ),
+    ],
+)
+def test_a_plan_that_needs_another_environment_is_refused(
+    month: Month, tmp_path: Path, catalogue: Catalogue, step: str, named: str
+) -> None:
+    month.plan.write_text(f"{month.plan.read_text('utf-8')}  more: {step}\n", "utf-8")
+    with pytest.raises(UsageError, match=named) as refused:
+        copy_month(read(month, catalogue), tmp_path / "copy")
+    assert "rehearse a copy of the plan without these steps" in str(refused.value.hint)
 
 
 def test_a_database_is_copied_and_the_original_left_alone(tmp_path: Path) -> None:
@@ -110,8 +147,8 @@ def test_stand_ins_are_created_once_and_existing_records_made_usable(
             stand_ins.create_for_row(
                 payable, {"codigoDoFornecedor": inactive, "codigoDaFilial": 70}
             )
-        stand_ins.create_by_field("cliente", "seuCodigo", "K-1")
-        stand_ins.create_by_field("cliente", "seuCodigo", "K-1")
+        for _ in range(2):
+            stand_ins.create_by_name("cliente", ["seuCodigo"], "seuCodigo", "K-1")
         stand_ins.advance_counters()
         assert stand_ins.counts == {
             "clients": 2, "accounts": 1, "portfolios": 1, "suppliers": 1, "branches": 1
@@ -119,3 +156,48 @@ def test_stand_ins_are_created_once_and_existing_records_made_usable(
         assert connection.scalar(select(suppliers.c.active).where(suppliers.c.code == inactive))
         last = select(counters.c.last).where(counters.c.scope == "client")
         assert connection.scalar(last) == 5001
+
+
+def test_stand_ins_cover_child_rows_warehouses_and_codes_that_workbooks_bring(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    requisition, output = catalogue.named("requisicao"), catalogue.named("saida")
+    order, (products, _) = catalogue.named("pedido"), catalogue.named("pedido").children
+    with (
+        closing(open_database(database_url(str(tmp_path / "sandbox.db")))) as storage,
+        storage.transaction(writing=True) as connection,
+    ):
+        seed_database(connection, SeedKind.EMPTY, 1)
+        stand_ins = StandIns(connection, datetime(2026, 11, 2), {"cost_centres": {"09.001"}})
+        header = {
+            "codigoDaFilial": 1, "codigoDoTipoDeCompra": 70, "codigoDoColaborador": 71,
+            "codigoDoMotivo": 72, "codigoDoCentroDeCusto": "09.001", "CodigoDoProjeto": 73,
+        }  # fmt: skip
+        stand_ins.create_for_row(requisition, header)
+        (items,) = requisition.children
+        for product in (0, 9000):
+            stand_ins.create_for_row(items, {"idProduto": product}, requisition)
+        stand_ins.create_for_row(products, {"idProduto": 9001}, order)
+        stand_ins.create_for_row(
+            order,
+            {
+                "codigoDaFilial": 1, "codigoDaNotaFiscal": 74, "codigoDaCondicaoDePagamento": 75,
+                "codigoDaCarteira": 76, "codigoDoItemDeLancamento": "9.01",
+            },
+        )  # fmt: skip
+        stand_ins.create_for_row(output, {"codigoDaFilial": 80, "codigoDaSecao": "Z-1"})
+        stand_ins.create_by_name(
+            "produto", ["codigoInterno", "descricaoDoProduto"], "descricaoDoProduto", "Parafuso"
+        )
+        stand_ins.create_by_name("fornecedor", ["cnpjcpf"], "cnpjcpf", "11222333000199")
+        stand_ins.create_by_name(
+            "centro-de-custo", ["descricaoDoCentroDeCusto"], "descricaoDoCentroDeCusto", "Obras"
+        )
+        stand_ins.advance_counters()
+    assert stand_ins.counts == {
+        "purchase_types": 1, "collaborators": 1, "purchase_reasons": 1, "projects": 1,
+        "products": 3, "invoice_models": 1, "payment_conditions": 1, "portfolios": 1,
+        "categories": 1, "branches": 1, "warehouses": 1, "sections": 1, "suppliers": 1,
+        "cost_centres": 1,
+    }  # fmt: skip
+    assert stand_ins.counts.keys() <= REGISTRY_TITLES.keys()

@@ -13,6 +13,7 @@ from xlbridge.batch.batch import Batch, UnitStatus
 from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, workbooks_of
 from xlbridge.batch.rehearsal.command_runner import CommandRunner, KillSchedule
 from xlbridge.batch.rehearsal.reconciliation import read_tables, reconcile_trial
+from xlbridge.batch.rehearsal.required_records import RequiredRecords
 from xlbridge.batch.rehearsal.result import (
     RehearsalResult,
     RowDifference,
@@ -21,7 +22,6 @@ from xlbridge.batch.rehearsal.result import (
     TrialResult,
 )
 from xlbridge.batch.rehearsal.workspace import (
-    RequiredRecords,
     Workspace,
     copy_month,
     prepare_workspace,

@@ -10,6 +10,7 @@ from xlbridge.batch.rehearsal.result import (
     RehearsalState,
     RowDifference,
     RowId,
+    TableCount,
     TrialResult,
     ViolationKind,
     WorkbookResult,
@@ -181,16 +182,25 @@ def rehearsal_text(result: RehearsalResult) -> Iterator[Text]:
         yield Text(
             pt="  etapa não concluída: {name}, {text}", en="  step not done: {name}, {text}"
         ).format(name=name, text=text)
-    for table in result.counts.comparison.tables:
-        yield Text(
-            pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
-            en="  table {table}: {before} before, {after} after; expected: {expected} more",
-        ).format(**asdict(table) | {"table": table_title(table.table)})
+    yield from map(_table_line, result.counts.comparison.tables)
     for title, rows in row_lists(result):
         yield from _limited_list(title, (_row_text(row_id, text) for row_id, text in rows))
     yield from _assertion_lines(result)
     yield from no_fault_remark(result)
     yield from verdict_lines(result)
+
+
+def _table_line(table: TableCount) -> Text:
+    text = Text(
+        pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
+        en="  table {table}: {before} before, {after} after; expected: {expected} more",
+    ).format(**asdict(table) | {"table": table_title(table.table)})
+    if not table.derived:
+        return text
+    return Text(
+        pt="{text}, {n} {n:criada|criadas} pelo processamento de outros registros",
+        en="{text}, {n} of them created by processing other records",
+    ).format(text=text, n=table.derived)
 
 
 def _trial_lines(result: RehearsalResult) -> Iterator[Text]:

@@ -133,10 +133,11 @@ def _table_table(result: RehearsalResult) -> ReportTable:
     titles = (
         *(Text(pt="Tabela", en="Table"), Text(pt="Antes", en="Before")),
         *(Text(pt="Depois", en="After"), Text(pt="Acréscimo esperado", en="Expected increase")),
+        Text(pt="Criadas pelo processamento", en="Created by processing"),
     )
     lines = [
-        Line((table_title(table.table), table.before, table.after, table.expected))
-        for table in result.counts.comparison.tables
+        Line((table_title(one.table), one.before, one.after, one.expected, one.derived))
+        for one in result.counts.comparison.tables
     ]
     return _table(Text(pt="Linhas no banco", en="Rows in the database"), titles, lines)
 

@@ -87,12 +87,16 @@ class WorkbookResult:
 
 @dataclass(frozen=True, slots=True)
 class TableCount:
-    """Row counts of a table before and after the run, and the expected increase."""
+    """Row counts of a table before and after the run, and the expected increase.
+
+    ``derived`` of the expected rows were created by processing other records.
+    """
 
     table: str
     before: int
     after: int
     expected: int
+    derived: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,25 @@
-"""Private workspace of a rehearsal: home, sandbox, copied workbooks, stand-in records."""
+"""Private workspace of a rehearsal: home, sandbox and copied workbooks."""
 
 import os
 import secrets
 import shutil
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from xlbridge.batch.plan.steps import (
     BatchPlan,
     CompareStep,
     ExportStep,
+    ProcessStep,
     WorkbookStep,
     file_digest,
     workbooks_of,
 )
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
 from xlbridge.i18n import Text, active_language
-from xlbridge.resources import Column, Kind, Resource
-from xlbridge.resources.references import Link, LinkName
 from xlbridge.sandbox import (
     FaultKind,
     FaultPlan,
@@ -34,11 +30,8 @@ from xlbridge.sandbox import (
     sandbox_process,
     seed_database,
 )
-from xlbridge.sandbox.rehearsal import CODE_COLUMNS, StandIns
 from xlbridge.sandbox.storage import Storage, database_url, translate_database_errors
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings
-from xlbridge.upload.lookup import comparable_key, name_keys
-from xlbridge.validation import ValidatedSheet
 
 _PROFILE = "rehearsal"
 _EMAIL = "ensaio@xlbridge.example"
@@ -186,11 +179,12 @@ def _copy_database(original: Path, copy: Path) -> None:
 
 
 def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
-    """Copy a plan and all its workbooks into an empty folder, where its outputs go too.
+    """Copy a plan and the files that it reads into an empty folder, where its outputs go too.
 
     Return the path of the plan's copy and the number of workbooks copied. Raises ``UsageError`` if
-    the plan has paths that are not relative, or a workbook cannot be read.
+    the plan cannot be rehearsed, or a file cannot be read.
     """
+    _require_one_environment(plan)
     _require_relative(plan)
     workbooks = dict.fromkeys(
         plan.file(str(workbook.path))
@@ -198,11 +192,22 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
         if isinstance(step, WorkbookStep)
         for workbook in workbooks_of(plan, step)
     )
+    others = dict.fromkeys(path for path in _other_inputs(plan) if path not in workbooks)
     outputs = (path for _, path in plan.outputs())
-    root = Path(os.path.commonpath([plan.folder, *(p.parent for p in (*workbooks, *outputs))]))
-    for path in (plan.path, *workbooks):
+    files = (*workbooks, *others, *outputs)
+    root = Path(os.path.commonpath([plan.folder, *(path.parent for path in files)]))
+    for path in (plan.path, *workbooks, *others):
         _copy_file(path, folder / path.relative_to(root))
     return folder / plan.path.relative_to(root), len(workbooks)
+
+
+def _other_inputs(plan: BatchPlan) -> Iterator[Path]:
+    """Yield the mapping files of a plan, and the workbooks with numbers of records to process."""
+    for step in plan.steps:
+        if isinstance(step, WorkbookStep) and step.mapping is not None:
+            yield plan.file(str(step.mapping.path))
+        if isinstance(step, ProcessStep) and step.file is not None:
+            yield plan.file(step.file)
 
 
 def _copy_file(path: Path, target: Path) -> None:
@@ -225,17 +230,55 @@ def _copy_file(path: Path, target: Path) -> None:
         )
 
 
-def _require_relative(plan: BatchPlan) -> None:
-    """Raise ``UsageError`` if a path of the plan is absolute."""
-    paths = [("proof", plan.proof)]
+def _paths(plan: BatchPlan) -> Iterator[tuple[str, str]]:
+    """Yield the steps of a plan with each path that they read or write."""
+    yield "proof", plan.proof
     for step in plan.steps:
         if isinstance(step, WorkbookStep):
-            paths += [(step.name, pattern) for pattern in step.patterns]
+            for pattern in step.patterns:
+                yield step.name, pattern
         if isinstance(step, ExportStep | CompareStep):
-            paths.append((step.name, step.output))
+            yield step.name, step.output
         if isinstance(step, ExportStep) and step.manifest is not None:
-            paths.append((step.name, step.manifest))
-    for key, path in paths:
+            yield step.name, step.manifest
+        if isinstance(step, ProcessStep) and step.file is not None:
+            yield step.name, step.file
+
+
+_MAX_STEPS_NAMED = 3
+
+
+def _require_one_environment(plan: BatchPlan) -> None:
+    """Raise ``UsageError`` for steps that need another environment than the one written to."""
+    needing = [
+        step.name for step in plan.steps if isinstance(step, CompareStep) or plan.is_source(step)
+    ]
+    if not needing:
+        return
+    more = len(needing) - _MAX_STEPS_NAMED
+    shown = ", ".join(needing[:_MAX_STEPS_NAMED])
+    raise UsageError(
+        Text(
+            pt="O plano não pode ser ensaiado assim: um ensaio tem um só sistema, novo, e {n:esta "
+            "etapa lê outro|estas etapas leem outro}: {steps}{more}.",
+            en="The plan cannot be rehearsed as it is: a rehearsal has a single, new system, and "
+            "{n:this step reads|these steps read} another one: {steps}{more}.",
+        ).format(n=len(needing), steps=shown, more=_AND_MORE.format(n=more) if more > 0 else ""),
+        Text(
+            pt="Faça as exportações antes, com um plano só delas, e ensaie uma cópia do plano "
+            "sem essas etapas, na mesma pasta: ela envia os arquivos exportados.",
+            en="Export first, with a plan of just the exports, then rehearse a copy of the plan "
+            "without these steps, in the same folder: it sends the exported workbooks.",
+        ),
+    )
+
+
+_AND_MORE = Text(pt=" e mais {n}", en=" and {n} more")
+
+
+def _require_relative(plan: BatchPlan) -> None:
+    """Raise ``UsageError`` if a path of the plan is absolute."""
+    for key, path in _paths(plan):
         if Path(path).anchor:
             raise UsageError(
                 Text(
@@ -248,65 +291,3 @@ def _require_relative(plan: BatchPlan) -> None:
                     en="Write the path relative to the plan's folder, such as ../month/*.xlsx.",
                 ),
             )
-
-
-@dataclass(slots=True)
-class RequiredRecords:
-    """Records that the rows of sheets refer to, without those that the sheets create."""
-
-    _rows: list[tuple[Resource, list[dict[str, Any]]]] = field(default_factory=list)
-    _linked: set[tuple[str, str, str, str]] = field(default_factory=set)
-    _created: set[tuple[str, str, str]] = field(default_factory=set)
-
-    def add(self, sheet: ValidatedSheet) -> None:
-        """Add the records that a sheet refers to."""
-        if sheet.resource is None:
-            return
-        self._rows.append((sheet.resource, list(_distinct_rows(sheet, sheet.resource))))
-        for column in sheet.resource.columns:
-            if (link := column.link) is not None:
-                for value in _key_values(sheet, column):
-                    name = _name_of(link, value)
-                    self._linked.add((link.registry, name.column, name.field, value))
-            elif column.name in sheet.resource.natural_keys:
-                for value in _key_values(sheet, column):
-                    self._created.add((sheet.resource.name, column.name, value))
-
-    def create_missing(self, storage: Storage) -> Counter[str]:
-        """Create the records that a database lacks; return their number by table."""
-        with storage.transaction(writing=True) as connection:
-            stand_ins = StandIns(connection, datetime.now().replace(microsecond=0))
-            for resource, rows in self._rows:
-                for row in rows:
-                    stand_ins.create_for_row(resource, row)
-            for registry, column, field_name, value in sorted(self._linked):
-                if (registry, column, value) not in self._created:
-                    stand_ins.create_by_field(registry, field_name, value)
-            stand_ins.advance_counters()
-        return stand_ins.counts
-
-
-def _distinct_rows(sheet: ValidatedSheet, resource: Resource) -> Iterator[dict[str, Any]]:
-    """Yield the distinct rows of the columns whose values must exist in the system."""
-    names = [
-        column.name
-        for column in resource.columns
-        if column.references is not None or (column.name in CODE_COLUMNS and column.link is None)
-    ]
-    for _, row in sheet.frame[names].drop_duplicates().iterrows():
-        yield {
-            str(name): value.item() if hasattr(value, "item") else value
-            for name, value in row.dropna().items()
-        }
-
-
-def _key_values(sheet: ValidatedSheet, column: Column) -> set[str]:
-    return {comparable_key(column.kind, value) for value in sheet.frame[column.name].dropna()}
-
-
-def _name_of(link: Link, value: str) -> LinkName:
-    """Return the link name that a value belongs to: a document's, else the record's name."""
-    is_document = len(name_keys(link, Kind.TEXT, value)) > 1
-    kinds = {Kind.CNPJ, Kind.CPF} if is_document else {Kind.TEXT}
-    matching = (name for name in link.names if name.kind in kinds)
-    return next(matching, link.names[0]) if link.is_loose else link.names[0]

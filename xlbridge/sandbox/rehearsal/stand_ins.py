@@ -5,78 +5,82 @@ of the record.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, select, update
+from sqlalchemy import Connection, Table, func, insert, or_, select, update
 
-from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.sandbox.areas.registry.codes import REGISTRIES, Numbers, counters
+from xlbridge.sandbox.areas.registry.codes import REGISTRIES, counters
+from xlbridge.sandbox.areas.registry.rules import PRODUCT_COLUMNS, SUPPLIER_COLUMNS
 from xlbridge.sandbox.areas.registry.tables import (
-    abc_costs,
-    accounts,
     branches,
     categories,
     client_types,
     clients,
     cost_centres,
+    invoice_models,
     issuers,
-    payment_methods,
+    payment_conditions,
     portfolios,
     product_types,
     products,
     sections,
-    sellers,
-    services,
     suppliers,
+    units,
     warehouses,
 )
+from xlbridge.wire import WireModel
+from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
 from xlbridge.wire.registry import Client
+from xlbridge.wire.sales import SalesOrderInput
 
-REGISTRY_TITLES: Mapping[str, Text] = {
-    clients.name: Text(pt="clientes", en="clients"),
-    suppliers.name: Text(pt="fornecedores", en="suppliers"),
-    products.name: Text(pt="produtos", en="products"),
-    branches.name: Text(pt="filiais", en="branches"),
-    warehouses.name: Text(pt="almoxarifados", en="warehouses"),
-    sections.name: Text(pt="seções", en="sections"),
-    cost_centres.name: Text(pt="centros de custo", en="cost centres"),
-    categories.name: Text(pt="categorias", en="categories"),
-    accounts.name: Text(pt="contas correntes", en="current accounts"),
-    portfolios.name: Text(pt="carteiras", en="portfolios"),
-    payment_methods.name: Text(pt="formas de pagamento", en="payment methods"),
-    product_types.name: Text(pt="tipos de produto", en="product types"),
-    client_types.name: Text(pt="tipos de cliente", en="client types"),
-    sellers.name: Text(pt="vendedores", en="sellers"),
-    abc_costs.name: Text(pt="custos ABC", en="ABC costs"),
-    services.name: Text(pt="serviços", en="services"),
+_NAME_COLUMNS: Mapping[str, tuple[Table, Mapping[str, str]]] = {
+    "cliente": (
+        clients,
+        {name: name for name in ("cnpjcpf", "seuCodigo", "idws", "nomeComercial")},
+    ),
+    "fornecedor": (suppliers, SUPPLIER_COLUMNS),
+    "produto": (products, PRODUCT_COLUMNS),
+    "centro-de-custo": (cost_centres, {"descricaoDoCentroDeCusto": "name"}),
+    "tipo-de-cliente": (client_types, {"descricaoDoTipoDeCliente": "name"}),
+    "tipo-de-produto": (product_types, {"descricaoDoTipoDeProduto": "name"}),
+    "filial": (branches, {"descricaoDaFilial": "name"}),
 }
-"""Titles of the registries in which stand-ins are created."""
+"""Table of each registry, and its columns by the fields that name records."""
 
-_ALTERNATIVE_KEYS: Mapping[str, frozenset[str]] = {
-    "cliente": frozenset({"cnpjcpf", "seuCodigo", "idws", "nomeComercial"}),
-}
-"""Fields other than the code by which rows refer to a record of a registry."""
-
-_BY_CODE = (
-    "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDoVendedor",
-    "codigoDoTipoDeCliente", "codigoDoCentroDeCusto", "CodigoDoCustoABC", "codigoDoServicoPrestado",
-)  # fmt: skip
 _WAREHOUSE_FIELDS = ("codigoDaFilial", "codigoDoAlmoxarifado")
 _SECTION_WAREHOUSE_FIELDS = ("codigoDaFilialSecao", "codigoDoAlmoxarifadoSecao")
-_REVENUE = {ReceivableInput: True, PayableInput: False}
+_REVENUE: Mapping[type[WireModel], bool] = {
+    ReceivableInput: True,
+    SalesOrderInput: True,
+    PayableInput: False,
+    SpendingLimitInput: False,
+}
 _SCOPE_OF_REGISTRY = {clients: "client", suppliers: "supplier", products: "product"}
 """Registries whose codes the system generates, with the scope of their counter."""
 
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    products.name: {"price": 0, "weight": 0},
+    units.name: {"symbol": "UN"},
+    invoice_models.name: {"series": 1},
+    payment_conditions.name: {"instalments": 1, "days_between": 30},
+}
+"""Values of required columns of a new record, by table."""
+
+_FIRST_WAREHOUSE = 1
+_TEXT_CODE_PREFIX = "ENSAIO-"
+_NO_PRODUCT = 0
+"""Code of items that are no registered products."""
+
 CODE_COLUMNS = frozenset(
     {
-        *_BY_CODE,
+        *REGISTRIES,
         *_WAREHOUSE_FIELDS,
         *_SECTION_WAREHOUSE_FIELDS,
-        "codigoDoItemDeLancamento",
         "codigoDaCarteira",
         "codigoDaSecao",
     }
@@ -87,62 +91,73 @@ CODE_COLUMNS = frozenset(
 class StandIns:
     """Creates records that rows refer to and the database lacks, within one transaction.
 
-    ``counts`` are the records created by table, including existing ones that had to be activated
-    or reassigned.
+    ``provided`` are the codes that rows of workbooks will create themselves, by table. ``counts``
+    are the records created by table, including existing ones that had to be activated or
+    reassigned.
     """
 
-    def __init__(self, connection: Connection, now: datetime) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        now: datetime,
+        provided: Mapping[str, Collection[object]] = MappingProxyType({}),
+    ) -> None:
         self._connection = connection
         self._now = now
+        self._provided = provided
         self._existing: dict[str, dict[object, Mapping[str, Any]]] = {}
+        self._last_codes: dict[str, int] = {}
         self.counts: Counter[str] = Counter()
         self._ensure_by_reference: Mapping[str, Callable[[Any], None]] = {
             "cliente": self._ensure_client,
-            "fornecedor": lambda code: self._ensure(suppliers, code, active=True),
-            "produto": lambda code: self._ensure(products, code, {"price": 0, "weight": 0}),
+            "fornecedor": lambda code: self._ensure(suppliers, code),
+            "produto": self._ensure_product,
             "centro-de-custo": lambda code: self._ensure(cost_centres, code),
             "tipo-de-cliente": lambda code: self._ensure(client_types, code),
             "tipo-de-produto": lambda code: self._ensure(product_types, code),
             "filial": self._ensure_branch,
         }
 
-    def create_for_row(self, resource: Resource, row: Mapping[str, Any]) -> None:
-        """Create what one row refers to; ``row`` has its filled cells in columns of codes."""
+    def create_for_row(
+        self, resource: Resource, row: Mapping[str, Any], record: Resource | None = None
+    ) -> None:
+        """Create what one row refers to; ``row`` has its filled cells in columns of codes.
+
+        ``record`` is the resource that the row of a child sheet belongs to.
+        """
+        model = (record or resource).row_model
+        own = own_code(resource)
         for column in resource.columns:
-            if column.references is not None and column.name in row:
-                self._ensure_by_reference[column.references](row[column.name])
-        model = resource.row_model
+            code = row.get(column.name)
+            if code is None or column.name == own:
+                continue
+            if column.references is not None:
+                self._ensure_by_reference[column.references](code)
+            elif model is not None and column.name in REGISTRIES:
+                self._ensure_registered(REGISTRIES[column.name][0], code, model)
         if model is None:
             return
-        for name in _BY_CODE:
-            if name in row:
-                self._ensure(REGISTRIES[name][0], row[name])
-        if (code := row.get("codigoDoItemDeLancamento")) is not None and model in _REVENUE:
-            self._ensure(categories, code, revenue=_REVENUE[model])
         if (code := row.get("codigoDaCarteira")) is not None:
-            self._ensure(portfolios, code, account=row["codigoDaContaCorrente"])
-        branch, warehouse = (row.get(name) for name in _WAREHOUSE_FIELDS)
-        if branch is None or warehouse is None:
-            return
-        self._ensure_warehouse(branch, warehouse)
-        section = row.get("codigoDaSecao")
-        if section is not None:
-            section_branch, section_warehouse = (row.get(n) for n in _SECTION_WAREHOUSE_FIELDS)
-            branch, warehouse = section_branch or branch, section_warehouse or warehouse
-            self._ensure_warehouse(branch, warehouse)
-            self._ensure_row(sections, branch=branch, warehouse=warehouse, code=section)
+            self._ensure(portfolios, code, account=self._account_of(row))
+        if _WAREHOUSE_FIELDS[1] in resource.by_name:
+            self._ensure_place(row)
 
-    def create_by_field(self, registry: str, field: str, value: str) -> None:
-        """Create a record with this value of a field, if the registry has none."""
-        if field not in _ALTERNATIVE_KEYS.get(registry, ()):
+    def create_by_name(
+        self, registry: str, fields: Collection[str], field: str, value: str
+    ) -> None:
+        """Create a record with this value of a field, unless any of the fields has it already."""
+        table, columns = _NAME_COLUMNS[registry]
+        if field not in columns:
             return
-        matching = select(clients.c.codigoDoCliente).where(clients.c[field] == value)
-        if self._connection.execute(matching).first() is None:
-            self._advance_counter(clients)
-            numbers = Numbers(self._connection)
-            code = numbers.next(_SCOPE_OF_REGISTRY[clients])
-            numbers.write()
+        (key,) = table.primary_key
+        has_name = or_(*(table.c[columns[name]] == value for name in fields if name in columns))
+        if self._connection.execute(select(key).where(has_name)).first() is not None:
+            return
+        code = self._next_code(table)
+        if table is clients:
             self._insert_client(code, {field: value})
+        else:
+            self._ensure(table, code, {columns[field]: value})
 
     def advance_counters(self) -> None:
         """Advance the counters of generated codes past those that were created."""
@@ -151,18 +166,85 @@ class StandIns:
 
     def _advance_counter(self, table: Table) -> None:
         (key,) = table.primary_key
+        scope = _SCOPE_OF_REGISTRY[table]
         last = self._connection.scalar(select(func.max(key))) or 0
-        is_behind = (counters.c.scope == _SCOPE_OF_REGISTRY[table]) & (counters.c.last < last)
-        self._connection.execute(update(counters).where(is_behind).values(last=last))
+        counted = self._connection.scalar(select(counters.c.last).where(counters.c.scope == scope))
+        if counted is None:
+            self._connection.execute(insert(counters).values(scope=scope, last=last))
+        elif counted < last:
+            by_scope = counters.c.scope == scope
+            self._connection.execute(update(counters).where(by_scope).values(last=last))
+
+    def _next_code(self, table: Table) -> Any:
+        """Return a code that is not used yet."""
+        if table.name not in self._last_codes:
+            (key,) = table.primary_key
+            codes = self._connection.scalars(select(key))
+            counted = select(counters.c.last).where(
+                counters.c.scope == _SCOPE_OF_REGISTRY.get(table, table.name)
+            )
+            last = self._connection.scalar(counted) or 0
+            self._last_codes[table.name] = max(
+                [last, *(code for code in codes if isinstance(code, int))]
+            )
+        self._last_codes[table.name] += 1
+        code = self._last_codes[table.name]
+        return code if table is not cost_centres else f"{_TEXT_CODE_PREFIX}{code}"
+
+    def _ensure_registered(self, table: Table, code: Any, model: type[WireModel]) -> None:
+        if table is categories:
+            required = {"revenue": _REVENUE[model]} if model in _REVENUE else {}
+            self._ensure(categories, code, {"revenue": False}, **required)
+        elif table is branches:
+            self._ensure_branch(code)
+        else:
+            self._ensure(table, code)
+
+    def _ensure_product(self, code: int) -> None:
+        if code != _NO_PRODUCT:
+            self._ensure(products, code)
+
+    def _account_of(self, row: Mapping[str, Any]) -> Any:
+        """Return the account of a row: its own, or the default of its branch."""
+        account = row.get("codigoDaContaCorrente")
+        if account is not None:
+            return account
+        return self._rows(issuers, "code")[row["codigoDaFilial"]]["account"]
+
+    def _ensure_place(self, row: Mapping[str, Any]) -> None:
+        """Ensure the warehouse and section of a row, by default the first of its branch."""
+        branch, warehouse = (row.get(name) for name in _WAREHOUSE_FIELDS)
+        if branch is None:
+            return
+        warehouse = warehouse or self._first_warehouse(branch)
+        self._ensure_warehouse(branch, warehouse)
+        section = row.get("codigoDaSecao")
+        if section is not None:
+            section_branch, section_warehouse = (row.get(n) for n in _SECTION_WAREHOUSE_FIELDS)
+            branch, warehouse = section_branch or branch, section_warehouse or warehouse
+            self._ensure_warehouse(branch, warehouse)
+            self._ensure_row(sections, branch=branch, warehouse=warehouse, code=section)
+
+    def _first_warehouse(self, branch: int) -> int:
+        first = select(func.min(warehouses.c.code)).where(warehouses.c.branch == branch)
+        return self._connection.scalar(first) or _FIRST_WAREHOUSE
 
     def _ensure(
         self, table: Table, code: Any, defaults: Mapping[str, Any] | None = None, **required: Any
     ) -> None:
-        """Insert a missing code with ``defaults``, and set the ``required`` values."""
+        """Insert a missing code with ``defaults``, and set the ``required`` values.
+
+        A record that may be inactive is activated.
+        """
+        if code in self._provided.get(table.name, ()):
+            return
+        if "active" in table.c:
+            required["active"] = True
         existing = self._rows(table, "code")
         row = existing.get(code)
         if row is None:
-            row = {"code": code, "name": _stand_in_name(code), **(defaults or {}), **required}
+            basis = {"code": code, "name": _stand_in_name(code), **_DEFAULTS.get(table.name, {})}
+            row = {**basis, **(defaults or {}), **required}
             self._connection.execute(insert(table).values(row))
         elif any(row[name] != value for name, value in required.items()):
             self._connection.execute(update(table).where(table.c.code == code).values(required))
@@ -226,6 +308,12 @@ class StandIns:
             rows = self._connection.execute(select(table)).mappings()
             self._existing[table.name] = {row[key]: dict(row) for row in rows}
         return self._existing[table.name]
+
+
+def own_code(resource: Resource) -> str | None:
+    """Return the column in which rows of a resource bring the code of their own record, if any."""
+    codes = () if resource.create is None else resource.create.codes
+    return codes[0] if len(codes) == 1 and codes[0] in resource.by_name else None
 
 
 def _stand_in_name(code: object) -> str:

@@ -1,33 +1,73 @@
-"""Digests of stored rows, to compare the tables with the rows that a workbook should produce."""
+"""Stored rows, to compare the tables with the rows of workbooks: by number, and by content.
+
+The system assigns each record a number. Imports do not return it, so their rows are compared by
+digests of their content.
+"""
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from pydantic import ValidationError
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import ColumnElement, Connection, Table, exists, false, select
 
-from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Resource
-from xlbridge.sandbox.areas.financial.tables import payables, receivables
-from xlbridge.sandbox.areas.registry.tables import clients
-from xlbridge.sandbox.areas.sales.tables import service_invoices
-from xlbridge.sandbox.areas.stock.tables import addressings
-from xlbridge.sandbox.imports.handlers import line_input, new_registration, read_upload
+from xlbridge.resources import Resource
+from xlbridge.sandbox.areas.financial.tables import TITLE_KEY, payables, receivables
+from xlbridge.sandbox.areas.purchasing.tables import (
+    buying_orders,
+    purchase_orders,
+    purchase_requisitions,
+    spending_limits,
+)
+from xlbridge.sandbox.areas.registry.tables import (
+    client_categories,
+    client_types,
+    clients,
+    contacts,
+    cost_centres,
+    product_types,
+    products,
+    suppliers,
+)
+from xlbridge.sandbox.areas.sales.tables import (
+    product_invoices,
+    sales_order_installments,
+    sales_orders,
+    service_forecasts,
+    service_invoices,
+)
+from xlbridge.sandbox.areas.stock.tables import addressings, inventories, movements
 from xlbridge.sandbox.imports.queue import own_records
-from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
+from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
-from xlbridge.wire.registry import ClientInput
-from xlbridge.wire.services import ServiceInvoiceInput
-from xlbridge.wire.stock import AddressingInput
+from xlbridge.wire.inventory import CountedInventory
+from xlbridge.wire.product_invoices import ProductInvoiceInput
+from xlbridge.wire.products import ProductInput
+from xlbridge.wire.purchasing import (
+    BuyingOrderInput,
+    PurchaseOrderInput,
+    PurchaseRequisitionInput,
+)
+from xlbridge.wire.registry import (
+    ClientCategoryInput,
+    ClientInput,
+    ClientTypeInput,
+    ContactInput,
+    CostCentreInput,
+    ProductTypeInput,
+    SupplierInput,
+)
+from xlbridge.wire.sales import SalesOrderInput
+from xlbridge.wire.services import ServiceForecastInput, ServiceInvoiceInput
+from xlbridge.wire.stock import AddressingInput, StockEntryInput, StockOutputInput
 
 _PLACES = 6
+_NUMBER_SEPARATOR = "/"
+_DERIVED = "is_derived"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +80,63 @@ class RowDigest:
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Rows of a table by digest. ``replaces``: a row replaces the one with the same key."""
+    """Digests of a table's rows by their numbers, None in tables compared by number alone.
+
+    ``replaces``: a row replaces the one with the same key. ``derived`` are the numbers of records
+    that the system created by processing others.
+    """
 
     table: str
-    rows: Counter[RowDigest]
+    rows: Mapping[str, RowDigest | None]
     replaces: bool = False
+    derived: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class _TableSpec:
-    """Table of a resource's rows; ``generated`` are the columns that the system fills in."""
+    """Table of a resource's rows.
+
+    ``generated`` are the columns that the system fills in, None if rows are compared by number
+    alone. ``number`` are the columns of the number, by default the primary key. Records of the
+    resource meet the condition ``includes``, those that the system created by processing others
+    ``derived``. ``name`` is set if several resources have the table.
+    """
 
     table: Table
-    generated: frozenset[str]
+    generated: frozenset[str] | None = None
     replaces: bool = False
+    number: tuple[str, ...] = ()
+    includes: ColumnElement[bool] | None = None
+    derived: ColumnElement[bool] | None = None
+    name: str = ""
 
     @property
-    def column_names(self) -> list[str]:
-        return [column.name for column in self.table.columns if column.name not in self.generated]
+    def result_name(self) -> str:
+        """Name of the table in results."""
+        return self.name or self.table.name
 
-    def row_digest(self, values: Mapping[str, Any]) -> RowDigest:
-        content = _digest(_canonical_value(values[name]) for name in self.column_names)
+    @property
+    def number_columns(self) -> list[str]:
+        """Columns of the number by which the system identifies a record."""
+        return list(self.number) or [column.name for column in self.table.primary_key]
+
+    @property
+    def compared_columns(self) -> list[str]:
+        """Columns that the content digest covers."""
+        generated = self.generated
+        if generated is None:
+            return []
+        return [column.name for column in self.table.columns if column.name not in generated]
+
+    def number_of(self, values: Mapping[Any, Any]) -> str:
+        """Return the number of a stored row, as the journal has it."""
+        return _NUMBER_SEPARATOR.join(str(values[name]) for name in self.number_columns)
+
+    def row_digest(self, values: Mapping[Any, Any]) -> RowDigest | None:
+        """Return the digest of a row, None if the table is compared by number alone."""
+        if self.generated is None:
+            return None
+        content = _digest(_canonical_value(values[name]) for name in self.compared_columns)
         if not self.replaces:
             return RowDigest(content, content)
         keys = (column.name for column in self.table.primary_key)
@@ -70,78 +146,119 @@ class _TableSpec:
 _GENERATED_TITLE_COLUMNS = frozenset(
     {"codigoDoExercicio", "numeroDaTransacao", "sequenciaDaTransacao"}
 )
+_GENERATED_INVOICE_COLUMNS = frozenset(
+    {
+        *("idNF", "ultimaAtualizacao", "dataDeEmissao"),
+        *("numeroDaNotaFiscalEletronica", "chaveDaNotaFiscalEletronica"),
+    }
+)
+_TITLE_OF_ORDER = dict(
+    zip(
+        TITLE_KEY,
+        (
+            *("codigoDoExercicioCR", "codigoDaFilialCR"),
+            *("numeroDaMovimentacaoCR", "sequenciaDaMovimentacaoCR"),
+        ),
+        strict=True,
+    )
+)
+_IS_OF_ORDER = exists().where(
+    *(
+        sales_order_installments.c[ours] == receivables.c[name]
+        for name, ours in _TITLE_OF_ORDER.items()
+    )
+)
+"""Condition of titles that a processed order has created."""
+
 _TABLE_SPECS: Mapping[type[WireModel], _TableSpec] = {
     ClientInput: _TableSpec(clients, frozenset({"codigoDoCliente", "ultimaAtualizacao"})),
-    ReceivableInput: _TableSpec(receivables, _GENERATED_TITLE_COLUMNS),
+    ReceivableInput: _TableSpec(receivables, _GENERATED_TITLE_COLUMNS, derived=_IS_OF_ORDER),
     PayableInput: _TableSpec(payables, _GENERATED_TITLE_COLUMNS),
-    ServiceInvoiceInput: _TableSpec(service_invoices, frozenset({"idNF", "ultimaAtualizacao"})),
+    ServiceInvoiceInput: _TableSpec(service_invoices, _GENERATED_INVOICE_COLUMNS),
     AddressingInput: _TableSpec(addressings, frozenset({"ultimaAtualizacao"}), replaces=True),
+    ClientTypeInput: _TableSpec(client_types),
+    ClientCategoryInput: _TableSpec(client_categories),
+    ContactInput: _TableSpec(contacts),
+    CostCentreInput: _TableSpec(cost_centres),
+    SupplierInput: _TableSpec(suppliers),
+    ProductTypeInput: _TableSpec(product_types),
+    ProductInput: _TableSpec(products),
+    SalesOrderInput: _TableSpec(sales_orders),
+    ProductInvoiceInput: _TableSpec(
+        product_invoices, derived=product_invoices.c.numeroDoPedido.is_not(None)
+    ),
+    ServiceForecastInput: _TableSpec(service_forecasts),
+    PurchaseRequisitionInput: _TableSpec(purchase_requisitions),
+    BuyingOrderInput: _TableSpec(buying_orders),
+    PurchaseOrderInput: _TableSpec(purchase_orders),
+    SpendingLimitInput: _TableSpec(spending_limits),
+    StockEntryInput: _TableSpec(
+        movements,
+        number=("number",),
+        includes=movements.c.inward,
+        derived=movements.c.adjustment | movements.c.reverses.is_not(None),
+        name="stock_entries",
+    ),
+    StockOutputInput: _TableSpec(
+        movements,
+        number=("number",),
+        includes=~movements.c.inward,
+        derived=movements.c.adjustment,
+        name="stock_outputs",
+    ),
+    CountedInventory: _TableSpec(inventories),
 }
-
-_TITLES: Mapping[str, Text] = {
-    clients.name: Text(pt="clientes", en="clients"),
-    receivables.name: Text(pt="contas a receber", en="receivables"),
-    payables.name: Text(pt="contas a pagar", en="payables"),
-    service_invoices.name: Text(pt="notas fiscais de serviço", en="service invoices"),
-    addressings.name: Text(pt="endereçamentos de produtos", en="product addresses"),
-}
+"""Table of each resource's rows, by the resource's model."""
 
 
 def table_name_of(resource: Resource) -> str:
     """Return the name of the table of a resource's rows."""
     model = resource.row_model
     return (
-        f"{own_records.name}:{resource.name}" if model is None else _TABLE_SPECS[model].table.name
+        f"{own_records.name}:{resource.name}" if model is None else _TABLE_SPECS[model].result_name
     )
 
 
-def table_title(name: str) -> Text | str:
-    """Return the title of a table in reports: for own resources, the resource's name."""
-    return _TITLES.get(name, name.removeprefix(f"{own_records.name}:"))
+def is_compared_by_content(resource: Resource) -> bool:
+    """Return whether rows are compared by content even if the system has returned their numbers.
+
+    That is so if a row replaces the one with the same key.
+    """
+    model = resource.row_model
+    return model is None or _TABLE_SPECS[model].replaces
 
 
 def read_stored_rows(connection: Connection, resource: Resource) -> StoredRows:
     """Return all rows of the table of a resource."""
     model = resource.row_model
+    digests: dict[str, RowDigest | None] = {}
     if model is None:
-        records = select(own_records.c.record).where(own_records.c.resource == resource.name)
-        digests = Counter(_own_record_digest(record) for record in connection.scalars(records))
+        records = select(own_records).where(own_records.c.resource == resource.name)
+        for record in connection.execute(records):
+            digests[str(record.id)] = _own_record_digest(record.record)
         return StoredRows(table_name_of(resource), digests)
     spec = _TABLE_SPECS[model]
-    columns = {*spec.column_names, *(column.name for column in spec.table.primary_key)}
-    rows = connection.execute(select(*(spec.table.c[name] for name in sorted(columns)))).mappings()
-    digests = Counter(spec.row_digest(dict(row)) for row in rows)
-    return StoredRows(spec.table.name, digests, spec.replaces)
+    keys = (column.name for column in spec.table.primary_key)
+    names = sorted({*spec.number_columns, *spec.compared_columns, *keys})
+    derived = false() if spec.derived is None else spec.derived
+    statement = select(*(spec.table.c[name] for name in names), derived.label(_DERIVED))
+    if spec.includes is not None:
+        statement = statement.where(spec.includes)
+    derived_numbers = set()
+    for row in connection.execute(statement).mappings():
+        number = spec.number_of(row)
+        digests[number] = spec.row_digest(row)
+        if row[_DERIVED]:
+            derived_numbers.add(number)
+    return StoredRows(spec.result_name, digests, spec.replaces, frozenset(derived_numbers))
 
 
-def expected_row_digests(
-    connection: Connection,
-    content: bytes,
-    resource: Resource,
-    catalogue: Catalogue,
-    limits: WorkbookLimits,
-) -> list[RowDigest | None]:
-    """Return the digest of each line of an uploaded workbook as it would be stored.
-
-    Lines that cannot be stored have None. Nothing is written.
-    """
-    # Digests leave out generated columns, so any time will do.
-    registration = new_registration(resource, connection, datetime.now())
-    lines = read_upload(content, resource, catalogue, limits)
+def record_digest(resource: Resource, record: Any) -> RowDigest | None:
+    """Return the digest of an accepted record as it would be stored."""
     model = resource.row_model
-    digests: list[RowDigest | None] = []
-    for line in lines:
-        try:
-            record = registration.accept(line_input(line, resource))
-        except ValidationError:
-            digests.append(None)
-            continue
-        digests.append(
-            _own_record_digest(record)
-            if model is None
-            else _TABLE_SPECS[model].row_digest(record.model_dump())
-        )
-    return digests
+    if model is None:
+        return _own_record_digest(record)
+    return _TABLE_SPECS[model].row_digest(record.model_dump())
 
 
 def _own_record_digest(record: Mapping[str, Any]) -> RowDigest:

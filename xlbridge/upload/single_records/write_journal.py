@@ -120,6 +120,12 @@ class RecordWrite:
         return self.detail.get("record") or self.task.record
 
     @property
+    def withdrawn_record(self) -> str:
+        """Code of a record that was created, and withdrawn as its lists were rejected."""
+        announced: str = json.loads(self.announced).get("record", "")
+        return announced if self.state is WriteState.REJECTED else ""
+
+    @property
     def assigned(self) -> Mapping[str, Any]:
         """Values that the system assigned to its record."""
         assigned: Mapping[str, Any] = self.detail.get("given", {})

@@ -1,0 +1,219 @@
+"""Plans whose rows go up record by record are rehearsed, too: every resource, links, processing."""
+
+import json
+import re
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from databases import TABLES
+from good_rows import MAKERS, make_rows, rows_of_child, split_titles
+from make_month import Month as SampleMonth, write_month
+from rehearsal_parts import Month
+from sheets import write_workbook
+from upload_parts import new_cnpj
+
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox import SeedKind, open_database, seed_database
+from xlbridge.sandbox.rehearsal import own_code, table_name_of, table_title
+from xlbridge.sandbox.storage import database_url
+from xlbridge.upload.lookup import CODE_SEPARATOR
+
+ALL_HOLD = dict.fromkeys(("none_twice", "none_lost", "verdict_for_every_row"), True)
+UNDER_FAULTS = "cut-after@0.1,error-before@0.1,expire@0.05"
+LISTS = ("produtos", "parcelas", "itens", "contagens", "rateio")
+
+
+@pytest.fixture
+def month(tmp_path: Path) -> Month:
+    found = Month(tmp_path / "month", tmp_path / "home")
+    for folder in ("plans", "books"):
+        (found.folder / folder).mkdir(parents=True)
+    return found
+
+
+def write_book(month: Month, resource: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    lists = {name: rows_of_child(rows, name) for name in LISTS if any(name in r for r in rows)}
+    main = [{n: v for n, v in row.items() if n not in lists} for row in rows]
+    write_workbook(month.folder / "books" / f"{resource}.xlsx", **{resource: main}, **lists)
+
+
+def write_plan(month: Month, steps: Mapping[str, str]) -> None:
+    lines = [f"  {name}: {{{body}}}" for name, body in steps.items()]
+    month.plan.write_text("\n".join(["name: month", "steps:", *lines, ""]), "utf-8")
+
+
+def upload_of(resource: str, options: str = "") -> str:
+    return f"upload: ../books/{resource}.xlsx, resource: {resource}{options}"
+
+
+def gains(found: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return how many rows each table gained, and how many it should have gained."""
+    return {t["table"]: (t["after"] - t["before"], t["expected"]) for t in found["tables"]}
+
+
+def test_every_resource_has_a_table_with_a_title(catalogue: Catalogue) -> None:
+    names = {table_name_of(resource) for resource in catalogue.values()}
+    assert len(names) == len(catalogue)
+    assert [name for name in names if table_title(name) == name] == []
+    assert CODE_SEPARATOR == "/"
+    brought = {name: code for name, one in catalogue.items() if (code := own_code(one))}
+    assert set(brought) == {"tipocliente", "categoriacliente", "tipo-de-produto", "centrodecusto"}
+
+
+def test_rows_of_every_resource_are_rehearsed_with_stand_ins_and_processing(month: Month) -> None:
+    counts = dict.fromkeys(MAKERS, 2)
+    for resource, count in counts.items():
+        write_book(month, resource, make_rows(resource, count, resource))
+    split = [{**row, "codigoDaFilial": 77} for row in split_titles("contasreceber", 2, "split")]
+    (month.folder / "books" / "contasreceber.xlsx").rename(month.folder / "books" / "plain.xlsx")
+    write_book(month, "contasreceber", split)
+    steps = {name: upload_of(name) for name in MAKERS}
+    steps["contasreceber-2"] = "upload: ../books/plain.xlsx, resource: contasreceber"
+    steps |= {
+        "processar": "process: pedidos, records_of: pedido",
+        "emitir": "process: nfe, records_of: nfe",
+    }
+    write_plan(month, steps)
+    found = month.report(0, "--stand-ins", "--faults", "expire@0.05", "--seed-number", 1)
+    assert (found["assertions"], found["breaches"]) == (ALL_HOLD, [])
+    rows = sum(counts.values()) + len(split)
+    assert (found["rows"]["read"], found["rows"]["accepted"]) == (rows, rows)
+    gained = gains(found)
+    assert len(gained) == len(MAKERS)
+    assert all(after == expected for after, expected in gained.values())
+    derived = {t["table"]: t["derived"] for t in found["tables"] if t["derived"]}
+    # Each order that is processed becomes titles and an invoice.
+    assert derived == {"receivables": gained["receivables"][0] - 4, "product_invoices": 2}
+    assert (gained["suppliers"], gained["stock_outputs"]) == ((2, 2), (2, 2))
+    assert found["stand_ins"]["branches"] == 1
+
+
+def test_names_that_no_workbook_brings_get_stand_ins_of_their_registries(month: Month) -> None:
+    products = make_rows("produto", 1, "product")
+    products[0]["codigoInterno"] = "KNOWN"
+    write_book(month, "produto", products)
+    orders = make_rows("pedido", 2, "order")
+    client = new_cnpj()
+    for order, product in zip(orders, ("KNOWN", "UNKNOWN"), strict=True):
+        order["codigoDoCliente"] = client
+        order["produtos"] = [{**item, "idProduto": product} for item in order["produtos"]]
+    write_book(month, "pedido", orders)
+    supplier = new_cnpj()
+    payables = [
+        {**row, "codigoDoFornecedor": supplier} for row in make_rows("contaspagar", 2, "payable")
+    ]
+    write_book(month, "contaspagar", payables)
+    write_plan(
+        month,
+        {
+            "produto": upload_of("produto"),
+            "pedido": upload_of("pedido", ", links: {codigoDoCliente: cnpj, idProduto: produto}"),
+            "contaspagar": upload_of("contaspagar", ", links: {codigoDoFornecedor: cnpj}"),
+        },
+    )
+    found = month.report(0, "--stand-ins")
+    assert (found["assertions"], found["state"]) == (ALL_HOLD, "passed")
+    made = {name: found["stand_ins"][name] for name in ("clients", "suppliers", "products")}
+    assert made == {"clients": 1, "suppliers": 1, "products": 1}
+
+
+def test_codes_that_workbooks_bring_get_no_stand_ins(month: Month) -> None:
+    types = [{"codigoDoTipoDeCliente": 77, "descricaoDoTipoDeCliente": "Parceiro"}]
+    write_book(month, "tipocliente", types)
+    client = {**make_rows("cliente", 1, "client")[0], "codigoDoTipoDeCliente": 77}
+    write_book(month, "cliente", [client])
+    write_plan(month, {name: upload_of(name) for name in ("tipocliente", "cliente")})
+    found = month.report(0, "--stand-ins")
+    assert (found["rows"]["accepted"], found["assertions"]) == (2, ALL_HOLD)
+    assert "client_types" not in found["stand_ins"]
+
+
+def test_changed_records_are_not_rows_too_many(month: Month) -> None:
+    clients = [
+        {"nomeComercial": f"Cliente {n}", "cnpj": cnpj, "email": "a@b.example", "idws": f"W-{n}"}
+        for n, cnpj in enumerate((new_cnpj(), new_cnpj()))
+    ]
+    write_book(month, "cliente", clients)
+    write_plan(
+        month,
+        {
+            "clientes": upload_of("cliente", ", leave_out: idws"),
+            "idws": upload_of("cliente", ", update: true, after: clientes"),
+        },
+    )
+    found = month.report(0)
+    assert (found["assertions"], found["rows"]["accepted"]) == (ALL_HOLD, 4)
+    assert gains(found)["clients"] == (2, 2)
+
+
+def test_a_record_created_twice_and_a_lost_one_are_found(month: Month, tmp_path: Path) -> None:
+    database = tmp_path / "prepared.db"
+    suppliers = [
+        {"nomeComercial": name, "natureza": "J", "cnpj": cnpj}
+        for name, cnpj in (("twice", new_cnpj()), ("lost", new_cnpj()))
+    ]
+    write_book(month, "fornecedor", suppliers)
+    write_plan(month, {"fornecedor": upload_of("fornecedor")})
+    with (
+        closing(open_database(database_url(str(database)))) as storage,
+        storage.transaction(writing=True) as connection,
+    ):
+        seed_database(connection, SeedKind.EMPTY, 1)
+    columns = [column.name for column in TABLES["suppliers"].columns]
+    copied = [name if name != "code" else "code + 5000" for name in columns]
+    with closing(sqlite3.connect(database)) as db:
+        db.execute(
+            "CREATE TRIGGER twice AFTER INSERT ON suppliers WHEN NEW.name = 'twice' BEGIN "
+            f"INSERT INTO suppliers ({', '.join(columns)}) SELECT {', '.join(copied)} "
+            "FROM suppliers WHERE code = NEW.code; END"
+        )
+        db.execute(
+            "CREATE TRIGGER lost AFTER INSERT ON suppliers WHEN NEW.name = 'lost' "
+            "BEGIN DELETE FROM suppliers WHERE code = NEW.code; END"
+        )
+        db.commit()
+    found = month.report(5, "--db", database)
+    assert {breach["kind"]: breach["row"] for breach in found["breaches"]} == {
+        "twice": None, "lost": 3
+    }  # fmt: skip
+    (twice,) = (b["message"] for b in found["breaches"] if b["kind"] == "twice")
+    assert re.fullmatch(r"suppliers: 1 row more than were sent \(number 5\d{3}\)", twice)
+
+
+def write_sample(month: Month, workbooks: int, rows: int) -> int:
+    write_month(month.folder / "plans", SampleMonth(workbooks=workbooks, rows=rows))
+    return workbooks * rows
+
+
+def require_conditions(found: Mapping[str, Any], rows: int) -> None:
+    """Require that no row is lost or doubled, each has an outcome, and doubts explain the rest."""
+    assert (found["assertions"], found["breaches"]) == (ALL_HOLD, [])
+    counts = found["rows"]
+    assert counts["read"] == rows == sum(counts.values()) - counts["read"]
+    assert all(after == expected for after, expected in gains(found).values())
+    assert len(found["in_doubt"]) == counts["unknown"]
+    assert counts["rejected"] == 0
+    if not counts["unknown"]:
+        assert (counts["accepted"], found["differences"] or []) == (rows, [])
+
+
+def test_the_sample_month_is_rehearsed_under_faults_and_a_kill(month: Month) -> None:
+    rows = write_sample(month, workbooks=8, rows=2)
+    asked = ["--month", "2026-10", "--faults", UNDER_FAULTS, "--seed-number", 3, "--kill", 1]
+    done = month.rehearse("--seed", "demo", "--format", "json", *asked)
+    assert done.returncode in (0, 5), done.stderr
+    require_conditions(json.loads(done.stdout), rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_sample_month_survives_faults_and_kills(month: Month, seed: int) -> None:
+    rows = write_sample(month, workbooks=16, rows=12)
+    asked = ["--month", "2026-10", "--faults", UNDER_FAULTS, "--seed-number", seed, "--kill", 4]
+    done = month.rehearse("--seed", "demo", "--format", "json", "--compare", *asked)
+    assert done.returncode in (0, 5), done.stderr
+    require_conditions(json.loads(done.stdout), rows)
