@@ -266,8 +266,8 @@ def test_files_that_no_mark_is_in_are_not_replaced_unasked(
     capsys.readouterr()
     assert main(["export", "motivos", "-o", str(output), "--force"]) == 0
     told = capsys.readouterr().err
-    assert "y.parcelas.csv is not of this export" in told
-    assert "y.csv is not" not in told
+    assert "y.parcelas.csv does not belong to this export" in told
+    assert "y.csv does not belong" not in told
 
 
 def test_the_manifest_names_the_keys_that_were_asked_for(

@@ -276,5 +276,5 @@ def test_an_export_with_attachments_has_them(
     ended = xlbridge("export", "contaspagar-baixados", *options, **credentials(server))
     assert ended.returncode == 0, ended.stderr
     files = sorted(folder.iterdir())
-    assert f"{len(files)} files." in ended.stdout + ended.stderr
+    assert f"{len(files)} attachments downloaded." in ended.stdout + ended.stderr
     assert all(file.read_bytes().startswith(b"%PDF-") for file in files)
