@@ -1,5 +1,6 @@
 """Texts of two meanings, and the other texts of their column that tell which is meant."""
 
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,35 @@ def test_texts_that_agree_decide(
     assert len(changed) == len(texts)
     assert after.findings == []
     assert after.frame.equals(judged.frame)
+
+
+@pytest.mark.parametrize(
+    ("weights", "prices", "doubtful"),
+    [
+        (["1,234", "4,321"], ["12,5", "13,75"], 0),
+        (["1,234", "12.5"], ["12,5", "13,75"], 1),
+        (["1.234", "4.321"], ["1.234,56", "13,75"], 2),
+        (["1,234", "4,321"], ["12,5", "13.75"], 2),
+        (["1,234", "4,321"], ["12,5", "14"], 2),
+        (["1.234", "4.321"], ["12.5", "13.75"], 2),
+        (["1.234", "4.5"], ["12.5", "13.75"], 0),
+        (["1,234", "4.5"], ["12.5", "13.75"], 1),
+        (["1,234", "4,321"], ["12,5", "13,75", 1.0, 2.0, 3.0, 4.0, 5.0], 2),
+    ],
+)
+def test_text_numbers_of_a_sheet_that_agree_decide(
+    tmp_path: Path,
+    catalogue: Catalogue,
+    weights: list[str],
+    prices: list[str | float],
+    doubtful: int,
+) -> None:
+    rows = zip_longest(weights, prices)
+    changes = [{"Peso": weight, "valorUnitario": price} for weight, price in rows]
+    judged, _, after = fixed(write_records(tmp_path / "a.xlsx", "produto", changes), catalogue)
+    for sheet in (judged, after):
+        found = [f for f in sheet.findings if f.kind.code == "number-ambiguous"]
+        assert len(found) == doubtful
+    if not doubtful:
+        assert after.frame["Peso"].tolist() == [float(text.replace(",", ".")) for text in weights]
+        assert judged.frame.equals(after.frame)

@@ -4,11 +4,11 @@ Both are stored as arrays: a bad sheet has as many problems as cells.
 """
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ import numpy.typing as npt
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import CorrectedValue, FindingKind, Severity
 from xlbridge.workbook.read import CellColumn, CellKind
+
+if TYPE_CHECKING:
+    from xlbridge.settings import NumberStyle
 
 BoolArray = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.intp]
@@ -25,12 +28,19 @@ class ColumnCells:
     """Cells of one column in the given rows; a ``position`` counts those rows from zero.
 
     ``kinds``, ``numbers`` and ``wholes`` have one entry for each cell: its ``CellKind``, and its
-    content as stored by ``CellColumn``, as a double and as an integer.
+    content as stored by ``CellColumn``, as a double and as an integer. ``sheet_style`` returns the
+    style on which the text numbers of the whole sheet agree, None if they do not.
     """
 
-    def __init__(self, column: CellColumn, rows: npt.NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        column: CellColumn,
+        rows: npt.NDArray[np.int64],
+        sheet_style: Callable[[], "NumberStyle | None"] = lambda: None,
+    ) -> None:
         """``rows`` are Excel's numbers; those below the column's last row are empty."""
         self._column = column
+        self.sheet_style = sheet_style
         self._rows = rows
         indexes: slice | Positions = np.minimum(rows, len(column.kinds)) - 1
         below = rows > len(column.kinds)

@@ -1,11 +1,11 @@
 """Parsing of dates and numbers in text cells.
 
 A text with two meanings is read in the convention that the user declared, or on which the other
-texts of the column agree; otherwise it is an error.
+texts of the column agree, or the text numbers of the whole sheet; otherwise it is an error.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -23,7 +23,7 @@ from xlbridge.validation.cells.text import (
 )
 
 if TYPE_CHECKING:
-    from xlbridge.settings import ParseOptions
+    from xlbridge.settings import NumberStyle, ParseOptions
 
 Value = TypeVar("Value", date, Decimal)
 """Value that a text may mean."""
@@ -270,7 +270,7 @@ class TextParser(Generic[Value]):
     declaration; ``parse_declared`` replaces ``parse`` if there is one. ``rejection`` returns the
     code and details of a text that is not read, from the text, the declared convention and the
     text's meaning in the other convention. ``stays_text`` is true of texts that are read, but that
-    no fix converts.
+    no fix converts. ``follows_sheet``: ambiguous texts may be read in the style of the sheet.
     """
 
     parse: Callable[[str], Meanings[Value] | None]
@@ -280,6 +280,7 @@ class TextParser(Generic[Value]):
     rejection: Callable[[str, bool | None, Value | None], tuple[str, Mapping[str, object]]]
     stays_text: Callable[[str], bool] = lambda _: False
     parse_declared: Callable[[str], Meanings[Value] | None] | None = None
+    follows_sheet: bool = False
 
 
 def parse_texts(
@@ -302,12 +303,19 @@ def parse_texts(
     meanings = meanings_of(texts, parse or parser.parse)
     evidence = Evidence.of(meanings.values())
     native = evidence.decided if declared is None else declared
-    is_evidence = declared is None and _has_dependents(parser, meanings, evidence)
+    in_sheet = _style_of_sheet(parser, cells, evidence) if native is None else None
+    open_texts = {
+        text
+        for text, meaning in meanings.items()
+        if meaning.ambiguous and native is None and not _has_decimal_mark(text, in_sheet)
+    }
+    is_evidence = declared is None and _has_dependents(parser, meanings, evidence, open_texts)
+    native = in_sheet if native is None else native
     for position, text in zip(positions.tolist(), texts, strict=True):
         if not text:
             continue
         meaning = meanings.get(text)
-        if meaning is not None and meaning.ambiguous and native is None:
+        if meaning is not None and text in open_texts:
             first, second = parser.format(meaning.native), parser.format(meaning.foreign)
             problems.add(position, parser.ambiguous, {"first": first, "second": second})
             continue
@@ -319,11 +327,46 @@ def parse_texts(
             yield position, value, meaning.neutral or not is_evidence
 
 
+def sheet_number_style(texts: Iterable[str]) -> "NumberStyle | None":
+    """Return the style on which the distinct text numbers of a sheet agree: ``pt`` for decimal
+    commas, ``en`` for decimal points, None if there are too few unambiguous ones or they differ."""
+    evidence = Evidence.of(meanings_of(texts, number_meanings).values())
+    if evidence.agreed is None or max(evidence.native, evidence.foreign) < _MIN_UNAMBIGUOUS:
+        return None
+    return "pt" if evidence.agreed else "en"
+
+
+def _style_of_sheet(
+    parser: TextParser[Value], cells: ColumnCells, evidence: Evidence
+) -> bool | None:
+    """Return whether the sheet's style, in which a column's ambiguous texts may be read, is the
+    Brazilian one; None if there is no such style or the column contradicts it.
+
+    Brazilian texts group thousands with points, so a decimal point must also be evident from a
+    text of the column.
+    """
+    if not parser.follows_sheet or not evidence.ambiguous:
+        return None
+    style = cells.sheet_style()
+    if style == "pt":
+        return None if evidence.foreign else True
+    return False if style == "en" and evidence.agreed is False else None
+
+
+def _has_decimal_mark(text: str, native: bool | None) -> bool:
+    """Return whether the separator of an ambiguous number is the decimal mark of a convention."""
+    return native is not None and ("," if native else ".") in text
+
+
 def _has_dependents(
-    parser: TextParser[Value], meanings: Mapping[str, Meanings[Value]], evidence: Evidence
+    parser: TextParser[Value],
+    meanings: Mapping[str, Meanings[Value]],
+    evidence: Evidence,
+    open_texts: Collection[str],
 ) -> bool:
-    """Return whether the meaning of remaining texts depends on those that would be fixed."""
-    if evidence.ambiguous and evidence.decided is None:
+    """Return whether the meaning of remaining texts, such as the ambiguous ``open_texts``, depends
+    on those that would be fixed."""
+    if open_texts:
         return evidence.agreed is not None
     left = Evidence.of(meaning for text, meaning in meanings.items() if parser.stays_text(text))
     return left.ambiguous > 0 and left.decided != evidence.decided
@@ -340,7 +383,9 @@ def _choose_meaning(meaning: Meanings[Value], native: bool | None, declared: boo
 
 
 def _number_parser(
-    code: str, parse: Callable[[str], Meanings[Decimal] | None] = number_meanings
+    code: str,
+    parse: Callable[[str], Meanings[Decimal] | None] = number_meanings,
+    follows_sheet: bool = False,
 ) -> TextParser[Decimal]:
     return TextParser(
         parse=parse,
@@ -348,6 +393,7 @@ def _number_parser(
         format=format_decimal,
         ambiguous="number-ambiguous",
         rejection=partial(_reject_number, code),
+        follows_sheet=follows_sheet,
     )
 
 
@@ -403,8 +449,8 @@ def _reject_date(
 
 NUMBER_PARSERS = {
     Kind.INTEGER: _number_parser("type-integer", whole_meanings),
-    Kind.NUMBER: _number_parser("type-number"),
-    Kind.MONEY: _number_parser("type-number"),
+    Kind.NUMBER: _number_parser("type-number", follows_sheet=True),
+    Kind.MONEY: _number_parser("type-number", follows_sheet=True),
 }
 DATE_PARSER = TextParser(
     parse=date_meanings,

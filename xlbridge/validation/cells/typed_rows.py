@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from xlbridge.i18n import untranslated
 from xlbridge.resources import Column, Kind, Resource
-from xlbridge.settings import ParseOptions
+from xlbridge.settings import NumberStyle, ParseOptions
 from xlbridge.validation.cells.code_shapes import check_code_shapes
 from xlbridge.validation.cells.coercion import type_cells, typed_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
@@ -22,6 +22,7 @@ from xlbridge.validation.cells.displayed_cells import (
     FormatLookup,
     significant_formats,
 )
+from xlbridge.validation.cells.text_parsing import sheet_number_style
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn
 from xlbridge.workbook import CellPosition
@@ -29,6 +30,9 @@ from xlbridge.workbook.read import CellKind, SheetCells
 
 _Result = TypeVar("_Result")
 _FILLED = ("rows", "filled")
+_TEXT_WARNINGS = ("number-as-text", "date-as-text")
+"""Warnings that a .csv does not get, as it has no other way to write numbers and dates."""
+_NUMBER_STYLE = ("numbers", "style")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,8 @@ def type_rows(
     if memo is not None:
         layout = header.row, header.columns, rows, headers.tolist(), formats
         memo.begin(resource.name, reading, *layout)
-    sheet = _SheetRows(header, cells, rows, numbers, headers, reading, formats)
+    style = _number_style(resource, header, cells, numbers, memo)
+    sheet = _SheetRows(header, cells, rows, numbers, headers, reading, formats, style)
     arrays, problems = {}, {}
     absent = resource.by_name.keys() - header.columns.keys()
     versions: dict[str, Hashable] = dict.fromkeys(resource.by_name, 0)
@@ -143,13 +148,41 @@ def type_rows(
             arrays[column.name], problems[column.name] = sheet.type_column(column, index)
         else:
             source, compute = cells.columns[index], partial(sheet.type_column, column, index)
-            values, found = memo.result(column.name, source.edits, compute, source)
+            values, found = memo.result(column.name, (source.edits, style()), compute, source)
             # A copy, as rules of several cells add problems.
             arrays[column.name], problems[column.name] = values, found.copy()
             versions[column.name] = memo.version(column.name)
     _report_repeated_headers(header, headers, problems)
     frame = _whole_frame(resource, arrays, len(rows))
     return _without_blank_rows(TypedRows(frame, rows, problems, versions, absent), memo)
+
+
+def _number_style(
+    resource: Resource,
+    header: Header,
+    cells: SheetCells,
+    numbers: npt.NDArray[np.int64],
+    memo: ColumnMemo | None,
+) -> Callable[[], NumberStyle | None]:
+    """Return a function that detects the style of the sheet's text numbers, once."""
+    columns = [
+        cells.columns[header.columns[column.name]]
+        for column in resource.columns
+        if column.kind in {Kind.NUMBER, Kind.MONEY} and column.name in header.columns
+    ]
+
+    def detect() -> NumberStyle | None:
+        found = [ColumnCells(source, numbers) for source in columns]
+        texts = [column.texts()[1] for column in found]
+        count = sum(len(column.of_kind(CellKind.NUMBER)) for column in found)
+        # Few texts among numbers were typed or pasted: they tell nothing about each other.
+        is_text = sum(map(len, texts)) >= count
+        return sheet_number_style(set().union(*texts)) if is_text else None
+
+    if memo is None:
+        return cache(detect)
+    edits = tuple(source.edits for source in columns)
+    return partial(memo.result, _NUMBER_STYLE, edits, detect)
 
 
 def _whole_frame(resource: Resource, arrays: Mapping[str, Any], count: int) -> pd.DataFrame:
@@ -173,7 +206,7 @@ def _whole_frame(resource: Resource, arrays: Mapping[str, Any], count: int) -> p
 @dataclass(frozen=True, slots=True)
 class _SheetRows:
     """Rows below a header: Excel's ``numbers`` (also as ``rows``), the positions of ``headers``
-    that are repeated, and how cells are read."""
+    that are repeated, and how cells are read; ``style`` detects that of the sheet's numbers."""
 
     header: Header
     cells: SheetCells
@@ -182,11 +215,12 @@ class _SheetRows:
     headers: Positions
     reading: ParseOptions
     formats: Mapping[CellPosition, str]
+    style: Callable[[], NumberStyle | None]
 
     def type_column(self, column: Column, index: int) -> tuple[Any, CellProblems]:
         """Return the typed values of a column and the problems of its cells."""
         source = self.cells.columns[index]
-        filled = ColumnCells(source, self.numbers)
+        filled = ColumnCells(source, self.numbers, self.style)
         filled.kinds[self.headers] = CellKind.EMPTY
         unusable = self.header.unusable.get(column.name, {})
         positions = np.searchsorted(self.numbers, list(unusable))
@@ -196,8 +230,7 @@ class _SheetRows:
         for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
             found.add(position, cell.code, cell.details)
         if self.cells.raw.is_text_only:
-            # Such a file has no other way to write numbers and dates.
-            found.drop("number-as-text", "date-as-text")
+            found.drop(*_TEXT_WARNINGS)
         DisplayedCells(column, self.cells, index, self.rows, found).check(self.formats)
         check_code_shapes(column, filled, found)
         return values, found
@@ -210,13 +243,16 @@ def type_numbers(
 
     ``rows`` are Excel's numbers of the data rows. Return the columns and the problems of each.
     """
-    arrays, problems = {}, {}
+    arrays: dict[str, Any] = {}
+    problems: dict[str, CellProblems] = {}
     for name, index in header.numbers.items():
         column = Column(
             name, Kind.INTEGER, required=False, title=untranslated(name), description=""
         )
         source = cells.columns[index]
         arrays[name], problems[name] = type_cells(column, source, rows, ParseOptions())
+        if cells.raw.is_text_only:
+            problems[name].drop(*_TEXT_WARNINGS)
     return pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False), problems
 
 
