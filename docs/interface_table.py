@@ -18,8 +18,10 @@ from xlbridge.wire import OPERATIONS, Operation
 from xlbridge.wire.authentication import AUTHENTICATE
 
 SANDBOX_TEST = "tests/sandbox/test_golden_exchanges.py::test_exchange"
-CLIENT_TEST = "tests/client/test_golden_answers.py::test_the_client_asks_and_reads_as_the_spec_says"
-LOGIN_TEST = "tests/client/test_golden_answers.py::test_the_client_reads_logins_as_the_spec_says"
+CLIENT_TEST = (
+    "tests/client/test_golden_answers.py::test_the_client_sends_and_reads_the_golden_exchanges"
+)
+LOGIN_TEST = "tests/client/test_golden_answers.py::test_the_client_reads_the_golden_logins"
 
 _ROOT = Path(__file__).parents[1]
 _HEADER = ("Operation", "Client", "Sandbox", "Golden exchanges", "Sandbox tests", "Client tests")

@@ -23,15 +23,10 @@ CREATION_TEST = "tests/sandbox/test_creations.py::test_good_rows_are_accepted_an
 IMPORT_TEST = "tests/upload/test_modes.py::test_a_good_sheet_is_applied"
 CHANGE_TEST = "tests/upload/test_updates.py::test_one_edited_cell_of_an_export_changes_one_record"
 LISTS_TEST = (
-    "tests/upload/test_inventory_counts.py::test_counts_are_registered_once_the_inventory_is_open"
+    "tests/upload/test_inventory_counts.py::test_counts_are_registered_after_opening_the_inventory"
 )
-UNDO_TEST = (
-    "tests/upload/test_undo.py"
-    "::test_payables_that_an_upload_created_are_removed_and_can_be_sent_again"
-)
-PROCESS_TEST = (
-    "tests/upload/test_process.py::test_a_record_is_processed_once_and_known_as_done_afterwards"
-)
+UNDO_TEST = "tests/upload/test_undo.py::test_created_payables_are_removed_and_can_be_sent_again"
+PROCESS_TEST = "tests/upload/test_process.py::test_a_processed_record_is_not_processed_again"
 GOOD_TEST = "tests/validation/test_samples.py::test_a_good_sample_passes"
 BAD_TEST = "tests/validation/test_samples.py::test_a_bad_sample_has_exactly_its_listed_findings"
 

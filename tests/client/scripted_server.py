@@ -47,9 +47,9 @@ def reset(connection: socket.socket) -> None:
 
 @dataclass
 class ScriptedServer:
-    """Answers each authenticated request with the next step; the last one is repeated.
+    """Server that answers each authenticated request with the next step; the last one is repeated.
 
-    Logins are answered by ``login`` when it is set, else with a token numbered from 1.
+    Logins are answered with ``login`` if it is set, otherwise with a numbered token.
     """
 
     listener: socket.socket

@@ -45,11 +45,11 @@ def test_data_is_typed_and_exact(server: ScriptedServer, client: Client) -> None
     assert server.requests[0].path == "/v2/estoque/produto/7"
 
 
-def test_a_write_is_not_in_doubt_for_want_of_fields_that_nobody_promised(
+def test_an_answer_to_a_write_may_lack_unspecified_fields(
     server: ScriptedServer, client: Client
 ) -> None:
     # The seven fields that the spec names in the answer of POST /v2/financeiro/contasreceber.
-    promised = {
+    specified = {
         "codigoDoExercicio": 2026,
         "numeroDaTransacao": 7,
         "sequenciaDaTransacao": 1,
@@ -58,7 +58,7 @@ def test_a_write_is_not_in_doubt_for_want_of_fields_that_nobody_promised(
         "valorDoLancamento": 10.5,
         "dataDeVencimento": "2026-12-01T00:00:00",
     }
-    server.steps = [ok(promised)]
+    server.steps = [ok(specified)]
     body = ReceivableInput(
         codigoDaFilial=1,
         codigoDoCliente=3,
@@ -72,7 +72,7 @@ def test_a_write_is_not_in_doubt_for_want_of_fields_that_nobody_promised(
     assert title.codigoDaFilial is None
 
 
-def test_a_body_goes_out_in_camel_case_down_to_its_parts(
+def test_a_body_is_sent_in_camel_case_at_every_level(
     server: ScriptedServer, client: Client
 ) -> None:
     server.steps = [ok({})]
@@ -95,7 +95,7 @@ def test_a_body_goes_out_in_camel_case_down_to_its_parts(
     assert not any(name[0].isupper() for name in sent)
 
 
-def test_a_query_goes_out_as_the_interface_writes_it(
+def test_a_query_is_sent_in_the_spelling_of_the_interface(
     server: ScriptedServer, client: Client
 ) -> None:
     server.steps = [ok([])]
@@ -141,7 +141,7 @@ def test_retry_after_is_honoured(
     assert 30 < pauses[1] <= 40
 
 
-def test_a_wait_beyond_the_limit_is_not_begun(
+def test_a_retry_after_beyond_the_limit_fails_at_once(
     server: ScriptedServer, client: Client, pauses: list[float]
 ) -> None:
     server.steps = [answer(429, b"", Retry_After="3600")]
@@ -178,7 +178,7 @@ def test_a_write_whose_connection_is_refused_is_not_in_doubt(
         (answer(302, b"", Location="https://sso.example/?secret=1"), "https://sso.example "),
     ],
 )
-def test_an_undocumented_answer_to_a_read_says_what_came(
+def test_an_undocumented_answer_to_a_read_is_described(
     server: ScriptedServer, client: Client, step, message
 ) -> None:
     server.steps = [step]
@@ -187,7 +187,7 @@ def test_an_undocumented_answer_to_a_read_says_what_came(
     assert "XLBRIDGE_BASE_URL" in str(caught.value.hint)
 
 
-def test_a_refusal_is_raised_with_its_complaints(server: ScriptedServer, client: Client) -> None:
+def test_a_rejection_is_raised_with_its_details(server: ScriptedServer, client: Client) -> None:
     error = {"key": "cnpjcpf", "value": "já cadastrado"}
     server.steps = [answer(400, {"success": False, "errors": [error]})]
     with pytest.raises(RemoteRejected, match="já cadastrado") as caught:
@@ -196,9 +196,7 @@ def test_a_refusal_is_raised_with_its_complaints(server: ScriptedServer, client:
     assert caught.value.details == (ErrorDetail("cnpjcpf", "já cadastrado"),)
 
 
-def test_a_refusal_is_one_whatever_its_items_leave_out(
-    server: ScriptedServer, client: Client
-) -> None:
+def test_a_rejection_may_have_empty_items(server: ScriptedServer, client: Client) -> None:
     server.steps = [answer(400, {"success": False, "errors": [{"key": None, "value": None}]})]
     with pytest.raises(RemoteRejected):
         client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
@@ -215,7 +213,7 @@ def test_a_token_is_renewed_once_and_then_the_call_fails(
 
 
 @pytest.mark.parametrize("status", [200, 400, 401])
-def test_the_login_goes_by_authenticated_and_is_not_repeated(
+def test_a_refused_login_is_not_repeated(
     server: ScriptedServer, client: Client, pauses: list[float], status: int
 ) -> None:
     server.login = answer(status, {"authenticated": False, "message": "Usuário inativo"})
@@ -244,7 +242,7 @@ def test_an_unusable_login_is_a_transport_error(
     assert server.requests == []
 
 
-def test_the_login_is_repeated_where_the_server_stumbles(
+def test_the_login_is_repeated_if_the_server_is_unavailable(
     server: ScriptedServer, client: Client, pauses: list[float]
 ) -> None:
     server.login = answer(503, b"")
@@ -258,8 +256,8 @@ def test_the_login_returns_no_token(server: ScriptedServer, client: Client) -> N
     server.login = answer(
         200, {"authenticated": True, "accessToken": "abcdef", "expiration": expiration}
     )
-    granted = client.login()
-    assert (granted.expiration, granted.accessToken) == (expiration, None)
+    login = client.login()
+    assert (login.expiration, login.accessToken) == (expiration, None)
 
 
 def test_records_are_plain_dicts_in_the_interfaces_spelling(
@@ -283,13 +281,17 @@ def test_records_are_plain_dicts_in_the_interfaces_spelling(
 
 
 @pytest.mark.parametrize(("data", "count"), [(None, 0), ([], 0), ({"codigoDoCliente": 1}, 1)])
-def test_one_object_is_one_record(server: ScriptedServer, client: Client, data, count: int) -> None:
+def test_a_listing_may_be_a_single_object(
+    server: ScriptedServer, client: Client, data, count: int
+) -> None:
     server.steps = [ok(data)]
     assert len(list(client.records(CLIENT_LIST, query=ClientQuery(idws="x")))) == count
 
 
 @pytest.mark.parametrize("data", [3, "x", [1], [[]], [{"parcelas": [1]}], [{"parcelas": "x"}]])
-def test_data_that_is_no_listing_is_refused(server: ScriptedServer, client: Client, data) -> None:
+def test_data_that_is_not_a_listing_is_refused(
+    server: ScriptedServer, client: Client, data
+) -> None:
     server.steps = [ok(data)]
     with pytest.raises(TransportError):
         list(client.records(SALES_ORDER_LIST))
@@ -301,7 +303,7 @@ def test_a_listing_that_fails_is_raised(server: ScriptedServer, client: Client) 
         list(client.records(STOCK_BALANCES))
 
 
-def test_a_raw_answer_is_returned_whatever_it_is(server: ScriptedServer, client: Client) -> None:
+def test_a_raw_answer_is_returned_unchanged(server: ScriptedServer, client: Client) -> None:
     expired = answer(401, b"")
     server.steps = [expired, expired, answer(418, b"teapot", "text/plain")]
     reply = client.raw("post", "/v2/x", query={"a": "b c"}, body={"n": 1})
@@ -311,7 +313,7 @@ def test_a_raw_answer_is_returned_whatever_it_is(server: ScriptedServer, client:
 
 
 @pytest.mark.parametrize("steps", [[answer(401, b""), ok(INFO)], [answer(429, b"")]])
-def test_a_write_that_was_put_off_is_in_doubt(
+def test_a_write_answered_with_429_or_a_false_401_is_in_doubt(
     server: ScriptedServer, client: Client, steps: list[bytes]
 ) -> None:
     server.steps = steps
@@ -320,7 +322,7 @@ def test_a_write_that_was_put_off_is_in_doubt(
     assert sum(request.method == "POST" for request in server.requests) == 1
 
 
-def test_a_write_whose_token_has_expired_is_sent_once_more(
+def test_a_write_with_an_expired_token_is_sent_once_more(
     server: ScriptedServer, client: Client
 ) -> None:
     expired = answer(401, b"")
@@ -341,7 +343,7 @@ def test_a_login_that_fails_after_a_401_leaves_a_write_in_doubt(
         client.registry.clients.create(nomeComercial="Padaria")
 
 
-def test_a_429_that_is_trusted_is_no_doubt(server: ScriptedServer, pauses: list[float]) -> None:
+def test_a_trusted_429_is_not_in_doubt(server: ScriptedServer, pauses: list[float]) -> None:
     server.steps = [answer(429, b"")]
     with (
         open_client(server.base_url, pauses, trust_429=True) as client,
@@ -352,7 +354,7 @@ def test_a_429_that_is_trusted_is_no_doubt(server: ScriptedServer, pauses: list[
 
 
 @pytest.mark.parametrize(("method", "kind"), [("GET", TransportError), ("POST", InDoubt)])
-def test_a_raw_answer_that_is_lost(
+def test_a_raw_write_whose_answer_is_lost_is_in_doubt(
     server: ScriptedServer, client: Client, method: str, kind: type[ApiError]
 ) -> None:
     server.steps = [reset]
@@ -362,9 +364,7 @@ def test_a_raw_answer_that_is_lost(
 
 
 @pytest.mark.parametrize("path", ["@evil.example/v2", "v2/x", "", "/v2/x\n", "/v2/\x00"])
-def test_a_raw_path_that_cannot_be_is_refused(
-    server: ScriptedServer, client: Client, path: str
-) -> None:
+def test_an_invalid_raw_path_is_refused(server: ScriptedServer, client: Client, path: str) -> None:
     with pytest.raises(UsageError):
         client.raw("GET", path)
     assert server.logins == 0

@@ -21,28 +21,28 @@ LOGINS = [case for case in golden_cases() if operations_of(case) == {AUTHENTICAT
 WORKBOOK = UploadFile("planilha.xlsx", b"PK the workbook")
 
 
-@pytest.mark.parametrize("made", STEPS, ids=lambda made: made.name)
-def test_the_client_asks_and_reads_as_the_spec_says(
-    made: ClientStep, server: ScriptedServer, client: Client
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+def test_the_client_sends_and_reads_the_golden_exchanges(
+    step: ClientStep, server: ScriptedServer, client: Client
 ) -> None:
-    response = made.step.response
+    response = step.exchange.response
     status, body = response["status"], example(filled(response["body"], SAVED))
     server.steps = [answer(status, body)]
-    file = WORKBOOK if made.operation.upload else None
+    file = WORKBOOK if step.operation.upload else None
     try:
         data = client.call(
-            made.operation, path=made.path, query=made.query, body=made.body, file=file
+            step.operation, path=step.path, query=step.query, body=step.body, file=file
         )
     except ApiError as error:
-        expect_refusal(error, status, body)
+        expect_rejection(error, status, body)
     else:
         assert status == 200
-        assert data == TypeAdapter(made.operation.data).validate_python(body["data"])
-    expect_request(server, filled(made.step.request, SAVED))
+        assert data == TypeAdapter(step.operation.data).validate_python(body["data"])
+    expect_request(server, filled(step.exchange.request, SAVED))
 
 
 @pytest.mark.parametrize("case", LOGINS, ids=lambda case: case.name)
-def test_the_client_reads_logins_as_the_spec_says(
+def test_the_client_reads_the_golden_logins(
     case: Case, server: ScriptedServer, client: Client
 ) -> None:
     (step,) = case.steps
@@ -55,49 +55,49 @@ def test_the_client_reads_logins_as_the_spec_says(
         client.login()
 
 
-def expect_refusal(error: ApiError, status: int, body: Any) -> None:
+def expect_rejection(error: ApiError, status: int, body: Any) -> None:
     if status == 401:
         assert isinstance(error, AuthenticationFailed)
         return
     assert isinstance(error, RemoteRejected)
     assert error.status == status
     if isinstance(body, dict):
-        told_why = body["data"]["notifications"] if body["success"] else body["errors"]
-        items = [(item["key"], item["value"]) for item in told_why]
+        reasons = body["data"]["notifications"] if body["success"] else body["errors"]
+        items = [(item["key"], item["value"]) for item in reasons]
         assert [(c.key, c.value) for c in error.details] == items
     else:
         assert [c.value for c in error.details] == [body]
 
 
-def expect_request(server: ScriptedServer, wanted: dict[str, Any]) -> None:
+def expect_request(server: ScriptedServer, expected: dict[str, Any]) -> None:
     request = server.requests[-1]
     url = urlsplit(request.path)
-    assert (request.method, url.path) == (wanted["method"], wanted["path"])
+    assert (request.method, url.path) == (expected["method"], expected["path"])
     query = parse_qs(url.query)
-    for name, value in wanted.get("query", {}).items():
+    for name, value in expected.get("query", {}).items():
         values = value if isinstance(value, list) else [value]
         assert len(query[name]) == len(values)
-        assert all(said.startswith(str(v)) for said, v in zip(query[name], values, strict=True))
-    if "json" in wanted:
+        assert all(sent.startswith(str(v)) for sent, v in zip(query[name], values, strict=True))
+    if "json" in expected:
         body = json.loads(request.body)
-        assert says(body, wanted["json"]), body
-    if "workbook" in wanted:
+        assert contains(body, expected["json"]), body
+    if "workbook" in expected:
         assert request.headers["content-type"].startswith("multipart/form-data")
         assert f'name="{UPLOAD_FIELD}"'.encode() in request.body
         assert WORKBOOK.content in request.body
 
 
-def says(sent: Any, wanted: Any) -> bool:
+def contains(sent: Any, expected: Any) -> bool:
     """Return whether a body contains the expected fields; a date may be sent with midnight."""
-    if isinstance(wanted, dict):
+    if isinstance(expected, dict):
         other = {name[0].swapcase() + name[1:]: value for name, value in sent.items()}
-        return all(says((other | sent).get(k), v) for k, v in wanted.items() if v is not None)
-    if isinstance(wanted, list):
-        return len(sent) == len(wanted) and all(map(says, sent, wanted))
-    return bool(sent == wanted or sent == f"{wanted}T00:00:00")
+        return all(contains((other | sent).get(k), v) for k, v in expected.items() if v is not None)
+    if isinstance(expected, list):
+        return len(sent) == len(expected) and all(map(contains, sent, expected))
+    return bool(sent == expected or sent == f"{expected}T00:00:00")
 
 
-def test_every_operation_is_played() -> None:
-    played = {made.operation.name for made in STEPS} | {AUTHENTICATE.name}
-    assert [name for name in OPERATIONS if name not in played] == []
+def test_every_operation_has_a_golden_exchange() -> None:
+    covered = {step.operation.name for step in STEPS} | {AUTHENTICATE.name}
+    assert [name for name in OPERATIONS if name not in covered] == []
     assert LOGINS

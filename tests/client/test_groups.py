@@ -13,11 +13,11 @@ from xlbridge.wire import OPERATIONS
 CLIENT = {"codigoDoCliente": 7, "nomeComercial": "Ana", "natureza": "F"}
 
 
-def test_the_stub_is_what_the_operations_say() -> None:
+def test_the_stub_matches_the_operations() -> None:
     assert STUB.read_text(encoding="utf-8") == stub()
 
 
-def test_arguments_go_where_they_belong(server: ScriptedServer, client: Client) -> None:
+def test_arguments_become_query_body_or_path(server: ScriptedServer, client: Client) -> None:
     server.steps = [
         ok([CLIENT]),
         ok(CLIENT),
@@ -27,10 +27,10 @@ def test_arguments_go_where_they_belong(server: ScriptedServer, client: Client) 
     created = client.registry.clients.create(nomeComercial="Ana", natureza="F")
     assert client.stock.balances.of_product(id=5).quantidadeTotal == 1
     assert found == [created]
-    listed, posted, asked = server.requests
+    listed, posted, read = server.requests
     assert listed.path == "/v2/cliente?cnpjcpf=52998224725"
     assert json.loads(posted.body) == {"nomeComercial": "Ana", "natureza": "F"}
-    assert asked.path == "/v2/estoque/produto/5"
+    assert read.path == "/v2/estoque/produto/5"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_arguments_go_where_they_belong(server: ScriptedServer, client: Client) 
         ({"nomeComercial": 1}, ValidationError),
     ],
 )
-def test_what_cannot_be_sent_is_not(
+def test_invalid_arguments_are_not_sent(
     server: ScriptedServer, client: Client, arguments: dict[str, object], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -65,9 +65,9 @@ def test_a_workbook_is_uploaded_by_name(server: ScriptedServer, client: Client) 
         client.imports.direct(resource="cliente")  # type: ignore[call-arg]
 
 
-def test_names_can_be_explored(client: Client) -> None:
-    called = {name for name, operation in OPERATIONS.items() if operation.authenticated}
-    assert {name.split(".")[0] for name in called} | {"call", "records"} <= set(dir(client))
+def test_groups_and_operations_are_listed_by_dir(client: Client) -> None:
+    authenticated = {name for name, operation in OPERATIONS.items() if operation.authenticated}
+    assert {name.split(".")[0] for name in authenticated} | {"call", "records"} <= set(dir(client))
     assert "create" in dir(client.registry.clients)
     assert "authenticate" not in dir(client)
     assert "list" in dir(client.registry.clients)

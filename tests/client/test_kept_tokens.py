@@ -29,44 +29,42 @@ def in_hours(hours: float) -> str:
 
 
 def grant(token: str, expiration: str | None) -> bytes:
-    told = {"authenticated": True, "accessToken": token, "expiration": expiration}
-    return answer(200, told)
+    content = {"authenticated": True, "accessToken": token, "expiration": expiration}
+    return answer(200, content)
 
 
-def opened(
+def open_stored(
     server: ScriptedServer, home: Path, password: str = PASSWORD, email: str = EMAIL
 ) -> Client:
     target = Target("test", server.base_url, email, password)
     return Client(target, token_file=TokenFile(home, server.base_url, email, password))
 
 
-def sent(server: ScriptedServer) -> list[str]:
+def tokens_sent(server: ScriptedServer) -> list[str]:
     return [request.headers["authorization"].removeprefix("Bearer ") for request in server.requests]
 
 
 def test_the_next_process_uses_the_token(server: ScriptedServer, home: Path) -> None:
     server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
     for _ in range(2):
-        with opened(server, home) as client:
+        with open_stored(server, home) as client:
             client.system.info()
-    assert (server.logins, sent(server)) == (1, [TOKEN, TOKEN])
+    assert (server.logins, tokens_sent(server)) == (1, [TOKEN, TOKEN])
     (file,) = (home / "tokens").glob("*.json")
     if os.name == "posix":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert PASSWORD not in file.read_text(encoding="utf-8")
 
 
-def test_a_token_that_does_not_tell_the_cost_of_its_proof_is_used(
-    server: ScriptedServer, home: Path
-) -> None:
+def test_a_stored_token_without_a_cost_is_used(server: ScriptedServer, home: Path) -> None:
     server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
-    with opened(server, home) as client:
+    with open_stored(server, home) as client:
         client.system.info()
     (file,) = (home / "tokens").glob("*.json")
     stored = json.loads(file.read_text(encoding="utf-8"))
     del stored["cost"]
     file.write_text(json.dumps(stored), encoding="utf-8")
-    with opened(server, home) as client:
+    with open_stored(server, home) as client:
         client.system.info()
     assert server.logins == 1
 
@@ -74,51 +72,51 @@ def test_a_token_that_does_not_tell_the_cost_of_its_proof_is_used(
 @pytest.mark.parametrize(
     "expiration",
     [None, "", "soon", in_hours(-1), in_hours(0.01)],
-    ids=["not told", "empty", "no time", "over", "nearly over"],
+    ids=["missing", "empty", "not a time", "past", "nearly past"],
 )
 def test_a_token_that_expires_soon_is_not_stored(
     server: ScriptedServer, home: Path, expiration: str | None
 ) -> None:
     server.steps, server.login = [ok(INFO)], grant(TOKEN, expiration)
     for _ in range(2):
-        with opened(server, home) as client:
+        with open_stored(server, home) as client:
             client.system.info()
     assert server.logins == 2
     assert list((home / "tokens").glob("*.json")) == []
 
 
 @pytest.mark.parametrize("other", [{"password": "other-password"}, {"email": "other@example.com"}])
-def test_a_token_is_not_used_by_another(
+def test_a_token_is_not_used_with_other_credentials(
     server: ScriptedServer, home: Path, other: dict[str, str]
 ) -> None:
     server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
-    with opened(server, home) as client:
+    with open_stored(server, home) as client:
         client.system.info()
-    with opened(server, home, **other) as client:
+    with open_stored(server, home, **other) as client:
         client.system.info()
     assert server.logins == 2
 
 
 def test_a_refused_token_is_renewed_once_and_stored(server: ScriptedServer, home: Path) -> None:
     server.steps, server.login = [ok(INFO)], grant("canary-token-old", in_hours(1))
-    with opened(server, home) as client:
+    with open_stored(server, home) as client:
         client.system.info()
     server.steps, server.login = [answer(401, b""), ok(INFO)], grant(TOKEN, in_hours(1))
-    with opened(server, home) as client:
+    with open_stored(server, home) as client:
         client.system.info()
-    with opened(server, home) as client:
+    with open_stored(server, home) as client:
         client.system.info()
-    assert sent(server) == ["canary-token-old", "canary-token-old", TOKEN, TOKEN]
+    assert tokens_sent(server) == ["canary-token-old", "canary-token-old", TOKEN, TOKEN]
     assert server.logins == 2
     server.steps = [answer(401, b"")]
-    with opened(server, home) as client, pytest.raises(AuthenticationFailed):
+    with open_stored(server, home) as client, pytest.raises(AuthenticationFailed):
         client.system.info()
     assert server.logins == 3
 
 
 def test_a_token_renewed_by_another_process_is_used(server: ScriptedServer, home: Path) -> None:
     server.steps, server.login = [ok(INFO)], grant("canary-token-old", in_hours(1))
-    with opened(server, home) as first, opened(server, home) as second:
+    with open_stored(server, home) as first, open_stored(server, home) as second:
         first.system.info()
         second.system.info()
         server.login = grant(TOKEN, in_hours(1))
@@ -126,16 +124,16 @@ def test_a_token_renewed_by_another_process_is_used(server: ScriptedServer, home
         first.system.info()
         server.steps = [answer(401, b""), ok(INFO)]
         second.system.info()
-    assert (server.logins, sent(server)[-1]) == (2, TOKEN)
+    assert (server.logins, tokens_sent(server)[-1]) == (2, TOKEN)
 
 
-def test_many_at_once_log_in_once(server: ScriptedServer, home: Path) -> None:
+def test_concurrent_clients_log_in_once(server: ScriptedServer, home: Path) -> None:
     server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
-    together = threading.Barrier(4)
+    barrier = threading.Barrier(4)
 
     def ask() -> None:
-        with opened(server, home) as client:
-            together.wait()
+        with open_stored(server, home) as client:
+            barrier.wait()
             client.system.info()
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -146,9 +144,9 @@ def test_many_at_once_log_in_once(server: ScriptedServer, home: Path) -> None:
     assert (server.logins, len(server.requests)) == (1, 4)
 
 
-def test_credentials_that_are_refused_leave_no_token(server: ScriptedServer, home: Path) -> None:
+def test_refused_credentials_leave_no_token(server: ScriptedServer, home: Path) -> None:
     server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
-    with opened(server, home) as client:
+    with open_stored(server, home) as client:
         client.login()
         server.login = answer(200, {"authenticated": False, "message": "no"})
         with pytest.raises(AuthenticationFailed):
@@ -157,22 +155,23 @@ def test_credentials_that_are_refused_leave_no_token(server: ScriptedServer, hom
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"expiration": 3}', "\x00"])
-def test_a_file_that_is_none_of_ours_is_no_token(
-    server: ScriptedServer, home: Path, text: str
-) -> None:
+def test_an_invalid_token_file_is_replaced(server: ScriptedServer, home: Path, text: str) -> None:
     server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
-    with opened(server, home) as client:
+    with open_stored(server, home) as client:
         client.login()
     (file,) = (home / "tokens").glob("*.json")
     file.write_text(text, encoding="utf-8")
-    with opened(server, home) as client:
+    with open_stored(server, home) as client:
         client.system.info()
     assert json.loads(file.read_text(encoding="utf-8"))["token"] == TOKEN
 
 
-def test_a_home_that_cannot_be_written_is_named(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_is_reported(server: ScriptedServer, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     server.steps = [ok(INFO)]
-    with opened(server, tmp_path / "file") as client, pytest.raises(UsageError, match="tokens"):
+    with (
+        open_stored(server, tmp_path / "file") as client,
+        pytest.raises(UsageError, match="tokens"),
+    ):
         client.system.info()
     assert server.logins == 0

@@ -22,20 +22,24 @@ def _own_home(server: ScriptedServer, home: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.delenv(f"XLBRIDGE_{name}", raising=False)
 
 
-def log_in(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, name: str, *more: str) -> int:
+def log_in(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, name: str, *options: str
+) -> int:
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\n"))
-    made = ["login", "--profile", name, "--url", server.base_url, "--email", EMAIL]
-    return main([*made, "--password-stdin", "--store", "file", *more])
+    arguments = ["login", "--profile", name, "--url", server.base_url, "--email", EMAIL]
+    return main([*arguments, "--password-stdin", "--store", "file", *options])
 
 
-def listed(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, dict[str, object]]:
+def list_profiles(
+    capsys: pytest.CaptureFixture[str], *options: str
+) -> dict[str, dict[str, object]]:
     capsys.readouterr()
-    assert main(["profiles", "--format", "json", *more]) == 0
+    assert main(["profiles", "--format", "json", *options]) == 0
     output = json.loads(capsys.readouterr().out)
     return {profile["profile"]: profile for profile in output["profiles"]}
 
 
-def test_a_profile_is_made_and_used(
+def test_a_profile_is_created_and_used(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert log_in(server, monkeypatch, "dev", "--no-production") == 0
@@ -45,7 +49,7 @@ def test_a_profile_is_made_and_used(
     assert main(["whoami", "--profile", "dev", "--format", "json"]) == 0
     who = json.loads(capsys.readouterr().out)
     assert (who["profile"], who["production"], who["info"]["email"]) == ("dev", False, EMAIL)
-    assert listed(capsys, "--default", "dev")["dev"] == {
+    assert list_profiles(capsys, "--default", "dev")["dev"] == {
         "profile": "dev",
         "source": "file",
         "chosen": True,
@@ -58,7 +62,7 @@ def test_a_profile_is_made_and_used(
     assert main(["login"]) == 0
 
 
-def test_a_profile_that_is_made_again_keeps_its_settle_time(
+def test_a_profile_that_is_created_again_keeps_its_settle_time(
     server: ScriptedServer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log_in(server, monkeypatch, "dev", "--no-production")
@@ -68,13 +72,13 @@ def test_a_profile_that_is_made_again_keeps_its_settle_time(
     assert read_profile_file(home).profiles["dev"].settle_seconds == 30
 
 
-def test_production_is_chosen_each_time(
+def test_production_cannot_be_the_default_profile(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert log_in(server, monkeypatch, "prod", "--production") == 0
     assert main(["profiles", "--default", "prod"]) == 2
     assert "production" in capsys.readouterr().err
-    profiles = listed(capsys)
+    profiles = list_profiles(capsys)
     assert (profiles["sandbox"]["chosen"], profiles["prod"]["chosen"]) == (True, False)
     assert main(["whoami", "--profile", "prod"]) == 0
     assert "production: yes" in capsys.readouterr().out
@@ -96,7 +100,7 @@ def test_a_profile_is_removed_with_its_password(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     log_in(server, monkeypatch, "dev", "--no-production")
-    assert list(listed(capsys, "--remove", "dev")) == ["sandbox"]
+    assert list(list_profiles(capsys, "--remove", "dev")) == ["sandbox"]
     assert list((home / "secrets").iterdir()) == []
     assert main(["whoami", "--profile", "dev"]) == 2
 
@@ -122,7 +126,7 @@ def test_a_password_is_not_stored_unless_requested(
         ["--ask"],
     ],
 )
-def test_what_cannot_be_asked_ends_with_2(home: Path, arguments: list[str]) -> None:
+def test_invalid_login_options_exit_with_2(home: Path, arguments: list[str]) -> None:
     assert main(["login", *arguments]) == 2
     assert not (home / "profiles.toml").exists()
 

@@ -27,9 +27,9 @@ ENVELOPE = {
 }
 
 
-def half_a_body(connection: socket.socket) -> None:
-    whole = ok({"totalDeRegistros": 3})
-    connection.sendall(whole[:-5])
+def send_half_a_body(connection: socket.socket) -> None:
+    complete = ok({"totalDeRegistros": 3})
+    connection.sendall(complete[:-5])
 
 
 DOUBTFUL = {
@@ -59,7 +59,7 @@ DOUBTFUL = {
     "404 with HTML": answer(404, b"<html>no such page</html>", "text/html"),
     "cut before the answer": reset,
     "cut in the status line": b"HTTP/1.1 2",
-    "cut in the body": half_a_body,
+    "cut in the body": send_half_a_body,
     "not HTTP": b"220 mail.example.com ESMTP\r\n",
 }
 
@@ -82,7 +82,7 @@ REJECTED = {
         400,
         (ErrorDetail("", "Parâmetro inválido"),),
     ),
-    "a date that is none": (
+    "an invalid date": (
         answer(
             400, {"success": False, "errors": [{"key": "a", "value": "b", "dateOccurred": "x"}]}
         ),
@@ -115,7 +115,9 @@ DECLINED = {
 
 @pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("step", DOUBTFUL.values(), ids=DOUBTFUL)
-def test_what_proves_nothing_is_in_doubt(server: ScriptedServer, client: Client, step) -> None:
+def test_an_answer_that_proves_nothing_is_in_doubt(
+    server: ScriptedServer, client: Client, step
+) -> None:
     server.steps = [step]
     outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
     assert isinstance(outcome, Doubtful)
@@ -124,7 +126,7 @@ def test_what_proves_nothing_is_in_doubt(server: ScriptedServer, client: Client,
 
 
 @pytest.mark.parametrize(("step", "status", "details"), REJECTED.values(), ids=REJECTED)
-def test_a_refusal_carries_its_complaints(
+def test_a_rejection_has_its_details(
     server: ScriptedServer, client: Client, step, status, details
 ) -> None:
     server.steps = [step]
@@ -133,9 +135,7 @@ def test_a_refusal_carries_its_complaints(
 
 
 @pytest.mark.parametrize(("step", "count"), EXECUTED.values(), ids=EXECUTED)
-def test_a_success_is_one_whatever_its_data(
-    server: ScriptedServer, client: Client, step, count
-) -> None:
+def test_a_success_may_have_any_data(server: ScriptedServer, client: Client, step, count) -> None:
     server.steps = [step]
     outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
     assert isinstance(outcome, Executed)
@@ -144,7 +144,7 @@ def test_a_success_is_one_whatever_its_data(
 
 @pytest.mark.parametrize(("step", "retry_after"), DECLINED.values(), ids=DECLINED)
 @pytest.mark.parametrize("trusted", [False, True])
-def test_what_was_put_off_proves_nothing_unless_the_profile_says_so(
+def test_a_429_is_trusted_only_if_the_profile_says_so(
     server: ScriptedServer, pauses: list[float], step, retry_after, trusted: bool
 ) -> None:
     server.steps = [step]
@@ -155,16 +155,14 @@ def test_what_was_put_off_proves_nothing_unless_the_profile_says_so(
     assert len(server.requests) == 1
 
 
-def test_a_redirect_does_not_tell_what_its_address_holds(
-    server: ScriptedServer, client: Client
-) -> None:
+def test_the_query_of_a_redirect_is_not_shown(server: ScriptedServer, client: Client) -> None:
     server.steps = [answer(307, b"", Location="https://elsewhere.example/x?token=1")]
     outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
     assert isinstance(outcome, Doubtful)
     assert "token" not in outcome.reason.en
 
 
-def test_a_doubt_carries_the_pause_that_the_system_asks_for(
+def test_a_doubtful_outcome_has_the_pause_of_retry_after(
     server: ScriptedServer, client: Client
 ) -> None:
     server.steps = [answer(503, b"", Retry_After="17")]
@@ -173,7 +171,7 @@ def test_a_doubt_carries_the_pause_that_the_system_asks_for(
     assert outcome.retry_after == 17.0
 
 
-def test_a_success_carries_its_typed_data(server: ScriptedServer, client: Client) -> None:
+def test_a_success_has_its_typed_data(server: ScriptedServer, client: Client) -> None:
     server.steps = [ok({"TotalDeRegistros": 3, "novidade": 1})]
     outcome = client.send(IMPORT, path=CLIENTE, query=ImportQuery(preview=True), file=FILE)
     assert outcome == Executed(ImportRecords(totalDeRegistros=3))
@@ -194,7 +192,7 @@ def test_a_refused_connection_executes_nothing(server: ScriptedServer, client: C
     assert not outcome.permanent
 
 
-def test_nothing_listens_at_all(pauses: list[float]) -> None:
+def test_an_unreachable_server_executes_nothing(pauses: list[float]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     with open_client(base_url, pauses) as client:
@@ -205,14 +203,14 @@ def test_nothing_listens_at_all(pauses: list[float]) -> None:
     assert outcome.permanent, "the login has been repeated already"
 
 
-def test_silence_is_in_doubt(server: ScriptedServer, pauses: list[float]) -> None:
+def test_a_timeout_is_in_doubt(server: ScriptedServer, pauses: list[float]) -> None:
     server.steps = [lambda connection: connection.recv(1)]
     with open_client(server.base_url, pauses, timeout=0.2) as client:
         client.login()
         assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), Doubtful)
 
 
-def test_an_expired_token_is_seen_elsewhere_and_not_used_again(
+def test_an_expired_token_is_confirmed_by_another_request_and_not_used_again(
     server: ScriptedServer, client: Client
 ) -> None:
     server.steps = [answer(401, b""), answer(401, b""), ok({"totalDeRegistros": 1})]
@@ -228,12 +226,12 @@ def test_an_expired_token_is_seen_elsewhere_and_not_used_again(
     assert [r.headers["authorization"][-1] for r in server.requests] == ["1", "1", "2"]
 
 
-@pytest.mark.parametrize("trouble", [reset, answer(503, b"", "text/html")])
-def test_the_look_for_an_expired_token_is_repeated_where_its_answer_is_lost(
-    server: ScriptedServer, client: Client, pauses: list[float], trouble: Step
+@pytest.mark.parametrize("failure", [reset, answer(503, b"", "text/html")])
+def test_the_check_for_an_expired_token_is_repeated_if_its_answer_is_lost(
+    server: ScriptedServer, client: Client, pauses: list[float], failure: Step
 ) -> None:
     client.login()
-    server.steps = [answer(401, b""), trouble, trouble, answer(401, b"")]
+    server.steps = [answer(401, b""), failure, failure, answer(401, b"")]
     outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
     assert isinstance(outcome, Declined)
     assert outcome.trusted
@@ -241,7 +239,7 @@ def test_the_look_for_an_expired_token_is_repeated_where_its_answer_is_lost(
     assert len(pauses) == 2
 
 
-def test_a_401_with_a_good_token_proves_nothing(server: ScriptedServer, client: Client) -> None:
+def test_a_401_with_a_valid_token_is_in_doubt(server: ScriptedServer, client: Client) -> None:
     server.steps = [answer(401, b""), ok({"codigoDaEmpresa": 1})]
     outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
     assert isinstance(outcome, Doubtful)
@@ -258,7 +256,7 @@ def test_wrong_credentials_execute_nothing(server: ScriptedServer, client: Clien
     assert (server.requests, server.logins) == ([], 1)
 
 
-def test_the_path_value_stays_one_part_of_the_path(server: ScriptedServer, client: Client) -> None:
+def test_a_path_value_is_escaped(server: ScriptedServer, client: Client) -> None:
     server.steps = [answer(404, json.dumps("não existe").encode())]
     client.send(IMPORT, path={"resource": "../cliente?x=1"}, file=FILE)
     assert server.requests[0].path == "/v2/importacao/..%2Fcliente%3Fx%3D1"

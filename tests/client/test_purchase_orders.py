@@ -27,7 +27,7 @@ def purchase() -> PurchaseOrderInput:
     return PurchaseOrderInput(codigoDaFilial=1, codigoDoFornecedor=501, itens=[item])
 
 
-def test_notifications_in_a_success_are_a_refusal(
+def test_notifications_in_a_success_are_a_rejection(
     server: ScriptedServer, client: Client, purchase: PurchaseOrderInput
 ) -> None:
     server.steps = [ok(REFUSED)]
@@ -45,7 +45,7 @@ def test_without_notifications_the_purchase_order_is_in_the_payload(
 
 
 @pytest.mark.parametrize(("data", "outcome"), [(REFUSED, Rejected), (CREATED, Executed)])
-def test_a_raw_call_tells_them_apart_too(
+def test_a_raw_answer_is_classified_by_its_notifications(
     server: ScriptedServer, client: Client, data: dict[str, object], outcome: type
 ) -> None:
     server.steps = [ok(data)]
@@ -54,7 +54,7 @@ def test_a_raw_call_tells_them_apart_too(
 
 
 @pytest.mark.parametrize("centres", [[], ["01.001"], ["01.001", "02.001"]])
-def test_a_list_goes_out_as_a_repeated_parameter(
+def test_a_list_is_sent_as_a_repeated_parameter(
     server: ScriptedServer, client: Client, centres: list[str]
 ) -> None:
     server.steps = [ok([])]

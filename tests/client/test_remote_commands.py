@@ -18,7 +18,7 @@ INFO = {
     "administrador": False,
     "ativo": True,
 }
-WRONG: Step = answer(200, {"authenticated": False, "message": "Senha incorreta"})
+REFUSED_LOGIN: Step = answer(200, {"authenticated": False, "message": "Senha incorreta"})
 HTML: Step = answer(200, b"<html>Portal</html>", "text/html")
 
 
@@ -53,7 +53,7 @@ def test_whoami_shows_the_systems_answer(capsys: pytest.CaptureFixture[str]) -> 
     assert (document["profile"], document["info"]) == ("homologacao", INFO)
 
 
-def test_a_profile_that_is_asked_for_is_no_name_for_the_address(
+def test_an_unknown_or_contradicting_profile_is_refused(
     server: ScriptedServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["whoami", "--profile", "homologcao"]) == 2
@@ -65,8 +65,10 @@ def test_a_profile_that_is_asked_for_is_no_name_for_the_address(
 
 
 @pytest.mark.parametrize("command", ["whoami", "login", "doctor"])
-@pytest.mark.parametrize(("login", "message"), [(WRONG, "Senha incorreta"), (HTML, "text/html")])
-def test_a_login_that_fails_ends_with_4(
+@pytest.mark.parametrize(
+    ("login", "message"), [(REFUSED_LOGIN, "Senha incorreta"), (HTML, "text/html")]
+)
+def test_a_failed_login_exits_with_4(
     server: ScriptedServer,
     capsys: pytest.CaptureFixture[str],
     command: str,
@@ -79,7 +81,7 @@ def test_a_login_that_fails_ends_with_4(
     assert message in captured.out + captured.err
 
 
-def test_the_doctor_names_the_check_that_fails(
+def test_the_doctor_names_the_failed_check(
     server: ScriptedServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.steps = [
@@ -91,7 +93,7 @@ def test_the_doctor_names_the_check_that_fails(
     assert not document["ok"]
 
 
-def test_the_doctor_names_a_broken_file_of_an_own_resource(
+def test_the_doctor_names_a_broken_schema_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XLBRIDGE_SCHEMAS", str(tmp_path))
@@ -103,7 +105,7 @@ def test_the_doctor_names_a_broken_file_of_an_own_resource(
 
 
 @pytest.mark.parametrize("missing", ["XLBRIDGE_EMAIL", "XLBRIDGE_PASSWORD"])
-def test_the_doctor_names_what_is_not_set(
+def test_the_doctor_names_missing_settings(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], missing: str
 ) -> None:
     monkeypatch.delenv(missing)
@@ -112,7 +114,7 @@ def test_the_doctor_names_what_is_not_set(
 
 
 @pytest.mark.parametrize(("language", "word"), [("pt-BR", "nenhum"), ("en", "none")])
-def test_the_doctor_says_in_words_that_there_is_no_proxy(
+def test_the_doctor_says_that_there_is_no_proxy(
     server: ScriptedServer,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -175,7 +177,7 @@ def test_a_raw_call_prints_the_answer(
     assert bool(captured.err) == (code == 4)
 
 
-def test_an_answer_is_waited_for_as_long_as_the_user_says(server: ScriptedServer) -> None:
+def test_a_raw_call_has_the_given_timeout(server: ScriptedServer) -> None:
     server.steps = [lambda connection: connection.recv(1)]
     assert main(["api", "POST", "/v2/x", "--timeout", "0.2"]) == 5
     assert main(["api", "POST", "/v2/x", "--timeout", "0"]) == 2
@@ -183,7 +185,7 @@ def test_an_answer_is_waited_for_as_long_as_the_user_says(server: ScriptedServer
 
 
 @pytest.mark.parametrize("words", ["Pronto=over", "=finished", "Pronto"])
-def test_words_of_logs_that_mean_nothing_are_refused(
+def test_invalid_log_words_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str
 ) -> None:
     monkeypatch.setenv("XLBRIDGE_LOG_WORDS", words)
@@ -191,7 +193,7 @@ def test_words_of_logs_that_mean_nothing_are_refused(
     assert "XLBRIDGE_LOG_WORDS" in capsys.readouterr().err
 
 
-def test_a_raw_query_goes_out_whole(server: ScriptedServer) -> None:
+def test_a_raw_query_is_sent_completely(server: ScriptedServer) -> None:
     main(["api", "GET", "/v2/x", "--query", "b=2", "--query", "b=3=4"])
     assert server.requests[0].path == "/v2/x?b=2&b=3%3D4"
     main(["api", "get", "/v2/x?a=1"])
@@ -229,7 +231,7 @@ def test_a_raw_write_without_a_clear_answer_is_in_doubt(server: ScriptedServer, 
         ["BREW", "/v2/x"],
     ],
 )
-def test_wrong_usage_of_a_raw_call_ends_with_2(
+def test_wrong_usage_of_a_raw_call_exits_with_2(
     server: ScriptedServer, arguments: list[str]
 ) -> None:
     assert main(["api", *arguments]) == 2
@@ -268,7 +270,7 @@ def test_an_unusable_environment_is_reported(
         ("en", "http://127.0.0.1:9", "http://127.0.0.1:9 did not answer (connection refused)"),
     ],
 )
-def test_why_nobody_answers_is_reported_in_the_users_language(
+def test_a_connection_failure_is_explained_in_the_users_language(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     language: str,
@@ -281,9 +283,9 @@ def test_why_nobody_answers_is_reported_in_the_users_language(
     assert message in error
     assert "xlbridge doctor" in error
     assert main(["--lang", language, "doctor"]) == 4
-    named = capsys.readouterr().out
-    assert message in named
-    assert "xlbridge doctor" not in named  # which is just what was done
+    output = capsys.readouterr().out
+    assert message in output
+    assert "xlbridge doctor" not in output  # the command that was just run
 
 
 @pytest.mark.parametrize(

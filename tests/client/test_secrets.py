@@ -54,7 +54,7 @@ USES: list[Callable[[Client], object]] = [
 ]
 
 
-def shown(use: Callable[[Client], object], client: Client) -> str:
+def everything_shown(use: Callable[[Client], object], client: Client) -> str:
     """Return everything that could be shown after a use of the client."""
     try:
         outcome = use(client)
@@ -68,28 +68,28 @@ def shown(use: Callable[[Client], object], client: Client) -> str:
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("step", ANSWERS)
-def test_no_answer_brings_a_secret_out(
+def test_no_answer_reveals_a_secret(
     server: ScriptedServer, client: Client, caplog: pytest.LogCaptureFixture, step: Step, use
 ) -> None:
     caplog.set_level(logging.INFO)
     server.steps = [step]
-    everything = shown(use, client) + caplog.text
+    everything = everything_shown(use, client) + caplog.text
     assert PASSWORD not in everything
     assert TOKEN not in everything
 
 
 @pytest.mark.parametrize("login", LOGINS)
-def test_no_login_brings_a_secret_out(
+def test_no_login_reveals_a_secret(
     server: ScriptedServer, client: Client, caplog: pytest.LogCaptureFixture, login: Step
 ) -> None:
     caplog.set_level(logging.INFO)
     server.login = login
-    everything = shown(Client.login, client) + caplog.text
+    everything = everything_shown(Client.login, client) + caplog.text
     assert PASSWORD not in everything
     assert TOKEN not in everything
 
 
-def test_nothing_that_holds_a_secret_shows_it() -> None:
+def test_objects_with_secrets_do_not_show_them() -> None:
     credentials = Credentials(email=EMAIL, password=PASSWORD)
     target = Target("p", "https://erp.example.com", EMAIL, PASSWORD)
     call = build_call(AUTHENTICATE, {}, body=credentials)

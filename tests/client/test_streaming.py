@@ -58,13 +58,13 @@ def pieces(text: bytes, sizes: list[int]) -> Iterator[bytes]:
 
 @examples(30)
 @given(st.lists(json_values, max_size=6), st.lists(st.integers(0, 9)), st.booleans())
-def test_a_list_is_read_the_same_however_it_is_cut_in_pieces(
+def test_a_list_is_read_the_same_in_any_pieces(
     values: list[Any], sizes: list[int], ascii_only: bool
 ) -> None:
     written = json.dumps(values, default=float, ensure_ascii=ascii_only)
     text = written.encode("utf-8", "surrogatepass" if ascii_only else "replace")
-    wanted = json.loads(text, parse_float=Decimal)
-    assert list(JsonReader(pieces(text, sizes)).items()) == wanted
+    expected = json.loads(text, parse_float=Decimal)
+    assert list(JsonReader(pieces(text, sizes)).items()) == expected
 
 
 confusing_objects = st.fixed_dictionaries(
@@ -79,9 +79,9 @@ def test_objects_decoded_together_equal_those_decoded_one_by_one(
     values: list[Any], sizes: list[int]
 ) -> None:
     text = json.dumps(values, default=float, separators=(",", ":")).encode()
-    wanted = json.loads(text, parse_float=Decimal)
-    assert list(JsonReader(pieces(text, sizes)).items()) == wanted
-    assert list(JsonReader(pieces(text, [1] * len(text))).items()) == wanted
+    expected = json.loads(text, parse_float=Decimal)
+    assert list(JsonReader(pieces(text, sizes)).items()) == expected
+    assert list(JsonReader(pieces(text, [1] * len(text))).items()) == expected
 
 
 @examples(30)
@@ -90,20 +90,20 @@ def test_wanted_objects_are_complete_and_every_field_occurs_once(
     values: list[Any], sizes: list[int]
 ) -> None:
     text = json.dumps(values, default=float, separators=(",", ":")).encode()
-    there = json.loads(text, parse_float=Decimal)
+    everything = json.loads(text, parse_float=Decimal)
     names = {"a": "a", "b": "b"}
     selector = RecordSelector([("a", lambda values: [one == "}" for one in values])], names)
     selected = list(JsonReader(pieces(text, sizes), selector=selector).items())
-    rest = iter(there)
+    rest = iter(everything)
     assert all(one in rest for one in selected)
-    assert len(selected) + selector.dropped == len(there)
-    objects = [one for one in there if isinstance(one, dict)]
+    assert len(selected) + selector.dropped == len(everything)
+    objects = [one for one in everything if isinstance(one, dict)]
     assert all(one in selected for one in objects if one.get("a", "}") == "}")
     seen = {name for one in selected if isinstance(one, dict) for name in one}
     assert seen & names.keys() == {name for one in objects for name in one} & names.keys()
 
 
-def test_of_many_objects_only_wanted_ones_are_decoded() -> None:
+def test_only_wanted_objects_are_decoded() -> None:
     text = json.dumps([{"a": n, "b": None} for n in range(5_000)], separators=(",", ":")).encode()
     selector = RecordSelector(
         [("a", lambda values: [one == 4_000 for one in values])], {"a": "a", "b": "b"}
@@ -126,13 +126,13 @@ def test_invalid_json_among_many_objects_is_found_at_its_position(wrong: str) ->
 
 
 @pytest.mark.parametrize("number", ["-0.001", "1.5e+10", "12E-3", "7"])
-def test_a_number_may_be_cut_anywhere(number: str) -> None:
+def test_a_number_may_be_split_between_pieces(number: str) -> None:
     for size in range(len(number) + 2):
         assert list(JsonReader(pieces(f"[{number}]".encode(), [size])).items()) == [Decimal(number)]
 
 
 @pytest.mark.parametrize("number", ["-0.00", "1.5e+10", "12E-3", "7", "123456789012345678901.5"])
-def test_a_number_may_stay_the_text_that_it_came_as(number: str) -> None:
+def test_numbers_can_be_kept_as_text(number: str) -> None:
     text = f'[{number}, {{"a": {number}}}, "{number}"]'.encode()
     for size in range(len(text)):
         read = JsonReader(pieces(text, [size]), (str, str)).items()
@@ -141,21 +141,21 @@ def test_a_number_may_stay_the_text_that_it_came_as(number: str) -> None:
 
 @examples(30)
 @given(st.binary(max_size=40), st.lists(st.integers(0, 9)))
-def test_what_is_no_json_is_refused(text: bytes, sizes: list[int]) -> None:
+def test_text_that_is_not_json_is_refused(text: bytes, sizes: list[int]) -> None:
     try:
-        wanted = json.loads(text.decode("utf-8-sig"), parse_float=Decimal)
+        expected = json.loads(text.decode("utf-8-sig"), parse_float=Decimal)
     except ValueError:
         with pytest.raises(InvalidJson):
-            whole(text, sizes)
+            read_value(text, sizes)
     else:
-        if not any(odd in str(wanted) for odd in ("NaN", "Inf", "E+", "E-")):
-            assert whole(text, sizes) == wanted
+        if not any(odd in str(expected) for odd in ("NaN", "Inf", "E+", "E-")):
+            assert read_value(text, sizes) == expected
 
 
-def whole(text: bytes, sizes: list[int]) -> Any:
-    reading = JsonReader(pieces(text, sizes))
-    value = reading.value()
-    reading.expect("")
+def read_value(text: bytes, sizes: list[int]) -> Any:
+    reader = JsonReader(pieces(text, sizes))
+    value = reader.value()
+    reader.expect("")
     return value
 
 
@@ -163,10 +163,10 @@ def whole(text: bytes, sizes: list[int]) -> Any:
 @pytest.mark.parametrize("text", ["[" * 200_000, '[{"a": ' * 100_000, "[1, NaN]", "[Infinity]"])
 def test_hostile_text_is_refused(text: str) -> None:
     with pytest.raises(InvalidJson):
-        whole(text.encode(), [])
+        read_value(text.encode(), [])
 
 
-WEAPONS = [
+ABSURD_NUMBERS = [
     "1e999999999",
     "-1E-999999999",
     "1e99999999999999999999",
@@ -176,9 +176,9 @@ WEAPONS = [
 ]
 
 
-@pytest.mark.parametrize("number", WEAPONS, ids=lambda number: number[:12])
+@pytest.mark.parametrize("number", ABSURD_NUMBERS, ids=lambda number: number[:12])
 @pytest.mark.parametrize("numbers", [EXACT_NUMBERS, (str, int)])
-def test_a_number_beyond_all_business_is_refused(number: str, numbers: Numbers) -> None:
+def test_an_absurdly_large_number_is_refused(number: str, numbers: Numbers) -> None:
     for size in range(0, len(number), 7):
         with pytest.raises(InvalidJson):
             list(JsonReader(pieces(f"[{number}]".encode(), [size]), numbers).items())
@@ -190,8 +190,8 @@ def test_a_number_within_bounds_is_exact(number: str) -> None:
     assert read == Decimal(number)
 
 
-@pytest.mark.parametrize("number", WEAPONS, ids=lambda number: number[:12])
-def test_an_answer_with_such_a_number_is_unreadable(
+@pytest.mark.parametrize("number", ABSURD_NUMBERS, ids=lambda number: number[:12])
+def test_an_answer_with_an_absurd_number_is_refused(
     server: ScriptedServer, client: Client, number: str
 ) -> None:
     data = f'{{"success": true, "data": [{{"idProd": {number}, "valorTotal": {number}}}]}}'
@@ -206,11 +206,11 @@ def test_an_answer_with_such_a_number_is_unreadable(
 
 def test_records_can_be_read_from_a_stored_answer(server: ScriptedServer, client: Client) -> None:
     server.steps = [answer(200, DOCUMENT)]
-    with closing(client.listing(SALES_ORDER_LIST)) as came:
-        kept = list(came.pieces())
-        read = came.records(kept, RecordShape({"numeroDoPedido": "numeroDoPedido"}))
+    with closing(client.listing(SALES_ORDER_LIST)) as stored:
+        content = list(stored.pieces())
+        read = stored.records(content, RecordShape({"numeroDoPedido": "numeroDoPedido"}))
         assert list(read) == [{"numeroDoPedido": n} for n in range(9)]
-    assert b"".join(kept) == DOCUMENT
+    assert b"".join(content) == DOCUMENT
 
 
 def test_money_stays_exact(server: ScriptedServer, client: Client) -> None:
@@ -229,7 +229,7 @@ def test_unknown_fields_are_kept_on_request(server: ScriptedServer, client: Clie
 
 @pytest.mark.parametrize("framing", ["length", "closing", "chunked"])
 @pytest.mark.parametrize("cut", [0, 1, 15, 40, 70, len(DOCUMENT) - 20, len(DOCUMENT) - 1])
-def test_an_answer_that_breaks_off_is_an_error(
+def test_a_truncated_answer_is_an_error(
     server: ScriptedServer, client: Client, framing: str, cut: int
 ) -> None:
     body = DOCUMENT[:cut]
@@ -241,13 +241,13 @@ def test_an_answer_that_breaks_off_is_an_error(
     if framing == "chunked" and not cut:
         sent = b""
     server.steps = [HEAD + head + b"\r\n" + sent]
-    got: list[Any] = []
+    received: list[Any] = []
     with pytest.raises(TransportError):
-        got.extend(client.records(SALES_ORDER_LIST))
-    assert got == RECORDS[: len(got)]
+        received.extend(client.records(SALES_ORDER_LIST))
+    assert received == RECORDS[: len(received)]
 
 
-def test_an_answer_that_is_whole_is_read_whole(server: ScriptedServer, client: Client) -> None:
+def test_a_complete_answer_is_read_completely(server: ScriptedServer, client: Client) -> None:
     server.steps = [answer(200, DOCUMENT)]
     assert list(client.records(SALES_ORDER_LIST)) == RECORDS
 
@@ -269,7 +269,7 @@ def test_an_answer_that_is_whole_is_read_whole(server: ScriptedServer, client: C
         b"<html>Portal</html>",
     ],
 )
-def test_what_is_no_envelope_is_an_error(
+def test_an_answer_without_a_valid_envelope_is_an_error(
     server: ScriptedServer, client: Client, body: bytes
 ) -> None:
     server.steps = [answer(200, body)]
@@ -285,7 +285,7 @@ def test_what_is_no_envelope_is_an_error(
         b'{"Data": null, "Errors": [{"Key": "k", "Value": "nao"}], "Success": false}',
     ],
 )
-def test_a_failure_is_one_wherever_the_envelope_says_so(
+def test_a_failure_is_raised_wherever_the_envelope_reports_it(
     server: ScriptedServer, client: Client, body: bytes
 ) -> None:
     server.steps = [answer(200, body)]
@@ -296,7 +296,7 @@ def test_a_failure_is_one_wherever_the_envelope_says_so(
 @pytest.mark.parametrize(
     ("data", "count"), [("null", 0), ("[]", 0), ('{"CodigoDoCliente": 1}', 1), (" [ ] ", 0)]
 )
-def test_of_a_single_record_one_object_is_one_and_null_is_none(
+def test_a_listing_of_one_record_may_be_an_object_or_null(
     server: ScriptedServer, client: Client, data: str, count: int
 ) -> None:
     server.steps = [answer(200, f'{{"Data":{data},"Success":true}}'.encode())]
@@ -318,7 +318,7 @@ def test_of_a_single_record_one_object_is_one_and_null_is_none(
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_null_is_an_empty_listing_and_a_listing_without_data_is_none(
+def test_null_is_an_empty_listing_and_missing_data_is_an_error(
     server: ScriptedServer,
     client: Client,
     operation: Operation,
@@ -335,14 +335,14 @@ def test_null_is_an_empty_listing_and_a_listing_without_data_is_none(
         list(client.records(operation, path=path, query=query))
 
 
-def test_a_refusal_without_reasons_is_reported(server: ScriptedServer, client: Client) -> None:
+def test_a_rejection_without_reasons_is_reported(server: ScriptedServer, client: Client) -> None:
     server.steps = [answer(404, {"success": False, "errors": []})]
     with pytest.raises(RemoteRejected, match=r"404\),? (without|sem)"):
         list(client.records(SALES_ORDER_LIST))
 
 
 @pytest.mark.parametrize("value", [{"valor": 1}, {}, "x", 7])
-def test_an_object_in_place_of_a_list_names_record_and_field(
+def test_an_object_instead_of_a_list_is_reported_with_record_and_field(
     server: ScriptedServer, client: Client, value: object
 ) -> None:
     server.steps = [ok([{"numeroDoPedido": 7, "parcelas": value}])]
@@ -376,7 +376,7 @@ def test_memory_does_not_grow_with_the_answer(server: ScriptedServer, client: Cl
 def test_records_are_yielded_before_the_answer_has_ended(
     server: ScriptedServer, client: Client
 ) -> None:
-    client_went_away = threading.Event()
+    client_disconnected = threading.Event()
 
     def send(connection: socket.socket) -> None:
         connection.sendall(HEAD + b'Connection: close\r\n\r\n{"success":true,"data":[')
@@ -384,11 +384,11 @@ def test_records_are_yielded_before_the_answer_has_ended(
         # The rest never comes: this waits for the client to go away.
         with suppress(ConnectionError):
             connection.recv(1)
-        client_went_away.set()
+        client_disconnected.set()
 
     server.steps = [send]
     records = client.records(CLIENT_LIST)
     assert next(records) == {"codigoDoCliente": 1}
-    assert not client_went_away.is_set()
+    assert not client_disconnected.is_set()
     records.close()
-    assert client_went_away.wait(60)
+    assert client_disconnected.wait(60)

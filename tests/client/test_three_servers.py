@@ -1,5 +1,5 @@
-"""The same work against three servers: the tolerant sandbox, the strict one, and one that answers
-whatever the interface does not show in other shapes.
+"""The same work against three servers: the tolerant sandbox, the strict one, and a proxy that
+varies whatever the interface does not specify.
 """
 
 import json
@@ -25,11 +25,11 @@ from xlbridge.errors import ErrorDetail, RemoteRejected
 from xlbridge.wire import OPERATIONS
 
 MISSPELLED = "Grafia do nome: escreva"
-"""Refusal of the strict sandbox for a name that is not spelled as in the spec."""
+"""Rejection by the strict sandbox of a name that is not spelled as in the spec."""
 SERVERS = ("tolerant", "strict", "other shapes")
 STEPS = {
-    name: [made for made in client_steps() if made.operation.name == name]
-    for name in sorted({made.operation.name for made in client_steps()})
+    name: [step for step in client_steps() if step.operation.name == name]
+    for name in sorted({step.operation.name for step in client_steps()})
     if OPERATIONS[name].method != "GET"
 }
 """Request of the client for each operation that writes."""
@@ -66,7 +66,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Server]]:
-    """Return a server by name, started on first use."""
+    """Function that returns a server by name and starts it on first use."""
     with ExitStack() as stack:
 
         @cache
@@ -96,7 +96,7 @@ def opened(server: Server) -> Iterator[Client]:
         yield client
 
 
-def titles(folder: Path, customer: int, *documents: str) -> Path:
+def write_titles(folder: Path, customer: int, *documents: str) -> Path:
     row = {
         "codigoDaFilial": 1,
         "codigoDoItemDeLancamento": "1.01.001",
@@ -112,14 +112,14 @@ def titles(folder: Path, customer: int, *documents: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("server", "sending"),
+    ("server", "case"),
     across(SERVERS, [*product(("direct", "preview", "queue"), ("cliente", "contasreceber"))]),
     indirect=["server"],
 )
-def test_a_sheet_goes_in_once(
-    server: Server, xlbridge: Xlbridge, tmp_path: Path, sending: tuple[str, str]
+def test_a_sheet_is_sent_once(
+    server: Server, xlbridge: Xlbridge, tmp_path: Path, case: tuple[str, str]
 ) -> None:
-    mode, resource = sending
+    mode, resource = case
     with server.client() as client:
         customer = client.registry.clients.create(nomeComercial="Devedora").codigoDoCliente
         assert customer is not None
@@ -127,7 +127,7 @@ def test_a_sheet_goes_in_once(
             rows = [["Padaria", new_cnpj()], ["Mercado", new_cnpj()]]
             path = write_rows(tmp_path / "c.xlsx", ["nomeComercial", "cnpj"], rows, sheet="cliente")
         else:
-            path = titles(tmp_path, customer, new_cnpj(), new_cnpj())
+            path = write_titles(tmp_path, customer, new_cnpj(), new_cnpj())
         done = xlbridge(
             "upload", path, "--mode", mode, "--yes", "--format", "json", **server.environment()
         )
@@ -139,16 +139,16 @@ def test_a_sheet_goes_in_once(
         expected = 0 if mode == "preview" else 2
         assert report["rows"]["accepted"] == expected
         if resource == "cliente":
-            there = sum(client.registry.clients.list(cnpjcpf=row[1]) is not None for row in rows)
+            found = sum(client.registry.clients.list(cnpjcpf=row[1]) is not None for row in rows)
         else:
-            there = len(client.financial.receivables.list_open(codigoDoCliente=customer))
-        assert there == expected
+            found = len(client.financial.receivables.list_open(codigoDoCliente=customer))
+        assert found == expected
 
 
 def test_rejected_lines_are_reported_by_row(
     server: Server, xlbridge: Xlbridge, tmp_path: Path
 ) -> None:
-    path = titles(tmp_path, 999_999, "a")
+    path = write_titles(tmp_path, 999_999, "a")
     done = xlbridge(
         "upload", path, "--mode", "queue", "--yes", "--format", "json", **server.environment()
     )
@@ -158,7 +158,7 @@ def test_rejected_lines_are_reported_by_row(
 
 
 @pytest.mark.parametrize(("server", "listing"), across(SERVERS, LISTINGS), indirect=["server"])
-def test_a_listing_is_exported_whole(
+def test_a_listing_is_exported_completely(
     server: Server, xlbridge: Xlbridge, tmp_path: Path, listing: str
 ) -> None:
     manifest = tmp_path / "manifest.json"
@@ -183,20 +183,20 @@ def _filters(listing: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("server", "operation"), across(SERVERS, [*STEPS]), indirect=["server"])
-def test_a_write_ends_in_a_record_or_in_reasons(opened: Client, operation: str) -> None:
-    """Nothing that the interface shows is in doubt for the shape of its answer, or misspelled."""
-    for made in STEPS[operation]:
-        refused = refusal(opened, made)
-        assert refused is None or refused, made.name
-        document = [f"{made.name}: {detail.value}" for detail in refused or ()]
-        assert [text for text in document if MISSPELLED in text or "data ISO 8601" in text] == []
+def test_a_write_returns_a_record_or_reasons(opened: Client, operation: str) -> None:
+    """No specified write is in doubt due to the shape of its answer, and no name is misspelled."""
+    for step in STEPS[operation]:
+        reasons = rejection_reasons(opened, step)
+        assert reasons is None or reasons, step.name
+        messages = [f"{step.name}: {detail.value}" for detail in reasons or ()]
+        assert [text for text in messages if MISSPELLED in text or "data ISO 8601" in text] == []
 
 
-def refusal(client: Client, made: ClientStep) -> tuple[ErrorDetail, ...] | None:
+def rejection_reasons(client: Client, step: ClientStep) -> tuple[ErrorDetail, ...] | None:
     """Send a step; return the reasons if it is refused, None if it succeeds."""
-    file = UploadFile("planilha.xlsx", b"no workbook") if made.operation.upload else None
+    file = UploadFile("planilha.xlsx", b"no workbook") if step.operation.upload else None
     try:
-        client.call(made.operation, path=made.path, query=made.query, body=made.body, file=file)
+        client.call(step.operation, path=step.path, query=step.query, body=step.body, file=file)
     except RemoteRejected as error:
         return error.details
     return None

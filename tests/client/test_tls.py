@@ -27,8 +27,8 @@ def untrusted(tmp_path: Path, certificate: Path) -> Iterator[tuple[str, list[byt
     """TLS server with a self-signed certificate; yields its address and the bytes it received."""
     key = tmp_path / "key.pem"
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    made = ["-keyout", str(key), "-out", str(certificate), "-days", "2", "-nodes"]
-    command = [str(_OPENSSL), "req", "-x509", "-newkey", "rsa:2048", *made, *subject]
+    options = ["-keyout", str(key), "-out", str(certificate), "-days", "2", "-nodes"]
+    command = [str(_OPENSSL), "req", "-x509", "-newkey", "rsa:2048", *options, *subject]
     subprocess.run(command, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -57,7 +57,7 @@ def untrusted(tmp_path: Path, certificate: Path) -> Iterator[tuple[str, list[byt
 
 
 @pytest.mark.skipif(_OPENSSL is None, reason="makes its certificate with the openssl program")
-def test_an_unknown_certificate_ends_it_at_once(
+def test_an_unknown_certificate_fails_without_retries(
     untrusted: tuple[str, list[bytes]], pauses: list[float]
 ) -> None:
     base_url, read = untrusted
@@ -69,7 +69,7 @@ def test_an_unknown_certificate_ends_it_at_once(
 
 
 @pytest.mark.skipif(_OPENSSL is None, reason="makes its certificate with the openssl program")
-def test_a_certificate_of_the_bundle_is_trusted_and_no_other(
+def test_a_certificate_of_the_bundle_is_trusted(
     untrusted: tuple[str, list[bytes]], certificate: Path, pauses: list[float]
 ) -> None:
     base_url, read = untrusted
@@ -81,7 +81,7 @@ def test_a_certificate_of_the_bundle_is_trusted_and_no_other(
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no certificate"])
-def test_a_bundle_that_is_none_is_refused(tmp_path: Path, content: bytes | None) -> None:
+def test_an_invalid_certificate_bundle_is_refused(tmp_path: Path, content: bytes | None) -> None:
     bundle = tmp_path / "company.pem"
     if content is not None:
         bundle.write_bytes(content)
@@ -91,7 +91,7 @@ def test_a_bundle_that_is_none_is_refused(tmp_path: Path, content: bytes | None)
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("use", [Client.login, lambda client: client.system.info()])
-def test_nothing_follows_a_redirect(
+def test_redirects_are_not_followed(
     server: ScriptedServer, client: Client, status: int, use: Callable[[Client], object]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as elsewhere:

@@ -27,7 +27,7 @@ WRITES = [
     across(WRITES, [None, {}, True, "ok", {"novidade": [1]}]),
     ids=lambda value: getattr(value, "name", str(value)),
 )
-def test_a_write_was_made_whatever_its_answer_carries(
+def test_a_write_succeeds_whatever_data_its_answer_has(
     server: ScriptedServer, client: Client, operation, data: Any
 ) -> None:
     server.steps = [ok(data)]
@@ -38,7 +38,7 @@ def test_a_write_was_made_whatever_its_answer_carries(
 
 
 @pytest.mark.parametrize("status", [200, 201, 202])
-def test_a_record_is_read_as_far_as_it_goes(
+def test_unreadable_fields_of_a_record_become_none(
     server: ScriptedServer, client: Client, status: int
 ) -> None:
     record = {"IdNF": "7", "dataDeEmissao": "ontem", "produtos": "dois", "ValorDosProdutos": 1.5}
@@ -48,7 +48,7 @@ def test_a_record_is_read_as_far_as_it_goes(
     assert invoice.valorDosProdutos == Decimal("1.5")
 
 
-def test_a_purchase_order_needs_its_payload_and_nothing_in_it(
+def test_a_purchase_order_needs_a_payload_but_no_field_of_it(
     server: ScriptedServer, client: Client
 ) -> None:
     order = {"codigoDaFilial": 1, "codigoDoFornecedor": 2, "itens": []}
@@ -65,7 +65,7 @@ def test_a_purchase_order_needs_its_payload_and_nothing_in_it(
         client.call(create, body=sent)
 
 
-def test_attachments_are_known_by_any_id(server: ScriptedServer, client: Client) -> None:
+def test_attachments_may_have_ids_of_any_type(server: ScriptedServer, client: Client) -> None:
     files = [{"Id": "7f1f9a0e", "NomeDoArquivo": "a.pdf"}, {"id": 3}, {}]
     server.steps = [ok({"arquivos": files})]
     title = client.financial.payables.get(ex=2026, fil=1, nrtrs=2, seqtrs=3)
@@ -78,15 +78,13 @@ def test_a_listing_of_null_has_no_records(server: ScriptedServer, client: Client
     assert client.stock.balances.list() == []
 
 
-def test_a_listing_without_data_says_nothing(server: ScriptedServer, client: Client) -> None:
+def test_a_listing_without_data_is_an_error(server: ScriptedServer, client: Client) -> None:
     server.steps = [answer(200, {"success": True})]
     with pytest.raises(TransportError):
         list(client.records(STOCK_BALANCES))
 
 
-def test_what_is_read_has_the_types_of_the_interface(
-    server: ScriptedServer, client: Client
-) -> None:
+def test_a_field_of_another_type_is_an_error(server: ScriptedServer, client: Client) -> None:
     server.steps = [ok([{"idProd": 7, "valorTotal": "muito"}])]
     with pytest.raises(TransportError, match="valorTotal"):
         client.stock.balances.list()

@@ -39,33 +39,33 @@ class Tagged:
     tag: str
     value: Any
 
-    def mismatches(self, actual: Any, place: str) -> Iterator[str]:
+    def mismatches(self, actual: Any, path: str) -> Iterator[str]:
         if self.tag.endswith("?") and actual is None:
             return
         match self.tag.rstrip("?"):
             case "each":
-                yield from _list_mismatches(self.value, 1, sys.maxsize, actual, place)
+                yield from _list_mismatches(self.value, 1, sys.maxsize, actual, path)
             case "many":
                 bounds = self.value["least"], self.value["most"]
-                yield from _list_mismatches(self.value["of"], *bounds, actual, place)
+                yield from _list_mismatches(self.value["of"], *bounds, actual, path)
             case "holding":
-                for wanted in self.value:
-                    if not any(not list(mismatches(wanted, item, "")) for item in actual):
-                        yield f"{place}: nothing like {wanted!r} in {actual!r}"
+                for expected_item in self.value:
+                    if not any(not list(mismatches(expected_item, item, "")) for item in actual):
+                        yield f"{path}: nothing like {expected_item!r} in {actual!r}"
             case "like":
                 if not isinstance(actual, str) or not re.search(self.value["pattern"], actual):
-                    yield f"{place}: {actual!r} is not like {self.value['pattern']!r}"
+                    yield f"{path}: {actual!r} is not like {self.value['pattern']!r}"
             case _:
                 if not _KINDS[self.tag.rstrip("?")](actual):
-                    yield f"{place}: {actual!r} is not {self.tag}"
+                    yield f"{path}: {actual!r} is not {self.tag}"
 
 
-def _list_mismatches(item: Any, least: int, most: int, actual: Any, place: str) -> Iterator[str]:
+def _list_mismatches(item: Any, least: int, most: int, actual: Any, path: str) -> Iterator[str]:
     if not isinstance(actual, list) or not least <= len(actual) <= most:
-        yield f"{place}: no list of {least} to {most}"
+        yield f"{path}: no list of {least} to {most}"
         return
     for index, found in enumerate(actual):
-        yield from mismatches(item, found, f"{place}.{index}")
+        yield from mismatches(item, found, f"{path}.{index}")
 
 
 def _is_date(text: Any, form: str | None) -> bool:
@@ -137,28 +137,28 @@ def golden_cases() -> tuple[Case, ...]:
             steps = tuple(Step(**step) for step in case["steps"])
             name = f"{path.stem}-{case['case'].replace(' ', '-')}"
             holds = tuple(case.get("holds", ()))
-            told = (case.get("operation"), case["spec"], holds, steps)
-            cases.append(Case(name, *told, path.name, case["case"]))
+            fields = (case.get("operation"), case["spec"], holds, steps)
+            cases.append(Case(name, *fields, path.name, case["case"]))
     return tuple(cases)
 
 
-def mismatches(expected: Any, actual: Any, place: str = "$") -> Iterator[str]:
+def mismatches(expected: Any, actual: Any, path: str = "$") -> Iterator[str]:
     """Yield the paths at which an actual value differs from the expected one."""
     if isinstance(expected, Tagged):
-        yield from expected.mismatches(actual, place)
+        yield from expected.mismatches(actual, path)
     elif isinstance(expected, dict) and isinstance(actual, dict):
         for name in expected.keys() - actual.keys() - {MORE}:
-            yield f"{place}.{name} is missing"
+            yield f"{path}.{name} is missing"
         if MORE not in expected:
             for name in actual.keys() - expected.keys():
-                yield f"{place}.{name} is not in the spec"
+                yield f"{path}.{name} is not in the spec"
         for name in expected.keys() & actual.keys():
-            yield from mismatches(expected[name], actual[name], f"{place}.{name}")
+            yield from mismatches(expected[name], actual[name], f"{path}.{name}")
     elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
-        for index, (wanted, found) in enumerate(zip(expected, actual, strict=True)):
-            yield from mismatches(wanted, found, f"{place}.{index}")
+        for index, (expected_item, found) in enumerate(zip(expected, actual, strict=True)):
+            yield from mismatches(expected_item, found, f"{path}.{index}")
     elif isinstance(expected, bool) != isinstance(actual, bool) or expected != actual:
-        yield f"{place}: {actual!r} instead of {expected!r}"
+        yield f"{path}: {actual!r} instead of {expected!r}"
 
 
 def found_at(path: str, document: Any) -> Any:
@@ -171,9 +171,9 @@ def found_at(path: str, document: Any) -> Any:
 def filled(value: Any, saved: dict[str, Any]) -> Any:
     """Return a value with ``${name}`` replaced by what earlier steps saved."""
     if isinstance(value, str):
-        whole = re.fullmatch(r"\$\{(\w+)\}", value)
-        if whole:
-            return saved[whole[1]]
+        reference = re.fullmatch(r"\$\{(\w+)\}", value)
+        if reference:
+            return saved[reference[1]]
         return re.sub(r"\$\{(\w+)\}", lambda found: str(saved[found[1]]), value)
     if isinstance(value, dict):
         return {name: filled(item, saved) for name, item in value.items()}

@@ -21,7 +21,7 @@ class ClientStep:
 
     name: str
     operation: Operation
-    step: Step
+    exchange: Step
     path: dict[str, Any]
     query: WireModel | None
     body: WireModel | None
@@ -96,9 +96,9 @@ def _answer_of(operation: str) -> TypeAdapter[Any]:
 
 
 def _has_valid_response(client_step: ClientStep) -> bool:
-    if client_step.step.response["status"] != 200 or not client_step.operation.enveloped:
+    if client_step.exchange.response["status"] != 200 or not client_step.operation.enveloped:
         return client_step.operation.enveloped
-    body = example(filled(client_step.step.response["body"], SAVED))
+    body = example(filled(client_step.exchange.response["body"], SAVED))
     try:
         _answer_of(client_step.operation.name).validate_python(body.get("data"))
     except ValidationError:

@@ -26,16 +26,16 @@ def test_no_rule_is_named_twice() -> None:
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_a_rule_is_held_in_one_way(name: str) -> None:
+def test_a_rule_is_covered_in_exactly_one_way(name: str) -> None:
     rule = NAMED[name]
     assert rule["says"]
     held = any(name in case.holds for case in CASES)
     assert [held, "test" in rule, "open" in rule].count(True) == 1, rule
 
 
-@pytest.mark.parametrize("place", [rule["test"] for rule in NAMED.values() if "test" in rule])
-def test_a_test_that_covers_a_rule_exists(place: str) -> None:
-    path, _, function = place.partition("::")
+@pytest.mark.parametrize("test", [rule["test"] for rule in NAMED.values() if "test" in rule])
+def test_a_test_that_covers_a_rule_exists(test: str) -> None:
+    path, _, function = test.partition("::")
     assert f"\ndef {function}(" in (ROOT / path).read_text(encoding="utf-8")
 
 

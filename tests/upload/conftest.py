@@ -67,16 +67,16 @@ def context(home: Path, catalogue: Catalogue) -> Iterator[UploadContext]:
 
 @pytest.fixture
 def make_clients(tmp_path: Path) -> MakeClients:
-    """Write a workbook of clients with given documents under a title, from B4 on."""
+    """Write a workbook of clients with the given documents: a title row, and a table from B3."""
 
-    def make(*documents: str, name: str = "clientes.xlsx", called: str = "Cliente") -> Path:
+    def make(*documents: str, name: str = "clientes.xlsx", label: str = "Cliente") -> Path:
         path = tmp_path / name
         with xlsxwriter.Workbook(path) as book:
             sheet = book.add_worksheet("Clientes")
             sheet.write_string(0, 0, "Clientes novos")
             sheet.write_row(2, 1, ["nomeComercial", "cnpj"])
             for row, document in enumerate(documents):
-                sheet.write_row(3 + row, 1, [f"{called} {document}", document])
+                sheet.write_row(3 + row, 1, [f"{label} {document}", document])
         return path
 
     return make
@@ -84,16 +84,16 @@ def make_clients(tmp_path: Path) -> MakeClients:
 
 @pytest.fixture
 def customer(client: Client) -> int:
-    """A new active client of the remote system."""
+    """New active client of the remote system."""
     created = client.registry.clients.create(nomeComercial="Ana", cnpj=new_cnpj())
     return int(created.codigoDoCliente)
 
 
 @pytest.fixture
 def make_receivables(tmp_path: Path) -> Callable[..., Path]:
-    """Write a workbook of receivables of one customer and document, one for each history.
+    """Write a workbook with a receivable for each history, of one customer and document.
 
-    They are due on the days of a month from ``day`` on.
+    They are due on consecutive days of a month, starting on ``day``.
     """
 
     def make(
@@ -120,17 +120,17 @@ def make_receivables(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def toward_proxy(sandbox: RunningSandbox, proxy: LossyProxy) -> dict[str, str]:
+def proxy_environment(sandbox: RunningSandbox, proxy: LossyProxy) -> dict[str, str]:
     """Environment of commands that go through the proxy."""
     return credentials(sandbox, XLBRIDGE_SETTLE="0") | {"XLBRIDGE_BASE_URL": proxy.base_url}
 
 
 @pytest.fixture
-def run(xlbridge: Xlbridge, toward_proxy: dict[str, str]) -> Run:
+def run(xlbridge: Xlbridge, proxy_environment: dict[str, str]) -> Run:
     """Run a command that reports in JSON; return its exit code and its report."""
 
     def run(*arguments: object) -> tuple[int, dict[str, Any]]:
-        ended = xlbridge(*arguments, "--format", "json", **toward_proxy)
+        ended = xlbridge(*arguments, "--format", "json", **proxy_environment)
         assert ended.stdout, ended.stderr
         return ended.returncode, json.loads(ended.stdout)
 
@@ -139,18 +139,18 @@ def run(xlbridge: Xlbridge, toward_proxy: dict[str, str]) -> Run:
 
 @pytest.fixture
 def payables(client: Client, tmp_path: Path, run: Run) -> Path:
-    """Workbook of three payables with new documents, which are in the system."""
+    """Workbook of three payables with new documents, already uploaded."""
     number = next(_DOCUMENTS)
     path = write_records(
         tmp_path / "contas.xlsx",
         "contaspagar",
         [
             {
-                "numeroDoDocumento": f"FAT-{number}-{place}",
+                "numeroDoDocumento": f"FAT-{number}-{index}",
                 "dataDeVencimento": date(2026, 10, 30),
-                "historico": f"Energia {place}",
+                "historico": f"Energia {index}",
             }
-            for place in range(3)
+            for index in range(3)
         ],
     )
     code, report = run("upload", path, "--yes")
@@ -166,14 +166,14 @@ def kill_while_writing(
     tmp_path: Path,
     forks: Zygote,
     home: Path,
-    toward_proxy: dict[str, str],
+    proxy_environment: dict[str, str],
     proxy: LossyProxy,
 ) -> KillWhileWriting:
-    """Run a command and kill it between its first requests of a method and the answers to those.
+    """Run a command and kill it between its first writing requests and their answers.
 
-    A login does not count. As many are awaited as are sent at once, with an option that is given.
-    ``where`` is a part of the requests' path. ``committed`` lets the requests through then, and
-    waits until ``is_there`` says so.
+    Logins are ignored. ``method`` and ``path_part`` select the requests, ``at_once`` is their
+    number. ``committed`` forwards them after the kill and waits until ``is_committed``;
+    otherwise they are lost.
     """
 
     def kill(
@@ -181,29 +181,31 @@ def kill_while_writing(
         command: list[str],
         *,
         committed: bool,
-        is_there: Callable[[], bool],
+        is_committed: Callable[[], bool],
         at_once: int = 1,
-        where: str = "",
+        path_part: str = "",
     ) -> None:
-        asked, killed = threading.Semaphore(0), threading.Event()
+        sent, killed = threading.Semaphore(0), threading.Event()
 
-        def decide(used: str, path: str) -> Fate:
-            if used != method or path.endswith("/autenticar") or where not in path:
+        def decide(method_sent: str, path: str) -> Fate:
+            if method_sent != method or path.endswith("/autenticar") or path_part not in path:
                 return "pass"
-            asked.release()
+            sent.release()
             killed.wait()
             return "lose answer" if committed else "lose request"
 
         proxy.decide = decide
         log = tmp_path / "stderr"
-        whole = command if command[0] == "batch" else [*command, "--at-once", str(at_once)]
-        with forks.running(clean_environment(home, **toward_proxy), whole, log=log) as pid:
+        full_command = command if command[0] == "batch" else [*command, "--at-once", str(at_once)]
+        with forks.running(
+            clean_environment(home, **proxy_environment), full_command, log=log
+        ) as pid:
             for _ in range(at_once):
-                assert asked.acquire(timeout=60), log.read_text("utf-8")
+                assert sent.acquire(timeout=60), log.read_text("utf-8")
             os.kill(pid, signal.SIGKILL)
         killed.set()
         deadline = time.monotonic() + 60
-        while committed and not is_there():
+        while committed and not is_committed():
             assert time.monotonic() < deadline, "the request was not carried out"
             time.sleep(0.02)
         proxy.decide = lambda _method, _path: "pass"

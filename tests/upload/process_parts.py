@@ -1,4 +1,4 @@
-"""Helpers for tests of processing: pending records, and their rows in the database."""
+"""Helpers for tests of processing: pending records, and what the database says about them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -60,11 +60,11 @@ def new_service_invoice(client: Client, customer: int, _folder: Path) -> int:
 
 
 def new_inventory(client: Client, _customer: int, _folder: Path) -> int:
-    """Open an inventory of a warehouse, and count it until it may be processed."""
+    """Open an inventory of a warehouse, and count it so that it can be processed."""
     calls = client.stock.inventories
-    for one in calls.list():
-        if one.podeEncerrar:
-            calls.close(idInventario=one.idInventario)
+    for inventory in calls.list():
+        if inventory.podeEncerrar:
+            calls.close(idInventario=inventory.idInventario)
     product = client.registry.products.create(descricaoDoProduto=f"Parafuso {new_cnpj()}")
     number = calls.open(codigoDaFilial=1, codigoDoAlmoxarifado=1).idInventario
     calls.start_count(idInventario=number, contagem=1)
@@ -84,16 +84,15 @@ def new_queued_file(client: Client, _customer: int, folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Kind:
-    """Kind of records: its listing, how one is made, the path of its requests, the database."""
+    """Kind of records, with a function that creates one and the path of processing requests."""
 
     listing: str
     create: Callable[[Client, int, Path], int]
     path: str
-    shown: str
     processed: Callable[[Any, int], int]
 
-    def times(self, home: Path, number: int) -> int:
-        """Return how many times the sandbox has processed a record, by its own database."""
+    def times_processed(self, home: Path, number: int) -> int:
+        """Return how many times the sandbox has processed a record, according to its database."""
         with connected(home) as connection:
             return self.processed(connection, number)
 
@@ -104,11 +103,11 @@ def _titles_of_order(connection: Any, number: int) -> int:
 
 
 def _numbers_of(table: Any) -> Callable[[Any, int], int]:
-    def count(connection: Any, number: int) -> int:
+    def count_numbered(connection: Any, number: int) -> int:
         filled = (table.c.idNF == number) & table.c.numeroDaNotaFiscalEletronica.is_not(None)
         return int(connection.scalar(select(func.count()).where(filled)))
 
-    return count
+    return count_numbered
 
 
 def _adjustments(connection: Any, number: int) -> int:
@@ -122,28 +121,25 @@ def _written_rows(connection: Any, number: int) -> int:
     return int(connection.scalar(select(func.count()).where(rows)))
 
 
-ORDERS = Kind("pedidos", new_order, "/pedido/processar/", "/faturamento/pedido?", _titles_of_order)
+ORDERS = Kind("pedidos", new_order, "/pedido/processar/", _titles_of_order)
 PRODUCT_INVOICES = Kind(
-    "nfe", new_product_invoice, "/nfe/processar/", "/nfe/", _numbers_of(TABLES["product_invoices"])
+    "nfe", new_product_invoice, "/nfe/processar/", _numbers_of(TABLES["product_invoices"])
 )
 SERVICE_INVOICES = Kind(
     "nfse",
     new_service_invoice,
     "/nfs/processar/",
-    "/nfse/",
     _numbers_of(TABLES["service_invoices"]),
 )
-INVENTORIES = Kind("inventario", new_inventory, "/processar", "/inventario/", _adjustments)
-FILES = Kind(
-    "importacao", new_queued_file, "/processar-arquivo/", "/log-importacao/", _written_rows
-)
+INVENTORIES = Kind("inventario", new_inventory, "/processar", _adjustments)
+FILES = Kind("importacao", new_queued_file, "/processar-arquivo/", _written_rows)
 KINDS = (ORDERS, PRODUCT_INVOICES, SERVICE_INVOICES, INVENTORIES, FILES)
 
 
 def write_numbers(
     path: Path, header: str, numbers: Sequence[object], *, hidden: Sequence[int] = ()
 ) -> Path:
-    """Write a sheet with a column of numbers beside another, its header in the second row."""
+    """Write a sheet with columns of names and numbers, and its header in the second row."""
     with xlsxwriter.Workbook(path, {"default_date_format": "dd/mm/yyyy"}) as book:
         sheet = book.add_worksheet("Plan1")
         sheet.write_row(1, 0, ["nome", header])
@@ -167,15 +163,15 @@ each_exercised_kind = pytest.mark.parametrize(
         for kind in KINDS
     ],
 )
-"""Each kind, by its operation, which the test exercises."""
+"""One case for each kind; the test exercises its operation."""
 
 
-def counts(**given: int) -> dict[str, int]:
+def record_counts(**counts: int) -> dict[str, int]:
     """Return the counts of a report's records, 0 by default."""
     names = ("read", "processed", "already", "rejected", "unknown")
-    return dict.fromkeys(names, 0) | given
+    return dict.fromkeys(names, 0) | counts
 
 
-def sent_for(proxy: LossyProxy, kind: Kind) -> int:
-    """Count the requests that process a record; forget all requests."""
+def count_processing_requests(proxy: LossyProxy, kind: Kind) -> int:
+    """Return the number of requests that process a record, and clear all requests."""
     return sum(kind.path in path for method, path in writes(proxy) if method == "POST")

@@ -20,7 +20,7 @@ PAYABLES = "/v2/financeiro/contaspagar"
 _numbers = itertools.count(1)
 
 
-def described(count: int) -> list[str]:
+def new_descriptions(count: int) -> list[str]:
     """Return descriptions that no other test has used."""
     return [f"Tipo {next(_numbers):05}" for _ in range(count)]
 
@@ -28,13 +28,14 @@ def described(count: int) -> list[str]:
 def make_types(path: Path, descriptions: Sequence[str]) -> Path:
     """Write a workbook of product types."""
     rows: list[dict[str, Any]] = [
-        {"codigoDoTipoDeProduto": None, "descricaoDoTipoDeProduto": one} for one in descriptions
+        {"codigoDoTipoDeProduto": None, "descricaoDoTipoDeProduto": description}
+        for description in descriptions
     ]
     return write_records(path, "tipo-de-produto", rows)
 
 
 def codes_of(client: Client, descriptions: Sequence[str]) -> list[str]:
-    """Return the codes of the system's types with those descriptions, in the order of the codes."""
+    """Return the codes of the system's types with the given descriptions, in order."""
     return [
         str(one["codigoDoTipoDeProduto"])
         for one in client.records(PRODUCT_TYPE_LIST)
@@ -43,7 +44,7 @@ def codes_of(client: Client, descriptions: Sequence[str]) -> list[str]:
 
 
 def make_invoices(path: Path, customer: int, amounts: Sequence[float]) -> Path:
-    """Write a workbook of service invoices of one customer: rows that have no key."""
+    """Write a workbook of service invoices of one customer; such rows have no key."""
     rows = [{"codigoDoCliente": customer, "valorDoServico": amount} for amount in amounts]
     return write_records(path, "nota-fiscal-servico", rows)
 
@@ -55,6 +56,6 @@ def amounts_of(client: Client, customer: int) -> list[float]:
     return sorted(float(one["valorDoServico"]) for one in found)
 
 
-def posts(proxy: LossyProxy, path: str) -> int:
+def count_posts(proxy: LossyProxy, path: str) -> int:
     """Return the number of records sent to a path."""
-    return sum(method == "POST" and asked.endswith(path) for method, asked in proxy.seen)
+    return sum(method == "POST" and sent.endswith(path) for method, sent in proxy.seen)

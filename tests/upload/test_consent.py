@@ -29,49 +29,49 @@ from xlbridge.upload.planning import (
 from xlbridge.upload.results import job_json
 
 
-def test_the_plan_counts_what_is_there(
+def test_the_plan_compares_rows_with_existing_records(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    same, other, fresh = new_cnpj(), new_cnpj(), new_cnpj()
-    for document, name in ((same, f"Novo {same}"), (other, "Antigo")):
+    same, changed, fresh = new_cnpj(), new_cnpj(), new_cnpj()
+    for document, name in ((same, f"Novo {same}"), (changed, "Antigo")):
         client.registry.clients.create(nomeComercial=name, cnpj=document)
     output: list[str] = []
 
-    def refuse(request: ConsentRequest) -> bool:
+    def decline(request: ConsentRequest) -> bool:
         output.extend(map(str, request.lines()))
         return False
 
-    path = make_clients(same, other, fresh, called="Novo")
+    path = make_clients(same, changed, fresh, label="Novo")
     job = Uploads(context, client).run(
-        write_job(context, client, path, "direct"), replace(YES, consent=refuse)
+        write_job(context, client, path, "direct"), replace(YES, consent=decline)
     )
     assert job_json(job)["plan"] == plan_counts(create=1, unchanged=1, held=1)
     text = "\n".join(output)
-    for words in (
+    for expected in (
         f"cliente to rehearsal ({client.target.base_url}) · rows: 3",
         "rows read: 1",
         "1 to create · 0 to update · 1 unchanged · 1 held",
         "unchanged, row 4: in the system with the same values",
         "held, row 5: in the system with other values, which the interface cannot change",
-        f"row 5, nomeComercial: sheet Novo {other}, system Antigo",
+        f"row 5, nomeComercial: sheet Novo {changed}, system Antigo",
         f"confirmation: {job.token}",
     ):
-        assert words in text
+        assert expected in text
     assert not registered(client, fresh)
 
 
-def test_a_changed_sheet_is_not_covered_by_an_old_consent(
+def test_a_confirmation_does_not_cover_a_changed_sheet(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    first = request_for(context, client, make_clients(new_cnpj()))
-    second = request_for(context, client, make_clients(new_cnpj(), name="other.xlsx"))
+    first = consent_request(context, client, make_clients(new_cnpj()))
+    second = consent_request(context, client, make_clients(new_cnpj(), name="other.xlsx"))
     assert Confirmed(f" {first.token.upper()} ")(first)
     with pytest.raises(UsageError, match="1 row") as caught:
         Confirmed(first.token)(second)
     assert second.token in str(caught.value.hint)
 
 
-def request_for(context: UploadContext, client: Client, path: Path) -> ConsentRequest:
+def consent_request(context: UploadContext, client: Client, path: Path) -> ConsentRequest:
     job = write_job(context, client, path, "direct")
     return ConsentRequest(job, client.target, context.journal.plan_of(job))
 
@@ -79,7 +79,7 @@ def request_for(context: UploadContext, client: Client, path: Path) -> ConsentRe
 def test_a_general_approval_does_not_cover_production(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    request = request_for(context, client, make_clients(new_cnpj()))
+    request = consent_request(context, client, make_clients(new_cnpj()))
     assert ApproveAll()(request)
     production = replace(request, target=replace(client.target, production=True))
     with pytest.raises(UsageError, match="production") as caught:
@@ -88,7 +88,7 @@ def test_a_general_approval_does_not_cover_production(
     assert Confirmed(request.token)(production)
 
 
-def test_a_count_that_differs_sends_nothing(
+def test_nothing_is_sent_if_the_preview_counts_other_rows(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
@@ -101,7 +101,7 @@ def test_a_count_that_differs_sends_nothing(
     assert not registered(client, document)
 
 
-def test_rows_without_a_key_are_said_to_be_unread(
+def test_rows_without_a_key_are_planned_as_unread(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     output: list[str] = []
@@ -116,7 +116,7 @@ def test_rows_without_a_key_are_said_to_be_unread(
     assert "no key" in "\n".join(output)
 
 
-def test_the_command_takes_the_confirmation_of_just_these_rows(
+def test_the_command_accepts_only_the_confirmation_of_its_rows(
     xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
@@ -131,7 +131,7 @@ def test_the_command_takes_the_confirmation_of_just_these_rows(
     assert json.loads(right.stdout)["confirm"] == token
 
 
-def test_production_takes_no_yes_only_rows_and_digest(
+def test_production_requires_the_confirmation_token(
     xlbridge: Xlbridge,
     sandbox: RunningSandbox,
     client: Client,
@@ -158,7 +158,7 @@ def test_production_takes_no_yes_only_rows_and_digest(
     assert registered(client, document)
 
 
-def test_what_differs_is_written_as_each_language_writes_it(context: UploadContext) -> None:
+def test_differences_are_formatted_for_each_language(context: UploadContext) -> None:
     differing = {
         "valorDoLancamento": ["777.7", None],
         "dataDeVencimento": ["2027-03-04", "2025-04-19"],

@@ -11,7 +11,7 @@ from xlbridge.upload.results import Verdict, job_json, job_lines
 from xlbridge.upload.results.verdict import DriftedRule, RejectedRow, drifted_rules
 
 
-def test_values_do_not_make_a_rule() -> None:
+def test_rejections_that_differ_only_in_values_count_as_one_rule() -> None:
     rows = (
         RejectedRow(2, "A2", "cnpj", "O número 12.ABC.345/01DE-35 já existe."),
         RejectedRow(3, "A3", "cnpj", "O número 11222333000181 já existe."),
@@ -24,14 +24,14 @@ def test_values_do_not_make_a_rule() -> None:
     ]
 
 
-def test_refusals_of_an_upload_are_counted_and_shown(
+def test_rejections_of_an_upload_are_counted_by_rule(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken = [taken_cnpj(client), taken_cnpj(client)]
-    path = make_clients(*taken, new_cnpj(), called="Novo")
+    existing = [taken_cnpj(client), taken_cnpj(client)]
+    path = make_clients(*existing, new_cnpj(), label="Novo")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
     (rule,) = job_json(job)["drift"]
     assert (rule["column"], rule["rows"]) == ("cnpj", 2)
-    assert taken[0] not in rule["rule"]
+    assert existing[0] not in rule["rule"]
     assert f"2 × cnpj: {rule['rule']}" in "\n".join(job_lines(job))

@@ -25,15 +25,15 @@ HEADER = ["nomeComercial", "cnpj", "codigoDoTipoDeCliente", "email"]
 
 
 def mixed_sheet(folder: Path, good: str, bad: str) -> Path:
-    """Write two clients, the second with a type that is no code."""
+    """Write two clients; the type of the second is not a code."""
     rows = [["Boa", good, 1, None], ["Ruim", bad, "1a", "ana@exemplo.com"]]
     return write_rows(folder / "clientes.xlsx", HEADER, rows)
 
 
-def test_good_rows_are_sent_and_bad_ones_come_back_as_they_are(
+def test_good_rows_are_sent_and_bad_rows_are_returned_unchanged(
     xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, tmp_path: Path
 ) -> None:
-    good, mended = new_cnpj(), new_cnpj()
+    good, corrected = new_cnpj(), new_cnpj()
     path = mixed_sheet(tmp_path, good, "12.345")
     environment = credentials(sandbox)
     without = xlbridge("upload", path, "--yes", "--format", "json", **environment)
@@ -62,13 +62,13 @@ def test_good_rows_are_sent_and_bad_ones_come_back_as_they_are(
     }
     assert row["linha original"] == 3
     assert "codigoDoTipoDeCliente" in row["motivo"]
-    for name, value in (("cnpj", mended), ("codigoDoTipoDeCliente", 1)):
+    for name, value in (("cnpj", corrected), ("codigoDoTipoDeCliente", 1)):
         sheet.cell(2, header.index(name) + 1).value = value
     book.save(report["rejects_file"])
     again = xlbridge("retry", report["job"], "--yes", "--format", "json", **environment)
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["rows"] == row_counts(read=1, accepted=1)
-    assert registered(client, mended)
+    assert registered(client, corrected)
 
 
 def test_rows_that_are_still_bad_stay_in_the_next_rejects_workbook(
@@ -94,7 +94,7 @@ def test_a_sheet_whose_layout_has_an_error_is_not_sent_in_part(
         Uploads(context, client).create(sheet, replace(YES, good_rows=True))
 
 
-def test_a_row_that_is_no_record_does_not_stop_the_others(
+def test_a_row_marked_as_no_record_does_not_stop_the_others(
     context: UploadContext, client: Client, tmp_path: Path
 ) -> None:
     good = new_cnpj()

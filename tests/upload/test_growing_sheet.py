@@ -36,14 +36,14 @@ def title(customer: int, number: int, amount: float = 10.5) -> list[Any]:
     return [*codes, "Mensalidade", f"NF-{number:04}", "2026-12-01", amount]
 
 
-def documents(client: Client, customer: int) -> list[str]:
+def document_numbers(client: Client, customer: int) -> list[str]:
     query = ReceivableQuery(codigoDoCliente=customer)
     found = client.call(RECEIVABLE_LIST_OPEN, query=query)
     return sorted(str(one.numeroDoDocumento) for one in found)
 
 
 @pytest.mark.parametrize("verb", ["upload", "retry"])
-def test_rows_that_are_in_the_system_are_not_sent_again(
+def test_rows_of_a_grown_sheet_that_exist_are_not_sent_again(
     xlbridge: Xlbridge,
     sandbox: RunningSandbox,
     client: Client,
@@ -70,7 +70,7 @@ def test_rows_that_are_in_the_system_are_not_sent_again(
     proxy.seen.clear()
     second = run(command, grown)
     assert (second["code"], second["rows"]) == (0, row_counts(read=23, accepted=3, unchanged=20))
-    assert documents(client, customer) == [f"NF-{number:04}" for number in range(23)]
+    assert document_numbers(client, customer) == [f"NF-{number:04}" for number in range(23)]
     assert sum("importacao/contasreceber/fila" in path for _, path in proxy.seen) == 1
     proxy.seen.clear()
     third = run(["upload", path], grown)
@@ -78,10 +78,10 @@ def test_rows_that_are_in_the_system_are_not_sent_again(
     assert not any("importacao" in path for _, path in proxy.seen)
 
 
-def test_a_held_row_keeps_the_columns_of_its_sheet(
+def test_a_held_row_does_not_gain_columns_its_sheet_lacked(
     context: UploadContext, client: Client, customer: int, tmp_path: Path
 ) -> None:
-    """The rejects workbook has every column; one that the sheet lacked leaves the field alone."""
+    """The rejects workbook has every column; those that the sheet lacked do not change a field."""
     header = [*HEADER, "dataDeEmissao"]
     first = write_rows(tmp_path / "um.xlsx", header, [[*title(customer, 1), "2026-11-20"]])
     Uploads(context, client).run(write_job(context, client, first, "direct"), YES)

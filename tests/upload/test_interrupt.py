@@ -11,8 +11,15 @@ from typing import Any
 import pytest
 from environment import Xlbridge, clean_environment, credentials, without_coverage
 from lossy_proxy import Fate, LossyProxy
-from process_parts import INVENTORIES, KINDS, SERVICE_INVOICES, Kind, counts, sent_for
-from record_parts import TYPES, codes_of, described, make_types, posts
+from process_parts import (
+    INVENTORIES,
+    KINDS,
+    SERVICE_INVOICES,
+    Kind,
+    count_processing_requests,
+    record_counts,
+)
+from record_parts import TYPES, codes_of, count_posts, make_types, new_descriptions
 from sampling import sampled
 from upload_parts import MakeClients, new_cnpj, registered
 
@@ -20,7 +27,7 @@ from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
 
 
-def test_ctrl_c_while_the_answer_is_awaited(
+def test_ctrl_c_while_waiting_for_an_answer(
     xlbridge: Xlbridge,
     home: Path,
     sandbox: RunningSandbox,
@@ -32,16 +39,16 @@ def test_ctrl_c_while_the_answer_is_awaited(
     path = make_clients(document)
     sent, ended = threading.Event(), threading.Event()
 
-    def hold(_method: str, asked: str) -> Fate:
-        if "preview=false" in asked:
+    def hold(_method: str, request_path: str) -> Fate:
+        if "preview=false" in request_path:
             sent.set()
             ended.wait()
         return "pass"
 
     proxy.decide = hold
     environment = credentials(sandbox, XLBRIDGE_SETTLE="0") | {"XLBRIDGE_BASE_URL": proxy.base_url}
-    whole = without_coverage(clean_environment(home, **environment))
-    process = begun(whole, "upload", path, "--mode", "direct")
+    variables = without_coverage(clean_environment(home, **environment))
+    process = start_command(variables, "upload", path, "--mode", "direct")
     assert sent.wait(timeout=60)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
@@ -66,15 +73,15 @@ def test_ctrl_c_while_records_are_written(
     proxy: LossyProxy,
     tmp_path: Path,
 ) -> None:
-    """Answers that arrive soon are recorded, and nothing more is sent."""
-    names = described(20)
+    """Answers that arrive after the signal are stored, and nothing more is sent."""
+    names = new_descriptions(20)
     path = make_types(tmp_path / "tipos.xlsx", names)
     environment = credentials(sandbox, XLBRIDGE_SETTLE="0") | {"XLBRIDGE_BASE_URL": proxy.base_url}
     interrupt(home, environment, proxy, TYPES, 2, "upload", path)
     resumed = xlbridge("resume", "--yes", "--format", "json", **environment)
     report = json.loads(resumed.stdout)
     assert (resumed.returncode, report["state"], report["rows"]["created"]) == (0, "done", 20)
-    assert len(codes_of(client, names)) == posts(proxy, TYPES) == 20
+    assert len(codes_of(client, names)) == count_posts(proxy, TYPES) == 20
 
 
 @pytest.mark.parametrize("kind", sampled(KINDS, lambda _, kind: kind is SERVICE_INVOICES))
@@ -89,7 +96,7 @@ def test_ctrl_c_while_records_are_processed(
     tmp_path: Path,
     kind: Kind,
 ) -> None:
-    """A warehouse has one open inventory; records of all other kinds wait for others."""
+    """A warehouse has one open inventory; other records are processed two at a time."""
     at_once = 1 if kind is INVENTORIES else 2
     count = 1 if kind is INVENTORIES else 6
     numbers = [kind.create(client, customer, tmp_path) for _ in range(count)]
@@ -97,28 +104,36 @@ def test_ctrl_c_while_records_are_processed(
     listed = ",".join(map(str, numbers))
     proxy.seen.clear()
     interrupt(home, environment, proxy, kind.path, at_once, "process", kind.listing, "--id", listed)
-    assert sum(kind.path in asked for method, asked in proxy.seen if method == "POST") == at_once
+    assert (
+        sum(kind.path in request_path for method, request_path in proxy.seen if method == "POST")
+        == at_once
+    )
     resumed = xlbridge("resume", "--yes", "--format", "json", **environment)
     report = json.loads(resumed.stdout)
-    assert (resumed.returncode, report["rows"]) == (0, counts(read=count, processed=count))
-    assert [kind.times(sandbox_home, number) for number in numbers] == [1] * count
-    assert sent_for(proxy, kind) == count
+    assert (resumed.returncode, report["rows"]) == (0, record_counts(read=count, processed=count))
+    assert [kind.times_processed(sandbox_home, number) for number in numbers] == [1] * count
+    assert count_processing_requests(proxy, kind) == count
 
 
 def interrupt(
-    home: Path, environment: dict[str, str], proxy: LossyProxy, path: str, at_once: int, *what: Any
+    home: Path,
+    environment: dict[str, str],
+    proxy: LossyProxy,
+    path: str,
+    at_once: int,
+    *command: Any,
 ) -> None:
-    """Run a command until a number of requests to a path is in flight, and press Ctrl-C."""
+    """Run a command until ``at_once`` requests to a path are in flight, and send it a SIGINT."""
     sent, interrupted = threading.Semaphore(0), threading.Event()
 
-    def hold(method: str, asked: str) -> Fate:
-        if method == "POST" and path in asked:
+    def hold(method: str, request_path: str) -> Fate:
+        if method == "POST" and path in request_path:
             sent.release()
             interrupted.wait()
         return "pass"
 
     proxy.decide = hold
-    process = begun(clean_environment(home, **environment), *what, "--at-once", at_once)
+    process = start_command(clean_environment(home, **environment), *command, "--at-once", at_once)
     for _ in range(at_once):
         assert sent.acquire(timeout=60)
     process.send_signal(signal.SIGINT)
@@ -130,8 +145,8 @@ def interrupt(
     proxy.decide = lambda _method, _path: "pass"
 
 
-def begun(environment: dict[str, str], *arguments: Any) -> "subprocess.Popen[str]":
-    """Start a command in its own process, which has its own signals."""
+def start_command(environment: dict[str, str], *arguments: Any) -> "subprocess.Popen[str]":
+    """Start a command in a process of its own, which can be sent signals."""
     return subprocess.Popen(
         [sys.executable, "-m", "xlbridge", *map(str, arguments), "--yes"],
         env=environment,

@@ -1,4 +1,4 @@
-"""Inventories with their counts: each is opened, and counted right after."""
+"""Inventories with their counts: an inventory is opened and then counted."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -19,23 +19,23 @@ from xlbridge.export import ExportRequest, Filter, Filters, OutputFile
 from xlbridge.upload import State, UploadContext, Uploads
 from xlbridge.validation import validate_workbook
 
-NOBODYS = 999_999
+UNKNOWN_PRODUCT = 999_999
 
 WriteCounts = Callable[..., Path]
 
 
 @pytest.fixture(autouse=True)
-def none_open(client: Client) -> Iterator[None]:
-    """An inventory that a test leaves open would keep the next one from its warehouse."""
+def close_inventories(client: Client) -> Iterator[None]:
+    """Close all inventories after a test: a warehouse can have one open inventory."""
     yield
-    for one in client.stock.inventories.list():
-        if one.podeEncerrar:
-            client.stock.inventories.close(idInventario=one.idInventario)
+    for inventory in client.stock.inventories.list():
+        if inventory.podeEncerrar:
+            client.stock.inventories.close(idInventario=inventory.idInventario)
 
 
 @pytest.fixture(scope="session")
 def known_products() -> list[int]:
-    """The products of all counts, once there are any."""
+    """Products of all tests of this file, created on first use."""
     return []
 
 
@@ -44,22 +44,22 @@ def products(client: Client, known_products: list[int]) -> list[int]:
     """Two products."""
     if not known_products:
         for name in ("Porca das contagens", "Arruela das contagens"):
-            made = client.registry.products.create(descricaoDoProduto=name)
-            known_products.append(int(made.idProduto))
+            created = client.registry.products.create(descricaoDoProduto=name)
+            known_products.append(int(created.idProduto))
     return known_products
 
 
 @pytest.fixture
 def write_counts(tmp_path: Path) -> WriteCounts:
-    """Write inventories of the branches' second warehouses with their counts."""
+    """Write inventories of the branches' second warehouses, with their counts."""
 
     def write(**counts: list[Mapping[str, Any]]) -> Path:
         keys = dict.fromkeys(counts)
         return write_workbook(
             tmp_path / "inventarios.xlsx",
             inventario=[
-                {"chave": key, "codigoDaFilial": place, "codigoDoAlmoxarifado": 2}
-                for place, key in enumerate(keys, start=1)
+                {"chave": key, "codigoDaFilial": branch, "codigoDoAlmoxarifado": 2}
+                for branch, key in enumerate(keys, start=1)
             ],
             contagens=[{"chave": key, **one} for key in keys for one in counts[key]],
         )
@@ -67,11 +67,11 @@ def write_counts(tmp_path: Path) -> WriteCounts:
     return write
 
 
-def counted(product: int, quantity: float, count: int = 1) -> dict[str, Any]:
+def count_row(product: int, quantity: float, count: int = 1) -> dict[str, Any]:
     return {"contagem": count, "idProd": product, "quantidade": quantity}
 
 
-def newest(client: Client) -> Any:
+def newest_inventory(client: Client) -> Any:
     """Return the inventory that was opened last."""
     return max(client.stock.inventories.list(), key=lambda one: one.idInventario)
 
@@ -83,19 +83,19 @@ def counts_of(client: Client, inventory: Any) -> list[tuple[int, Any, Any]]:
 
 
 @pytest.mark.exercises("stock.inventories.start_count", "stock.inventories.count")
-def test_counts_are_registered_once_the_inventory_is_open(
+def test_counts_are_registered_after_opening_the_inventory(
     client: Client, run: Run, products: list[int], write_counts: WriteCounts
 ) -> None:
-    nut, ring = products
-    lines = [counted(nut, 4.5), counted(ring, 0), counted(ring, 2, 2)]
+    nut, washer = products
+    lines = [count_row(nut, 4.5), count_row(washer, 0), count_row(washer, 2, 2)]
     code, report = run("upload", write_counts(A=lines), "--yes", "--create-unread")
     assert (code, report["state"], report["rows"]["created"]) == (0, "done", 1), report
-    inventory = newest(client)
+    inventory = newest_inventory(client)
     assert (inventory.inventarioContagem2, inventory.situacaoDoInventario) == (True, "Em contagem")
-    assert counts_of(client, inventory) == [(nut, 4.5, None), (ring, 0, 2)]
+    assert counts_of(client, inventory) == [(nut, 4.5, None), (washer, 0, 2)]
 
 
-def test_counts_come_back_in_the_import_sheet_and_an_edited_one_is_noticed(
+def test_exported_counts_are_unchanged_until_one_is_edited(
     tmp_path: Path,
     client: Client,
     context: UploadContext,
@@ -103,11 +103,11 @@ def test_counts_come_back_in_the_import_sheet_and_an_edited_one_is_noticed(
     products: list[int],
     write_counts: WriteCounts,
 ) -> None:
-    nut, ring = products
-    lines = [counted(nut, 4.5), counted(ring, 0), counted(ring, 2, 2)]
+    nut, washer = products
+    lines = [count_row(nut, 4.5), count_row(washer, 0), count_row(washer, 2, 2)]
     run("upload", write_counts(A=lines), "--yes", "--create-unread")
     exported = tmp_path / "exported.xlsx"
-    only = Filters({Filter.ID: (newest(client).idInventario,)})
+    only = Filters({Filter.ID: (newest_inventory(client).idInventario,)})
     request = ExportRequest(listing="inventario", filters=only, as_template="inventario")
     prepared = request.prepare(OutputFile(exported), lambda: context.catalogue)
     result = prepared.run(client)
@@ -116,7 +116,7 @@ def test_counts_come_back_in_the_import_sheet_and_an_edited_one_is_noticed(
     assert {"contagens.saldo", "contagens.seq"} <= set(result.left_out)
     found = validate_workbook(exported, context.catalogue).children["contagens"].frame
     names = ["contagem", "idProd", "quantidade"]
-    assert found[names].to_numpy().tolist() == [[1, nut, 4.5], [1, ring, 0], [2, ring, 2]]
+    assert found[names].to_numpy().tolist() == [[1, nut, 4.5], [1, washer, 0], [2, washer, 2]]
     code, plan = run("upload", exported, "--list-rows", "--yes")
     assert (code, plan["plan"]["unchanged"]) == (0, 1), plan
     book = load_workbook(exported)
@@ -131,7 +131,7 @@ def test_counts_come_back_in_the_import_sheet_and_an_edited_one_is_noticed(
     ("path", "fate"),
     across(["contagem/1/iniciar", "contagem/1", "inventario"], ["lose answer", "lose request"]),
 )
-def test_a_lost_answer_is_settled_by_looking_and_counted_once(
+def test_a_lost_answer_about_an_inventory_is_resolved_by_reading_back(
     client: Client,
     proxy: LossyProxy,
     context: UploadContext,
@@ -140,32 +140,35 @@ def test_a_lost_answer_is_settled_by_looking_and_counted_once(
     path: str,
     fate: Fate,
 ) -> None:
-    met: list[str] = []
+    posted: list[str] = []
 
-    def decide(method: str, asked: str) -> Fate:
-        if method == "POST" and asked.endswith(path):
-            met.append(asked)
-            return fate if len(met) == 1 else "pass"
+    def decide(method: str, request_path: str) -> Fate:
+        if method == "POST" and request_path.endswith(path):
+            posted.append(request_path)
+            return fate if len(posted) == 1 else "pass"
         return "pass"
 
     before = len(client.stock.inventories.list())
-    sheet = validate_workbook(write_counts(A=[counted(products[0], 7)]), context.catalogue)
+    sheet = validate_workbook(write_counts(A=[count_row(products[0], 7)]), context.catalogue)
     proxy.decide = decide
     with Client(replace(client.target, exclusive=True)) as alone:
         job = Uploads(context, alone).send(sheet, replace(AT_ONCE, mode="records"))
     assert (job.state, job.verdict.accepted) == (State.DONE, 1)
     assert len(client.stock.inventories.list()) == before + 1
-    assert counts_of(client, newest(client)) == [(products[0], 7, None)]
+    assert counts_of(client, newest_inventory(client)) == [(products[0], 7, None)]
 
 
-def test_an_inventory_whose_counts_are_refused_is_closed_and_rejected(
+def test_an_inventory_with_rejected_counts_is_closed_and_rejected(
     client: Client,
     proxy: LossyProxy,
     run: Run,
     products: list[int],
     write_counts: WriteCounts,
 ) -> None:
-    good, bad = [counted(products[0], 1)], [counted(products[0], 1), counted(NOBODYS, 3)]
+    good, bad = (
+        [count_row(products[0], 1)],
+        [count_row(products[0], 1), count_row(UNKNOWN_PRODUCT, 3)],
+    )
     proxy.seen.clear()
     code, report = run("upload", write_counts(A=good, B=bad), "--yes", "--create-unread")
     assert (code, report["state"], report["rows"]["rejected"]) == (1, "partial", 1), report
@@ -177,29 +180,29 @@ def test_an_inventory_whose_counts_are_refused_is_closed_and_rejected(
     book.save(report["rejects_file"])
     _, again = run("retry", report["job"], "--yes", "--create-unread")
     assert again["state"] == "done", again
-    assert [product for product, *_ in counts_of(client, newest(client))] == products
+    assert [product for product, *_ in counts_of(client, newest_inventory(client))] == products
 
 
-def test_an_interrupted_upload_goes_on_with_the_counts(
+def test_an_interrupted_upload_resumes_with_the_counts(
     client: Client,
     proxy: LossyProxy,
     context: UploadContext,
     products: list[int],
     write_counts: WriteCounts,
 ) -> None:
-    def decide(method: str, asked: str) -> Fate:
-        return "lose request" if asked.endswith("/produtos") else "pass"
+    def decide(method: str, request_path: str) -> Fate:
+        return "lose request" if request_path.endswith("/produtos") else "pass"
 
-    sheet = validate_workbook(write_counts(A=[counted(products[0], 3)]), context.catalogue)
+    sheet = validate_workbook(write_counts(A=[count_row(products[0], 3)]), context.catalogue)
     proxy.decide = decide
     uploads = Uploads(context, client)
     job = uploads.create(sheet, replace(AT_ONCE, mode="records"))
     with pytest.raises(InDoubt):
         uploads.run(job, AT_ONCE)
-    opened = newest(client).idInventario
+    opened = newest_inventory(client).idInventario
     proxy.decide = lambda _method, _asked: "pass"
     ended = uploads.run(context.journal.job(job.id), AT_ONCE)
     assert (ended.state, ended.verdict.accepted) == (State.DONE, 1)
-    inventory = newest(client)
+    inventory = newest_inventory(client)
     assert inventory.idInventario == opened
     assert counts_of(client, inventory) == [(products[0], 3, None)]

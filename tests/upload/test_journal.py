@@ -1,4 +1,4 @@
-"""Journal: job ids of the same second, and files of other versions.
+"""Journal: job ids, files of other versions, snapshots, failures.
 
 Inside: batch, upload.
 """
@@ -35,11 +35,11 @@ from xlbridge.upload.planning.row_actions import RowPlan
 pytestmark = pytest.mark.one_database
 
 
-def test_a_name_that_is_taken_is_not_given_again(
+def test_a_job_id_that_exists_is_not_used_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = itertools.chain(["aaaa", "aaaa"], itertools.repeat("bbbb"))
-    monkeypatch.setattr(secrets, "token_hex", lambda _bytes: next(drawn))
+    tokens = itertools.chain(["aaaa", "aaaa"], itertools.repeat("bbbb"))
+    monkeypatch.setattr(secrets, "token_hex", lambda _bytes: next(tokens))
     journal = Journal(tmp_path / "journal.db", now=lambda: datetime(2026, 11, 21, 12))
     new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {})
     names = [
@@ -55,7 +55,7 @@ def test_a_name_that_is_taken_is_not_given_again(
     assert names == ["20261121-120000-aaaa", "20261121-120000-bbbb"]
 
 
-BEFORE_CLAIMS_OF_ROWS = """
+SCHEMA_WITHOUT_ROW_CLAIMS = """
 CREATE TABLE jobs (
     id TEXT PRIMARY KEY, created_at TEXT NOT NULL, profile TEXT NOT NULL, resource TEXT NOT NULL,
     mode TEXT NOT NULL, file TEXT NOT NULL, sheet TEXT NOT NULL, digest TEXT NOT NULL,
@@ -63,14 +63,14 @@ CREATE TABLE jobs (
 );
 CREATE UNIQUE INDEX claims ON jobs (profile, resource, digest) WHERE claimed = 1;
 """
-"""An earlier journal, as far as it differs."""
+"""Schema of an earlier journal, where it differs."""
 
 
 @pytest.mark.parametrize("opened", [Journal, Ledger])
 @pytest.mark.parametrize(
-    "schema", [BEFORE_CLAIMS_OF_ROWS, "CREATE TABLE jobs (id TEXT, more TEXT)"]
+    "schema", [SCHEMA_WITHOUT_ROW_CLAIMS, "CREATE TABLE jobs (id TEXT, more TEXT)"]
 )
-def test_a_file_of_another_version_is_told_and_left_as_it_is(
+def test_a_file_of_another_version_is_refused_and_left_unchanged(
     tmp_path: Path, opened: type[Journal | Ledger], schema: str
 ) -> None:
     path = tmp_path / "kept.db"
@@ -84,7 +84,7 @@ def test_a_file_of_another_version_is_told_and_left_as_it_is(
         assert other.execute("SELECT * FROM sqlite_master").fetchall() == before
 
 
-def test_tables_that_an_earlier_journal_lacks_are_made(tmp_path: Path) -> None:
+def test_missing_tables_of_an_earlier_journal_are_created(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     Journal(path).close()
     with closing(sqlite3.connect(path)) as earlier:
@@ -94,14 +94,14 @@ def test_tables_that_an_earlier_journal_lacks_are_made(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_a_snapshot_of_many_rows_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_a_snapshot_of_many_rows_is_stored_and_loaded_unchanged(tmp_path: Path) -> None:
     keys = [*map(str, range(2_500)), "\ud83d half of a character"]
     table = RowTable({"k": keys, "v": [None, *keys[1:]]}, len(keys))
     found = FoundRecord("7", {"v": "b"}, same=False, differing={"v": ["a", "b"]}, items=[])
-    taken = [
+    snapshot = [
         RowSnapshot({"k": "n"}, row, (found,) if at % 2 else ()) for at, row in enumerate(table)
     ]
-    snapshots: list[Snapshot] = [(*taken, None), ()]
+    snapshots: list[Snapshot] = [(*snapshot, None), ()]
     journal = Journal(tmp_path / "journal.db")
     new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {})
     part = SheetPart(new, RowClaims(["1"], [()]), (None,))
@@ -114,7 +114,7 @@ def test_a_snapshot_of_many_rows_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [str, Decimal, lambda at: at % 9 or None, lambda at: at / 7])
-def test_neighbouring_values_of_a_packed_column_are_those_of_one_by_one(
+def test_slices_of_a_packed_column_equal_its_single_values(
     value: Callable[[int], Any],
 ) -> None:
     values = list(map(value, range(40_000)))
@@ -124,7 +124,7 @@ def test_neighbouring_values_of_a_packed_column_are_those_of_one_by_one(
     assert [column[at] for at in range(0, 40_000, 999)] == column[::999] == values[::999]
 
 
-def test_a_full_disk_is_told_and_leaves_what_was_written(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_keeps_stored_rows(tmp_path: Path) -> None:
     path = tmp_path / "kept.db"
     with closing(open_local_database(path, "CREATE TABLE IF NOT EXISTS t (a TEXT)")) as db:
         with db:
@@ -135,7 +135,7 @@ def test_a_full_disk_is_told_and_leaves_what_was_written(tmp_path: Path) -> None
         assert db.execute("SELECT * FROM t").fetchall() == [("first",)]
 
 
-def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     path.write_bytes(b"no database" * 100)
     with pytest.raises(LocalDatabaseError, match=r"journal\.db cannot be .*: it is not a database"):
@@ -143,7 +143,7 @@ def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("state", "code"), [("previewing", 6), ("staging", 6), ("polling", 5)])
-def test_an_upload_whose_journal_fails_goes_on_later(
+def test_an_upload_is_resumed_after_its_journal_failed(
     xlbridge: Xlbridge,
     sandbox: RunningSandbox,
     home: Path,
@@ -169,7 +169,7 @@ def test_an_upload_whose_journal_fails_goes_on_later(
     assert next_step.startswith("Next: nothing is left to do; a copy of the workbook")
 
 
-def test_a_name_that_is_no_text_is_told(tmp_path: Path) -> None:
+def test_a_name_that_is_not_valid_text_is_refused(tmp_path: Path) -> None:
     with (
         closing(open_local_database(tmp_path / "kept.db", "CREATE TABLE t (a TEXT)")) as db,
         pytest.raises(UsageError, match="not valid UTF-8 text"),

@@ -24,8 +24,8 @@ from xlbridge.upload.results import job_json
 NO_PREVIEW = replace(QUICK, preview=False)
 
 
-def imports(proxy: LossyProxy, *needles: str) -> int:
-    return sum(all(needle in path for needle in needles) for _, path in proxy.seen)
+def count_requests(proxy: LossyProxy, *parts: str) -> int:
+    return sum(all(part in path for part in parts) for _, path in proxy.seen)
 
 
 @pytest.mark.parametrize("fate", ["lose answer", "html", "500 after"])
@@ -42,13 +42,13 @@ def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
     assert registered(client, document)
     assert Uploads(context, client).run(job, QUICK).state is State.IN_DOUBT
     assert Uploads(context, client).run(job, AT_ONCE).state is State.DONE
-    assert imports(proxy, "importacao/cliente") == 1
+    assert count_requests(proxy, "importacao/cliente") == 1
     again = Uploads(context, client).run(write_job(context, client, path, "direct"), AT_ONCE)
     assert job_json(again)["rows"] == row_counts(read=1, unchanged=1)
-    assert imports(proxy, "importacao/cliente") == 1
+    assert count_requests(proxy, "importacao/cliente") == 1
 
 
-def test_a_direct_import_that_is_lost_on_the_way_there_is_in_doubt_too(
+def test_a_direct_import_whose_request_is_lost_is_in_doubt(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
@@ -62,7 +62,7 @@ def test_a_direct_import_that_is_lost_on_the_way_there_is_in_doubt_too(
 
 
 @pytest.mark.parametrize("fate", ["lose answer", "lose request", "html", "500 after"])
-def test_a_preview_is_simply_repeated(
+def test_a_lost_preview_is_repeated(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
 ) -> None:
     proxy.lose_once(fate, "preview=true")
@@ -70,7 +70,7 @@ def test_a_preview_is_simply_repeated(
         write_job(context, client, make_clients(new_cnpj()), "direct"), QUICK
     )
     assert job.state is State.DONE
-    assert imports(proxy, "preview=true") == 2
+    assert count_requests(proxy, "preview=true") == 2
 
 
 def test_a_queue_that_runs_by_itself_is_never_staged_twice(
@@ -82,10 +82,10 @@ def test_a_queue_that_runs_by_itself_is_never_staged_twice(
     )
     assert job.state is State.IN_DOUBT
     assert Uploads(context, client).run(job, QUICK).state is State.IN_DOUBT
-    assert imports(proxy, "/fila") == 1
+    assert count_requests(proxy, "/fila") == 1
 
 
-def test_polling_goes_on_after_lost_answers_and_resumes(
+def test_polling_continues_after_a_lost_answer(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
@@ -94,10 +94,10 @@ def test_polling_goes_on_after_lost_answers_and_resumes(
         write_job(context, client, make_clients(document), "queue"), QUICK
     )
     assert job.state is State.DONE
-    assert imports(proxy, "/fila") == 1
+    assert count_requests(proxy, "/fila") == 1
 
 
-def test_a_server_that_is_gone_leaves_a_job_that_can_be_resumed(
+def test_a_job_can_be_resumed_after_the_server_was_unreachable(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     job = write_job(context, client, make_clients(new_cnpj()), "direct")
@@ -110,7 +110,7 @@ def test_a_server_that_is_gone_leaves_a_job_that_can_be_resumed(
     assert Uploads(context, client).run(job, QUICK).state is State.DONE
 
 
-def test_a_log_that_does_not_answer_is_in_doubt_until_resumed(
+def test_an_upload_without_a_readable_log_is_in_doubt_until_resumed(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     job = write_job(context, client, make_clients(new_cnpj()), "queue")
@@ -129,7 +129,7 @@ def test_a_log_that_does_not_answer_is_in_doubt_until_resumed(
         (State.SENDING, State.IN_DOUBT),
     ],
 )
-def test_a_direct_job_that_died_in_the_middle(
+def test_a_direct_job_that_died_midway_is_resumed_or_in_doubt(
     context: UploadContext, client: Client, make_clients: MakeClients, state: State, resumed: State
 ) -> None:
     job = write_job(context, client, make_clients(new_cnpj()), "direct")
@@ -137,7 +137,7 @@ def test_a_direct_job_that_died_in_the_middle(
     assert Uploads(context, client).run(job, QUICK).state is resumed
 
 
-def test_nothing_of_the_password_is_in_the_journal(
+def test_the_password_is_in_no_stored_file(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     output: list[Text] = []

@@ -36,26 +36,26 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
         yield running
 
 
-def test_what_a_full_minute_hides_is_asked_one_by_one_or_not_at_all(
+def test_records_hidden_by_a_full_minute_are_looked_up_singly_up_to_the_limit(
     context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     documents = [new_cnpj() for _ in range(MAX_REQUESTS + 20)]
     resource = context.catalogue.named("cliente")
     rows = [{"nomeComercial": f"Cliente {document}", "cnpj": document} for document in documents]
-    reading, why = look_up_rows(client, resource, rows)
-    assert ([row.found for row in reading if row], why) == ([()] * len(rows), None)
+    snapshots, reason = look_up_rows(client, resource, rows)
+    assert ([row.found for row in snapshots if row], reason) == ([()] * len(rows), None)
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(*documents), "direct"), YES
     )
     assert (job.state, job.last("plan")["create"]) == (State.DONE, len(rows))
-    reading, why = look_up_rows(client, resource, rows[:60])
-    assert ([row.same for row in reading if row], why) == ([1] * 60, None)
-    for places in range(1, 60, 3), (59, 0):  # near each other, and not
-        assert select_rows(reading, places)[:] == [reading[at] for at in places]
-    reading, why = look_up_rows(client, resource, rows)
-    assert set(reading) == {None}
-    assert str(len(rows)) in str(why)
-    assert "--chunk-rows" not in str(why)
+    snapshots, reason = look_up_rows(client, resource, rows[:60])
+    assert ([row.same for row in snapshots if row], reason) == ([1] * 60, None)
+    for indexes in range(1, 60, 3), (59, 0):  # adjacent and far apart
+        assert select_rows(snapshots, indexes)[:] == [snapshots[index] for index in indexes]
+    snapshots, reason = look_up_rows(client, resource, rows)
+    assert set(snapshots) == {None}
+    assert str(len(rows)) in str(reason)
+    assert "--chunk-rows" not in str(reason)
     path = make_clients(*documents)
     job = write_job(context, client, path, "direct")
     assert job.last("plan") == plan_counts(unchanged=len(rows))

@@ -80,11 +80,11 @@ def test_a_preview_writes_nothing(
     )
 
 
-def test_rejected_lines_come_back_to_the_analysts_cells(
+def test_rejected_lines_are_reported_at_the_rows_of_the_sheet(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken, fresh = taken_cnpj(client), new_cnpj()
-    path = make_clients(fresh, taken, called="Outro")
+    existing, fresh = taken_cnpj(client), new_cnpj()
+    path = make_clients(fresh, existing, label="Outro")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
     report = job_json(job)
@@ -96,7 +96,7 @@ def test_rejected_lines_come_back_to_the_analysts_cells(
     sheet = load_workbook(report["rejects_file"])["cliente"]
     header = [cell.value for cell in sheet[1]]
     row = dict(zip(header, [cell.value for cell in sheet[2]], strict=True))
-    assert (row["cnpj"], row["linha original"]) == (taken, 5)
+    assert (row["cnpj"], row["linha original"]) == (existing, 5)
     assert rejected["message"] in row["motivo"]
     assert sheet.max_row == 2 or sheet.cell(3, 1).value is None
 
@@ -104,8 +104,8 @@ def test_rejected_lines_come_back_to_the_analysts_cells(
 def test_a_direct_import_is_all_or_nothing(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken, fresh = taken_cnpj(client), new_cnpj()
-    path = make_clients(fresh, taken, called="Outro")
+    existing, fresh = taken_cnpj(client), new_cnpj()
+    path = make_clients(fresh, existing, label="Outro")
     job = write_job(context, client, path, "direct", look_up=False)
     job = Uploads(context, client).run(job, YES)
     report = job_json(job)
@@ -114,7 +114,7 @@ def test_a_direct_import_is_all_or_nothing(
     assert [item["row"] for item in report["rejected"]] == [5]
     assert not registered(client, fresh)
     sheet = load_workbook(report["rejects_file"])["cliente"]
-    assert [sheet.cell(row, 1).value for row in (2, 3)] == [f"Outro {fresh}", f"Outro {taken}"]
+    assert [sheet.cell(row, 1).value for row in (2, 3)] == [f"Outro {fresh}", f"Outro {existing}"]
 
 
 def test_the_same_rows_are_not_sent_twice(
@@ -134,22 +134,25 @@ def test_the_same_rows_are_not_sent_twice(
     assert again.last("planning")["again"] == "the first was deleted by hand"
 
 
-def test_a_job_that_sent_nothing_goes_on_as_it_was_asked_for_last(
+def test_an_unsent_job_is_reused_with_the_latest_options_and_rows(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    one, other = new_cnpj(), new_cnpj()
-    path = make_clients(one, other)
+    first_cnpj, second_cnpj = new_cnpj(), new_cnpj()
+    path = make_clients(first_cnpj, second_cnpj)
     first = write_job(context, client, path, "direct")
+    assert write_job(context, client, path, "direct").id == first.id
     again = write_job(context, client, path, "direct", again="asked for again")
     assert again.id == first.id
     assert again.last("planning")["again"] == "asked for again"
-    moved = write_job(context, client, make_clients(other, one, name="outra.xlsx"), "direct")
+    moved = write_job(
+        context, client, make_clients(second_cnpj, first_cnpj, name="outra.xlsx"), "direct"
+    )
     assert Path(moved.spec.file).name == "outra.xlsx"
-    assert [row["cnpj"] for row in sent_rows(context, moved)] == [other, one]
+    assert [row["cnpj"] for row in sent_rows(context, moved)] == [second_cnpj, first_cnpj]
     assert context.journal.job(first.id).state is State.ABANDONED
 
 
-def test_options_that_another_version_stored_leave_a_job_usable(
+def test_a_job_with_options_of_another_version_can_be_run(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job = write_job(context, client, make_clients(new_cnpj()), "direct")
@@ -162,7 +165,7 @@ def test_options_that_another_version_stored_leave_a_job_usable(
     assert ended.state is State.DONE
 
 
-def test_without_a_look_up_the_journal_knows_the_rows(
+def test_without_lookup_the_journal_recognises_sent_rows(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
@@ -170,7 +173,7 @@ def test_without_a_look_up_the_journal_knows_the_rows(
         write_job(context, client, make_clients(document), "direct"), YES
     )
     same = make_clients(document, name="copia.xlsx")
-    other = make_clients(document, name="outra.xlsx", called="Outro")
+    other = make_clients(document, name="outra.xlsx", label="Outro")
     for path, action, reason in (
         (same, RowAction.UNCHANGED, RowReason.SENT_BEFORE),
         (other, RowAction.HELD, RowReason.DIFFERS),
@@ -180,7 +183,7 @@ def test_without_a_look_up_the_journal_knows_the_rows(
         assert (row.action, row.reason, row.job) == (action, reason, first.id)
 
 
-def test_rows_are_known_again_in_any_order_and_company(
+def test_sent_rows_are_recognised_in_any_order_and_among_new_ones(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     one, two, three = new_cnpj(), new_cnpj(), new_cnpj()
@@ -193,11 +196,11 @@ def test_rows_are_known_again_in_any_order_and_company(
     assert registered(client, three)
 
 
-def test_only_the_applied_rows_of_a_partial_upload_stay_claimed(
+def test_only_accepted_rows_of_a_partial_upload_stay_claimed(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken, fresh = taken_cnpj(client), new_cnpj()
-    path = make_clients(fresh, taken, called="Outro")
+    existing, fresh = taken_cnpj(client), new_cnpj()
+    path = make_clients(fresh, existing, label="Outro")
     job = write_job(context, client, path, "queue", look_up=False)
     assert Uploads(context, client).run(job, YES).state is State.PARTIAL
     again = write_job(context, client, path, "queue", look_up=False)
@@ -205,21 +208,21 @@ def test_only_the_applied_rows_of_a_partial_upload_stay_claimed(
     assert again.spec.rows == (5,)
 
 
-def test_refused_consent_sends_nothing_and_frees_the_rows(
+def test_declined_consent_sends_nothing_and_releases_the_rows(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
-    asked: list[int | None] = []
+    previewed: list[int | None] = []
 
-    def refuse(request: ConsentRequest) -> bool:
-        asked.append(request.job.last("previewed"))
+    def decline(request: ConsentRequest) -> bool:
+        previewed.append(request.job.last("previewed"))
         return False
 
     job = Uploads(context, client).run(
-        write_job(context, client, path, "direct"), replace(YES, consent=refuse)
+        write_job(context, client, path, "direct"), replace(YES, consent=decline)
     )
-    assert (job.state, asked) == (State.ABANDONED, [1])
+    assert (job.state, previewed) == (State.ABANDONED, [1])
     assert not registered(client, document)
     assert (
         Uploads(context, client).run(write_job(context, client, path, "direct"), YES).state
@@ -227,17 +230,7 @@ def test_refused_consent_sends_nothing_and_frees_the_rows(
     )
 
 
-def test_a_job_that_waits_is_taken_up_again(
-    context: UploadContext, client: Client, make_clients: MakeClients
-) -> None:
-    path = make_clients(new_cnpj())
-    assert (
-        write_job(context, client, path, "direct").id
-        == write_job(context, client, path, "direct").id
-    )
-
-
-def test_without_waiting_the_job_is_resumed_later(
+def test_an_upload_without_waiting_is_resumed_later(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     options = replace(YES, wait=False)
@@ -250,7 +243,7 @@ def test_without_waiting_the_job_is_resumed_later(
     assert Uploads(context, client).run(job, YES).state is State.DONE
 
 
-def test_a_mode_that_the_resource_lacks_is_refused(context: UploadContext) -> None:
+def test_a_mode_the_resource_does_not_support_is_refused(context: UploadContext) -> None:
     with pytest.raises(UsageError, match="direct, preview"):
         replace(YES, mode="queue").choose_mode(context.catalogue["enderecamento-de-produto"])
     assert (
@@ -259,7 +252,7 @@ def test_a_mode_that_the_resource_lacks_is_refused(context: UploadContext) -> No
     )
 
 
-def test_what_no_import_takes_goes_record_by_record(context: UploadContext) -> None:
+def test_a_resource_without_import_is_sent_as_single_records(context: UploadContext) -> None:
     resource = context.catalogue["tipo-de-produto"]
     assert replace(YES, mode="auto").choose_mode(resource).mode is Mode.RECORDS
     assert replace(YES, mode="records").choose_mode(resource).mode is Mode.RECORDS
@@ -278,7 +271,7 @@ def test_a_job_of_another_environment_is_refused(
         Uploads(context, client).run(elsewhere, YES)
 
 
-def test_a_job_that_sent_nothing_gives_way_to_another_mode(
+def test_an_unsent_job_is_abandoned_for_another_mode(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj())
@@ -290,16 +283,16 @@ def test_a_job_that_sent_nothing_gives_way_to_another_mode(
     assert Uploads(context, client).run(second, YES).state is State.DONE
 
 
-def test_a_journal_that_cannot_be_opened_is_said_so(tmp_path: Path) -> None:
+def test_a_journal_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(UsageError, match="journal"):
         Journal(tmp_path / "file" / "journal.db")
 
 
-def test_rejects_go_home_where_they_cannot_stand_beside_the_file(
+def test_rejects_are_written_to_the_home_if_the_folder_is_gone(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    path = make_clients(taken_cnpj(client), new_cnpj(), called="Outro")
+    path = make_clients(taken_cnpj(client), new_cnpj(), label="Outro")
     moved = path.parent / "gone" / path.name
     moved.parent.mkdir()
     path.rename(moved)

@@ -22,7 +22,7 @@ from xlbridge.wire.sales import SALES_ORDER_LIST
 from xlbridge.workbook import STATUS_COLUMNS
 
 ORDERS = "/v2/faturamento/pedido"
-NOBODYS = 999_999
+UNKNOWN_PRODUCT = 999_999
 
 Items = Sequence[Mapping[str, Any]]
 MakeOrders = Callable[..., Path]
@@ -37,7 +37,7 @@ def remarks(count: int) -> list[str]:
 
 @pytest.fixture(scope="session")
 def articles() -> dict[str, int]:
-    """Products of all orders, by name, as far as they exist."""
+    """Products of all orders, by name, created on first use."""
     return {}
 
 
@@ -55,15 +55,15 @@ def nut(client: Client, articles: dict[str, int]) -> int:
 
 def _article(client: Client, articles: dict[str, int], name: str) -> int:
     if name not in articles:
-        made = client.registry.products.create(descricaoDoProduto=name, valorUnitario=1)
-        articles[name] = int(made.idProduto)
+        created = client.registry.products.create(descricaoDoProduto=name, valorUnitario=1)
+        articles[name] = int(created.idProduto)
     return articles[name]
 
 
 @pytest.fixture
 def make_orders(bolt: int, nut: int, customer: int, tmp_path: Path) -> MakeOrders:
     """Write orders identified by their remarks, with two products for 25 in total by default."""
-    usual: Items = (
+    default_items: Items = (
         {"idProduto": bolt, "quantidade": 2, "valorUnitario": 10.5},
         {"idProduto": nut, "quantidade": 1, "valorUnitario": 4},
     )
@@ -75,7 +75,9 @@ def make_orders(bolt: int, nut: int, customer: int, tmp_path: Path) -> MakeOrder
                 {"chave": one, "codigoDaFilial": 1, "codigoDoCliente": customer, "observacao": one}
                 for one in remarks
             ],
-            produtos=[{"chave": one, **item} for one in remarks for item in items.get(one, usual)],
+            produtos=[
+                {"chave": one, **item} for one in remarks for item in items.get(one, default_items)
+            ],
             **more,
         )
 
@@ -93,7 +95,7 @@ def items_of(order: Mapping[str, Any]) -> list[int]:
     return [item["idProduto"] for item in order["produtos"]]
 
 
-def test_orders_arrive_with_their_lists(
+def test_orders_are_created_with_their_products_and_instalments(
     client: Client, run: Run, make_orders: MakeOrders, bolt: int, nut: int
 ) -> None:
     first, second = remarks(2)
@@ -106,15 +108,19 @@ def test_orders_arrive_with_their_lists(
     assert (report["state"], report["mode"], report["rows"]["created"]) == ("done", "records", 2), (
         report
     )
-    one, other = orders_of(client, [first, second])
-    assert (one["observacao"], items_of(one), items_of(other)) == (first, [bolt, nut], [bolt, nut])
-    assert [float(part["valor"]) for part in one["parcelas"]] == [20, 5]
+    first_order, second_order = orders_of(client, [first, second])
+    assert (first_order["observacao"], items_of(first_order), items_of(second_order)) == (
+        first,
+        [bolt, nut],
+        [bolt, nut],
+    )
+    assert [float(part["valor"]) for part in first_order["parcelas"]] == [20, 5]
     _, again = run("upload", path, "--yes")
     assert again["plan"]["unchanged"] == 2
     assert len(orders_of(client, [first, second])) == 2
 
 
-def test_other_items_make_another_order(
+def test_an_order_with_other_items_is_a_new_order(
     client: Client, run: Run, make_orders: MakeOrders, bolt: int
 ) -> None:
     (remark,) = remarks(1)
@@ -125,7 +131,7 @@ def test_other_items_make_another_order(
     assert [len(order["produtos"]) for order in orders_of(client, [remark])] == [2, 1]
 
 
-def test_the_key_is_not_identity(run: Run, make_orders: MakeOrders) -> None:
+def test_an_order_with_another_key_is_unchanged(run: Run, make_orders: MakeOrders) -> None:
     path = make_orders(remarks(1))
     run("upload", path, "--yes")
     book = load_workbook(path)
@@ -137,12 +143,14 @@ def test_the_key_is_not_identity(run: Run, make_orders: MakeOrders) -> None:
     assert report["plan"]["unchanged"] == 1
 
 
-def test_a_rejected_order_takes_its_items_along_and_is_retried(
+def test_a_rejected_order_is_returned_with_its_items_and_retried(
     client: Client, run: Run, make_orders: MakeOrders, bolt: int, nut: int, tmp_path: Path
 ) -> None:
     good, bad = remarks(2)
     copy = tmp_path / "situacao.xlsx"
-    unknown = {bad: [{"idProduto": bolt, "quantidade": 1}, {"idProduto": NOBODYS, "quantidade": 3}]}
+    unknown = {
+        bad: [{"idProduto": bolt, "quantidade": 1}, {"idProduto": UNKNOWN_PRODUCT, "quantidade": 3}]
+    }
     _, report = run("upload", make_orders([good, bad], unknown), "--yes", "--annotate", copy)
     assert (report["state"], report["rows"]["accepted"], report["rows"]["rejected"]) == (
         "partial",
@@ -156,7 +164,7 @@ def test_a_rejected_order_takes_its_items_along_and_is_retried(
     assert [rule["column"] for rule in report["drift"]] == ["produtos.idProduto"]
     book = load_workbook(report["rejects_file"])
     items = [[cell.value for cell in row[:3]] for row in book["produtos"].iter_rows(min_row=2)]
-    assert items == [[bad, bolt, 1], [bad, NOBODYS, 3]]
+    assert items == [[bad, bolt, 1], [bad, UNKNOWN_PRODUCT, 3]]
     wrong = book["produtos"]["B3"]
     assert wrong.comment is not None
     wrong.value = nut
@@ -166,7 +174,7 @@ def test_a_rejected_order_takes_its_items_along_and_is_retried(
     assert [items_of(order) for order in orders_of(client, [bad])] == [[bolt, nut]]
 
 
-def test_an_item_with_an_error_sets_its_order_aside(
+def test_an_order_is_held_if_one_of_its_items_has_an_error(
     client: Client, run: Run, make_orders: MakeOrders, bolt: int
 ) -> None:
     good, bad = remarks(2)
@@ -185,7 +193,7 @@ def test_an_item_with_an_error_sets_its_order_aside(
     assert [order["observacao"] for order in orders_of(client, [good, bad])] == [good]
 
 
-def test_an_item_of_no_order_stops_all(
+def test_an_item_without_an_order_stops_the_upload(
     xlbridge: Xlbridge, sandbox: RunningSandbox, make_orders: MakeOrders
 ) -> None:
     path = make_orders(remarks(1))
@@ -198,7 +206,7 @@ def test_an_item_of_no_order_stops_all(
 
 
 @pytest.mark.parametrize("fate", ["lose answer", "lose request"])
-def test_a_lost_answer_is_settled_by_counting_twins(
+def test_a_lost_answer_about_an_order_is_resolved_by_counting_equal_orders(
     client: Client,
     proxy: LossyProxy,
     context: UploadContext,
@@ -206,12 +214,12 @@ def test_a_lost_answer_is_settled_by_counting_twins(
     fate: Fate,
 ) -> None:
     known = remarks(3)
-    met: list[str] = []
+    posted: list[str] = []
 
-    def decide(method: str, asked: str) -> Fate:
-        if method == "POST" and asked == ORDERS:
-            met.append(asked)
-            return fate if len(met) == 2 else "pass"
+    def decide(method: str, request_path: str) -> Fate:
+        if method == "POST" and request_path == ORDERS:
+            posted.append(request_path)
+            return fate if len(posted) == 2 else "pass"
         return "pass"
 
     proxy.decide = decide
@@ -237,15 +245,17 @@ def test_the_status_copy_has_the_numbers_of_the_orders(
     assert items.max_row == 5
     header = [one.value for one in items[1]]
     assert header[-3:] == list(STATUS_COLUMNS)
-    beside = [(row[0].value, *[one.value for one in row[-3:]]) for row in items.iter_rows(2)]
-    assert beside == [(one, "accepted", None, numbers[one]) for one in known for _ in range(2)]
+    statuses = [(row[0].value, *[one.value for one in row[-3:]]) for row in items.iter_rows(2)]
+    assert statuses == [(one, "accepted", None, numbers[one]) for one in known for _ in range(2)]
 
 
-def test_items_of_a_rejected_order_say_so_in_the_status_copy_and_in_a_copy_of_it(
+def test_items_of_a_rejected_order_are_marked_in_status_copies(
     client: Client, run: Run, make_orders: MakeOrders, bolt: int, tmp_path: Path
 ) -> None:
     good, bad = remarks(2)
-    unknown = {bad: [{"idProduto": bolt, "quantidade": 1}, {"idProduto": NOBODYS, "quantidade": 3}]}
+    unknown = {
+        bad: [{"idProduto": bolt, "quantidade": 1}, {"idProduto": UNKNOWN_PRODUCT, "quantidade": 3}]
+    }
     copy, again = tmp_path / "situacao.xlsx", tmp_path / "situacao-2.xlsx"
     run("upload", make_orders([good, bad], unknown), "--yes", "--annotate", copy)
     items = load_workbook(copy)["produtos"]
@@ -259,7 +269,7 @@ def test_items_of_a_rejected_order_say_so_in_the_status_copy_and_in_a_copy_of_it
     assert states == ["unchanged"] * 2 + ["rejected"] * 2
 
 
-def test_columns_of_lists_name_records_by_any_name_and_by_a_column_of_a_workbook(
+def test_columns_of_child_sheets_link_by_name_and_by_a_workbook_column(
     client: Client, run: Run, make_orders: MakeOrders, tmp_path: Path
 ) -> None:
     names = ["Rebite das provas de vínculos", "Pino das provas de vínculos"]

@@ -16,18 +16,18 @@ from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
 
 
-def titles(client: Client, document: str) -> list[str | None]:
-    """Return the histories of the open titles with a document."""
+def histories_of(client: Client, document: str) -> list[str | None]:
+    """Return the histories of the open titles with a document number."""
     found = client.financial.receivables.list_open()
     return [title.historico for title in found if title.numeroDoDocumento == document]
 
 
-def upload(xlbridge: Xlbridge, path: Path, *more: str, **environment: str) -> tuple[int, dict]:
-    done = xlbridge("upload", path, "--yes", "--format", "json", *more, **environment)
+def upload(xlbridge: Xlbridge, path: Path, *options: str, **environment: str) -> tuple[int, dict]:
+    done = xlbridge("upload", path, "--yes", "--format", "json", *options, **environment)
     return done.returncode, json.loads(done.stdout)
 
 
-def test_rows_that_a_colleague_has_sent_are_unchanged(
+def test_rows_sent_by_a_colleague_are_unchanged(
     xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj(), new_cnpj())
@@ -40,7 +40,7 @@ def test_rows_that_a_colleague_has_sent_are_unchanged(
     assert again["plan"] == {"create": 0, "update": 0, "unchanged": 2, "held": 0, "unread": 0}
 
 
-def test_rows_of_the_same_key_with_other_values_are_held_with_both_values(
+def test_rows_that_differ_from_their_record_are_held_with_both_values(
     xlbridge: Xlbridge,
     sandbox: RunningSandbox,
     tmp_path: Path,
@@ -64,13 +64,13 @@ def test_rows_of_the_same_key_with_other_values_are_held_with_both_values(
     columns = {cells[0].value: cells[1] for cells in sheet.iter_cols(max_row=2)}
     assert "historico: sheet Outro texto, system Mensalidade" in columns["motivo"].value
     assert columns["historico"].comment is not None
-    assert titles(client, "OTHER-1") == ["Mensalidade"]
+    assert histories_of(client, "OTHER-1") == ["Mensalidade"]
     code, again = upload(xlbridge, edited, "--again", "a second instalment", **colleague)
     assert (code, again["rows"]["accepted"]) == (0, 1)
-    assert sorted(map(str, titles(client, "OTHER-1"))) == ["Mensalidade", "Outro texto"]
+    assert sorted(map(str, histories_of(client, "OTHER-1"))) == ["Mensalidade", "Outro texto"]
 
 
-def test_a_profile_of_another_name_is_the_same_system(
+def test_profiles_of_one_system_share_their_sent_rows(
     xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, make_clients: MakeClients
 ) -> None:
     path = make_clients("", "")
@@ -92,7 +92,7 @@ def test_a_profile_of_another_name_is_the_same_system(
     assert (sent["rows"]["unchanged"], sent["rows"]["accepted"]) == (2, 0)
 
 
-def test_two_profiles_that_send_at_the_same_time_send_each_row_once(
+def test_two_profiles_sending_at_the_same_time_send_each_row_once(
     xlbridge: Xlbridge,
     sandbox: RunningSandbox,
     proxy: LossyProxy,
@@ -100,35 +100,39 @@ def test_two_profiles_that_send_at_the_same_time_send_each_row_once(
     make_clients: MakeClients,
     forks: Zygote,
 ) -> None:
-    """The first has recorded its job but sent nothing when the second plans the rows."""
+    """The first has stored its job but sent nothing when the second plans the rows."""
     path = make_clients("", "")
     home = tmp_path / "home"
     home.mkdir()
     login = f'base_url = "{proxy.base_url}"\nemail = "{sandbox.email}"\n'
     profiles = "\n".join(f"[profiles.{name}]\n{login}" for name in ("homolog", "outro-nome"))
     (home / "profiles.toml").write_text(profiles, encoding="utf-8")
-    known = {"XLBRIDGE_HOME": str(home), "XLBRIDGE_PASSWORD": sandbox.password}
+    settings = {"XLBRIDGE_HOME": str(home), "XLBRIDGE_PASSWORD": sandbox.password}
     planned, sent = threading.Event(), threading.Event()
 
-    def decide(_method: str, asked: str) -> Fate:
-        if "preview=true" in asked and not planned.is_set():
+    def decide(_method: str, request_path: str) -> Fate:
+        if "preview=true" in request_path and not planned.is_set():
             planned.set()
             assert sent.wait(timeout=120)
         return "pass"
 
     proxy.decide = decide
-    environment = clean_environment(home, XLBRIDGE_PROFILE="homolog", **known)
+    environment = clean_environment(home, XLBRIDGE_PROFILE="homolog", **settings)
     log = tmp_path / "stderr"
     with forks.running(environment, ["upload", str(path), "--yes"], log=log):
         assert planned.wait(timeout=60), log.read_text("utf-8")
-        code, second = upload(xlbridge, path, XLBRIDGE_PROFILE="outro-nome", **known)
+        code, second = upload(xlbridge, path, XLBRIDGE_PROFILE="outro-nome", **settings)
         sent.set()
         deadline = time.monotonic() + 60
         while "nothing more was done" not in log.read_text("utf-8"):
             assert time.monotonic() < deadline, log.read_text("utf-8")
             time.sleep(0.02)
     assert (code, second["rows"]["created"]) == (0, 2)
-    imports = [asked for method, asked in proxy.seen if method == "POST" and "/fila" in asked]
+    imports = [
+        request_path
+        for method, request_path in proxy.seen
+        if method == "POST" and "/fila" in request_path
+    ]
     assert len(imports) == 1
-    code, again = upload(xlbridge, path, XLBRIDGE_PROFILE="homolog", **known)
+    code, again = upload(xlbridge, path, XLBRIDGE_PROFILE="homolog", **settings)
     assert (code, again["rows"]["unchanged"]) == (0, 2)

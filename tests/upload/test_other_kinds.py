@@ -17,7 +17,7 @@ HEADER = ("nomeComercial", "natureza", "cnpj")
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsb"])
-def test_rows_are_sent_and_their_state_comes_back(
+def test_rows_are_sent_and_their_status_is_written_to_a_copy(
     kind: str, context: UploadContext, client: Client, tmp_path: Path
 ) -> None:
     path, copy = tmp_path / f"clientes.{kind}", tmp_path / "viva.xlsx"

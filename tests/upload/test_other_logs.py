@@ -29,12 +29,12 @@ def upload(
     make_clients: MakeClients,
     *documents: str,
     mode: str = "queue",
-    words: Mapping[str, str] | None = None,
+    log_words: Mapping[str, str] | None = None,
 ) -> Job:
-    settings = replace(context.settings, log_words=words or {})
-    own = UploadContext(settings, context.catalogue, context.journal)
-    job = write_job(own, client, make_clients(*documents), mode)  # type: ignore[arg-type]
-    return Uploads(own, client).run(job, NO_PREVIEW if mode == "queue" else AT_ONCE)
+    settings = replace(context.settings, log_words=log_words or {})
+    configured = UploadContext(settings, context.catalogue, context.journal)
+    job = write_job(configured, client, make_clients(*documents), mode)  # type: ignore[arg-type]
+    return Uploads(configured, client).run(job, NO_PREVIEW if mode == "queue" else AT_ONCE)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def upload(
         },
     ],
 )
-def test_a_log_that_tells_enough_ends_the_upload(
+def test_a_log_with_enough_facts_ends_the_upload(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, log
 ) -> None:
     reshape(proxy, "log-importacao", log)
@@ -89,7 +89,7 @@ def test_rejected_lines_are_found_in_other_shapes(
         {"situacao": "Finalizado", "linhasRejeitadas": [], "totalDeRegistros": 3},
     ],
 )
-def test_a_finished_log_that_contradicts_itself_or_tells_nothing_is_for_a_person(
+def test_a_finished_log_without_consistent_facts_needs_a_person(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, log
 ) -> None:
     reshape(proxy, "log-importacao", log)
@@ -97,7 +97,7 @@ def test_a_finished_log_that_contradicts_itself_or_tells_nothing_is_for_a_person
     assert job.state is State.NEEDS_PERSON
 
 
-def test_an_unknown_word_is_polled_on_and_shown_and_a_setting_tells_what_it_means(
+def test_an_unknown_log_state_is_polled_until_a_setting_explains_it(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
@@ -110,9 +110,9 @@ def test_an_unknown_word_is_polled_on_and_shown_and_a_setting_tells_what_it_mean
     assert sum("“Concluído”" in text.en for text in output) > 3
     assert "XLBRIDGE_LOG_WORDS" in str(caught.value.hint)
     assert context.journal.job(job.id).state is State.POLLING
-    knowing = replace(context.settings, log_words={"concluído": "finished"})
-    own = UploadContext(knowing, context.catalogue, context.journal)
-    assert Uploads(own, client).run(job, options).state is State.DONE
+    settings = replace(context.settings, log_words={"concluído": "finished"})
+    configured = UploadContext(settings, context.catalogue, context.journal)
+    assert Uploads(configured, client).run(job, options).state is State.DONE
     assert sum("/fila" in path for _, path in proxy.seen) == 1
 
 
@@ -121,16 +121,16 @@ def test_the_id_of_a_log_is_found_in_other_shapes(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, shape
 ) -> None:
     first = upload(context, client, make_clients, new_cnpj())
-    coming = str(int(first.last("log_id")) + 1)
-    text = json.dumps(shape).replace("{id}", coming)
+    next_id = str(int(first.last("log_id")) + 1)
+    text = json.dumps(shape).replace("{id}", next_id)
     reshape(proxy, "/fila", json.loads(text))
     document = new_cnpj()
     job = upload(context, client, make_clients, document)
     assert (job.state, registered(client, document)) == (State.DONE, True)
-    assert job.last("log_id") == int(coming)
+    assert job.last("log_id") == int(next_id)
 
 
-def test_a_start_that_is_answered_with_nothing_was_made(
+def test_a_start_answered_without_data_counts_as_made(
     context: UploadContext, client: Client, proxy: LossyProxy, customer: int, make_receivables
 ) -> None:
     reshape(proxy, "processar-arquivo", None)
@@ -149,7 +149,7 @@ def test_a_start_that_is_answered_with_nothing_was_made(
         ({"Registros": [{}, {}]}, 2),
     ],
 )
-def test_an_import_is_done_however_it_tells_what_was_read(
+def test_an_import_is_done_whatever_shape_its_count_has(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
@@ -166,7 +166,7 @@ def test_an_import_is_done_however_it_tells_what_was_read(
 
 
 @pytest.mark.parametrize("data", [[], 3, {"totalDeRegistros": 1}])
-def test_a_preview_that_read_another_number_sends_nothing(
+def test_nothing_is_sent_if_the_preview_count_differs(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, data
 ) -> None:
     reshape(proxy, "preview=true", data)

@@ -12,11 +12,11 @@ from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import State, UploadContext, Uploads
 
 
-def test_a_job_tells_that_its_rows_came_in_by_a_retry(
+def test_a_job_reports_the_retry_that_wrote_its_rows(
     xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, make_clients: MakeClients
 ) -> None:
     environment = credentials(sandbox)
-    path = make_clients(new_cnpj(), taken_cnpj(client), called="Outro")
+    path = make_clients(new_cnpj(), taken_cnpj(client), label="Outro")
     sent = xlbridge("upload", path, "--yes", "--format", "json", **environment)
     first = json.loads(sent.stdout)
     assert (sent.returncode, first["rows"]["held"], first["settled"]) == (1, 1, None)
@@ -52,7 +52,7 @@ def test_jobs_are_listed_under_a_header_with_dates_and_counts(
     assert ("situação" in header, "concluído" in line) == (True, True)
 
 
-def test_resume_concerns_the_chosen_system_and_says_what_waits(
+def test_resume_lists_the_waiting_jobs_of_the_chosen_system(
     xlbridge: Xlbridge,
     sandbox: RunningSandbox,
     context: UploadContext,
@@ -80,7 +80,7 @@ def test_resume_concerns_the_chosen_system_and_says_what_waits(
     assert "xlbridge resolve" in person.stderr
 
 
-def test_what_is_not_sent_is_said_row_by_row(
+def test_rows_that_are_not_sent_are_listed(
     xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, make_clients: MakeClients
 ) -> None:
     environment = credentials(sandbox)

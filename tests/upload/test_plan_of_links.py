@@ -38,7 +38,7 @@ steps:
 
 
 @pytest.mark.parametrize("committed", [False, True])
-def test_what_earlier_steps_created_is_named_by_later_ones_once(
+def test_a_resumed_plan_links_to_records_of_earlier_steps_once(
     client: Client,
     run: Run,
     kill_while_writing: KillWhileWriting,
@@ -46,63 +46,63 @@ def test_what_earlier_steps_created_is_named_by_later_ones_once(
     committed: bool,
 ) -> None:
     documents = [new_cnpj(), new_cnpj()]
-    mark = documents[0][:8]
+    tag = documents[0][:8]
     (tmp_path / "plan.yaml").write_text(PLAN, "utf-8")
     suppliers = [
-        {"nomeComercial": f"Casa {mark} {n}", "natureza": "J", "cnpj": one}
+        {"nomeComercial": f"Casa {tag} {n}", "natureza": "J", "cnpj": one}
         for n, one in enumerate(documents)
     ]
     write_rows(
         tmp_path / "fornecedores.xlsx", [*suppliers[0]], [[*one.values()] for one in suppliers]
     )
     products = [
-        {"codigoInterno": f"PL-{mark}-{n}", "descricaoDoProduto": f"Peça {mark} {n}"}
+        {"codigoInterno": f"PL-{tag}-{n}", "descricaoDoProduto": f"Peça {tag} {n}"}
         for n in range(2)
     ]
     write_records(tmp_path / "produtos.xlsx", "produto", products)
-    centre = {"codigoDoCentroDeCusto": f"9.{mark}", "descricaoDoCentroDeCusto": f"Obra {mark}"}
+    centre = {"codigoDoCentroDeCusto": f"9.{tag}", "descricaoDoCentroDeCusto": f"Obra {tag}"}
     write_rows(tmp_path / "centros.xlsx", [*centre], [[*centre.values()]])
     bills = [
         {
             "codigoDoFornecedor": name,
-            "codigoDoCentroDeCusto": f"OBRA {mark}",
-            "numeroDoDocumento": f"B-{mark}-{n}",
+            "codigoDoCentroDeCusto": f"OBRA {tag}",
+            "numeroDoDocumento": f"B-{tag}-{n}",
             "dataDeVencimento": date(2026, 10, 30),
         }
-        for n, name in enumerate([documents[0], f"casa {mark} 1"])
+        for n, name in enumerate([documents[0], f"casa {tag} 1"])
     ]
     write_records(tmp_path / "contas.xlsx", "contaspagar", bills)
-    places = [{"idProd": f"PL-{mark}-0"}, {"idProd": f"peca {mark} 1"}]
+    places = [{"idProd": f"PL-{tag}-0"}, {"idProd": f"peca {tag} 1"}]
     write_records(tmp_path / "enderecos.xlsx", "enderecamento-de-produto", places)
 
-    def there() -> dict[str, int]:
+    def payables_created() -> dict[str, int]:
         found = client.records(PAYABLE_LIST_OPEN)
         return {
             str(one["numeroDoDocumento"]): int(str(one["codigoDoFornecedor"]))
             for one in found
-            if mark in str(one["numeroDoDocumento"])
+            if tag in str(one["numeroDoDocumento"])
         }
 
     kill_while_writing(
         "POST",
         ["batch", "run", str(tmp_path / "plan.yaml"), "--yes"],
         committed=committed,
-        is_there=lambda: len(there()) >= 1,
-        where=PAYABLES,
+        is_committed=lambda: len(payables_created()) >= 1,
+        path_part=PAYABLES,
     )
     code, report = run("batch", "run", tmp_path / "plan.yaml", "--yes")
     assert code == 0, report["proofs"]
     codes = {
         str(one["nomeComercial"]): one["codigoDoFornecedor"]
         for one in client.records(SUPPLIER_LIST)
-        if mark in str(one["nomeComercial"])
+        if tag in str(one["nomeComercial"])
     }
     assert len(codes) == 2
-    assert there() == {f"B-{mark}-{n}": codes[f"Casa {mark} {n}"] for n in range(2)}
+    assert payables_created() == {f"B-{tag}-{n}": codes[f"Casa {tag} {n}"] for n in range(2)}
     ids = [
         one["idProduto"]
         for one in client.records(PRODUCT_LIST)
-        if mark in str(one["descricaoDoProduto"])
+        if tag in str(one["descricaoDoProduto"])
     ]
     placed = [one["idProd"] for one in client.records(ADDRESSING_LIST) if one["idProd"] in ids]
     assert sorted(placed) == sorted(ids)

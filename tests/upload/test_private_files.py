@@ -16,7 +16,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_home_journal_payloads_and_rejects_are_the_owner_s(
+def test_home_journal_and_payloads_are_private(
     xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, make_clients: MakeClients
 ) -> None:
     home = tmp_path / "new" / "home"
@@ -38,7 +38,7 @@ def test_home_journal_payloads_and_rejects_are_the_owner_s(
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 @pytest.mark.parametrize("command", [["export", "estoque", "-o", "e.csv"], ["whoami"]])
-def test_whatever_is_run_first_makes_a_private_home(
+def test_the_first_command_creates_a_private_home(
     xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, command: list[str]
 ) -> None:
     home = tmp_path / "first"
@@ -49,7 +49,7 @@ def test_whatever_is_run_first_makes_a_private_home(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_a_rejects_workbook_is_the_owner_s(
+def test_a_rejects_workbook_is_private(
     xlbridge: Xlbridge,
     sandbox: RunningSandbox,
     make_clients: MakeClients,
@@ -59,7 +59,7 @@ def test_a_rejects_workbook_is_the_owner_s(
     document = new_cnpj()
     first = make_clients(document)
     assert xlbridge("upload", first, "--yes", **environment).returncode == 0
-    held = make_clients(document, name="held.xlsx", called="Outro")
+    held = make_clients(document, name="held.xlsx", label="Outro")
     assert xlbridge("upload", held, "--yes", **environment).returncode == 1
     (rejects,) = tmp_path.glob("held-rejeitadas-*.xlsx")
     assert mode(rejects) == 0o600

@@ -15,9 +15,9 @@ from process_parts import (
     PRODUCT_INVOICES,
     SERVICE_INVOICES,
     Kind,
-    counts,
+    count_processing_requests,
     each_exercised_kind,
-    sent_for,
+    record_counts,
     write_numbers,
 )
 from sheets import write_records
@@ -33,7 +33,7 @@ clients = TABLES["clients"]
 
 
 @each_exercised_kind
-def test_a_record_is_processed_once_and_known_as_done_afterwards(
+def test_a_processed_record_is_not_processed_again(
     client: Client,
     customer: int,
     proxy: LossyProxy,
@@ -43,37 +43,44 @@ def test_a_record_is_processed_once_and_known_as_done_afterwards(
     kind: Kind,
 ) -> None:
     number = kind.create(client, customer, tmp_path)
-    before = kind.times(sandbox_home, number)
+    before = kind.times_processed(sandbox_home, number)
     proxy.seen.clear()
     code, report = run("process", kind.listing, "--id", number, "--yes")
-    assert (code, report["state"], report["rows"]) == (0, "done", counts(read=1, processed=1))
-    assert (before, kind.times(sandbox_home, number)) == (0, 1)
+    assert (code, report["state"], report["rows"]) == (
+        0,
+        "done",
+        record_counts(read=1, processed=1),
+    )
+    assert (before, kind.times_processed(sandbox_home, number)) == (0, 1)
     (record,) = report["records"]
     assert (record["id"], record["outcome"], record["row"]) == (number, "processed", None)
-    assert sent_for(proxy, kind) == 1
+    assert count_processing_requests(proxy, kind) == 1
     code, report = run("process", kind.listing, "--id", number, "--yes")
-    assert (code, report["rows"]) == (0, counts(read=1, already=1))
-    assert (sent_for(proxy, kind), kind.times(sandbox_home, number)) == (0, 1)
-    assert run("jobs", report["job"])[1]["rows"] == counts(read=1, already=1)
+    assert (code, report["rows"]) == (0, record_counts(read=1, already=1))
+    assert (count_processing_requests(proxy, kind), kind.times_processed(sandbox_home, number)) == (
+        0,
+        1,
+    )
+    assert run("jobs", report["job"])[1]["rows"] == record_counts(read=1, already=1)
 
 
 @pytest.mark.parametrize("kind", [PRODUCT_INVOICES, SERVICE_INVOICES], ids=lambda k: k.listing)
-def test_what_the_system_gives_out_comes_back(
+def test_values_assigned_by_processing_are_reported(
     client: Client, customer: int, run: Run, tmp_path: Path, kind: Kind
 ) -> None:
     number = kind.create(client, customer, tmp_path)
     _, report = run("process", kind.listing, "--id", number, "--yes")
     (record,) = report["records"]
-    given = record["given"]
-    assert given["numeroDaNotaFiscalEletronica"] > 0
-    assert given["chaveDaNotaFiscalEletronica"].isdecimal()
+    assigned = record["given"]
+    assert assigned["numeroDaNotaFiscalEletronica"] > 0
+    assert assigned["chaveDaNotaFiscalEletronica"].isdecimal()
 
 
-def test_an_exported_sheet_is_processed_and_its_rows_are_named(
+def test_an_exported_sheet_is_processed_and_its_rows_are_reported(
     client: Client,
     customer: int,
     xlbridge: Xlbridge,
-    toward_proxy: dict[str, str],
+    proxy_environment: dict[str, str],
     run: Run,
     sandbox_home: Path,
     tmp_path: Path,
@@ -81,17 +88,17 @@ def test_an_exported_sheet_is_processed_and_its_rows_are_named(
     orders = [ORDERS.create(client, customer, tmp_path) for _ in range(3)]
     run("process", "pedidos", "--id", orders[1], "--yes")
     sheet = tmp_path / "pedidos.xlsx"
-    assert xlbridge("export", "pedidos", "-o", sheet, **toward_proxy).returncode == 0
+    assert xlbridge("export", "pedidos", "-o", sheet, **proxy_environment).returncode == 0
     code, report = run("process", "pedidos", sheet, "--yes")
     rows = {record["id"]: record for record in report["records"]}
     assert code in {0, 1}
     assert [rows[order]["outcome"] for order in orders] == ["processed", "already", "processed"]
     assert sorted(rows[order]["row"] for order in orders)[0] > 1
     assert len(rows) == report["rows"]["read"]
-    assert [ORDERS.times(sandbox_home, order) for order in orders] == [1, 1, 1]
+    assert [ORDERS.times_processed(sandbox_home, order) for order in orders] == [1, 1, 1]
 
 
-def test_a_plan_sends_nothing_and_its_token_confirms_just_its_records(
+def test_a_plan_sends_nothing_and_its_token_confirms_only_its_records(
     client: Client,
     customer: int,
     proxy: LossyProxy,
@@ -105,29 +112,32 @@ def test_a_plan_sends_nothing_and_its_token_confirms_just_its_records(
     first, second = (PRODUCT_INVOICES.create(client, customer, tmp_path) for _ in range(2))
     proxy.seen.clear()
     code, plan = run("process", "nfe", "--id", f"{first},{second}", "--plan")
-    assert (code, plan["job"], plan["rows"]) == (0, None, counts(read=2, unknown=2))
+    assert (code, plan["job"], plan["rows"]) == (0, None, record_counts(read=2, unknown=2))
     assert (writes(proxy), run("jobs")[1]["jobs"]) == ([], [])
     production = {"base_url": sandbox.base_url, "email": sandbox.email, "production": True}
     lines = (f"{name} = {json.dumps(value)}" for name, value in production.items())
     (home / "profiles.toml").write_text("\n".join(["[profiles.prod]", *lines, ""]))
-    known = {"XLBRIDGE_PROFILE": "prod", "XLBRIDGE_PASSWORD": sandbox.password}
+    settings = {"XLBRIDGE_PROFILE": "prod", "XLBRIDGE_PASSWORD": sandbox.password}
     command = ["process", "nfe", "--id", f"{first},{second}"]
-    refused = xlbridge(*command, "--yes", **known)
+    refused = xlbridge(*command, "--yes", **settings)
     assert refused.returncode == 2
     assert "--plan" in refused.stderr
-    other = xlbridge("process", "nfe", "--id", first, "--confirm", plan["confirm"], **known)
-    assert (other.returncode, PRODUCT_INVOICES.times(sandbox_home, first)) == (2, 0)
-    done = xlbridge(*command, "--confirm", plan["confirm"], **known)
+    other = xlbridge("process", "nfe", "--id", first, "--confirm", plan["confirm"], **settings)
+    assert (other.returncode, PRODUCT_INVOICES.times_processed(sandbox_home, first)) == (2, 0)
+    done = xlbridge(*command, "--confirm", plan["confirm"], **settings)
     assert done.returncode == 0, done.stderr
     assert "cannot be undone" not in done.stdout
     assert "This is final" in done.stderr
-    assert [PRODUCT_INVOICES.times(sandbox_home, one) for one in (first, second)] == [1, 1]
+    assert [PRODUCT_INVOICES.times_processed(sandbox_home, one) for one in (first, second)] == [
+        1,
+        1,
+    ]
     # No order has led to these, and the interface lists invoices nowhere: the journal knows them.
     output = tmp_path / "nfe.jsonl"
-    exported = xlbridge("export", "nfe", "-o", output, **known)
+    exported = xlbridge("export", "nfe", "-o", output, **settings)
     assert exported.returncode == 0, exported.stderr
-    there = {json.loads(line)["idNF"] for line in output.read_text("utf-8").splitlines()}
-    assert {first, second} <= there
+    exported_ids = {json.loads(line)["idNF"] for line in output.read_text("utf-8").splitlines()}
+    assert {first, second} <= exported_ids
 
 
 def test_without_consent_nothing_is_sent_and_resume_asks_again(
@@ -136,24 +146,24 @@ def test_without_consent_nothing_is_sent_and_resume_asks_again(
     proxy: LossyProxy,
     run: Run,
     xlbridge: Xlbridge,
-    toward_proxy: dict[str, str],
+    proxy_environment: dict[str, str],
     tmp_path: Path,
 ) -> None:
     number = ORDERS.create(client, customer, tmp_path)
     proxy.seen.clear()
     code, report = run("process", "pedidos", "--id", number)
-    assert (code, report["rows"]) == (2, counts(read=1, unknown=1))
+    assert (code, report["rows"]) == (2, record_counts(read=1, unknown=1))
     assert writes(proxy) == []
-    shown = xlbridge("jobs", report["job"], **toward_proxy).stdout
+    shown = xlbridge("jobs", report["job"], **proxy_environment).stdout
     assert "not sent: 1; in doubt: 0" in shown
     earlier, (_, report) = report["job"], run("process", "pedidos", "--id", number)
-    shown = xlbridge("jobs", earlier, **toward_proxy).stdout
+    shown = xlbridge("jobs", earlier, **proxy_environment).stdout
     assert f"replaced by the upload {report['job']}" in shown
     code, report = run("resume", report["job"], "--yes")
-    assert (code, report["rows"]) == (0, counts(read=1, processed=1))
+    assert (code, report["rows"]) == (0, record_counts(read=1, processed=1))
 
 
-def test_records_that_cannot_be_processed_are_named_and_the_others_are_processed(
+def test_records_that_cannot_be_processed_are_rejected_and_the_others_processed(
     client: Client, customer: int, run: Run, sandbox_home: Path, tmp_path: Path
 ) -> None:
     good, cancelled = (ORDERS.create(client, customer, tmp_path) for _ in range(2))
@@ -173,17 +183,25 @@ def test_records_that_cannot_be_processed_are_named_and_the_others_are_processed
         tmp_path / "lista.xlsx", "numeroPedido", [good, cancelled, 999_999, None, refused, good]
     )
     code, report = run("process", "pedidos", path, "--yes")
-    assert (code, report["rows"]) == (1, counts(read=4, processed=1, rejected=3))
+    assert (code, report["rows"]) == (1, record_counts(read=4, processed=1, rejected=3))
     reasons = {record["id"]: record["reason"] for record in report["records"]}
     assert (reasons[cancelled], reasons[999_999], reasons[good]) == ("closed", "not-found", None)
     shown = {record["id"]: (record["row"], record["message"]) for record in report["records"]}
     assert shown[cancelled][0] == 4
     assert "inativo" in shown[refused][1]
-    assert ORDERS.times(sandbox_home, refused) == ORDERS.times(sandbox_home, cancelled) == 0
+    assert (
+        ORDERS.times_processed(sandbox_home, refused)
+        == ORDERS.times_processed(sandbox_home, cancelled)
+        == 0
+    )
 
 
-def test_a_report_says_done_only_where_nothing_was_rejected(
-    client: Client, customer: int, xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path
+def test_a_report_says_done_only_if_nothing_was_rejected(
+    client: Client,
+    customer: int,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     good = ORDERS.create(client, customer, tmp_path)
     for numbers, code, shown in (
@@ -191,11 +209,11 @@ def test_a_report_says_done_only_where_nothing_was_rejected(
         (f"{good},999999", 1, "Processed (pedidos): 1 of 2; were already: 0; rejected: 1."),
         (f"{good}", 0, "Done (pedidos). Processed: 0 of 1; were already: 1."),
     ):
-        ended = xlbridge("process", "pedidos", "--id", numbers, "--yes", **toward_proxy)
+        ended = xlbridge("process", "pedidos", "--id", numbers, "--yes", **proxy_environment)
         assert (ended.returncode, ended.stdout.splitlines()[0]) == (code, shown), ended.stderr
 
 
-def test_a_file_that_an_upload_has_queued_is_left_to_it(
+def test_a_file_queued_by_an_upload_is_not_processed(
     proxy: LossyProxy, run: Run, sandbox_home: Path, tmp_path: Path
 ) -> None:
     path = write_records(
@@ -209,7 +227,7 @@ def test_a_file_that_an_upload_has_queued_is_left_to_it(
     assert upload["job"] in record["message"]
 
 
-def test_lines_of_a_file_that_the_system_rejects_are_told(
+def test_rejected_lines_of_a_processed_file_are_counted(
     client: Client, run: Run, tmp_path: Path
 ) -> None:
     rows = [{"codigoDoFornecedor": 987_654}, {"numeroDoDocumento": new_cnpj()}]
@@ -217,13 +235,13 @@ def test_lines_of_a_file_that_the_system_rejects_are_told(
     file = UploadFile(path.name, path.read_bytes())
     log = client.call(IMPORT_QUEUE, path={"resource": "contaspagar"}, file=file)
     code, report = run("process", "importacao", "--id", log, "--yes")
-    assert (code, report["rows"]) == (1, counts(read=1, processed=1))
-    given = report["records"][0]["given"]
-    assert given["registrosRejeitados"] == 1
+    assert (code, report["rows"]) == (1, record_counts(read=1, processed=1))
+    assigned = report["records"][0]["given"]
+    assert assigned["registrosRejeitados"] == 1
 
 
-def test_what_was_processed_is_neither_undone_nor_retried_nor_annotated(
-    client: Client, customer: int, xlbridge: Xlbridge, toward_proxy: dict[str, str], run: Run,
+def test_a_processing_cannot_be_undone_retried_or_annotated(
+    client: Client, customer: int, xlbridge: Xlbridge, proxy_environment: dict[str, str], run: Run,
     tmp_path: Path,
 ) -> None:  # fmt: skip
     number = INVENTORIES.create(client, customer, tmp_path)
@@ -233,10 +251,10 @@ def test_what_was_processed_is_neither_undone_nor_retried_nor_annotated(
         ["retry", job, "--yes"],
         ["jobs", job, "--annotate", tmp_path / "c.xlsx"],
     ):
-        ended = xlbridge(*command, **toward_proxy)
+        ended = xlbridge(*command, **proxy_environment)
         assert ended.returncode == 2, ended.stderr
         assert "Traceback" not in ended.stderr
-    shown = xlbridge("jobs", job, **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
+    shown = xlbridge("jobs", job, **proxy_environment, XLBRIDGE_LANG="pt-BR").stdout
     assert "Processados: 1 de 1" in shown
 
 
@@ -251,23 +269,27 @@ def test_what_was_processed_is_neither_undone_nor_retried_nor_annotated(
     ],
     ids=["text", "fraction", "boolean", "date", "empty"],
 )
-def test_cells_that_hold_no_number_are_named_and_nothing_is_sent(
-    proxy: LossyProxy, xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path,
+def test_cells_without_a_number_are_reported_and_nothing_is_sent(
+    proxy: LossyProxy, xlbridge: Xlbridge, proxy_environment: dict[str, str], tmp_path: Path,
     numbers: list[object], code: int, shown: str,
 ) -> None:  # fmt: skip
     path = write_numbers(tmp_path / "lista.xlsx", "idNF", numbers)
-    ended = xlbridge("process", "nfe", path, "--yes", **toward_proxy)
+    ended = xlbridge("process", "nfe", path, "--yes", **proxy_environment)
     assert ended.returncode == code, ended.stderr
     assert shown in ended.stderr
     assert writes(proxy) == []
 
 
-def test_rows_that_are_hidden_are_mentioned(
-    client: Client, customer: int, xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path
+def test_hidden_rows_are_mentioned(
+    client: Client,
+    customer: int,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     numbers = [PRODUCT_INVOICES.create(client, customer, tmp_path) for _ in range(2)]
     path = write_numbers(tmp_path / "lista.xlsx", "IDNF", numbers, hidden=[4])
-    ended = xlbridge("process", "nfe", path, "--plan", **toward_proxy)
+    ended = xlbridge("process", "nfe", path, "--plan", **proxy_environment)
     assert (ended.returncode, "1 is in a hidden row" in ended.stdout) == (0, True)
 
 
@@ -285,24 +307,24 @@ def test_rows_that_are_hidden_are_mentioned(
         (["nfe", "--id", "1", "--again", " "], "--again"),
     ],
 )
-def test_wrong_usage_ends_with_2_and_says_what_is_wrong(
+def test_wrong_usage_exits_with_2_and_names_the_mistake(
     xlbridge: Xlbridge,
-    toward_proxy: dict[str, str],
+    proxy_environment: dict[str, str],
     tmp_path: Path,
     arguments: list[str],
     shown: str,
 ) -> None:
     sheet = write_numbers(tmp_path / "lista.xlsx", "idNF", [1])
     places = {"sheet": sheet, "missing": tmp_path / "missing.xlsx"}
-    given = [argument.format(**places) for argument in arguments]
-    ended = xlbridge("process", *given, "--yes", **toward_proxy)
+    formatted = [argument.format(**places) for argument in arguments]
+    ended = xlbridge("process", *formatted, "--yes", **proxy_environment)
     assert ended.returncode == 2, ended.stderr
     assert shown in ended.stderr
 
 
-def test_a_file_that_is_no_workbook_is_refused(
-    xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path
+def test_a_file_that_is_not_a_workbook_is_refused(
+    xlbridge: Xlbridge, proxy_environment: dict[str, str], tmp_path: Path
 ) -> None:
     path = tmp_path / "lista.xlsx"
     path.write_text("idNF\n1\n")
-    assert xlbridge("process", "nfe", path, "--yes", **toward_proxy).returncode == 3
+    assert xlbridge("process", "nfe", path, "--yes", **proxy_environment).returncode == 3

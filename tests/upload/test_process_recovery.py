@@ -14,8 +14,8 @@ from process_parts import (
     PRODUCT_INVOICES,
     SERVICE_INVOICES,
     Kind,
-    counts,
-    sent_for,
+    count_processing_requests,
+    record_counts,
 )
 from sampling import across
 from sqlalchemy import update
@@ -25,10 +25,10 @@ from xlbridge.client import Client
 
 
 @pytest.mark.parametrize(
-    ("kind", "met"),
+    ("kind", "fault"),
     across(KINDS, [("lose answer", 1), ("500 after", 1), ("429 after", 1), ("lose request", 2)]),
 )
-def test_a_lost_answer_is_settled_by_the_state_of_the_record(
+def test_a_lost_answer_is_resolved_by_the_state_of_the_record(
     client: Client,
     customer: int,
     proxy: LossyProxy,
@@ -36,36 +36,39 @@ def test_a_lost_answer_is_settled_by_the_state_of_the_record(
     sandbox_home: Path,
     tmp_path: Path,
     kind: Kind,
-    met: tuple[Fate, int],
+    fault: tuple[Fate, int],
 ) -> None:
-    fate, sent = met
+    fate, sent = fault
     number = kind.create(client, customer, tmp_path)
     proxy.seen.clear()
-    asked: list[str] = []
+    posted: list[str] = []
 
     def decide(method: str, path: str) -> Fate:
-        if method == "POST" and kind.path in path and not asked:
-            asked.append(path)
+        if method == "POST" and kind.path in path and not posted:
+            posted.append(path)
             return fate
         return "pass"
 
     proxy.decide = decide
     code, report = run("process", kind.listing, "--id", number, "--yes")
-    assert (code, report["rows"]) == (0, counts(read=1, processed=1)), report
-    assert (sent_for(proxy, kind), kind.times(sandbox_home, number)) == (sent, 1)
+    assert (code, report["rows"]) == (0, record_counts(read=1, processed=1)), report
+    assert (count_processing_requests(proxy, kind), kind.times_processed(sandbox_home, number)) == (
+        sent,
+        1,
+    )
 
 
-def test_a_refused_record_that_is_processed_all_the_same_is_done(
+def test_a_refused_record_that_was_processed_anyway_counts_as_done(
     client: Client, customer: int, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
     number = ORDERS.create(client, customer, tmp_path)
     proxy.lose_once("refuse after", ORDERS.path)
     code, report = run("process", "pedidos", "--id", number, "--yes")
-    assert (code, report["rows"]) == (0, counts(read=1, already=1))
+    assert (code, report["rows"]) == (0, record_counts(read=1, already=1))
 
 
 @pytest.mark.parametrize(("kind", "committed"), across(KINDS, [False, True]))
-def test_a_killed_processing_is_resumed_and_nothing_is_done_twice(
+def test_a_killed_processing_is_resumed_without_processing_twice(
     client: Client,
     customer: int,
     proxy: LossyProxy,
@@ -82,7 +85,7 @@ def test_a_killed_processing_is_resumed_and_nothing_is_done_twice(
         "POST",
         ["process", kind.listing, "--id", str(number), "--yes"],
         committed=committed,
-        is_there=lambda: kind.times(sandbox_home, number) == 1,
+        is_committed=lambda: kind.times_processed(sandbox_home, number) == 1,
     )
     proxy.decide = lambda _method, _path: "pass"
     code, report = run("process", kind.listing, "--id", number, "--yes")
@@ -91,51 +94,51 @@ def test_a_killed_processing_is_resumed_and_nothing_is_done_twice(
         assert (code, record["reason"]) == (1, "claimed")
     (job,) = [j["job"] for j in run("jobs")[1]["jobs"] if j["state"] == "in_doubt"]
     code, report = run("resume", job)
-    assert (code, report["rows"]) == (0, counts(read=1, processed=1)), report
-    assert kind.times(sandbox_home, number) == 1
-    assert sent_for(proxy, kind) == (1 if committed else 2)
+    assert (code, report["rows"]) == (0, record_counts(read=1, processed=1)), report
+    assert kind.times_processed(sandbox_home, number) == 1
+    assert count_processing_requests(proxy, kind) == (1 if committed else 2)
 
 
-def test_many_records_are_processed_at_the_same_time_and_each_once(
+def test_many_records_are_processed_concurrently_and_each_once(
     client: Client, customer: int, proxy: LossyProxy, run: Run, sandbox_home: Path, tmp_path: Path
 ) -> None:
     numbers = [PRODUCT_INVOICES.create(client, customer, tmp_path) for _ in range(12)]
     lost = {numbers[2]: "lose answer", numbers[5]: "lose request", numbers[7]: "refuse"}
-    met: set[str] = set()
+    faulted: set[str] = set()
 
     def decide(method: str, path: str) -> Fate:
         number = int(path.rsplit("/", 1)[-1]) if PRODUCT_INVOICES.path in path else 0
-        if method != "POST" or number not in lost or path in met:
+        if method != "POST" or number not in lost or path in faulted:
             return "pass"
-        met.add(path)
+        faulted.add(path)
         return lost[number]  # type: ignore[return-value]
 
     proxy.decide = decide
     proxy.seen.clear()
     listed = ",".join(map(str, numbers))
     code, report = run("process", "nfe", "--id", listed, "--yes", "--at-once", 4)
-    assert (code, report["rows"]) == (1, counts(read=12, processed=11, rejected=1)), report
+    assert (code, report["rows"]) == (1, record_counts(read=12, processed=11, rejected=1)), report
     assert [record["id"] for record in report["records"]] == numbers
-    times = [PRODUCT_INVOICES.times(sandbox_home, number) for number in numbers]
-    assert (sum(times), times[7], sent_for(proxy, PRODUCT_INVOICES)) == (11, 0, 13)
+    times = [PRODUCT_INVOICES.times_processed(sandbox_home, number) for number in numbers]
+    assert (sum(times), times[7], count_processing_requests(proxy, PRODUCT_INVOICES)) == (11, 0, 13)
     code, report = run("process", "nfe", "--id", listed, "--yes", "--at-once", 4)
-    assert (code, report["rows"]) == (0, counts(read=12, processed=1, already=11))
+    assert (code, report["rows"]) == (0, record_counts(read=12, processed=1, already=11))
 
 
-def test_a_person_decides_where_nothing_tells(
+def test_a_person_decides_if_the_record_proves_nothing(
     client: Client,
     customer: int,
     proxy: LossyProxy,
     run: Run,
     xlbridge: Xlbridge,
-    toward_proxy: dict[str, str],
+    proxy_environment: dict[str, str],
     home: Path,
     sandbox_home: Path,
     tmp_path: Path,
 ) -> None:
-    """A system that shows no number of its service invoices proves nothing by them.
+    """A system that shows no number for its service invoices leaves them in doubt.
 
-    What is output of it is in the language of whoever asks, not in that of the run.
+    Stored messages are printed in the language of the later command, not of the run.
     """
     first, second = (SERVICE_INVOICES.create(client, customer, tmp_path) for _ in range(2))
     proxy.answers = {
@@ -143,11 +146,15 @@ def test_a_person_decides_where_nothing_tells(
         for number in (first, second)
     }
     decisions = {}
-    for number, said in ((first, "applied"), (second, "not-applied")):
-        fate: Fate = "lose answer" if said == "applied" else "lose request"
+    for number, answer in ((first, "applied"), (second, "not-applied")):
+        fate: Fate = "lose answer" if answer == "applied" else "lose request"
         proxy.lose_once(fate, f"/nfs/processar/{number}")
         code, report = run("process", "nfse", "--id", number, "--yes")
-        assert (code, report["state"], report["rows"]) == (5, "in_doubt", counts(read=1, unknown=1))
+        assert (code, report["state"], report["rows"]) == (
+            5,
+            "in_doubt",
+            record_counts(read=1, unknown=1),
+        )
         page = Path(report["evidence_file"])
         assert page.parent == home / "evidence"
         text = page.read_text("utf-8")
@@ -158,25 +165,28 @@ def test_a_person_decides_where_nothing_tells(
         assert (
             "the answer was lost, and the record does not show" in report["records"][0]["message"]
         )
-        output = xlbridge("jobs", report["job"], **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
+        output = xlbridge("jobs", report["job"], **proxy_environment, XLBRIDGE_LANG="pt-BR").stdout
         assert output.count("a resposta se perdeu, e o registro não mostra") == 2
         assert "the answer" not in output
         held = run("process", "nfse", "--id", number, "--yes")[1]["records"][0]
         assert held["reason"] == "claimed"
-        decided = ("resolve", report["job"], "--as", said, "--reason", "visto")
+        decided = ("resolve", report["job"], "--as", answer, "--reason", "visto")
         resolved = run(*decided)[1]
         assert resolved["records"][0]["message"].endswith(": visto")
-        decisions[said] = resolved["rows"]
+        decisions[answer] = resolved["rows"]
     assert decisions == {
-        "applied": counts(read=1, processed=1),
-        "not-applied": counts(read=1, rejected=1),
+        "applied": record_counts(read=1, processed=1),
+        "not-applied": record_counts(read=1, rejected=1),
     }
     code, report = run("process", "nfse", "--id", f"{first},{second}", "--yes")
-    assert (code, report["rows"]) == (0, counts(read=2, processed=1, already=1))
-    assert [SERVICE_INVOICES.times(sandbox_home, one) for one in (first, second)] == [1, 1]
+    assert (code, report["rows"]) == (0, record_counts(read=2, processed=1, already=1))
+    assert [SERVICE_INVOICES.times_processed(sandbox_home, one) for one in (first, second)] == [
+        1,
+        1,
+    ]
 
 
-def test_a_success_that_the_record_does_not_show_is_no_proof(
+def test_a_success_answer_without_a_changed_record_is_in_doubt(
     client: Client, customer: int, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
     number = PRODUCT_INVOICES.create(client, customer, tmp_path)
@@ -186,10 +196,10 @@ def test_a_success_that_the_record_does_not_show_is_no_proof(
     proxy.seen.clear()
     code, report = run("process", "nfe", "--id", number, "--yes")
     assert (code, report["state"], report["rows"]["unknown"]) == (5, "in_doubt", 1)
-    assert sent_for(proxy, PRODUCT_INVOICES) == 1
+    assert count_processing_requests(proxy, PRODUCT_INVOICES) == 1
 
 
-def test_what_was_processed_from_here_and_is_pending_again_needs_a_reason(
+def test_a_record_that_is_pending_again_needs_a_reason(
     client: Client, customer: int, run: Run, sandbox_home: Path, tmp_path: Path
 ) -> None:
     number = PRODUCT_INVOICES.create(client, customer, tmp_path)
@@ -202,15 +212,15 @@ def test_what_was_processed_from_here_and_is_pending_again_needs_a_reason(
     (record,) = report["records"]
     assert (code, record["outcome"], record["reason"]) == (1, "rejected", "processed-before")
     assert run("process", "nfe", "--id", number, "--yes", "--again", "estornada")[0] == 0
-    assert PRODUCT_INVOICES.times(sandbox_home, number) == 1
+    assert PRODUCT_INVOICES.times_processed(sandbox_home, number) == 1
 
 
-def test_a_system_that_does_not_answer_leaves_everything_as_it_is(
+def test_an_unreachable_system_leaves_no_job(
     client: Client, customer: int, proxy: LossyProxy, run: Run, xlbridge: Xlbridge,
-    toward_proxy: dict[str, str], tmp_path: Path,
+    proxy_environment: dict[str, str], tmp_path: Path,
 ) -> None:  # fmt: skip
     number = ORDERS.create(client, customer, tmp_path)
-    away = toward_proxy | {"XLBRIDGE_BASE_URL": "http://127.0.0.1:9"}
-    ended = xlbridge("process", "pedidos", "--id", number, "--yes", **away)
+    unreachable = proxy_environment | {"XLBRIDGE_BASE_URL": "http://127.0.0.1:9"}
+    ended = xlbridge("process", "pedidos", "--id", number, "--yes", **unreachable)
     assert (ended.returncode, ended.stdout) == (4, "")
     assert run("jobs")[1]["jobs"] == []

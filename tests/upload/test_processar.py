@@ -1,4 +1,4 @@
-"""Queued files that wait for processar-arquivo: staged, started, polled, and lost on the way."""
+"""Queued files that wait for processar-arquivo: staged, started, polled; requests may be lost."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from xlbridge.wire.imports import IMPORT_LOG, ImportState
 PATIENT = replace(QUICK, settle_seconds=3600)
 
 
-def titles(client: Client, customer: int) -> int:
+def count_titles(client: Client, customer: int) -> int:
     query = ReceivableQuery(codigoDoCliente=customer)
     return len(client.call(RECEIVABLE_LIST_OPEN, query=query))
 
@@ -35,7 +35,7 @@ def receivables_job(
     *customers: int,
     again: str | None = None,
 ) -> Job:
-    """A queue job of one receivable for each customer."""
+    """Queue job with one receivable for each customer."""
     path = folder / "contasreceber.xlsx"
     row = {
         "codigoDaFilial": 1,
@@ -52,18 +52,18 @@ def receivables_job(
     return write_job(context, client, path, "queue", again=again)
 
 
-def test_staged_started_and_done(
+def test_a_queued_file_is_staged_started_and_done(
     context: UploadContext, client: Client, customer: int, tmp_path: Path
 ) -> None:
     job = receivables_job(context, client, tmp_path, customer, customer)
     job = Uploads(context, client).run(job, YES)
     states = [event.state for event in job.events]
     assert states[-4:] == [State.STAGED, State.STARTING, State.POLLING, State.DONE]
-    assert titles(client, customer) == 2
+    assert count_titles(client, customer) == 2
     assert "2" in " ".join(job_lines(job))
 
 
-def test_every_row_refused_is_rejected(
+def test_a_job_with_only_rejected_rows_is_rejected(
     context: UploadContext, client: Client, tmp_path: Path
 ) -> None:
     job = Uploads(context, client).run(receivables_job(context, client, tmp_path, 999_999), YES)
@@ -85,11 +85,11 @@ def test_a_lost_staging_is_staged_again_and_applied_once(
     proxy.lose_once(fate, "/fila")
     job = Uploads(context, client).run(receivables_job(context, client, tmp_path, customer), QUICK)
     assert job.state is State.DONE
-    assert titles(client, customer) == 1
+    assert count_titles(client, customer) == 1
 
 
 @pytest.mark.parametrize("fate", ["lose answer", "html", "500 after"])
-def test_a_lost_start_is_settled_by_the_log(
+def test_a_lost_start_is_resolved_by_the_log(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
@@ -110,12 +110,12 @@ def test_a_lost_start_is_settled_by_the_log(
     job = receivables_job(context, client, tmp_path, customer)
     job = Uploads(context, client).run(job, PATIENT)
     assert job.state is State.DONE
-    assert titles(client, customer) == 1
+    assert count_titles(client, customer) == 1
     assert sum("processar-arquivo" in path for _, path in proxy.seen) == 1
 
 
 def wait_until_running(sandbox: RunningSandbox, log_id: int) -> None:
-    """Wait until the sandbox's worker has taken a started file: its log tells nothing before."""
+    """Wait until the sandbox's worker has started on the file; its log has no facts before that."""
     target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
     with Client(target) as direct:
         for _ in range(1000):
@@ -125,21 +125,21 @@ def wait_until_running(sandbox: RunningSandbox, log_id: int) -> None:
     raise AssertionError(f"the file of log {log_id} was not started")
 
 
-def test_a_start_that_never_arrived_is_repeated_only_after_the_settle_time(
+def test_a_lost_start_is_repeated_only_after_the_settle_time(
     context: UploadContext, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path
 ) -> None:
     proxy.lose_once("lose request", "processar-arquivo")
     job = receivables_job(context, client, tmp_path, customer)
     job = Uploads(context, client).run(job, PATIENT)
     assert job.state is State.IN_DOUBT
-    assert titles(client, customer) == 0
+    assert count_titles(client, customer) == 0
     assert Uploads(context, client).run(job, PATIENT).state is State.IN_DOUBT
     assert Uploads(context, client).run(job, AT_ONCE).state is State.DONE
-    assert titles(client, customer) == 1
+    assert count_titles(client, customer) == 1
 
 
 @pytest.mark.parametrize("sent", [True, False])
-def test_a_start_that_comes_late_leaves_what_others_have_written_meanwhile(
+def test_a_late_start_does_not_overwrite_records_written_meanwhile(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
@@ -148,34 +148,37 @@ def test_a_start_that_comes_late_leaves_what_others_have_written_meanwhile(
     tmp_path: Path,
     sent: bool,
 ) -> None:
-    """Whether the file was staged by then or its job only planned."""
+    """The late start is ignored whether the file was staged or its job only planned."""
     clock = [datetime(2026, 11, 2, 9, 0)]
     with (
         closing(Journal(tmp_path / "journal.db", now=lambda: clock[0])) as journal,
         closing(Journal(tmp_path / "elsewhere.db")) as elsewhere,
     ):
-        own, other = replace(context, journal=journal), replace(context, journal=elsewhere)
+        first_context, other = (
+            replace(context, journal=journal),
+            replace(context, journal=elsewhere),
+        )
         document = new_cnpj()
         path = make_receivables(customer, document, "Mensalidade")
         proxy.lose_once("lose request", "processar-arquivo")
-        job = write_job(own, client, path, "queue")
+        job = write_job(first_context, client, path, "queue")
         if sent:
-            assert Uploads(own, client).run(job, PATIENT).state is State.IN_DOUBT
+            assert Uploads(first_context, client).run(job, PATIENT).state is State.IN_DOUBT
         changed = make_receivables(customer, document, "Mensalidade, revista", name="b.xlsx")
         elsewhere_job = Uploads(other, client).run(write_job(other, client, changed, "direct"), YES)
         assert elsewhere_job.state is State.DONE
         clock[0] += timedelta(hours=1)
-        Uploads(own, client).run(journal.job(job.id), AT_ONCE)
-        assert titles(client, customer) == 1
+        Uploads(first_context, client).run(journal.job(job.id), AT_ONCE)
+        assert count_titles(client, customer) == 1
         assert journal.job(job.id).state is State.ABANDONED
-        again = write_job(own, client, path, "queue")
+        again = write_job(first_context, client, path, "queue")
         assert (again.spec.rows, again.held) == ((), 1)
 
 
 @pytest.mark.parametrize(
     ("path", "fate"), [("/fila", "html"), ("/fila", "lose request"), ("preview=true", "html")]
 )
-def test_a_system_that_stays_away_leaves_the_job_to_be_resumed(
+def test_a_job_is_resumed_after_the_system_was_unreachable(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
@@ -184,28 +187,30 @@ def test_a_system_that_stays_away_leaves_the_job_to_be_resumed(
     path: str,
     fate: Fate,
 ) -> None:
-    proxy.decide = lambda _method, asked: fate if path in asked else "pass"
+    proxy.decide = lambda _method, request_path: fate if path in request_path else "pass"
     job = receivables_job(context, client, tmp_path, customer)
     with pytest.raises(TransportError):
         Uploads(context, client).run(job, QUICK)
     proxy.decide = lambda _method, _path: "pass"
     assert Uploads(context, client).run(job, QUICK).state is State.DONE
-    assert titles(client, customer) == 1
+    assert count_titles(client, customer) == 1
 
 
-@pytest.mark.parametrize("died", [State.STAGING, State.STAGED, State.STARTING, State.POLLING])
-def test_a_job_that_died_anywhere_is_applied_once(
-    context: UploadContext, client: Client, customer: int, tmp_path: Path, died: State
+@pytest.mark.parametrize("killed_in", [State.STAGING, State.STAGED, State.STARTING, State.POLLING])
+def test_a_job_killed_in_any_state_is_applied_once(
+    context: UploadContext, client: Client, customer: int, tmp_path: Path, killed_in: State
 ) -> None:
-    """The process died right after writing down a state; what it announced may have happened."""
-    full = Uploads(context, client).run(receivables_job(context, client, tmp_path, customer), YES)
-    log_id = full.last("log_id")
+    """The process died right after storing a state; its request may have been executed."""
+    finished = Uploads(context, client).run(
+        receivables_job(context, client, tmp_path, customer), YES
+    )
+    log_id = finished.last("log_id")
     job = receivables_job(context, client, tmp_path, customer, again="the same, for this test")
     for state in (State.STAGING, State.STAGED, State.STARTING, State.POLLING):
         job = context.journal.record(job, state, attempt=1, log_id=log_id)
-        if state is died:
+        if state is killed_in:
             break
     resumed = Uploads(context, client).run(job, QUICK)
     assert resumed.state is State.DONE
-    staged_anew = died is State.STAGING
-    assert titles(client, customer) == (2 if staged_anew else 1)
+    staged_anew = killed_in is State.STAGING
+    assert count_titles(client, customer) == (2 if staged_anew else 1)

@@ -42,7 +42,7 @@ from xlbridge.upload.results import RowOutcome, Verdict, job_json, job_lines
 from xlbridge.upload.results.verdict import RejectedRow
 
 
-def doubtful(
+def run_with_lost_answer(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
@@ -52,10 +52,10 @@ def doubtful(
     options: UploadOptions = AT_ONCE,
     look_up: bool = True,
 ) -> Job:
-    """Return a direct import whose answer was lost, after or before it was applied."""
+    """Run a direct import whose answer is lost, after or before it is applied."""
 
-    def decide(_method: str, asked: str) -> str:
-        lost = "importacao/cliente" in asked and "preview=true" not in asked
+    def decide(_method: str, request_path: str) -> str:
+        lost = "importacao/cliente" in request_path and "preview=true" not in request_path
         return ("lose answer" if applied else "lose request") if lost else "pass"
 
     proxy.decide = decide  # type: ignore[assignment]
@@ -63,11 +63,11 @@ def doubtful(
     return Uploads(context, client).run(job, options)
 
 
-def test_rows_that_came_to_be_there_are_done(
+def test_rows_found_after_a_lost_answer_are_done(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj(), new_cnpj())
-    job = doubtful(context, client, proxy, path, applied=True)
+    job = run_with_lost_answer(context, client, proxy, path, applied=True)
     assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
     assert job_json(job)["rows"] == row_counts(read=2, accepted=2)
     assert [moment for _, moment, _ in context.journal.snapshots(job.id)] == [
@@ -77,17 +77,17 @@ def test_rows_that_came_to_be_there_are_done(
     ]
 
 
-def test_rows_that_are_not_there_need_a_person(
+def test_rows_not_found_after_a_lost_answer_need_a_person(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
-    job = doubtful(context, client, proxy, path, applied=False)
+    job = run_with_lost_answer(context, client, proxy, path, applied=False)
     assert job.state is State.NEEDS_PERSON
     assert job_json(job)["state"] == "in_doubt"
     page = Path(job.last("evidence_file")).read_text(encoding="utf-8")
-    for output in (job.id, document, "rehearsal", "não está lá", "not there", "--as not-applied"):
-        assert output in page
+    for expected in (job.id, document, "rehearsal", "não está lá", "not there", "--as not-applied"):
+        assert expected in page
     assert client.target.password not in page
     assert "src=" not in page
     assert "default-src 'none'" in page
@@ -117,11 +117,11 @@ def test_a_rejected_row_keeps_its_message_when_a_person_resolves_the_others(
     assert write_job(context, client, Path(job.spec.file), "records").last("writes") == 2
 
 
-def test_a_person_s_word_frees_the_rows_or_keeps_them(
+def test_a_manual_resolution_releases_or_keeps_the_rows(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    gone = make_clients(new_cnpj(), name="gone.xlsx")
-    job = doubtful(context, client, proxy, gone, applied=False)
+    lost = make_clients(new_cnpj(), name="lost.xlsx")
+    job = run_with_lost_answer(context, client, proxy, lost, applied=False)
     with pytest.raises(UsageError, match="reason"):
         resolve_job(context, job, Resolution.NOT_APPLIED, " ")
     resolved = resolve_job(context, job, Resolution.NOT_APPLIED, "looked by hand")
@@ -132,22 +132,22 @@ def test_a_person_s_word_frees_the_rows_or_keeps_them(
     assert "@" in resolved.last("resolved")["by"]
     proxy.decide = lambda _method, _path: "pass"
     assert (
-        Uploads(context, client).run(write_job(context, client, gone, "direct"), AT_ONCE).state
+        Uploads(context, client).run(write_job(context, client, lost, "direct"), AT_ONCE).state
         is State.DONE
     )
-    there = make_clients(new_cnpj(), name="there.xlsx")
-    job = doubtful(context, client, proxy, there, applied=True, look_up=False)
+    applied = make_clients(new_cnpj(), name="applied.xlsx")
+    job = run_with_lost_answer(context, client, proxy, applied, applied=True, look_up=False)
     assert job.state is State.NEEDS_PERSON
     resolved = resolve_job(context, job, Resolution.APPLIED, "seen in the list of clients")
     assert job_json(resolved)["rows"]["accepted"] == 1
     proxy.decide = lambda _method, _path: "pass"
-    again = write_job(context, client, there, "direct")
+    again = write_job(context, client, applied, "direct")
     assert again.last("plan") == plan_counts(unchanged=1)
     with pytest.raises(UsageError, match="not in doubt"):
         resolve_job(context, resolved, Resolution.NOT_APPLIED, "again")
 
 
-def test_only_time_tells_that_rows_do_not_come_any_more(
+def test_rows_are_read_back_only_after_the_settle_time(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     clock = [datetime(2026, 11, 2, 9, 0)]
@@ -155,7 +155,7 @@ def test_only_time_tells_that_rows_do_not_come_any_more(
     timed = UploadContext(context.settings, context.catalogue, journal)
     document = new_cnpj()
     path = make_clients(document)
-    job = doubtful(timed, client, proxy, path, applied=True, options=QUICK)
+    job = run_with_lost_answer(timed, client, proxy, path, applied=True, options=QUICK)
     assert job.state is State.IN_DOUBT
     clock[0] += timedelta(seconds=899)
     assert Uploads(timed, client).run(job, QUICK).state is State.IN_DOUBT
@@ -165,21 +165,21 @@ def test_only_time_tells_that_rows_do_not_come_any_more(
     journal.close()
 
 
-def test_nobody_can_deny_rows_that_may_still_come(
+def test_rows_cannot_be_resolved_as_not_applied_before_the_settle_time(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     settings = replace(context.settings, settle=900)
-    hasty = UploadContext(settings, context.catalogue, context.journal)
+    settling = UploadContext(settings, context.catalogue, context.journal)
     path = make_clients(new_cnpj())
-    job = doubtful(hasty, client, proxy, path, applied=False, options=QUICK)
+    job = run_with_lost_answer(settling, client, proxy, path, applied=False, options=QUICK)
     with pytest.raises(UsageError, match="may still arrive"):
-        resolve_job(hasty, job, Resolution.NOT_APPLIED, "not there")
-    resolved = resolve_job(hasty, job, Resolution.APPLIED, "seen")
+        resolve_job(settling, job, Resolution.NOT_APPLIED, "not there")
+    resolved = resolve_job(settling, job, Resolution.APPLIED, "seen")
     assert resolved.state is State.DONE
 
 
-def reading(key: str, sent: str, *found: str) -> RowSnapshot:
-    """Return the snapshot of a row with a key and a value, and the values of its records."""
+def snapshot(key: str, sent: str, *found: str) -> RowSnapshot:
+    """Return the snapshot of a row with a key and a value; ``found`` are its records' values."""
     records = tuple(FoundRecord(f"c{i}", {"v": v}, v == sent) for i, v in enumerate(found))
     return RowSnapshot({"k": key}, {"v": sent}, records)
 
@@ -187,29 +187,29 @@ def reading(key: str, sent: str, *found: str) -> RowSnapshot:
 @pytest.mark.parametrize(
     ("before", "after", "existing", "proven"),
     [
-        ((reading("1", "a"),), (reading("1", "a", "a"),), ExistingPolicy.ADDED, [True]),
-        ((reading("1", "a"),), (reading("1", "a", "b"),), ExistingPolicy.ADDED, [None]),
-        ((reading("1", "a", "a"),), (reading("1", "a", "a"),), ExistingPolicy.REFUSED, [False]),
-        ((reading("1", "a", "a"),), (reading("1", "a", "a", "a"),), ExistingPolicy.ADDED, [True]),
-        ((reading("1", "a", "b"),), (reading("1", "a", "a"),), ExistingPolicy.REPLACED, [True]),
-        ((reading("1", "a", "a"),), (reading("1", "a", "a"),), ExistingPolicy.REPLACED, [True]),
+        ((snapshot("1", "a"),), (snapshot("1", "a", "a"),), ExistingPolicy.ADDED, [True]),
+        ((snapshot("1", "a"),), (snapshot("1", "a", "b"),), ExistingPolicy.ADDED, [None]),
+        ((snapshot("1", "a", "a"),), (snapshot("1", "a", "a"),), ExistingPolicy.REFUSED, [False]),
+        ((snapshot("1", "a", "a"),), (snapshot("1", "a", "a", "a"),), ExistingPolicy.ADDED, [True]),
+        ((snapshot("1", "a", "b"),), (snapshot("1", "a", "a"),), ExistingPolicy.REPLACED, [True]),
+        ((snapshot("1", "a", "a"),), (snapshot("1", "a", "a"),), ExistingPolicy.REPLACED, [True]),
         (
-            (reading("1", "a"), reading("1", "a"), None),
-            (reading("1", "a", "a"), reading("1", "a", "a"), None),
+            (snapshot("1", "a"), snapshot("1", "a"), None),
+            (snapshot("1", "a", "a"), snapshot("1", "a", "a"), None),
             ExistingPolicy.ADDED,
             [True, False, None],
         ),
-        ((reading("1", "a", "b"),), (reading("1", "a", "b"),), ExistingPolicy.ADDED, [False]),
-        ((None,), (reading("1", "a", "a"),), ExistingPolicy.ADDED, [None]),
+        ((snapshot("1", "a", "b"),), (snapshot("1", "a", "b"),), ExistingPolicy.ADDED, [False]),
+        ((None,), (snapshot("1", "a", "a"),), ExistingPolicy.ADDED, [None]),
         (
-            (reading("1", "a"), reading("1", "b")),
-            (reading("1", "a", "a", "b"), reading("1", "b", "a", "b")),
+            (snapshot("1", "a"), snapshot("1", "b")),
+            (snapshot("1", "a", "a", "b"), snapshot("1", "b", "a", "b")),
             ExistingPolicy.ADDED,
             [True, True],
         ),
     ],
 )
-def test_what_two_readings_prove(
+def test_two_snapshots_prove_which_rows_were_applied(
     before: Snapshot, after: Snapshot, existing: ExistingPolicy, proven: list[bool | None]
 ) -> None:
     assert applied_rows(before, after, existing) == proven
@@ -218,20 +218,18 @@ def test_what_two_readings_prove(
 @pytest.mark.parametrize(
     ("value", "compared"), [("1e2", "100"), ("1e999999999", "1e999999999"), ("muito", "muito")]
 )
-def test_a_number_is_compared_by_its_value_unless_it_is_beyond_all(
-    value: str, compared: str
-) -> None:
+def test_numbers_are_compared_by_value_unless_they_are_too_large(value: str, compared: str) -> None:
     assert comparable_value(Kind.MONEY, value) == compared
 
 
-def test_instalments_of_one_document_are_told_apart(
+def test_instalments_of_one_document_are_distinguished(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     customer: int,
     make_receivables: Callable[..., Path],
 ) -> None:
-    """Three titles with one number: one that existed before does not count as new."""
+    """Of three titles with one number, the one that existed before does not count as new."""
     first = make_receivables(customer, "NF-1", "parcela 1", name="first.xlsx")
     assert (
         Uploads(context, client).run(write_job(context, client, first, "direct"), AT_ONCE).state
@@ -248,11 +246,11 @@ def test_instalments_of_one_document_are_told_apart(
     assert planned.last("plan") == plan_counts(unchanged=1, held=1)
 
 
-def test_a_page_without_readings_shows_what_was_sent_as_text(
+def test_an_evidence_page_without_snapshots_shows_the_sent_rows_escaped(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    path = make_clients("", called="<b>Sem</b> documento & cia")
-    job = doubtful(context, client, proxy, path, applied=True)
+    path = make_clients("", label="<b>Sem</b> documento & cia")
+    job = run_with_lost_answer(context, client, proxy, path, applied=True)
     assert job.state is State.NEEDS_PERSON
     page = Path(job.last("evidence_file")).read_text(encoding="utf-8")
     assert "&lt;b&gt;Sem&lt;/b&gt; documento &amp; cia" in page

@@ -19,7 +19,7 @@ def new_cpf() -> str:
 
 
 @pytest.mark.parametrize("mode", ["queue", "direct"])
-def test_a_number_that_is_registered_is_told_at_its_cell(
+def test_a_registered_document_is_reported_at_its_cell(
     context: UploadContext, client: Client, tmp_path: Path, mode: RequestedMode
 ) -> None:
     firm, person, other = new_cnpj(), new_cpf(), new_cpf()

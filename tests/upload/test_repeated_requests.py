@@ -16,7 +16,7 @@ def options(pauses: list[float], *, preview: bool = True) -> UploadOptions:
     return replace(YES, look_up=False, preview=preview, sleep=pauses.append)
 
 
-def test_a_password_that_was_changed_meanwhile_is_sent_once(
+def test_a_password_changed_meanwhile_is_sent_once(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     job = write_job(context, client, make_clients(new_cnpj()), "direct")
@@ -43,7 +43,7 @@ def test_a_password_that_was_changed_meanwhile_is_sent_once(
 
 
 @pytest.mark.parametrize("fate", ["too large", "moved"])
-def test_a_refusal_with_errors_is_one_and_a_redirect_is_none(
+def test_an_error_list_is_a_rejection_and_a_redirect_is_in_doubt(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
 ) -> None:
     job = write_job(context, client, make_clients(new_cnpj()), "direct")
@@ -53,7 +53,7 @@ def test_a_refusal_with_errors_is_one_and_a_redirect_is_none(
     assert sum("importacao" in path for _, path in proxy.seen) == 1
 
 
-def test_a_preview_waits_as_long_as_the_system_asks(
+def test_a_preview_waits_as_long_as_retry_after_says(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     pauses: list[float] = []

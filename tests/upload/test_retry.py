@@ -1,4 +1,4 @@
-"""Only what was rejected and was corrected is sent again."""
+"""Only corrected rejected rows are sent again."""
 
 from pathlib import Path
 
@@ -39,12 +39,12 @@ def rejected_job(
 ) -> tuple[Job, str]:
     """Return a job of four rows, two of them with registered documents, and an unused document."""
     first, second, fresh = taken_cnpj(client), taken_cnpj(client), new_cnpj()
-    path = make_clients(fresh, first, new_cnpj(), second, called="Outro")
+    path = make_clients(fresh, first, new_cnpj(), second, label="Outro")
     job = write_job(context, client, path, mode, look_up=False)
     return Uploads(context, client).run(job, YES), fresh
 
 
-def rejects(context: UploadContext, job: Job) -> ValidatedSheet:
+def read_rejects(context: UploadContext, job: Job) -> ValidatedSheet:
     return validate_workbook(Path(job.last("rejects_file")), context.catalogue)
 
 
@@ -63,68 +63,68 @@ def send_again(context: UploadContext, client: Client, job: Job, sheet: Validate
     return uploads.run(again, YES)
 
 
-def named(client: Client, name: str) -> int:
+def count_named(client: Client, name: str) -> int:
     """Return the number of clients with a name."""
     found = client.registry.clients.list()
     assert isinstance(found, list)
     return sum(one.nomeComercial == name for one in found)
 
 
-def test_uncorrected_rows_stay_out(
+def test_uncorrected_rows_are_not_sent_again(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job, _ = rejected_job(context, client, make_clients, "queue")
     assert job.state is State.PARTIAL
-    assert len(rejects(context, job).rows) == 2
+    assert len(read_rejects(context, job).rows) == 2
     with pytest.raises(UsageError, match="no rejected row that was corrected"):
-        corrected_rows(context, job, rejects(context, job))
+        corrected_rows(context, job, read_rejects(context, job))
     document = new_cnpj()
     correct(job, 3, document)
-    corrected = corrected_rows(context, job, rejects(context, job))
-    ((place, aside),) = corrected.set_aside.items()
-    assert (place, aside.reason) == (0, RowReason.REJECTED)
-    assert "já está cadastrado" in str(aside.why)
-    again = send_again(context, client, job, rejects(context, job))
+    corrected = corrected_rows(context, job, read_rejects(context, job))
+    ((index, held),) = corrected.set_aside.items()
+    assert (index, held.reason) == (0, RowReason.REJECTED)
+    assert "já está cadastrado" in str(held.why)
+    again = send_again(context, client, job, read_rejects(context, job))
     assert (again.state, again.last("retry_of")) == (State.DONE, job.id)
     assert job_json(again)["rows"] == row_counts(read=2, accepted=1, held=1)
     assert registered(client, document)
-    (left,) = rejects(context, again).rows
+    (left,) = read_rejects(context, again).rows
     correct(again, left, new_cnpj())
-    assert send_again(context, client, again, rejects(context, again)).state is State.DONE
+    assert send_again(context, client, again, read_rejects(context, again)).state is State.DONE
     assert later_rows(context.journal, job).settled.rows == 2
 
 
 @pytest.mark.parametrize("mode", ["queue", "direct"])
-def test_row_by_row_each_is_sent_once(
+def test_rows_corrected_one_after_another_are_sent_once_each(
     context: UploadContext, client: Client, make_clients: MakeClients, mode: RequestedMode
 ) -> None:
     job, fresh = rejected_job(context, client, make_clients, mode)
-    names = [str(name) for name in rejects(context, job).frame["nomeComercial"]]
-    complained = [row.row for row in job.verdict.rejected_rows]
-    first, second = (place_of(context, job, row) for row in complained)
+    names = [str(name) for name in read_rejects(context, job).frame["nomeComercial"]]
+    rejected = [row.row for row in job.verdict.rejected_rows]
+    first, second = (rejects_row_of(context, job, row) for row in rejected)
     correct(job, first, new_cnpj())
-    assert send_again(context, client, job, rejects(context, job)).state is State.DONE
+    assert send_again(context, client, job, read_rejects(context, job)).state is State.DONE
     correct(job, second, new_cnpj())
     correct(job, first, new_cnpj())
-    assert send_again(context, client, job, rejects(context, job)).state is State.DONE
+    assert send_again(context, client, job, read_rejects(context, job)).state is State.DONE
     with pytest.raises(UsageError, match="not yet sent again"):
-        corrected_rows(context, job, rejects(context, job))
-    assert [named(client, name) for name in names] == [1] * len(names)
+        corrected_rows(context, job, read_rejects(context, job))
+    assert [count_named(client, name) for name in names] == [1] * len(names)
     assert registered(client, fresh)
 
 
-def place_of(context: UploadContext, job: Job, row: int | None) -> int:
-    """Return the row number of a row of the job in the rejects workbook."""
-    rows = rejects(context, job).rows
-    sent = [r for r in job.spec.rows if job.state is State.REJECTED or r in refused(job)]
+def rejects_row_of(context: UploadContext, job: Job, row: int | None) -> int:
+    """Return the row number in the rejects workbook for a row of the job."""
+    rows = read_rejects(context, job).rows
+    sent = [r for r in job.spec.rows if job.state is State.REJECTED or r in rejected_rows(job)]
     return rows[sent.index(row or 0)]
 
 
-def refused(job: Job) -> set[int | None]:
+def rejected_rows(job: Job) -> set[int | None]:
     return {row.row for row in job.verdict.rejected_rows}
 
 
-def test_the_very_file_that_was_sent_can_be_corrected_instead(
+def test_the_original_file_can_be_corrected_instead_of_the_rejects(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job, _ = rejected_job(context, client, make_clients, "queue")
@@ -136,15 +136,15 @@ def test_the_very_file_that_was_sent_can_be_corrected_instead(
     assert job_json(again)["rows"] == row_counts(read=4, accepted=1, unchanged=2, held=1)
 
 
-def test_a_sheet_that_grew_sends_what_is_new_and_what_was_mended(
+def test_a_grown_sheet_sends_new_and_corrected_rows(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job, fresh = rejected_job(context, client, make_clients, "queue")
-    mended, added = new_cnpj(), [new_cnpj(), new_cnpj()]
+    corrected_cnpj, added = new_cnpj(), [new_cnpj(), new_cnpj()]
     file = Path(job.spec.file)
     book = load_workbook(file)
     sheet = book["Clientes"]
-    sheet.cell(7, 3).value = mended
+    sheet.cell(7, 3).value = corrected_cnpj
     sheet.insert_rows(4)
     for column, value in ((2, "Novo no alto"), (3, added[0])):
         sheet.cell(4, column).value = value
@@ -160,44 +160,44 @@ def test_a_sheet_that_grew_sends_what_is_new_and_what_was_mended(
         8: (RowAction.CREATE, None),
         9: (RowAction.CREATE, None),
     }
-    assert all(registered(client, document) for document in (fresh, mended, *added))
+    assert all(registered(client, document) for document in (fresh, corrected_cnpj, *added))
     assert len(set(again.origins.values())) == 6
     assert {row: again.origins[row] for row in (5, 6, 7)} == {5: 4, 6: 5, 7: 6}
     with pytest.raises(UsageError, match="no rejected row that was corrected"):
         corrected_rows(context, job, validate_workbook(file, context.catalogue))
 
 
-def test_a_row_without_a_number_of_its_own_is_told_by_its_key(
+def test_a_moved_row_is_matched_by_its_key(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    """A row with another corrected cell is matched by its key, wherever it is."""
+    """A row with a corrected cell is matched by its key if its position changed."""
     one, two = taken_cnpj(client), new_cnpj()
-    path = make_clients(one, two, called="Outro")
+    path = make_clients(one, two, label="Outro")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
     assert [row.row for row in job.verdict.rejected_rows] == [4]
-    moved = make_clients(new_cnpj(), two, one, name="movidas.xlsx", called="Mais outro")
+    moved = make_clients(new_cnpj(), two, one, name="movidas.xlsx", label="Mais outro")
     corrected = corrected_rows(context, job, validate_workbook(moved, context.catalogue))
     assert {row: corrected.origins[row] for row in (5, 6)} == {5: 5, 6: 4}
 
 
-def test_held_rows_are_retried_as_rejected_ones(
+def test_held_rows_are_retried_like_rejected_ones(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken = taken_cnpj(client)
-    path = make_clients(taken, new_cnpj(), called="Outro")
+    path = make_clients(taken, new_cnpj(), label="Outro")
     job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
     assert job_json(job)["rows"] == row_counts(read=2, accepted=1, held=1)
     require_rejected(job)
     same = Uploads(context, client).create_retry(
-        corrected_rows(context, job, rejects(context, job)), YES
+        corrected_rows(context, job, read_rejects(context, job)), YES
     )
     assert same.last("plan") == plan_counts(held=1)
     (row,) = context.journal.plan_of(same)
     assert list(row.differences) == ["nomeComercial"]
     document = new_cnpj()
     correct(job, 2, document)
-    again = send_again(context, client, job, rejects(context, job))
+    again = send_again(context, client, job, read_rejects(context, job))
     assert job_json(again)["rows"] == row_counts(read=1, accepted=1)
     assert registered(client, document)
     settled = later_rows(context.journal, job).settled
@@ -205,23 +205,23 @@ def test_held_rows_are_retried_as_rejected_ones(
     assert (settled.rows, settled.by, settled.left) == (1, again.id, 0)
 
 
-def test_a_row_that_was_accepted_is_not_sent_with_another_key(
+def test_an_accepted_row_is_not_sent_with_another_key(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job, _ = rejected_job(context, client, make_clients, "queue")
     correct(job, 2, new_cnpj())
-    first = send_again(context, client, job, rejects(context, job))
+    first = send_again(context, client, job, read_rejects(context, job))
     other = new_cnpj()
     correct(job, 2, other)
     correct(job, 3, new_cnpj())
-    again = send_again(context, client, job, rejects(context, job))
+    again = send_again(context, client, job, read_rejects(context, job))
     held, sent = context.journal.plan_of(again)
     assert (held.reason, sent.action) == (RowReason.SENT_OTHERWISE, RowAction.CREATE)
     assert first.id in str(held.text)
     assert not registered(client, other)
 
 
-def test_rows_of_no_ones_are_refused(
+def test_a_sheet_without_rows_of_the_job_is_refused(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job, _ = rejected_job(context, client, make_clients, "queue")
@@ -230,13 +230,13 @@ def test_rows_of_no_ones_are_refused(
         corrected_rows(context, job, other)
 
 
-def test_rows_that_only_fell_with_the_others_are_sent_unchanged(
+def test_rows_rejected_only_because_of_others_are_sent_unchanged(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job, fresh = rejected_job(context, client, make_clients, "direct")
     assert job.state is State.REJECTED
-    assert len(rejects(context, job).rows) == 4
-    again = send_again(context, client, job, rejects(context, job))
+    assert len(read_rejects(context, job).rows) == 4
+    again = send_again(context, client, job, read_rejects(context, job))
     assert job_json(again)["rows"] == row_counts(read=4, accepted=2, held=2)
     assert registered(client, fresh)
 

@@ -21,10 +21,10 @@ from record_parts import (
     TYPES,
     amounts_of,
     codes_of,
-    described,
+    count_posts,
     make_invoices,
     make_types,
-    posts,
+    new_descriptions,
 )
 from sampling import across, every
 from sheets import GOOD, write_records, write_workbook
@@ -39,10 +39,10 @@ from xlbridge.validation import validate_workbook
 KillWhileWriting = Callable[..., None]
 
 
-def test_records_are_created_one_by_one_where_there_is_no_import(
+def test_records_without_an_import_are_created_one_by_one(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
-    names = described(5)
+    names = new_descriptions(5)
     path = make_types(tmp_path / "tipos.xlsx", names)
     code, report = run("upload", path, "--yes")
     assert (code, report["state"], report["mode"]) == (0, "done", "records"), report
@@ -53,19 +53,21 @@ def test_records_are_created_one_by_one_where_there_is_no_import(
     assert (code, report["plan"]["unchanged"], writes(proxy)) == (0, 5, [])
 
 
-def test_a_run_counts_its_records(context: UploadContext, client: Client, tmp_path: Path) -> None:
+def test_a_run_reports_its_progress(context: UploadContext, client: Client, tmp_path: Path) -> None:
     output: list[tuple[int, int]] = []
     options = replace(AT_ONCE, on_count=lambda done, total: output.append((done, total)))
-    sheet = validate_workbook(make_types(tmp_path / "tipos.xlsx", described(5)), context.catalogue)
+    sheet = validate_workbook(
+        make_types(tmp_path / "tipos.xlsx", new_descriptions(5)), context.catalogue
+    )
     assert Uploads(context, client).send(sheet, options).state is State.DONE
     assert output[-1] == (5, 5)
     assert output == sorted(output)
 
 
-def test_the_codes_that_the_system_gives_out_come_back(
+def test_codes_assigned_by_the_system_are_in_the_status_copy(
     client: Client, run: Run, tmp_path: Path
 ) -> None:
-    names = described(3)
+    names = new_descriptions(3)
     path = make_types(tmp_path / "tipos.xlsx", names)
     copy = tmp_path / "situacao.xlsx"
     assert run("upload", path, "--yes", "--annotate", copy)[0] == 0
@@ -89,16 +91,16 @@ def test_the_codes_that_the_system_gives_out_come_back(
         ],
     ),
 )
-def test_a_lost_answer_is_settled_by_reading_back(
+def test_a_lost_answer_is_resolved_by_reading_back(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path, fate: Fate, sent: int
 ) -> None:
-    names = described(3)
+    names = new_descriptions(3)
     path = make_types(tmp_path / "tipos.xlsx", names)
     lost: list[str] = []
 
-    def decide(method: str, asked: str) -> Fate:
-        if method == "POST" and asked == TYPES and not lost:
-            lost.append(asked)
+    def decide(method: str, request_path: str) -> Fate:
+        if method == "POST" and request_path == TYPES and not lost:
+            lost.append(request_path)
             return fate
         return "pass"
 
@@ -106,10 +108,10 @@ def test_a_lost_answer_is_settled_by_reading_back(
     code, report = run("upload", path, "--yes")
     assert (code, report["state"], report["rows"]["created"]) == (0, "done", 3), report
     assert len(codes_of(client, names)) == 3
-    assert posts(proxy, TYPES) == sent
+    assert count_posts(proxy, TYPES) == sent
 
 
-def test_rejected_records_are_tied_to_their_cells(
+def test_rejected_records_are_reported_at_their_cells_and_retried(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
     document = new_cnpj()
@@ -136,29 +138,29 @@ def test_rejected_records_are_tied_to_their_cells(
     assert len(titles(client)) == before + 3
 
 
-def test_several_are_on_their_way_as_many_as_asked_for(
+def test_records_are_sent_concurrently_up_to_the_given_number(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
-    names = described(6)
+    names = new_descriptions(6)
     path = make_types(tmp_path / "tipos.xlsx", names)
-    met = threading.Barrier(3)
-    under_way: list[int] = []
+    posted = threading.Barrier(3)
+    sent: list[int] = []
 
-    def decide(method: str, asked: str) -> Fate:
-        if method == "POST" and asked == TYPES:
-            met.wait(timeout=60)
-            under_way.append(1)
+    def decide(method: str, request_path: str) -> Fate:
+        if method == "POST" and request_path == TYPES:
+            posted.wait(timeout=60)
+            sent.append(1)
         return "pass"
 
     proxy.decide = decide
     assert run("upload", path, "--yes", "--at-once", "3")[0] == 0
-    assert (len(under_way), len(codes_of(client, names))) == (6, 6)
+    assert (len(sent), len(codes_of(client, names))) == (6, 6)
 
 
-def test_one_at_a_time_go_in_the_order_of_the_sheet(
+def test_records_sent_one_at_a_time_follow_the_order_of_the_sheet(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
-    names = described(5)
+    names = new_descriptions(5)
     path = make_types(tmp_path / "tipos.xlsx", names)
     proxy.bodies.clear()
     assert run("upload", path, "--yes", "--at-once", "1")[0] == 0
@@ -168,7 +170,7 @@ def test_one_at_a_time_go_in_the_order_of_the_sheet(
 
 
 @pytest.mark.parametrize(("committed", "at_once"), across([False, True], [1, 4]))
-def test_a_killed_run_goes_on_and_creates_nothing_twice(
+def test_a_killed_run_is_resumed_and_creates_nothing_twice(
     client: Client,
     proxy: LossyProxy,
     run: Run,
@@ -177,13 +179,13 @@ def test_a_killed_run_goes_on_and_creates_nothing_twice(
     committed: bool,
     at_once: int,
 ) -> None:
-    names = described(9)
+    names = new_descriptions(9)
     path = make_types(tmp_path / "tipos.xlsx", names)
     kill_while_writing(
         "POST",
         ["upload", str(path), "--yes"],
         committed=committed,
-        is_there=lambda: len(codes_of(client, names)) == at_once,
+        is_committed=lambda: len(codes_of(client, names)) == at_once,
         at_once=at_once,
     )
     (job,) = run("jobs")[1]["jobs"]
@@ -191,17 +193,17 @@ def test_a_killed_run_goes_on_and_creates_nothing_twice(
     code, report = run("resume", "--yes")
     assert (code, report["state"], report["rows"]["created"]) == (0, "done", 9), report
     assert len(codes_of(client, names)) == 9
-    assert posts(proxy, TYPES) == 9 + (0 if committed else at_once)
+    assert count_posts(proxy, TYPES) == 9 + (0 if committed else at_once)
 
 
-def test_a_system_that_fails_midway_ends_with_5_and_the_rest_goes_by_resume(
+def test_a_run_that_fails_midway_exits_with_5_and_is_resumed(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
-    names = described(3)
+    names = new_descriptions(3)
     path = make_types(tmp_path / "tipos.xlsx", names)
 
-    def decide(method: str, asked: str) -> Fate:
-        return "unavailable" if method == "POST" and posts(proxy, TYPES) > 1 else "pass"
+    def decide(method: str, request_path: str) -> Fate:
+        return "unavailable" if method == "POST" and count_posts(proxy, TYPES) > 1 else "pass"
 
     proxy.decide = decide
     code, report = run("upload", path, "--yes", "--at-once", "1")
@@ -212,23 +214,23 @@ def test_a_system_that_fails_midway_ends_with_5_and_the_rest_goes_by_resume(
     assert len(codes_of(client, names)) == 3
 
 
-def test_a_record_of_the_same_key_that_came_meanwhile_is_not_added(
+def test_a_record_whose_key_was_created_meanwhile_is_not_added(
     client: Client, proxy: LossyProxy, context: UploadContext, tmp_path: Path
 ) -> None:
     document = new_cnpj()
     rows: list[dict[str, Any]] = [
-        {"numeroDoDocumento": f"{document}-{place}", "dataDeVencimento": date(2026, 10, 30)}
-        for place in range(3)
+        {"numeroDoDocumento": f"{document}-{index}", "dataDeVencimento": date(2026, 10, 30)}
+        for index in range(3)
     ]
     path = write_records(tmp_path / "contas.xlsx", "contaspagar", rows)
     sheet = validate_workbook(path, context.catalogue)
     options = replace(AT_ONCE, mode="records", at_once=1)
-    met: list[str] = []
+    posted: list[str] = []
 
-    def decide(method: str, asked: str) -> Fate:
-        if method == "POST" and asked == PAYABLES:
-            met.append(asked)
-            return "pass" if len(met) == 1 else "unavailable"
+    def decide(method: str, request_path: str) -> Fate:
+        if method == "POST" and request_path == PAYABLES:
+            posted.append(request_path)
+            return "pass" if len(posted) == 1 else "unavailable"
         return "pass"
 
     proxy.decide = decide
@@ -237,10 +239,10 @@ def test_a_record_of_the_same_key_that_came_meanwhile_is_not_added(
     with pytest.raises(InDoubt):
         uploads.run(job, options)
     proxy.decide = lambda _method, _path: "pass"
-    there = client.financial.payables.create(
+    colleagues_title = client.financial.payables.create(
         **{**GOOD["contaspagar"], **rows[2], "historico": "De outra pessoa"}
     )
-    assert there.numeroDaTransacao is not None
+    assert colleagues_title.numeroDaTransacao is not None
     later = Journal(context.settings.journal, lambda: datetime.now() + timedelta(minutes=2))
     with closing(later) as journal:
         job = Uploads(replace(context, journal=journal), client).run(journal.job(job.id), options)
@@ -252,9 +254,9 @@ def test_a_record_of_the_same_key_that_came_meanwhile_is_not_added(
     assert len(found) == 3
 
 
-def test_records_without_a_key_in_doubt_are_a_persons_and_the_rest_goes_on(
+def test_a_doubtful_record_without_a_key_needs_a_person_and_the_others_are_sent(
     client: Client, proxy: LossyProxy, run: Run, customer: int, tmp_path: Path,
-    xlbridge: Xlbridge, toward_proxy: dict[str, str],
+    xlbridge: Xlbridge, proxy_environment: dict[str, str],
 ) -> None:  # fmt: skip
     path = make_invoices(tmp_path / "notas.xlsx", customer, [10, 20, 30])
     proxy.lose_once("lose answer", INVOICES)
@@ -262,7 +264,7 @@ def test_records_without_a_key_in_doubt_are_a_persons_and_the_rest_goes_on(
     assert (code, report["state"]) == (5, "in_doubt"), report
     assert (report["rows"]["accepted"], report["rows"]["unknown"]) == (2, 1)
     assert amounts_of(client, customer) == [10, 20, 30]
-    output = xlbridge("jobs", report["job"], **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
+    output = xlbridge("jobs", report["job"], **proxy_environment, XLBRIDGE_LANG="pt-BR").stdout
     assert "um registro está sem prova: a resposta se perdeu, e nenhuma chave" in output
     page = Path(report["evidence_file"]).read_text("utf-8")
     assert "A linha deste envio está" in page
@@ -272,7 +274,7 @@ def test_records_without_a_key_in_doubt_are_a_persons_and_the_rest_goes_on(
 
 
 @pytest.mark.parametrize("resource", ["cliente", "contasreceber"])
-def test_what_can_be_imported_goes_record_by_record_too(
+def test_importable_resources_can_be_sent_as_single_records(
     proxy: LossyProxy, run: Run, customer: int, tmp_path: Path, resource: str
 ) -> None:
     fields: dict[str, dict[str, Any]] = {
@@ -289,7 +291,7 @@ def test_what_can_be_imported_goes_record_by_record_too(
 
 
 @pytest.mark.parametrize("fate", ["lose answer", "lose request", "429 after", "unavailable"])
-def test_twins_are_counted_where_nobody_else_writes(
+def test_equal_records_are_counted_if_the_profile_is_exclusive(
     client: Client,
     proxy: LossyProxy,
     context: UploadContext,
@@ -300,12 +302,12 @@ def test_twins_are_counted_where_nobody_else_writes(
     path = make_invoices(tmp_path / "notas.xlsx", customer, [10, 10, 10, 20])
     sheet = validate_workbook(path, context.catalogue)
     options = replace(AT_ONCE, mode="records")
-    met: list[str] = []
+    posted: list[str] = []
 
-    def decide(method: str, asked: str) -> Fate:
-        if method == "POST" and asked == INVOICES:
-            met.append(asked)
-            return fate if len(met) == 2 else "pass"
+    def decide(method: str, request_path: str) -> Fate:
+        if method == "POST" and request_path == INVOICES:
+            posted.append(request_path)
+            return fate if len(posted) == 2 else "pass"
         return "pass"
 
     proxy.decide = decide
@@ -322,7 +324,7 @@ def test_twins_are_counted_where_nobody_else_writes(
         ["lose answer", "lose request"],
     ),
 )
-def test_movements_of_stock_are_counted_where_nobody_else_writes(
+def test_stock_movements_are_counted_if_the_profile_is_exclusive(
     client: Client,
     proxy: LossyProxy,
     context: UploadContext,
@@ -344,12 +346,12 @@ def test_movements_of_stock_are_counted_where_nobody_else_writes(
     sheet = validate_workbook(
         write_workbook(tmp_path / "x.xlsx", **{resource: rows}), context.catalogue
     )
-    met: list[str] = []
+    posted: list[str] = []
 
-    def decide(method: str, asked: str) -> Fate:
-        if method == "POST" and asked == path:
-            met.append(asked)
-            return fate if len(met) == 2 else "pass"
+    def decide(method: str, request_path: str) -> Fate:
+        if method == "POST" and request_path == path:
+            posted.append(request_path)
+            return fate if len(posted) == 2 else "pass"
         return "pass"
 
     def quantities() -> list[float]:
@@ -380,27 +382,27 @@ def test_contacts_are_found_by_client_and_name(
     people = [(customer, "Rita"), (customer, "Rui"), (without, "Rita")]
     rows = [{"codigoDoCliente": code, "nome": name} for code, name in people]
     path = write_records(tmp_path / "contatos.xlsx", "clientecontato", rows)
-    met: list[str] = []
+    posted: list[str] = []
 
-    def decide(method: str, asked: str) -> Fate:
-        if method == "POST" and asked == CONTACTS:
-            met.append(asked)
-            return fate if len(met) <= 2 else "pass"
+    def decide(method: str, request_path: str) -> Fate:
+        if method == "POST" and request_path == CONTACTS:
+            posted.append(request_path)
+            return fate if len(posted) <= 2 else "pass"
         return "pass"
 
     proxy.decide = decide
     sheet = validate_workbook(path, context.catalogue)
     job = Uploads(context, client).send(sheet, replace(AT_ONCE, mode="records"))
     assert (job.state, job.verdict.accepted) == (State.DONE, 2), job.reason
-    assert len(met) == (2 if fate == "lose answer" else 4)
+    assert len(posted) == (2 if fate == "lose answer" else 4)
     for code, names in ((customer, ["Rita", "Rui"]), (without, ["Rita"])):
-        there = [contacts.get(codcontato=code, seq=at) for at in range(1, len(names) + 1)]
-        assert sorted(str(one.nomeDoContato) for one in there) == names
+        found = [contacts.get(codcontato=code, seq=at) for at in range(1, len(names) + 1)]
+        assert sorted(str(one.nomeDoContato) for one in found) == names
         with pytest.raises(RemoteRejected):
             contacts.get(codcontato=code, seq=len(names) + 1)
 
 
-def test_what_the_system_rejects_is_in_the_rejects_workbook(
+def test_rejected_single_records_are_in_the_rejects_workbook(
     client: Client, run: Run, tmp_path: Path
 ) -> None:
     path = write_records(tmp_path / "c.xlsx", "contaspagar", [{"codigoDoFornecedor": 999_999}])
@@ -410,7 +412,7 @@ def test_what_the_system_rejects_is_in_the_rejects_workbook(
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_whatever_happens_to_answers_each_record_is_there_once(
+def test_each_record_exists_once_whatever_happens_to_answers(
     client: Client, proxy: LossyProxy, context: UploadContext, tmp_path: Path, seed: int
 ) -> None:
     document = new_cnpj()
@@ -418,18 +420,18 @@ def test_whatever_happens_to_answers_each_record_is_there_once(
         tmp_path / "contas.xlsx",
         "contaspagar",
         [
-            {"numeroDoDocumento": f"{document}-{place}", "dataDeVencimento": date(2026, 10, 30)}
-            for place in range(30)
+            {"numeroDoDocumento": f"{document}-{index}", "dataDeVencimento": date(2026, 10, 30)}
+            for index in range(30)
         ],
     )
-    chance = random.Random(seed)
+    random_choice = random.Random(seed)
     fates: list[Fate] = ["lose answer", "lose request", "html", "500 after", "429 after"]
     fates += ["401 after", "unavailable", "busy"]
     fates += ["pass"] * 10
 
-    def decide(method: str, asked: str) -> Fate:
-        sends = method == "POST" and asked == PAYABLES
-        return chance.choice(fates) if sends else "pass"
+    def decide(method: str, request_path: str) -> Fate:
+        sends = method == "POST" and request_path == PAYABLES
+        return random_choice.choice(fates) if sends else "pass"
 
     proxy.decide = decide
     options = replace(AT_ONCE, mode="records")
@@ -444,5 +446,5 @@ def test_whatever_happens_to_answers_each_record_is_there_once(
     rejected = {row.row for row in job.verdict.rejected_rows}
     accepted = [f"{document}-{at}" for at, row in enumerate(job.spec.rows) if row not in rejected]
     assert (job.state.is_final, job.verdict.unknown) == (True, 0)
-    there = [str(title["numeroDoDocumento"]) for title in titles(client).values()]
-    assert sorted(one for one in there if document in one) == sorted(accepted)
+    documents = [str(title["numeroDoDocumento"]) for title in titles(client).values()]
+    assert sorted(one for one in documents if document in one) == sorted(accepted)

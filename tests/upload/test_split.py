@@ -1,4 +1,4 @@
-"""A sheet in parts: each is a job of its own, with one verdict on all.
+"""A sheet sent in parts: each part is a job, and the parent job has one verdict.
 
 Inside: batch.
 """
@@ -74,16 +74,16 @@ def test_every_part_is_sent_once_with_one_consent(
     mode: RequestedMode,
 ) -> None:
     documents = [new_cnpj() for _ in range(5)]
-    asked: list[tuple[int, int | None]] = []
+    requests: list[tuple[int, int | None]] = []
 
     def agree(request: ConsentRequest) -> bool:
-        asked.append((len(request.job.spec.rows), request.job.last("previewed")))
+        requests.append((len(request.job.spec.rows), request.job.last("previewed")))
         return True
 
     job = split_job(context, client, make_clients(*documents), mode, 2)
     job = Uploads(context, client).run(job, replace(YES, consent=agree))
     report = job_json(job)
-    assert (report["state"], report["parts"], asked) == ("done", 3, [(5, 5)])
+    assert (report["state"], report["parts"], requests) == ("done", 3, [(5, 5)])
     assert report["rows"] == row_counts(read=5, accepted=5)
     assert job.last("plan") == plan_counts(create=5)
     parts = context.journal.parts_of(job)
@@ -93,11 +93,11 @@ def test_every_part_is_sent_once_with_one_consent(
     assert context.journal.jobs() == [job]
 
 
-def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
+def test_rejected_rows_of_all_parts_are_in_one_rejects_workbook(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken, fresh = taken_cnpj(client), [new_cnpj() for _ in range(3)]
-    path = make_clients(*fresh, taken, called="Outro")
+    existing, fresh = taken_cnpj(client), [new_cnpj() for _ in range(3)]
+    path = make_clients(*fresh, existing, label="Outro")
     job = split_job(context, client, path, "direct", 2, look_up=False)
     job = Uploads(context, client).run(job, AT_ONCE)
     report = job_json(job)
@@ -112,32 +112,32 @@ def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
         require_rejected(part)
     rejects = Path(job.last("rejects_file"))
     assert part.last("rejects_file") is None
-    put_cnpj(rejects, 3, new_cnpj())
+    set_cnpj(rejects, 3, new_cnpj())
     corrected = corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     assert corrected.origins == {2: 6, 3: 7}
 
 
-def test_corrected_rows_go_again_in_parts_once_and_none_twice(
+def test_corrected_rows_are_sent_again_in_parts_and_once_each(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     taken = [taken_cnpj(client) for _ in range(3)]
-    path = make_clients(new_cnpj(), *taken, called="Outro")
+    path = make_clients(new_cnpj(), *taken, label="Outro")
     job = split_job(context, client, path, "queue", 9, look_up=False)
     job = Uploads(context, client).run(job, AT_ONCE)
     rejects = Path(job.last("rejects_file"))
     corrected_cnpj = {row: new_cnpj() for row in (2, 3, 4)}
     for row, document in corrected_cnpj.items():
-        put_cnpj(rejects, row, document)
+        set_cnpj(rejects, row, document)
     corrected = corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     again = Uploads(context, client).create_retry(corrected, replace(YES, chunk_rows=2))
     assert [len(part.spec.rows) for part in context.journal.parts_of(again)] == [2, 1]
     staged: list[str] = []
 
-    def cut_the_second(_method: str, asked: str) -> Fate:
-        staged.extend([asked] if "/fila" in asked else [])
-        return "unavailable" if len(staged) >= 2 and "/fila" in asked else "pass"
+    def fail_second_part(_method: str, request_path: str) -> Fate:
+        staged.extend([request_path] if "/fila" in request_path else [])
+        return "unavailable" if len(staged) >= 2 and "/fila" in request_path else "pass"
 
-    proxy.decide = cut_the_second
+    proxy.decide = fail_second_part
     with pytest.raises(InDoubt):
         Uploads(context, client).run(again, AT_ONCE)
     with pytest.raises(UsageError, match="not yet sent again"):
@@ -153,7 +153,7 @@ def test_corrected_rows_go_again_in_parts_once_and_none_twice(
     assert {row.outcome for row in sent.rows} == {RowOutcome.ACCEPTED}
 
 
-def put_cnpj(path: Path, row: int, document: str) -> None:
+def set_cnpj(path: Path, row: int, document: str) -> None:
     book = load_workbook(path)
     sheet = book["cliente"]
     column = [cell.value for cell in sheet[1]].index("cnpj") + 1
@@ -161,7 +161,7 @@ def put_cnpj(path: Path, row: int, document: str) -> None:
     book.save(path)
 
 
-def test_a_part_that_is_refused_before_sending_stops_all(
+def test_a_part_refused_in_its_preview_stops_all_parts(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(4)]
@@ -181,7 +181,7 @@ def test_a_part_that_is_refused_before_sending_stops_all(
     assert Uploads(context, client).run(again, AT_ONCE).state is State.DONE
 
 
-def test_what_was_not_reached_is_resumed_with_the_parent(
+def test_unsent_parts_are_resumed_with_the_parent(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(6)]
@@ -189,9 +189,9 @@ def test_what_was_not_reached_is_resumed_with_the_parent(
     job = split_job(context, client, path, "queue", 2)
     staged: list[str] = []
 
-    def decide(_method: str, asked: str) -> Fate:
-        staged.extend([asked] if "/fila" in asked else [])
-        return "unavailable" if len(staged) >= 2 and "/fila" in asked else "pass"
+    def decide(_method: str, request_path: str) -> Fate:
+        staged.extend([request_path] if "/fila" in request_path else [])
+        return "unavailable" if len(staged) >= 2 and "/fila" in request_path else "pass"
 
     proxy.decide = decide
     with pytest.raises(InDoubt):
@@ -213,15 +213,15 @@ def test_what_was_not_reached_is_resumed_with_the_parent(
     assert all(registered(client, document) for document in documents)
 
 
-def test_a_doubtful_part_leaves_the_whole_in_doubt_until_a_person_decides(
+def test_a_job_is_in_doubt_until_a_person_resolves_its_doubtful_part(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(4)]
     job = split_job(context, client, make_clients(*documents), "direct", 2)
 
-    def decide(_method: str, asked: str) -> Fate:
+    def decide(_method: str, request_path: str) -> Fate:
         sent = sum("preview=false" in path for _, path in proxy.seen)
-        return "lose request" if "preview=false" in asked and sent == 1 else "pass"
+        return "lose request" if "preview=false" in request_path and sent == 1 else "pass"
 
     proxy.decide = decide
     job = Uploads(context, client).run(job, AT_ONCE)
@@ -237,7 +237,7 @@ def test_a_doubtful_part_leaves_the_whole_in_doubt_until_a_person_decides(
     assert corrected_rows(context, resolved, rejects).origins == {2: 4, 3: 5}
 
 
-def test_a_split_that_sent_nothing_is_taken_up_or_gives_way(
+def test_an_unsent_split_job_is_reused_or_abandoned(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(*(new_cnpj() for _ in range(4)))
@@ -249,7 +249,7 @@ def test_a_split_that_sent_nothing_is_taken_up_or_gives_way(
     assert len(context.journal.parts_of(other)) == 2
 
 
-def test_parts_that_were_not_looked_up_or_confirmed_say_nothing_untrue(
+def test_reports_of_declined_parts_claim_nothing_that_was_not_looked_up(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(*(new_cnpj() for _ in range(4)))
@@ -259,9 +259,9 @@ def test_parts_that_were_not_looked_up_or_confirmed_say_nothing_untrue(
         shown.extend(map(str, request.lines()))
         return False
 
-    looked = replace(YES, consent=decline)
+    declining = replace(YES, consent=decline)
     job = split_job(context, client, path, "direct", 2, look_up=False)
-    job = Uploads(context, client).run(job, looked)
+    job = Uploads(context, client).run(job, declining)
     assert "in 2 parts" in shown[0]
     assert "in the system" not in "".join(shown)
     output = [
@@ -270,16 +270,16 @@ def test_parts_that_were_not_looked_up_or_confirmed_say_nothing_untrue(
     ]
     assert list(job_lines(job)) == output
     assert job_json(job)["rows"]["accepted"] == 0
-    job = Uploads(context, client).run(split_job(context, client, path, "direct", 2), looked)
+    job = Uploads(context, client).run(split_job(context, client, path, "direct", 2), declining)
     new = plan_counts(create=4)
     assert job.last("plan") == new
     preview = split_job(context, client, path, "preview", 2)
-    assert Uploads(context, client).run(preview, looked).last("plan") == new
+    assert Uploads(context, client).run(preview, declining).last("plan") == new
     assert list(job_lines(job)) == output
 
 
 @pytest.mark.parametrize("mode", ["direct", "queue"])
-def test_a_part_whose_record_came_to_be_meanwhile_is_not_sent_though_it_could_be_changed(
+def test_a_part_whose_record_was_created_meanwhile_is_not_sent(
     home: Path,
     catalogue: Catalogue,
     client: Client,
@@ -287,13 +287,13 @@ def test_a_part_whose_record_came_to_be_meanwhile_is_not_sent_though_it_could_be
     tmp_path: Path,
     mode: RequestedMode,
 ) -> None:
-    """While the first part is sent, a minute passes and a colleague writes rows of the second."""
+    """While the first part is sent, a colleague creates a record of the second."""
     documents = [f"FAT-{new_cnpj()}" for _ in range(2)]
     row = {"dataDeVencimento": date(2026, 10, 30), "historico": "Energia"}
     rows = [row | {"numeroDoDocumento": one} for one in documents]
     path = write_records(tmp_path / "contas.xlsx", "contaspagar", rows)
-    theirs = [rows[1] | {"historico": "De um colega"}]
-    colleague = write_records(tmp_path / "colega.xlsx", "contaspagar", theirs)
+    colleagues_rows = [rows[1] | {"historico": "De um colega"}]
+    colleague = write_records(tmp_path / "colega.xlsx", "contaspagar", colleagues_rows)
     clock = [datetime(2026, 11, 2, 9)]
     options = replace(YES, mode=mode, chunk_rows=1, update=True)
 
@@ -303,11 +303,16 @@ def test_a_part_whose_record_came_to_be_meanwhile_is_not_sent_though_it_could_be
             uploads = Uploads(UploadContext(settings, catalogue, journal), client)
             return uploads.send(validate_workbook(sheet, catalogue), options)
 
-    met: list[str] = []
+    imported: list[str] = []
 
-    def decide(method: str, asked: str) -> Fate:
-        if method == "POST" and "importacao" in asked and "preview=true" not in asked and not met:
-            met.append(asked)
+    def decide(method: str, request_path: str) -> Fate:
+        if (
+            method == "POST"
+            and "importacao" in request_path
+            and "preview=true" not in request_path
+            and not imported
+        ):
+            imported.append(request_path)
             assert send(tmp_path / "other-home", colleague).state is State.DONE
             clock[0] += timedelta(minutes=2)
         return "pass"

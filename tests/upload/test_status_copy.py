@@ -19,21 +19,21 @@ from xlbridge.validation import validate_workbook
 from xlbridge.workbook import STATUS_COLUMNS
 
 
-def remarks(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
+def statuses_of(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
     """Return the status columns of each row of the sheet, by row number."""
     header = [cell.value for cell in sheet[3]]
     first = header.index(STATUS_COLUMNS[0]) + 1
     return {
-        row: tuple(sheet.cell(row, first + place).value for place in range(3))
+        row: tuple(sheet.cell(row, first + offset).value for offset in range(3))
         for row in range(4, sheet.max_row + 1)
     }
 
 
-def test_states_reasons_and_codes_stand_beside_the_rows(
+def test_a_status_copy_has_statuses_reasons_and_codes(
     context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
-    taken, fresh = taken_cnpj(client), new_cnpj()
-    path = make_clients(fresh, taken, called="Novo")
+    existing, fresh = taken_cnpj(client), new_cnpj()
+    path = make_clients(fresh, existing, label="Novo")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
     copy = tmp_path / "viva.xlsx"
@@ -41,7 +41,7 @@ def test_states_reasons_and_codes_stand_beside_the_rows(
     sheet = load_workbook(copy)["Clientes"]
     assert sheet["A1"].value == "Clientes novos"
     code = client.registry.clients.list(cnpjcpf=fresh).codigoDoCliente
-    statuses = remarks(sheet)
+    statuses = statuses_of(sheet)
     assert statuses[4] == ("accepted", None, str(code))
     assert (statuses[5][0], statuses[5][2]) == ("rejected", None)
     assert "já está cadastrado" in str(statuses[5][1])
@@ -56,22 +56,22 @@ def test_states_reasons_and_codes_stand_beside_the_rows(
     assert (again.ok, again.warnings) == (True, 0)
 
 
-def test_a_copy_of_a_copy_replaces_the_remarks(
+def test_a_status_copy_of_a_status_copy_replaces_the_columns(
     context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     path = make_clients(new_cnpj())
     job = Uploads(context, client).run(write_job(context, client, path, "preview"), YES)
     copy = tmp_path / "viva.xlsx"
     write_status_copy(context, job, copy)
-    assert remarks(load_workbook(copy)["Clientes"])[4][0] == "not sent"
+    assert statuses_of(load_workbook(copy)["Clientes"])[4][0] == "not sent"
     sent = Uploads(context, client).run(write_job(context, client, copy, "direct"), YES)
     write_status_copy(context, sent, tmp_path / "outra.xlsx")
     sheet = load_workbook(tmp_path / "outra.xlsx")["Clientes"]
     assert [cell.value for cell in sheet[3]].count(STATUS_COLUMNS[0]) == 1
-    assert remarks(sheet)[4][0] == "accepted"
+    assert statuses_of(sheet)[4][0] == "accepted"
 
 
-def test_rows_of_a_file_that_changed_are_not_remarked_on(
+def test_a_changed_file_gets_no_status_copy(
     context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     document = new_cnpj()
@@ -83,7 +83,7 @@ def test_rows_of_a_file_that_changed_are_not_remarked_on(
     assert not (tmp_path / "viva.xlsx").exists()
 
 
-def test_the_command_leaves_the_copy_and_gives_it_again(
+def test_the_command_writes_the_status_copy_and_recreates_it(
     xlbridge: Xlbridge, sandbox: RunningSandbox, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     path = make_clients(new_cnpj(), new_cnpj())
@@ -100,5 +100,5 @@ def test_the_command_leaves_the_copy_and_gives_it_again(
     done = xlbridge("jobs", job, "--annotate", "viva.xlsx", **environment)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "viva.xlsx").read_bytes() == first
-    statuses = remarks(load_workbook(tmp_path / "viva.xlsx")["Clientes"])
-    assert [remark[0] for remark in statuses.values()] == ["accepted", "accepted"]
+    statuses = statuses_of(load_workbook(tmp_path / "viva.xlsx")["Clientes"])
+    assert [status[0] for status in statuses.values()] == ["accepted", "accepted"]

@@ -1,4 +1,4 @@
-"""Titles with their splits (``rateio``), sent one by one from a main sheet and its child sheet."""
+"""Titles with splits (``rateio``), sent one by one from a main sheet and its child sheet."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -20,10 +20,10 @@ HALVES = (
 )
 
 
-def title(resource: str, document: str, **more: Any) -> dict[str, Any]:
+def title(resource: str, document: str, **fields: Any) -> dict[str, Any]:
     """Return a row of a title of 100.00; its document number is also its key."""
-    known = {"chave": document, "numeroDoDocumento": document, "valorDoLancamento": 100}
-    return {**GOOD[resource], **known, "dataDeVencimento": date(2026, 12, 10), **more}
+    defaults = {"chave": document, "numeroDoDocumento": document, "valorDoLancamento": 100}
+    return {**GOOD[resource], **defaults, "dataDeVencimento": date(2026, 12, 10), **fields}
 
 
 def titles_of(client: Client, resource: str, document: str) -> list[dict[str, Any]]:
@@ -33,13 +33,13 @@ def titles_of(client: Client, resource: str, document: str) -> list[dict[str, An
     return [dict(one) for one in found if one["numeroDoDocumento"] == document]
 
 
-def parts_of(found: Mapping[str, Any]) -> list[tuple[str, float]]:
+def splits_of(found: Mapping[str, Any]) -> list[tuple[str, float]]:
     return [(part["codigoDoCentroDeCusto"], float(part["valor"])) for part in found["rateio"]]
 
 
 @pytest.fixture
 def parties(client: Client, customer: int) -> dict[str, dict[str, int]]:
-    """Return the party of a title, by resource."""
+    """Client or supplier of the titles, by resource."""
     supplier = client.registry.suppliers.create(nomeComercial="Fornecedor do rateio")
     return {
         "contasreceber": {"codigoDoCliente": customer},
@@ -48,7 +48,7 @@ def parties(client: Client, customer: int) -> dict[str, dict[str, int]]:
 
 
 @pytest.mark.parametrize("resource", ["contasreceber", "contaspagar"])
-def test_titles_arrive_with_their_splits(
+def test_titles_are_created_with_their_splits(
     client: Client,
     run: Run,
     parties: Mapping[str, Mapping[str, int]],
@@ -61,10 +61,10 @@ def test_titles_arrive_with_their_splits(
     path = write_workbook(tmp_path / "t.xlsx", **{resource: rows, "rateio": parts})
     code, report = run("upload", path, "--yes")
     assert (code, report["mode"], report["rows"]["created"]) == (0, "records", 2), report
-    assert list(map(parts_of, titles_of(client, resource, split))) == [
+    assert list(map(splits_of, titles_of(client, resource, split))) == [
         [("01.001", 60), ("01.002", 40)]
     ]
-    assert list(map(parts_of, titles_of(client, resource, whole))) == [[]]
+    assert list(map(splits_of, titles_of(client, resource, whole))) == [[]]
     _, again = run("upload", path, "--yes")
     assert again["plan"]["unchanged"] == 2
 
@@ -74,13 +74,13 @@ def test_titles_arrive_with_their_splits(
     assert (held["plan"]["unchanged"], held["plan"]["held"]) == (1, 1), held["plan"]
     reasons = {one["row"]: one["reason"] for one in held["not_created"]}
     assert reasons == {2: "cannot-change", 3: "same"}
-    assert parts_of(titles_of(client, resource, split)[0])[0] == ("01.001", 60)
+    assert splits_of(titles_of(client, resource, split)[0])[0] == ("01.001", 60)
 
 
 def test_a_title_whose_splits_were_removed_from_its_export_is_held(
     run: Run,
     xlbridge: Xlbridge,
-    toward_proxy: dict[str, str],
+    proxy_environment: dict[str, str],
     parties: Mapping[str, Mapping[str, int]],
     tmp_path: Path,
 ) -> None:
@@ -89,7 +89,7 @@ def test_a_title_whose_splits_were_removed_from_its_export_is_held(
     parts = [{"chave": document, **part} for document in documents for part in HALVES]
     run("upload", write_workbook(tmp_path / "t.xlsx", contaspagar=rows, rateio=parts), "--yes")
     path = tmp_path / "exported.xlsx"
-    xlbridge("export", "contaspagar", "--as-template", "contaspagar", "-o", path, **toward_proxy)
+    xlbridge("export", "contaspagar", "--as-template", "contaspagar", "-o", path, **proxy_environment)
     book = load_workbook(path)
     names, *titles = book["contaspagar"].iter_rows(values_only=True)
     keys = {row[names.index("numeroDoDocumento")]: row[names.index("chave")] for row in titles}
@@ -98,14 +98,14 @@ def test_a_title_whose_splits_were_removed_from_its_export_is_held(
         if items.cell(row, 1).value == keys["removed-A"]:
             items.delete_rows(row)
     book.save(path)
-    code, told = run("upload", path, "--yes")
-    held = [one for one in told["not_created"] if one["action"] == "held"]
+    code, report = run("upload", path, "--yes")
+    held = [one for one in report["not_created"] if one["action"] == "held"]
     assert (code, len(held), held[0]["reason"]) == (1, 1, "cannot-change"), held
     assert [one["column"] for one in held[0]["differences"]] == ["rateio"]
     assert held[0]["differences"][0]["yours"] is None
 
 
-def test_titles_are_removed_with_the_splits_that_came_with_them_and_no_others(
+def test_an_undo_leaves_titles_whose_splits_changed(
     client: Client, run: Run, parties: Mapping[str, Mapping[str, int]], tmp_path: Path
 ) -> None:
     documents = ("undo-A", "undo-B")
@@ -126,16 +126,14 @@ def test_titles_are_removed_with_the_splits_that_came_with_them_and_no_others(
     assert [len(titles_of(client, "contaspagar", one)) for one in documents] == [0, 1]
 
 
-def test_a_sheet_without_splits_is_imported_as_before(
-    run: Run, customer: int, tmp_path: Path
-) -> None:
+def test_a_sheet_without_splits_is_imported(run: Run, customer: int, tmp_path: Path) -> None:
     row = title("contasreceber", "sem-rateio", codigoDoCliente=customer)
     path = write_workbook(tmp_path / "t.xlsx", contasreceber=[row])
     _, report = run("upload", path, "--yes")
     assert (report["mode"], report["rows"]["created"]) == ("queue", 1)
 
 
-def test_a_split_that_does_not_fit_its_title_names_the_cell(
+def test_splits_with_another_sum_than_their_title_are_reported(
     xlbridge: Xlbridge, tmp_path: Path
 ) -> None:
     parts = [{"chave": "T", **part} for part in (*HALVES, {"valor": 0.01})]
@@ -149,14 +147,14 @@ def test_a_split_that_does_not_fit_its_title_names_the_cell(
 
 
 @pytest.mark.parametrize("mode", ["queue", "direct", "preview"])
-def test_a_mode_that_takes_no_splits_says_what_does(
-    xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path, mode: str
+def test_a_mode_without_splits_is_refused_with_a_hint(
+    xlbridge: Xlbridge, proxy_environment: dict[str, str], tmp_path: Path, mode: str
 ) -> None:
     parts = [{"chave": "T", **part} for part in HALVES]
     path = write_workbook(
         tmp_path / "t.xlsx", contasreceber=[title("contasreceber", "T")], rateio=parts
     )
-    refused = xlbridge("upload", path, "--yes", "--mode", mode, **toward_proxy)
+    refused = xlbridge("upload", path, "--yes", "--mode", mode, **proxy_environment)
     assert refused.returncode == 2
     assert f"The mode {mode} does not accept the sheets rateio." in refused.stderr
     assert "--mode records" in refused.stderr

@@ -30,8 +30,8 @@ def update_title(key: tuple[object, ...]) -> Update:
     return update(TABLES["payables"]).filter_by(**names)
 
 
-def touch(client: Client, key: tuple[object, ...], **values: object) -> None:
-    """Change a title as a colleague would."""
+def change_title(client: Client, key: tuple[object, ...], **values: object) -> None:
+    """Change a title through the interface, like a colleague."""
     title = client.financial.payables.get(
         **dict(zip(("ex", "fil", "nrtrs", "seqtrs"), key, strict=True))
     )
@@ -40,12 +40,12 @@ def touch(client: Client, key: tuple[object, ...], **values: object) -> None:
 
 
 @pytest.mark.exercises("financial.payables.delete")
-def test_payables_that_an_upload_created_are_removed_and_can_be_sent_again(
+def test_created_payables_are_removed_and_can_be_sent_again(
     client: Client,
     proxy: LossyProxy,
     run: Run,
     xlbridge: Xlbridge,
-    toward_proxy: dict[str, str],
+    proxy_environment: dict[str, str],
     payables: Path,
 ) -> None:
     job, before = newest_job(run, "queue"), titles(client)
@@ -67,7 +67,7 @@ def test_payables_that_an_upload_created_are_removed_and_can_be_sent_again(
         {"read": 0, "undone": 0, "left": 0, "unknown": 0},
         [],
     )
-    output = xlbridge("undo", job, "--yes", **toward_proxy)
+    output = xlbridge("undo", job, "--yes", **proxy_environment)
     assert (output.returncode, output.stdout.splitlines()) == (
         0,
         [
@@ -80,12 +80,12 @@ def test_payables_that_an_upload_created_are_removed_and_can_be_sent_again(
     assert len(titles(client)) == len(before)
 
 
-def test_a_title_that_was_touched_since_is_left_and_named(
+def test_an_undo_leaves_and_reports_a_changed_title(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     job, before = newest_job(run, "queue"), titles(client)
     first, second, third = sorted(before)[-3:]
-    touch(client, second, historico="De um colega")
+    change_title(client, second, historico="De um colega")
     proxy.seen.clear()
     code, report = run("undo", job, "--yes")
     assert (code, report["rows"]) == (1, {"read": 3, "undone": 2, "left": 1, "unknown": 0})
@@ -94,7 +94,7 @@ def test_a_title_that_was_touched_since_is_left_and_named(
     assert before.keys() - titles(client).keys() == {first, third}
 
 
-def test_an_update_goes_back_to_what_was_there_before(
+def test_an_undone_update_restores_the_earlier_values(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     before = titles(client)
@@ -110,8 +110,8 @@ def test_an_update_goes_back_to_what_was_there_before(
     changed = sorted(name for _, name in differing(before, titles(client)))
     assert changed == ["ValorBruto", "historico", "valorDoLancamento"]
     third = sorted(before)[-1]
-    touch(client, third, historico="De um colega")
-    touch(client, third, historico=before[third]["historico"], ValorBruto=300)
+    change_title(client, third, historico="De um colega")
+    change_title(client, third, historico=before[third]["historico"], ValorBruto=300)
     proxy.seen.clear()
     code, report = run("undo", report["job"], "--yes")
     assert (code, report["rows"]) == (1, {"read": 3, "undone": 2, "left": 1, "unknown": 0})
@@ -120,7 +120,7 @@ def test_an_update_goes_back_to_what_was_there_before(
     assert differing(before, titles(client)) == [(third, "ValorBruto")]
 
 
-def test_a_settled_title_is_left_and_named(
+def test_an_undo_leaves_and_reports_a_settled_title(
     client: Client, run: Run, payables: Path, sandbox_home: Path
 ) -> None:
     job, before = newest_job(run, "queue"), titles(client)
@@ -149,12 +149,12 @@ def test_new_and_changed_rows_of_one_upload_are_reversed_together(
     assert differing(before, titles(client)) == []
 
 
-def test_what_the_interface_cannot_reverse_is_left_and_nothing_is_sent(
+def test_rows_the_interface_cannot_reverse_are_left_and_nothing_is_sent(
     client: Client,
     proxy: LossyProxy,
     run: Run,
     xlbridge: Xlbridge,
-    toward_proxy: dict[str, str],
+    proxy_environment: dict[str, str],
     tmp_path: Path,
 ) -> None:
     document, idws = new_cnpj(), f"WS-{new_cnpj()}"
@@ -168,7 +168,7 @@ def test_what_the_interface_cannot_reverse_is_left_and_nothing_is_sent(
         code, undone = run("undo", report["job"], "--yes")
         assert (code, [one["reason"] for one in undone["left"]]) == (1, ["no-operation"])
         assert undone["rows"] == {"read": 1, "undone": 0, "left": 1, "unknown": 0}
-    output = xlbridge("undo", updated["job"], "--yes", **toward_proxy)
+    output = xlbridge("undo", updated["job"], "--yes", **proxy_environment)
     headline = f"No row of the upload {updated['job']} was reversed; left: 1 of 1."
     assert (output.returncode, output.stdout.splitlines()[0]) == (1, headline)
     assert writes(proxy) == []
@@ -185,16 +185,16 @@ def test_what_the_interface_cannot_reverse_is_left_and_nothing_is_sent(
     ("fate", "sent"),
     every(2, [("lose answer", 3), ("500 after", 3), ("lose request", 4), ("429 after", 3)]),
 )
-def test_a_lost_deletion_is_settled_by_reading_back(
+def test_a_lost_deletion_is_resolved_by_reading_back(
     client: Client, proxy: LossyProxy, run: Run, payables: Path, fate: Fate, sent: int
 ) -> None:
     job, before = newest_job(run, "queue"), titles(client)
     proxy.seen.clear()
-    met: list[str] = []
+    deleted: list[str] = []
 
     def decide(method: str, path: str) -> Fate:
-        if method == "DELETE" and not met:
-            met.append(path)
+        if method == "DELETE" and not deleted:
+            deleted.append(path)
             return fate
         return "pass"
 
@@ -207,7 +207,7 @@ def test_a_lost_deletion_is_settled_by_reading_back(
 
 @pytest.mark.parametrize("committed", [False, True])
 @pytest.mark.usefixtures("payables")
-def test_an_undo_whose_process_was_killed_is_resumed(
+def test_a_killed_undo_is_resumed(
     client: Client,
     proxy: LossyProxy,
     run: Run,
@@ -220,7 +220,7 @@ def test_an_undo_whose_process_was_killed_is_resumed(
         "DELETE",
         ["undo", job, "--yes"],
         committed=committed,
-        is_there=lambda: len(titles(client)) < len(before),
+        is_committed=lambda: len(titles(client)) < len(before),
     )
     undo = newest_job(run, "undo")
     code, report = run("resume", undo, "--yes")
@@ -234,32 +234,32 @@ def test_an_undo_needs_consent_and_a_finished_upload(
     proxy: LossyProxy,
     run: Run,
     xlbridge: Xlbridge,
-    toward_proxy: dict[str, str],
+    proxy_environment: dict[str, str],
     payables: Path,
 ) -> None:
     job, before = newest_job(run, "queue"), titles(client)
-    asked = xlbridge("undo", job, **toward_proxy)
+    asked = xlbridge("undo", job, **proxy_environment)
     assert asked.returncode == 2
     assert "rows to reverse: 3" in asked.stderr
     (token,) = [
         line.split()[-1] for line in asked.stderr.splitlines() if "confirmation: 3:" in line
     ]
-    wrong = xlbridge("undo", job, "--confirm", "3:00000000", **toward_proxy)
+    wrong = xlbridge("undo", job, "--confirm", "3:00000000", **proxy_environment)
     assert (wrong.returncode, titles(client)) == (2, before)
     assert run("undo", job, "--confirm", token)[1]["rows"]["undone"] == 3
-    again = xlbridge("undo", newest_job(run, "undo"), "--yes", **toward_proxy)
+    again = xlbridge("undo", newest_job(run, "undo"), "--yes", **proxy_environment)
     assert again.returncode == 2
     assert f"undo the upload {job}" in again.stderr
 
 
-def test_rows_of_retries_are_reversed_with_the_job_that_they_were_rejected_from(
+def test_an_undo_includes_rows_written_by_retries(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     before = titles(client)
-    refused = 999_999
+    unknown_supplier = 999_999
     edit(payables, "numeroDoDocumento", 2, f"FAT-{new_cnpj()}")
     edit(payables, "numeroDoDocumento", 3, f"FAT-{new_cnpj()}")
-    edit(payables, "codigoDoFornecedor", 3, refused)
+    edit(payables, "codigoDoFornecedor", 3, unknown_supplier)
     code, first = run("upload", payables, "--yes")
     assert (code, first["rows"]["created"], first["rows"]["rejected"]) == (1, 1, 1), first
     rejects = Path(first["rejects_file"])
@@ -280,9 +280,7 @@ def test_rows_of_retries_are_reversed_with_the_job_that_they_were_rejected_from(
     assert (code, again["rows"]["created"], again["rows"]["unchanged"]) == (0, 2, 1)
 
 
-def test_a_retry_alone_is_reversed_by_its_own_name(
-    client: Client, run: Run, payables: Path
-) -> None:
+def test_a_retry_can_be_undone_by_itself(client: Client, run: Run, payables: Path) -> None:
     before = titles(client)
     edit(payables, "historico", 2, "Corrigida")
     code, first = run("upload", payables, "--yes")
@@ -296,7 +294,7 @@ def test_a_retry_alone_is_reversed_by_its_own_name(
     assert (code, report["rows"]["read"], titles(client)) == (0, 0, before)
 
 
-def test_what_the_system_has_filled_by_itself_is_no_change(
+def test_fields_filled_by_the_system_do_not_count_as_changes(
     client: Client, run: Run, payables: Path, sandbox_home: Path, proxy: LossyProxy
 ) -> None:
     """The sheet leaves the gross amount empty, and the system fills it on import."""
@@ -316,8 +314,7 @@ def test_what_the_system_has_filled_by_itself_is_no_change(
             new = sorted(titles(client).keys() - before.keys())
             with connected(sandbox_home, writing=True) as connection:
                 for key in new[:2]:
-                    chosen = update_title(key)
-                    connection.execute(chosen.values(ValorBruto=123))
+                    connection.execute(update_title(key).values(ValorBruto=123))
         return "pass"
 
     proxy.decide = decide
@@ -325,7 +322,7 @@ def test_what_the_system_has_filled_by_itself_is_no_change(
     assert (code, report["rows"]["created"], seen[-1]) == (0, 3, "titles"), report
     proxy.decide = lambda _method, _path: "pass"
     _, second, _ = sorted(titles(client).keys() - before.keys())
-    touch(client, second, ValorBruto=124)
+    change_title(client, second, ValorBruto=124)
     code, report = run("undo", report["job"], "--yes")
     assert (code, report["rows"]) == (1, {"read": 3, "undone": 2, "left": 1, "unknown": 0})
     assert [(one["row"], one["reason"]) for one in report["left"]] == [(3, "changed")]

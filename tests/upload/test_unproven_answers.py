@@ -20,7 +20,7 @@ from xlbridge.upload import Job, RequestedMode, State, UploadContext, Uploads
 from xlbridge.wire.registry import CLIENT_LIST
 
 NO_PREVIEW = replace(AT_ONCE, preview=False)
-AFTER: list[Fate] = [
+FATES: list[Fate] = [
     "401 after",
     "429 after",
     "307 after",
@@ -30,11 +30,11 @@ AFTER: list[Fate] = [
 ]
 
 
-def imports(proxy: LossyProxy) -> int:
+def count_imports(proxy: LossyProxy) -> int:
     return sum("importacao/cliente" in path for _, path in proxy.seen)
 
 
-def named(client: Client, name: str) -> int:
+def count_named(client: Client, name: str) -> int:
     """Return the number of clients with a name in the remote system."""
     return sum(one["nomeComercial"] == name for one in client.records(CLIENT_LIST))
 
@@ -43,8 +43,8 @@ def send(context: UploadContext, client: Client, path: Path, mode: RequestedMode
     return Uploads(context, client).run(write_job(context, client, path, mode), NO_PREVIEW)
 
 
-@pytest.mark.parametrize(("fate", "mode"), across(AFTER, ["direct", "queue"]))
-def test_rows_that_are_there_are_not_sent_again(
+@pytest.mark.parametrize(("fate", "mode"), across(FATES, ["direct", "queue"]))
+def test_rows_found_after_an_unproven_answer_are_not_sent_again(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
@@ -57,19 +57,19 @@ def test_rows_that_are_there_are_not_sent_again(
     proxy.lose_once(fate, "importacao/cliente")
     lose = proxy.decide
 
-    def read_back_once_it_is_there(method: str, path: str) -> Fate:
+    def wait_before_reading_back(method: str, path: str) -> Fate:
         # The queue works by itself: what it writes is awaited, as the settle time does.
-        if method == "GET" and imports(proxy):
-            await_client(sandbox, document)
+        if method == "GET" and count_imports(proxy):
+            wait_for_client(sandbox, document)
         return lose(method, path)
 
-    proxy.decide = read_back_once_it_is_there
+    proxy.decide = wait_before_reading_back
     job = send(context, client, make_clients(document), mode)
     assert (job.state, job.verdict.accepted) == (State.DONE, 1)
-    assert imports(proxy) == 1
+    assert count_imports(proxy) == 1
 
 
-def await_client(sandbox: RunningSandbox, document: str) -> None:
+def wait_for_client(sandbox: RunningSandbox, document: str) -> None:
     target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
     with Client(target) as direct:
         for _ in range(1000):
@@ -79,35 +79,35 @@ def await_client(sandbox: RunningSandbox, document: str) -> None:
     raise AssertionError(f"{document} was not registered")
 
 
-@pytest.mark.parametrize("fate", AFTER)
+@pytest.mark.parametrize("fate", FATES)
 def test_rows_without_a_key_are_left_in_doubt(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
 ) -> None:
     name = f"Sem documento {new_cnpj()}"
     proxy.lose_once(fate, "importacao/cliente")
-    job = send(context, client, make_clients("", called=name))
+    job = send(context, client, make_clients("", label=name))
     assert job.state is State.NEEDS_PERSON
-    assert (imports(proxy), named(client, name)) == (1, 1)
+    assert (count_imports(proxy), count_named(client, name)) == (1, 1)
 
 
 @pytest.mark.parametrize("fate", ["token refused", "unavailable"])
-def test_rows_that_are_not_there_are_sent_once_more(
+def test_rows_not_found_after_an_unproven_answer_are_sent_again(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
 ) -> None:
     document = new_cnpj()
-    met: list[str] = []
+    seen: list[str] = []
 
     def decide(_method: str, path: str) -> Fate:
         # An expired token is expired for every request until the next login.
         if "autenticar" in path:
-            met.append(path)
+            seen.append(path)
         if fate == "token refused":
-            expired = not met and ("importacao" in path or "sistema/info" in path)
+            expired = not seen and ("importacao" in path or "sistema/info" in path)
             return fate if expired else "pass"
-        met.extend([path] if "importacao" in path else [])
+        seen.extend([path] if "importacao" in path else [])
         return (
             fate
-            if sum("importacao" in one for one in met) == 1 and "importacao" in path
+            if sum("importacao" in one for one in seen) == 1 and "importacao" in path
             else "pass"
         )
 
@@ -115,21 +115,21 @@ def test_rows_that_are_not_there_are_sent_once_more(
     proxy.decide = decide
     job = Uploads(context, client).run(job, NO_PREVIEW)
     assert job.state is State.DONE
-    assert (imports(proxy), registered(client, document)) == (2, True)
+    assert (count_imports(proxy), registered(client, document)) == (2, True)
     assert [event.state for event in job.events].count(State.SENDING) == 2
 
 
-def test_a_401_to_an_import_alone_is_in_doubt(
+def test_a_401_to_an_import_with_a_valid_token_is_in_doubt(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     """The token is valid elsewhere, so the 401 does not come from the system."""
     proxy.lose_once("token refused", "importacao/cliente")
     job = send(context, client, make_clients(new_cnpj()))
     assert job.state is State.NEEDS_PERSON
-    assert imports(proxy) == 1
+    assert count_imports(proxy) == 1
 
 
-def test_a_system_that_stays_busy_leaves_a_job_that_was_proven_unsent(
+def test_a_busy_system_leaves_a_job_that_is_proven_unsent(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
@@ -139,7 +139,7 @@ def test_a_system_that_stays_busy_leaves_a_job_that_was_proven_unsent(
         Uploads(context, client).run(job, NO_PREVIEW)
     assert "Once the system answers" not in str(caught.value.hint)
     assert context.journal.job(job.id).state is State.PREPARED
-    assert imports(proxy) == 6
+    assert count_imports(proxy) == 6
     proxy.decide = lambda _method, _path: "pass"
     assert Uploads(context, client).run(job, NO_PREVIEW).state is State.DONE
 
@@ -148,7 +148,7 @@ def test_a_profile_may_trust_a_429(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     name = f"Sem documento {new_cnpj()}"
-    path = make_clients("", called=name)
+    path = make_clients("", label=name)
     target = client.target
     trusting = Target(
         target.profile, target.base_url, target.email, target.password, trust_429=True
@@ -156,11 +156,11 @@ def test_a_profile_may_trust_a_429(
     proxy.lose_once("unavailable", "importacao/cliente")
     with Client(trusting) as other:
         assert send(context, other, path).state is State.DONE
-    assert (imports(proxy), named(client, name)) == (2, 1)
+    assert (count_imports(proxy), count_named(client, name)) == (2, 1)
 
 
 @pytest.mark.parametrize("fate", ["429 after", "401 after"])
-def test_a_start_is_settled_by_its_log(
+def test_an_unproven_start_is_resolved_by_its_log(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
@@ -177,14 +177,14 @@ def test_a_start_is_settled_by_its_log(
     assert (job.state, job.verdict.accepted) == (State.DONE, 1)
 
 
-def test_a_new_row_beside_one_of_its_key_is_sent_once_more(
+def test_a_new_row_is_sent_again_though_another_row_has_its_key(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     customer: int,
     tmp_path: Path,
 ) -> None:
-    """Two rows with one key are two titles; one's record proves nothing about the other."""
+    """Two rows with one key are two titles; the record of one proves nothing about the other."""
     row = {
         "codigoDaFilial": 1,
         "codigoDoCliente": customer,
@@ -208,19 +208,19 @@ def test_a_new_row_beside_one_of_its_key_is_sent_once_more(
 
 
 @pytest.mark.parametrize("fate", ["401 after", "429 after", "307 after", "400 as text after"])
-def test_the_command_sends_rows_without_a_key_once_and_says_that_it_does_not_know(
+def test_the_command_reports_rows_without_a_key_in_doubt(
     xlbridge: Xlbridge, proxy: LossyProxy, client: Client, make_clients: MakeClients, fate: Fate
 ) -> None:
     name = f"Sem documento {new_cnpj()}"
     proxy.lose_once(fate, "preview=false")
-    own = {
+    environment = {
         "XLBRIDGE_BASE_URL": proxy.base_url,
         "XLBRIDGE_EMAIL": client.target.email,
         "XLBRIDGE_PASSWORD": client.target.password,
         "XLBRIDGE_SETTLE": "0",
     }
-    path = make_clients("", called=name)
-    done = xlbridge("upload", path, "--mode", "direct", "--yes", "--format", "json", **own)
+    path = make_clients("", label=name)
+    done = xlbridge("upload", path, "--mode", "direct", "--yes", "--format", "json", **environment)
     report = json.loads(done.stdout)
     assert (done.returncode, report["state"], report["rows"]["unknown"]) == (5, "in_doubt", 1)
-    assert named(client, name) == 1
+    assert count_named(client, name) == 1

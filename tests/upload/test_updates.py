@@ -38,7 +38,7 @@ from xlbridge.wire.services import (
 )
 
 
-def test_an_edited_payable_is_changed_and_nothing_else(
+def test_only_the_edited_payable_is_changed(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     before = titles(client)
@@ -67,7 +67,7 @@ def test_an_edited_payable_is_changed_and_nothing_else(
 
 
 @pytest.mark.parametrize("fate", ["lose answer", "lose request"])
-def test_a_product_keeps_what_its_sheet_has_no_column_for(
+def test_a_product_keeps_fields_that_its_sheet_lacks(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path, fate: Fate
 ) -> None:
     """A price cleared by ``--clear`` is proven by reading it back if the answer is lost."""
@@ -75,14 +75,14 @@ def test_a_product_keeps_what_its_sheet_has_no_column_for(
     priced = [{**row, "valorUnitario": 2.5, "Peso": 0.045}]
     path = write_records(tmp_path / "com-preco.xlsx", "produto", priced)
     assert run("upload", path, "--yes")[0] == 0
-    (was,) = (one for one in client.records(PRODUCT_LIST) if row.items() <= one.items())
+    (original,) = (one for one in client.records(PRODUCT_LIST) if row.items() <= one.items())
     path = write_workbook(tmp_path / "produtos.xlsx", produto=[{**row, "marca": "Ciser"}])
     code, report = run("upload", path, "--update", "--yes")
     assert (code, report["plan"]["update"]) == (0, 1), report
-    (now,) = client.records(PRODUCT_GET, path={"idProduto": was["idProduto"]})
-    assert now == {**was, "marca": "Ciser"}
-    priceless = [{**row, "valorUnitario": None}]
-    empty = write_workbook(tmp_path / "sem-preco.xlsx", produto=priceless)
+    (now,) = client.records(PRODUCT_GET, path={"idProduto": original["idProduto"]})
+    assert now == {**original, "marca": "Ciser"}
+    unpriced = [{**row, "valorUnitario": None}]
+    empty = write_workbook(tmp_path / "sem-preco.xlsx", produto=unpriced)
     code, report = run("upload", empty, "--update", "--yes")
     assert (code, report["plan"]["held"]) == (1, 1)
     lost: list[str] = []
@@ -96,17 +96,17 @@ def test_a_product_keeps_what_its_sheet_has_no_column_for(
     proxy.decide = decide
     code, report = run("upload", empty, "--update", "--clear", "--yes")
     assert len(lost) == 1
-    (now,) = client.records(PRODUCT_GET, path={"idProduto": was["idProduto"]})
-    assert (code, now["valorUnitario"], now["Peso"]) == (0, 0, was["Peso"])
+    (now,) = client.records(PRODUCT_GET, path={"idProduto": original["idProduto"]})
+    assert (code, now["valorUnitario"], now["Peso"]) == (0, 0, original["Peso"])
     job = report["job"]
     code, report = run("upload", empty, "--update", "--yes")
     assert (code, report["plan"]["unchanged"]) == (0, 1)
     code, report = run("undo", job, "--yes")
-    (now,) = client.records(PRODUCT_GET, path={"idProduto": was["idProduto"]})
-    assert (code, now["valorUnitario"]) == (0, was["valorUnitario"]), report
+    (now,) = client.records(PRODUCT_GET, path={"idProduto": original["idProduto"]})
+    assert (code, now["valorUnitario"]) == (0, original["valorUnitario"]), report
 
 
-def test_new_and_changed_rows_go_together(
+def test_new_and_changed_rows_are_sent_together(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     before = titles(client)
@@ -123,7 +123,7 @@ def test_new_and_changed_rows_go_together(
     assert run("upload", payables, "--update", "--yes")[1]["plan"]["unchanged"] == 3
 
 
-def test_an_empty_cell_clears_a_field_only_when_told(
+def test_an_empty_cell_clears_a_field_only_with_the_option(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     edit(payables, "ValorBruto", 2, None)
@@ -153,17 +153,17 @@ def test_an_empty_cell_clears_a_field_only_when_told(
         ],
     ),
 )
-def test_a_lost_update_is_settled_by_reading_back(
+def test_a_lost_update_is_resolved_by_reading_back(
     client: Client, proxy: LossyProxy, run: Run, payables: Path, fate: Fate, puts: int
 ) -> None:
     before = titles(client)
     edit(edit(payables, "historico", 2, "Corrigida"), "historico", 3, "Também")
     proxy.seen.clear()
-    met: list[str] = []
+    read: list[str] = []
 
     def decide(method: str, path: str) -> Fate:
-        if method == "PUT" and not met:
-            met.append(path)
+        if method == "PUT" and not read:
+            read.append(path)
             return fate
         return "pass"
 
@@ -175,7 +175,7 @@ def test_a_lost_update_is_settled_by_reading_back(
     assert len(differing(before, titles(client))) == 2
 
 
-def test_an_update_that_is_lost_each_time_is_left_and_named(
+def test_an_update_lost_every_time_is_rejected(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     before = titles(client)
@@ -190,17 +190,17 @@ def test_an_update_that_is_lost_each_time_is_left_and_named(
     assert run("upload", payables, "--update", "--yes")[1]["rows"]["updated"] == 1
 
 
-def test_a_record_that_was_touched_meanwhile_is_not_overwritten(
+def test_a_record_changed_meanwhile_is_not_overwritten(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     before = titles(client)
     edit(payables, "historico", 2, "Corrigida")
-    met: list[str] = []
+    read: list[str] = []
 
     def decide(method: str, path: str) -> Fate:
         # A colleague changes the title between the plan and the first single reading of it.
-        if method == "GET" and path.count("/") > 4 and "contaspagar" in path and not met:
-            met.append(path)
+        if method == "GET" and path.count("/") > 4 and "contaspagar" in path and not read:
+            read.append(path)
             number = dict(zip(("ex", "fil", "nrtrs", "seqtrs"), path.split("/")[-4:], strict=True))
             title = client.financial.payables.get(**{n: int(v) for n, v in number.items()})
             fields = title.model_dump(include=set(PayableChange.model_fields))
@@ -209,16 +209,16 @@ def test_a_record_that_was_touched_meanwhile_is_not_overwritten(
 
     proxy.decide = decide
     code, report = run("upload", payables, "--update", "--yes")
-    assert met
+    assert read
     assert (code, report["state"], report["rows"]["updated"]) == (1, "rejected", 0)
-    (named,) = report["rejected"]
-    assert (named["row"], named["column"]) == (2, "historico")
-    assert "De um colega" in named["message"]
+    (rejected,) = report["rejected"]
+    assert (rejected["row"], rejected["column"]) == (2, "historico")
+    assert "De um colega" in rejected["message"]
     ((key, _name),) = differing(before, after := titles(client))
     assert after[key]["historico"] == "De um colega"
 
 
-def test_fields_that_nobody_knows_survive_an_update(
+def test_unknown_fields_survive_an_update(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     """Fields of a title that the models do not have are sent back as they were read."""
@@ -259,33 +259,33 @@ def test_one_edited_cell_of_an_export_changes_one_record(
     path, column, change = tmp_path / "exportado.xlsx", edit_.column, edit_.resource.change
     assert change is not None
     with lossy_proxy(demo.base_url) as proxy:
-        known = credentials(demo) | {"XLBRIDGE_BASE_URL": proxy.base_url}
-        exported = xlbridge(*edit_.export(path), **known)
+        environment = credentials(demo) | {"XLBRIDGE_BASE_URL": proxy.base_url}
+        exported = xlbridge(*edit_.export(path), **environment)
         assert exported.returncode == 0, exported.stderr
         was = cell(path, column, 2)
         edit(path, column, 2, edit_.value(was))
         proxy.seen.clear()
-        ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
+        ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **environment)
         report = json.loads(ended.stdout)
         assert (ended.returncode, report["state"]) == (0, "done"), report
         rows = report["rows"]
         assert (rows["created"], rows["updated"], rows["held"]) == (0, 1, 0)
         assert rows["unchanged"] == rows["read"] - 1 > 0
-        ((method, asked),) = writes(proxy)
+        ((method, request_path),) = writes(proxy)
         declared = edit_.operation
         opening = declared.path.partition("{")[0]
-        assert (method, asked.startswith(opening)) == (declared.method, True)
-        again = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
+        assert (method, request_path.startswith(opening)) == (declared.method, True)
+        again = xlbridge("upload", path, "--update", "--yes", "--format", "json", **environment)
         assert json.loads(again.stdout)["rows"]["unchanged"] == rows["read"]
         assert writes(proxy) == []
-        undone = xlbridge("undo", report["job"], "--yes", "--format", "json", **known)
+        undone = xlbridge("undo", report["job"], "--yes", "--format", "json", **environment)
         counted = json.loads(undone.stdout)["rows"]
         possible = was is not None or change.can_empty(column)
         assert (counted["undone"], counted["left"]) == ((1, 0) if possible else (0, 1))
         assert undone.returncode == (0 if possible else 1)
         assert len(writes(proxy)) == counted["undone"]
         edit(path, column, 2, was)
-        last = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
+        last = xlbridge("upload", path, "--update", "--yes", "--format", "json", **environment)
         assert json.loads(last.stdout)["rows"]["unchanged"] == rows["read"] - counted["left"]
 
 
@@ -295,12 +295,12 @@ def test_one_edited_cell_that_cannot_be_changed_holds_one_row(
 ) -> None:
     path, column = tmp_path / "exportado.xlsx", edit_.column
     with lossy_proxy(demo.base_url) as proxy:
-        known = credentials(demo) | {"XLBRIDGE_BASE_URL": proxy.base_url}
-        exported = xlbridge(*edit_.export(path), **known)
+        environment = credentials(demo) | {"XLBRIDGE_BASE_URL": proxy.base_url}
+        exported = xlbridge(*edit_.export(path), **environment)
         assert exported.returncode == 0, exported.stderr
         edit(path, column, 2, edit_.value(cell(path, column, 2)))
         proxy.seen.clear()
-        ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
+        ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **environment)
         report = json.loads(ended.stdout)
         assert ended.returncode == 1, ended.stderr
         rows = report["rows"]
@@ -311,7 +311,7 @@ def test_one_edited_cell_that_cannot_be_changed_holds_one_row(
         assert writes(proxy) == []
 
 
-def test_every_listing_of_records_with_keys_is_edited_once_at_least() -> None:
+def test_every_listing_of_records_with_keys_is_edited() -> None:
     edited = {(one.listing.name, one.resource.name) for one in EDITS}
     assert ("contaspagar", "contaspagar") in edited
     catalogue = load_catalogue()
@@ -322,7 +322,7 @@ def test_every_listing_of_records_with_keys_is_edited_once_at_least() -> None:
     assert catalogue.keys() - {name for _, name in edited} == {"entrada", "saida"}
 
 
-def test_a_pending_service_invoice_is_changed_and_an_emitted_one_held(
+def test_a_pending_service_invoice_is_changed_and_an_emitted_one_is_held(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
     customer = client.registry.clients.create(nomeComercial="Ana", cnpj=new_cnpj()).codigoDoCliente
@@ -335,9 +335,9 @@ def test_a_pending_service_invoice_is_changed_and_an_emitted_one_held(
     client.call(SERVICE_INVOICE_PROCESS, path={"id": emitted.idNF})
     book = load_workbook(path)
     sheet = book.worksheets[0]
-    place = sheet.max_column + 1
+    column = sheet.max_column + 1
     for row, content in enumerate(("idNF", pending.idNF, emitted.idNF), start=1):
-        sheet.cell(row, place).value = content
+        sheet.cell(row, column).value = content
     book.save(path)
     edit(edit(path, "valorDoServico", 2, 101.5), "valorDoServico", 3, 201.5)
     proxy.seen.clear()
@@ -349,14 +349,14 @@ def test_a_pending_service_invoice_is_changed_and_an_emitted_one_held(
     assert amounts_of(client, customer) == [101.5, 200.0]
 
 
-def test_an_identifier_is_set_on_a_client_that_is_there_and_on_no_new_one(
+def test_an_identifier_is_set_on_an_existing_client_but_not_on_a_new_one(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
-    there, new, idws = new_cnpj(), new_cnpj(), f"WS-{new_cnpj()}"
-    client.registry.clients.create(nomeComercial="Ana", cnpj=there)
+    existing, new, idws = new_cnpj(), new_cnpj(), f"WS-{new_cnpj()}"
+    client.registry.clients.create(nomeComercial="Ana", cnpj=existing)
     path = tmp_path / "clientes.xlsx"
     rows = [
-        {"nomeComercial": "Ana", "cnpj": there, "idws": idws},
+        {"nomeComercial": "Ana", "cnpj": existing, "idws": idws},
         {"nomeComercial": "Bia", "cnpj": new, "idws": f"{idws}-2"},
     ]
     write_records(path, "cliente", rows)
@@ -367,11 +367,11 @@ def test_an_identifier_is_set_on_a_client_that_is_there_and_on_no_new_one(
     assert (held["row"], held["reason"]) == (3, "set-later")
     assert writes(proxy) == [("PUT", "/v2/cliente/idws")]
     found = client.call(CLIENT_LIST, query=ClientQuery(idws=idws))
-    assert found.cnpjcpf == there
+    assert found.cnpjcpf == existing
 
 
 @pytest.mark.parametrize("committed", [False, True])
-def test_an_update_whose_process_was_killed_is_resumed(
+def test_a_killed_update_is_resumed(
     client: Client,
     proxy: LossyProxy,
     run: Run,
@@ -379,7 +379,7 @@ def test_an_update_whose_process_was_killed_is_resumed(
     kill_while_writing: Callable[..., None],
     committed: bool,
 ) -> None:
-    """Killed between the announcement of a write and its answer, after the commit or before."""
+    """The process is killed between storing a write and receiving its answer."""
     before = titles(client)
     edit(edit(payables, "historico", 2, "Corrigida"), "historico", 3, "Também")
     proxy.seen.clear()
@@ -387,7 +387,7 @@ def test_an_update_whose_process_was_killed_is_resumed(
         "PUT",
         ["upload", str(payables), "--update", "--yes"],
         committed=committed,
-        is_there=lambda: bool(differing(before, titles(client))),
+        is_committed=lambda: bool(differing(before, titles(client))),
     )
     (job,) = [one for one in run("jobs")[1]["jobs"] if one["mode"] == "records"]
     assert (job["state"], job["rows"]["unknown"]) == ("in_doubt", 2)

@@ -57,7 +57,7 @@ def cell(path: Path, column: str, row: int) -> Any:
         return wanted[header.index(column)]
 
 
-_FEW = {
+_LIMITING_FILTERS = {
     "pedidos": ("--limit", "12"),
     "nfe": ("--id", "1-12"),
     "clientes": ("--from", "2026-10-25"),
@@ -65,12 +65,12 @@ _FEW = {
     "contasreceber": ("--client", "1002"),
     "contasreceber-baixados": ("--client", "1001"),
 }
-"""Filters for a few of the records, where each is read by itself or there are thousands."""
+"""Filters that limit listings with thousands of records or a call for each record."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportEdit:
-    """Edit of one cell of an export as template, and whether that can change its record."""
+    """Edit of a cell of an exported import sheet; ``changes``: whether it can change its record."""
 
     listing: Listing
     resource: Resource
@@ -90,24 +90,33 @@ class ExportEdit:
     def export(self, path: Path) -> list[object]:
         """Return the arguments of the export."""
         settled = ["--settled"] if self.listing.is_settled else []
-        asked = ["--as-template", self.resource.name, *settled]
-        return ["export", self.listing.name, "-o", path, *_FEW.get(self.listing.name, ()), *asked]
+        template = ["--as-template", self.resource.name, *settled]
+        return [
+            "export",
+            self.listing.name,
+            "-o",
+            path,
+            *_LIMITING_FILTERS.get(self.listing.name, ()),
+            *template,
+        ]
 
-    def value(self, was: Any) -> object:
-        """Return another value than the cell's."""
+    def value(self, current: Any) -> object:
+        """Return a value that differs from the cell's."""
         kind = self.resource.by_name[self.column].kind
         if kind is Kind.BOOLEAN:
-            return not was
+            return not current
         if kind is Kind.DATE:
             return datetime(2026, 11, 30)
         if kind is Kind.INTEGER:
-            return (was or 0) + 1
+            return (current or 0) + 1
         return "EDITADO-1" if kind.is_text else 1.25
 
 
 def edits_of_exports(catalogue: Catalogue) -> Iterator[ExportEdit]:
-    """Yield edits for each listing that can be exported as template: one of a cell that can be
-    changed, and one of a cell that cannot, where there are such columns."""
+    """Yield the edits of each listing that can be exported as an import sheet.
+
+    One edit is of a column that can be changed and one of a column that cannot, if they exist.
+    """
     for resource in catalogue.values():
         declared, change = resource.read_back, resource.change
         for listing in LISTINGS.values():
@@ -121,7 +130,7 @@ def edits_of_exports(catalogue: Catalogue) -> Iterator[ExportEdit]:
                 yield ExportEdit(listing, resource, column, changes)
 
 
-_FREE_CHECKS = {"str_length", "no_repeats", "decimals"} | {
+_PASSED_CHECKS = {"str_length", "no_repeats", "decimals"} | {
     "greater_than", "greater_than_or_equal_to", "less_than", "less_than_or_equal_to",
 }  # fmt: skip
 """Checks that the values of edits pass in every column."""
@@ -130,13 +139,13 @@ _FREE_CHECKS = {"str_length", "no_repeats", "decimals"} | {
 def _editable(resource: Resource) -> Iterator[str]:
     """Yield columns that accept any text, amount or flag, names first."""
     assert resource.read_back is not None
-    free = [
+    editable = [
         resource.by_name[name]
         for name in resource.read_back.compare
-        if resource.by_name[name].checks.keys() <= _FREE_CHECKS
+        if resource.by_name[name].checks.keys() <= _PASSED_CHECKS
         and resource.by_name[name].references is None
     ]
     for kind in (Kind.TEXT, Kind.MONEY, Kind.BOOLEAN, Kind.DATE, Kind.CODE, Kind.INTEGER):
-        yield from (column.name for column in free if column.kind is kind)
+        yield from (column.name for column in editable if column.kind is kind)
     if resource.change is not None:
         yield from resource.change.columns

@@ -30,19 +30,19 @@ INACTIVE, NOBODY = 1032, 999_999
 class CountingClient(Client):
     """Client that records the operations it is called with."""
 
-    def records(self, operation: Operation, **asked: Any) -> Iterator[Record]:
-        self.asked = getattr(self, "asked", Counter())
-        self.asked[operation.name] += 1
-        return super().records(operation, **asked)
+    def records(self, operation: Operation, **arguments: Any) -> Iterator[Record]:
+        self.calls = getattr(self, "calls", Counter())
+        self.calls[operation.name] += 1
+        return super().records(operation, **arguments)
 
 
 @pytest.fixture
-def counting(client: Client) -> Iterator[CountingClient]:
+def counting_client(client: Client) -> Iterator[CountingClient]:
     with CountingClient(client.target, timeout=20) as opened:
         yield opened
 
 
-def judged(
+def validated(
     tmp_path: Path, catalogue: Catalogue, resource: str, *changes: Mapping[str, Any]
 ) -> ValidatedSheet:
     path = write_records(tmp_path / "sheet.xlsx", resource, changes)
@@ -51,19 +51,19 @@ def judged(
     return sheet
 
 
-def codes(sheet: ValidatedSheet) -> list[tuple[str | None, str]]:
+def finding_codes(sheet: ValidatedSheet) -> list[tuple[str | None, str]]:
     return [(f.cell, f.kind.code) for f in sheet.findings]
 
 
-def documents(client: Client) -> list[str]:
+def registered_cnpjs(client: Client) -> list[str]:
     found = (str(record.get("cnpjcpf")) for record in client.records(CLIENT_LIST))
     return [document for document in found if len(document) == 14]
 
 
-def test_codes_that_are_not_there_or_not_active_are_found(
+def test_unknown_and_inactive_codes_are_reported(
     tmp_path: Path, catalogue: Catalogue, client: Client
 ) -> None:
-    sheet = judged(
+    sheet = validated(
         tmp_path,
         catalogue,
         "contasreceber",
@@ -74,7 +74,7 @@ def test_codes_that_are_not_there_or_not_active_are_found(
         {"codigoDoCentroDeCusto": "99.999"},
     )
     OnlineCheck(client).add_findings(sheet)
-    assert codes(sheet) == [
+    assert finding_codes(sheet) == [
         ("B3", "reference-unknown"),
         ("B4", "reference-inactive"),
         ("A5", "reference-unknown"),
@@ -83,7 +83,7 @@ def test_codes_that_are_not_there_or_not_active_are_found(
     assert sheet.findings[0].value == str(NOBODY)
 
 
-def test_a_code_that_another_sheet_registers_is_not_missing(
+def test_a_code_registered_by_another_sheet_is_not_unknown(
     tmp_path: Path, catalogue: Catalogue, client: Client
 ) -> None:
     changes = [
@@ -92,103 +92,103 @@ def test_a_code_that_another_sheet_registers_is_not_missing(
         {"codigoDoCentroDeCusto": "88.888"},
         {"codigoDoCliente": INACTIVE},
     ]
-    sheet = judged(tmp_path, catalogue, "contasreceber", *changes)
+    sheet = validated(tmp_path, catalogue, "contasreceber", *changes)
     supplied = {"centro-de-custo": {"99.999"}, "cliente": {str(INACTIVE)}}
     OnlineCheck(client).add_findings(sheet, supplied)
-    assert codes(sheet) == [("D4", "reference-unknown"), ("B5", "reference-inactive")]
+    assert finding_codes(sheet) == [("D4", "reference-unknown"), ("B5", "reference-inactive")]
 
 
-def test_a_registry_beyond_the_cap_is_read_whole_and_once(
-    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+def test_a_registry_beyond_the_cap_is_fetched_completely_and_once(
+    tmp_path: Path, catalogue: Catalogue, counting_client: CountingClient
 ) -> None:
-    last = max(r["codigoDoCliente"] for r in counting.records(CLIENT_LIST))
-    counting.asked.clear()
+    last = max(r["codigoDoCliente"] for r in counting_client.records(CLIENT_LIST))
+    counting_client.calls.clear()
     many = [{"codigoDoCliente": code} for code in range(1001, 1301) if code != INACTIVE]
-    sheet = judged(tmp_path, catalogue, "contasreceber", *many)
-    check = OnlineCheck(counting)
+    sheet = validated(tmp_path, catalogue, "contasreceber", *many)
+    check = OnlineCheck(counting_client)
     check.add_findings(sheet)
     unknown = [f for f in sheet.findings if f.kind.code == "reference-unknown"]
     assert unknown == []
     assert last < 1_000_000
-    requests = counting.asked["registry.clients.list"]
+    requests = counting_client.calls["registry.clients.list"]
     assert 3 < requests < 100
-    assert counting.asked["stock.balances.of_branch"] == 1
-    assert counting.asked["registry.cost_centres.list"] == 1
-    check.add_findings(judged(tmp_path, catalogue, "contasreceber", *many))
-    assert counting.asked["registry.clients.list"] == requests
-    assert counting.asked["stock.balances.of_branch"] == 1
+    assert counting_client.calls["stock.balances.of_branch"] == 1
+    assert counting_client.calls["registry.cost_centres.list"] == 1
+    check.add_findings(validated(tmp_path, catalogue, "contasreceber", *many))
+    assert counting_client.calls["registry.clients.list"] == requests
+    assert counting_client.calls["stock.balances.of_branch"] == 1
 
 
-def test_a_client_that_is_registered_already_is_found(
+def test_an_already_registered_client_is_reported(
     tmp_path: Path, catalogue: Catalogue, client: Client
 ) -> None:
-    known = documents(client)[0]
-    sheet = judged(tmp_path, catalogue, "cliente", {}, {"cnpj": known})
+    known = registered_cnpjs(client)[0]
+    sheet = validated(tmp_path, catalogue, "cliente", {}, {"cnpj": known})
     OnlineCheck(client).add_findings(sheet)
-    assert codes(sheet) == [("C3", "already-registered")]
+    assert finding_codes(sheet) == [("C3", "already-registered")]
     assert not sheet.ok
 
 
-def test_many_documents_are_asked_in_bulk(
-    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+def test_many_documents_are_looked_up_in_bulk(
+    tmp_path: Path, catalogue: Catalogue, counting_client: CountingClient
 ) -> None:
-    known = documents(counting)[:5]
-    counting.asked.clear()
+    known = registered_cnpjs(counting_client)[:5]
+    counting_client.calls.clear()
     new = [f"{n:08d}0001" for n in range(70_000_000, 70_000_200)]
     rows = [{"cnpj": base + cnpj.calc_check_digits(base)} for base in new]
     rows += [{"cnpj": document} for document in known]
-    sheet = judged(tmp_path, catalogue, "cliente", *rows)
-    OnlineCheck(counting).add_findings(sheet)
-    assert [code for _, code in codes(sheet)] == ["already-registered"] * len(known)
-    assert counting.asked["registry.clients.list"] < len(rows) / 2
+    sheet = validated(tmp_path, catalogue, "cliente", *rows)
+    OnlineCheck(counting_client).add_findings(sheet)
+    assert [code for _, code in finding_codes(sheet)] == ["already-registered"] * len(known)
+    assert counting_client.calls["registry.clients.list"] < len(rows) / 2
 
 
-def test_many_titles_with_identifiers_are_found_in_their_listings(
-    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+def test_many_titles_with_identifiers_are_looked_up_in_listings(
+    tmp_path: Path, catalogue: Catalogue, counting_client: CountingClient
 ) -> None:
-    titles = counting.records(RECEIVABLE_LIST_OPEN)
+    titles = counting_client.records(RECEIVABLE_LIST_OPEN)
     known = [str(title["idws"]) for title in titles if title.get("idws")][:100]
     new = [f"NOVO-{number}" for number in range(600)]
     assert len(known) == 100
-    counting.asked.clear()
-    sheet = judged(tmp_path, catalogue, "contasreceber", *[{"idws": w} for w in (*new, *known)])
-    OnlineCheck(counting).add_findings(sheet)
-    assert [code for _, code in codes(sheet)] == ["record-exists"] * len(known)
-    assert counting.asked["financial.receivables.find"] == 0
-    assert counting.asked["financial.receivables.list_open"] == 1
-    assert counting.asked["financial.receivables.list_settled"] == 1
+    counting_client.calls.clear()
+    sheet = validated(tmp_path, catalogue, "contasreceber", *[{"idws": w} for w in (*new, *known)])
+    OnlineCheck(counting_client).add_findings(sheet)
+    assert [code for _, code in finding_codes(sheet)] == ["record-exists"] * len(known)
+    assert counting_client.calls["financial.receivables.find"] == 0
+    assert counting_client.calls["financial.receivables.list_open"] == 1
+    assert counting_client.calls["financial.receivables.list_settled"] == 1
 
 
-def test_records_that_would_take_too_many_requests_are_said_not_to_be_looked_for(
-    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+def test_records_beyond_the_request_limit_are_reported_as_not_looked_up(
+    tmp_path: Path, catalogue: Catalogue, counting_client: CountingClient
 ) -> None:
     new = [f"{n:08d}0001" for n in range(70_000_000, 70_000_060)]
     rows = [{"cnpj": base + cnpj.calc_check_digits(base)} for base in new]
-    sheet = judged(tmp_path, catalogue, "cliente", {}, *rows)
-    OnlineCheck(counting, most_requests=1).add_findings(sheet)
+    sheet = validated(tmp_path, catalogue, "cliente", {}, *rows)
+    OnlineCheck(counting_client, most_requests=1).add_findings(sheet)
     [finding] = sheet.findings
     assert (finding.row, finding.cell, finding.kind.code) == (1, None, "records-not-looked-up")
     assert "61" in str(finding.message)
     assert sheet.ok
-    assert counting.asked["registry.clients.list"] < 20
+    assert counting_client.calls["registry.clients.list"] < 20
 
 
-def test_only_so_many_codes_are_asked_one_by_one_and_the_others_are_named(
-    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+def test_codes_beyond_the_request_limit_are_reported_as_not_looked_up(
+    tmp_path: Path, catalogue: Catalogue, counting_client: CountingClient
 ) -> None:
     branches = [{"codigoDaFilial": code} for code in range(5_000, 5_300)]
-    sheet = judged(tmp_path, catalogue, "contasreceber", *branches)
-    check = OnlineCheck(counting, most_requests=200)
+    sheet = validated(tmp_path, catalogue, "contasreceber", *branches)
+    check = OnlineCheck(counting_client, most_requests=200)
     check.add_findings(sheet)
-    found = Counter(code for _, code in codes(sheet))
+    found = Counter(code for _, code in finding_codes(sheet))
     assert found == {"reference-unknown": 200, "references-not-looked-up": 1}
     assert (sheet.findings[0].column, sheet.findings[0].cell) == ("codigoDaFilial", None)
     assert "100" in str(sheet.findings[0].message)
-    assert counting.asked["stock.balances.of_branch"] == 200
-    again = judged(tmp_path, catalogue, "contasreceber", *branches)
+    assert counting_client.calls["stock.balances.of_branch"] == 200
+    again = validated(tmp_path, catalogue, "contasreceber", *branches)
     check.add_findings(again)
-    assert codes(again) == codes(sheet)
-    assert counting.asked["stock.balances.of_branch"] == 200
+    assert finding_codes(again) == finding_codes(sheet)
+    assert counting_client.calls["stock.balances.of_branch"] == 200
 
 
 def test_a_title_with_the_same_document_is_a_warning(
@@ -196,39 +196,39 @@ def test_a_title_with_the_same_document_is_a_warning(
 ) -> None:
     title = {"codigoDoCliente": 1001, "numeroDoDocumento": "ONLINE-1"}
     due = GOOD["contasreceber"]["dataDeVencimento"]
-    plain = {**GOOD["contasreceber"], "historico": "Outro"}
-    plain |= {"dataDeEmissao": None, "dataDeVencimento": due.isoformat()}
-    sent = client.raw("POST", "/v2/financeiro/contasreceber", body={**plain, **title})
+    body = {**GOOD["contasreceber"], "historico": "Outro"}
+    body |= {"dataDeEmissao": None, "dataDeVencimento": due.isoformat()}
+    sent = client.raw("POST", "/v2/financeiro/contasreceber", body={**body, **title})
     assert sent.is_success
-    sheet = judged(tmp_path, catalogue, "contasreceber", title)
+    sheet = validated(tmp_path, catalogue, "contasreceber", title)
     OnlineCheck(client).add_findings(sheet)
     [finding] = sheet.findings
     assert (finding.kind.code, sheet.ok) == ("record-exists", True)
     assert "holds the row" in str(finding.message)
 
 
-def test_findings_on_values_that_a_mapping_converts_keep_the_words_of_the_sheet(
+def test_findings_on_mapped_values_show_the_values_of_the_sheet(
     tmp_path: Path, catalogue: Catalogue, client: Client
 ) -> None:
-    given: dict[str, Any] = {**GOOD["contasreceber"], "numeroDoDocumento": "ONLINE-MAPPED"}
-    due = given["dataDeVencimento"].isoformat()
+    values: dict[str, Any] = {**GOOD["contasreceber"], "numeroDoDocumento": "ONLINE-MAPPED"}
+    due = values["dataDeVencimento"].isoformat()
     sent = client.raw(
         "POST",
         "/v2/financeiro/contasreceber",
-        body={**given, "dataDeEmissao": None, "dataDeVencimento": due},
+        body={**values, "dataDeEmissao": None, "dataDeVencimento": due},
     )
     assert sent.is_success, sent.text
-    kept = {name: value for name, value in given.items() if name != "codigoDaFilial"}
-    header = ["Loja", *kept]
-    columns: dict[str, Any] = {name: {"from": name} for name in kept}
+    mapped = {name: value for name, value in values.items() if name != "codigoDaFilial"}
+    header = ["Loja", *mapped]
+    columns: dict[str, Any] = {name: {"from": name} for name in mapped}
     columns["codigoDaFilial"] = {
         "from": "Loja",
-        "values": {"Matriz São Paulo": given["codigoDaFilial"], "Fechada": 999},
+        "values": {"Matriz São Paulo": values["codigoDaFilial"], "Fechada": 999},
     }
     content = {"version": 1, "resource": "contasreceber", "header": header, "columns": columns}
     mapping = tmp_path / "m.yaml"
     mapping.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
-    rows = [[shop, *kept.values()] for shop in ("Matriz São Paulo", "Fechada")]
+    rows = [[shop, *mapped.values()] for shop in ("Matriz São Paulo", "Fechada")]
     path = write_rows(tmp_path / "a.xlsx", header, rows)
     sheet = validate_workbook(path, catalogue, mapping=read_mapping(mapping))
     assert sheet.ok, sheet.findings
@@ -239,18 +239,18 @@ def test_findings_on_values_that_a_mapping_converts_keep_the_words_of_the_sheet(
     }
 
 
-def test_what_is_wrong_already_is_not_asked_about(
-    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+def test_invalid_values_are_not_looked_up(
+    tmp_path: Path, catalogue: Catalogue, counting_client: CountingClient
 ) -> None:
     path = write_records(tmp_path / "s.xlsx", "contasreceber", [{"codigoDaFilial": -1}])
     sheet = validate_workbook(path, catalogue, resource="contasreceber")
-    before = codes(sheet)
-    OnlineCheck(counting).add_findings(sheet)
-    assert codes(sheet) == before == [("A2", "value-range")]
-    assert "stock.balances.of_branch" not in counting.asked
+    before = finding_codes(sheet)
+    OnlineCheck(counting_client).add_findings(sheet)
+    assert finding_codes(sheet) == before == [("A2", "value-range")]
+    assert "stock.balances.of_branch" not in counting_client.calls
 
 
-def test_a_failure_leaves_the_sheet_as_it_was(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_a_failed_online_check_adds_no_findings(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "s.xlsx", "contasreceber", [{"codigoDaFilial": -1}, {}])
     sheet = validate_workbook(path, catalogue, resource="contasreceber")
     before = list(sheet.findings)
@@ -269,7 +269,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def test_the_command_reports_what_the_system_says(
+def test_the_command_reports_online_findings(
     xlbridge: Xlbridge, tmp_path: Path, demo_sandbox: RunningSandbox
 ) -> None:
     path = write_records(tmp_path / "s.xlsx", "contasreceber", [{}, {"codigoDoCliente": NOBODY}])
@@ -281,7 +281,7 @@ def test_the_command_reports_what_the_system_says(
     assert done.returncode == 1
 
 
-def test_when_the_system_cannot_be_asked_the_local_report_is_there(
+def test_the_local_report_is_printed_if_the_online_check_fails(
     xlbridge: Xlbridge, tmp_path: Path, demo_sandbox: RunningSandbox
 ) -> None:
     path = write_records(tmp_path / "s.xlsx", "contasreceber", [{"codigoDaFilial": -1}])
@@ -296,7 +296,7 @@ def test_when_the_system_cannot_be_asked_the_local_report_is_there(
     assert "value-range" in without.stdout
 
 
-def test_with_nothing_configured_the_embedded_sandbox_is_asked(
+def test_the_embedded_sandbox_is_used_if_nothing_is_configured(
     xlbridge: Xlbridge, home: Path
 ) -> None:
     give_database(home, [])
