@@ -16,8 +16,8 @@ STRICT_SAMPLE := tests/upload/test_modes.py tests/upload/test_updates.py tests/u
 READING_ANSWERS := tests/export/test_sandbox_exports.py tests/export/test_round_trip.py \
 	tests/batch/test_links.py::test_codes_are_filled_in_once_the_clients_are_there \
 	tests/batch/test_links.py::test_two_records_and_an_inactive_one_are_not_chosen \
-	tests/export/test_completeness.py::test_all_clients_come_with_few_calls \
-	tests/export/test_import_sheets.py::test_settled_titles_become_no_new_ones_without_being_asked
+	tests/export/test_completeness.py::test_all_clients_are_exported_with_few_calls \
+	tests/export/test_import_sheets.py::test_settled_titles_are_exported_as_import_sheet_only_on_request
 OTHER_SHAPES_SAMPLE := tests/upload/test_modes.py tests/upload/test_good_rows.py \
 	tests/client/test_purchase_orders.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

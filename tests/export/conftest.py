@@ -1,4 +1,4 @@
-"""A sandbox filled with the demonstration company, and a client to it."""
+"""Sandbox with the demonstration company, and a client for it."""
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -13,7 +13,7 @@ from sandboxes import sandbox_process
 from xlbridge.client import Client, Target
 from xlbridge.sandbox import RunningSandbox
 
-Ask = Callable[..., list[dict[str, Any]]]
+Fetch = Callable[..., list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="session")
@@ -31,8 +31,8 @@ def client(demo: RunningSandbox) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="session")
-def ask(demo: RunningSandbox) -> Iterator[Ask]:
-    """Return a function that requests a listing's data with a bare HTTP client."""
+def fetch(demo: RunningSandbox) -> Iterator[Fetch]:
+    """Function that fetches a listing's data with a plain HTTP client."""
     credentials = {"email": demo.email, "password": demo.password}
 
     def get(path: str, **query: str) -> list[dict[str, Any]]:

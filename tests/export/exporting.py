@@ -1,4 +1,4 @@
-"""Exports through the room's face."""
+"""Exports through the room's public names."""
 
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ def export(
     filters: Filters | None = None,
     *,
     run: dict[str, Any] | None = None,
-    **asked: Any,
+    **request: Any,
 ) -> ExportResult:
-    """Write a listing into a file; ``asked`` and ``run`` are the arguments of both steps."""
-    request = ExportRequest(listing=listing, filters=filters or Filters(), **asked)
-    return request.prepare(OutputFile(output), load_catalogue).run(client, **run or {})
+    """Export a listing into a file; ``request`` and ``run`` are the arguments of the two steps."""
+    prepared = ExportRequest(listing=listing, filters=filters or Filters(), **request)
+    return prepared.prepare(OutputFile(output), load_catalogue).run(client, **run or {})

@@ -14,14 +14,14 @@ Query = dict[str, list[str]]
 
 
 @dataclass
-class AnsweringSystem:
-    """``asked`` are the calls received: path and query."""
+class FakeSystem:
+    """System with the answers of a test; ``calls`` are the paths and queries it received."""
 
     base_url: str
-    asked: list[tuple[str, Query]]
+    calls: list[tuple[str, Query]]
 
     def environment(self, **more: str) -> dict[str, str]:
-        """The environment that points the command line at the system."""
+        """Environment of commands that use the system."""
         return {
             "XLBRIDGE_BASE_URL": self.base_url,
             "XLBRIDGE_EMAIL": "a@example.com",
@@ -33,7 +33,7 @@ class AnsweringSystem:
 
 @dataclass(frozen=True)
 class Reply:
-    """``missing`` is the number of declared bytes that are never sent."""
+    """Answer of a system; ``missing`` is the number of declared bytes that are not sent."""
 
     body: bytes
     status: int = 200
@@ -41,8 +41,8 @@ class Reply:
 
 
 @contextmanager
-def replying(reply: Callable[[str, Query, Message], Reply]) -> Iterator[str]:
-    """Run a system that accepts every login and gets its replies from a test; yield its address."""
+def replying_server(reply: Callable[[str, Query, Message], Reply]) -> Iterator[str]:
+    """Run a system that accepts every login and sends the replies of a test; yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -75,15 +75,15 @@ def replying(reply: Callable[[str, Query, Message], Reply]) -> Iterator[str]:
 
 
 @contextmanager
-def answering(answers: Mapping[str, Any]) -> Iterator[AnsweringSystem]:
-    """Run a system with the ``data`` of each path, or a function of the query.
+def fake_system(answers: Mapping[str, Any]) -> Iterator[FakeSystem]:
+    """Run a system that answers with the ``data`` of a path, or a function's result for the query.
 
     Any other path is not found.
     """
-    asked: list[tuple[str, Query]] = []
+    calls: list[tuple[str, Query]] = []
 
     def reply(path: str, query: Query, _headers: Message) -> Reply:
-        asked.append((path, query))
+        calls.append((path, query))
         if path not in answers:
             refused = {"success": False, "errors": [{"key": "id", "value": "?"}]}
             return Reply(json.dumps(refused).encode(), 404)
@@ -91,5 +91,5 @@ def answering(answers: Mapping[str, Any]) -> Iterator[AnsweringSystem]:
         data = answer(query) if callable(answer) else answer
         return Reply(json.dumps({"success": True, "data": data}).encode())
 
-    with replying(reply) as address:
-        yield AnsweringSystem(address, asked)
+    with replying_server(reply) as address:
+        yield FakeSystem(address, calls)

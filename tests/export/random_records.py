@@ -39,8 +39,8 @@ def fields_of(sheet: Sheet, *, required: tuple[str, ...] = ()) -> st.SearchStrat
 
 @st.composite
 def records_of(draw: st.DrawFn, listing: Listing) -> dict[str, Any]:
-    own, *children = listing.sheets
-    record: dict[str, Any] = draw(fields_of(own, required=listing.key))
+    main_sheet, *children = listing.sheets
+    record: dict[str, Any] = draw(fields_of(main_sheet, required=listing.key))
     for sheet in children:
         holders = [record]
         for name in sheet.within[:-1]:
@@ -51,13 +51,13 @@ def records_of(draw: st.DrawFn, listing: Listing) -> dict[str, Any]:
 
 
 def expected_rows(sheet: Sheet, record: dict[str, Any]) -> Iterator[list[Any]]:
-    """Yield a record's rows of a sheet: unchanged, but addresses lose their query."""
+    """Yield a record's expected rows; values are unchanged, but addresses lose their query."""
     for chain in chains(record, sheet.within):
         *_, inner = chain
         row = []
         for column in sheet.columns:
-            above = reversed(chain) if column.name in sheet.key else [inner]
-            found = (o[column.name] for o in above if o.get(column.name) is not None)
+            sources = reversed(chain) if column.name in sheet.key else [inner]
+            found = (o[column.name] for o in sources if o.get(column.name) is not None)
             value = next(found, None)
             row.append(ADDRESS if column.is_secret and value is not None else value)
         yield row

@@ -1,4 +1,4 @@
-"""Reading of exports with independent readers.
+"""Helpers that read exports with independent libraries.
 
 Inside: export.
 """
@@ -29,19 +29,19 @@ Rows = list[list[Any]]
 MOMENT = datetime(2026, 11, 21, 10, 30)
 
 
-def spelt(value: Any) -> Any:
-    """Return a record as an export reads it: numbers as the text of their digits."""
+def numbers_as_text(value: Any) -> Any:
+    """Return a record as an export parses it, with numbers as text."""
     if isinstance(value, dict):
-        return {name: spelt(inner) for name, inner in value.items()}
+        return {name: numbers_as_text(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [spelt(inner) for inner in value]
+        return [numbers_as_text(inner) for inner in value]
     return str(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else value
 
 
 def cells_of_record(sheets: Sequence[Sheet], record: dict[str, Any]) -> list[Rows]:
     """Return the cells of a record's rows, sheet by sheet."""
-    *lines, _ = Flattener(sheets, [CELLS_AS_JSON] * len(sheets)).lines([spelt(record)])
-    return [list(map(json.loads, of_sheet)) for of_sheet, _ in lines]
+    *lines, _ = Flattener(sheets, [CELLS_AS_JSON] * len(sheets)).lines([numbers_as_text(record)])
+    return [list(map(json.loads, rows)) for rows, _ in lines]
 
 
 def write_all(
@@ -56,18 +56,21 @@ def write_all(
     ):
         flattener = Flattener(sheets, list(map(book.line_format, sheets)))
         with store.new_part() as part:
-            part.add([[n] for n in range(len(records))], flattener.lines(list(map(spelt, records))))
+            part.add(
+                [[n] for n in range(len(records))],
+                flattener.lines(list(map(numbers_as_text, records))),
+            )
         store.keep(part)
         tables = [
-            Table(sheet, store.rows(place), widths, store.blocks(place))
-            for place, (sheet, widths) in enumerate(zip(sheets, flattener.widths, strict=True))
+            Table(sheet, store.rows(index), widths, store.blocks(index))
+            for index, (sheet, widths) in enumerate(zip(sheets, flattener.widths, strict=True))
         ]
         counts = {table.sheet.name: table.rows for table in tables}
         title = Text(pt="x", en="x")
         book.write(tables, CoverSummary(title, [], MOMENT, len(records), counts, complete=True))
     written = {
-        sheet.name: [row for of_record in cells for row in of_record[place]]
-        for place, sheet in enumerate(sheets)
+        sheet.name: [row for record in cells for row in record[index]]
+        for index, sheet in enumerate(sheets)
     }
     assert counts == {name: len(rows) for name, rows in written.items()}
     return written

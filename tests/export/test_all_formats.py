@@ -29,7 +29,7 @@ NUMBERS = (Kind.INTEGER, Kind.NUMBER, Kind.MONEY)
 Same = Callable[[ExportColumn, Any, Any], bool]
 
 
-def as_written(column: ExportColumn, value: Any, text: str) -> bool:
+def equals_csv_text(column: ExportColumn, value: Any, text: str) -> bool:
     """Compare with the text of a CSV cell, whose formulas are disarmed."""
     if value is None:
         return text == ""
@@ -44,7 +44,7 @@ def as_written(column: ExportColumn, value: Any, text: str) -> bool:
     return text in (value, "'" + value)
 
 
-def just_so(column: ExportColumn, value: Any, read: Any) -> bool:
+def equals_typed_value(column: ExportColumn, value: Any, read: Any) -> bool:
     """Compare with a format that has types; dates are ISO 8601 in JSON."""
     if isinstance(read, datetime):
         read = read.isoformat()
@@ -103,9 +103,9 @@ def test_random_records_come_back_equal(
     for form, open_book in FORMATS.items():
         write_all(tmp_path / f"out.{form}", records, sheets, open_book)
     for form, read, are_same in (
-        ("csv", read_csv, as_written),
-        ("jsonl", read_jsonl, just_so),
-        ("parquet", read_parquet, just_so),
+        ("csv", read_csv, equals_csv_text),
+        ("jsonl", read_jsonl, equals_typed_value),
+        ("parquet", read_parquet, equals_typed_value),
     ):
         files = read_files(tmp_path / f"out.{form}", sheets, read)
         for sheet in sheets:

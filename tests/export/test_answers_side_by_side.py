@@ -10,8 +10,8 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
-from answering import Query, Reply, replying
 from exporting import export
+from fake_system import Query, Reply, replying_server
 from sampling import across
 
 from xlbridge.client import Client, RetryPolicy, Target
@@ -22,24 +22,24 @@ pytestmark = pytest.mark.one_database
 
 LARGE = "x" * 1_200_000
 WITHIN = Filters({Filter.FROM: datetime(2025, 1, 1), Filter.TO: datetime(2025, 8, 31, 23, 59)})
-FIRST_MONTH, WEIRD_MONTH = "01/01/2025 00:00", "01/07/2025 00:00"
+FIRST_MONTH, BAD_MONTH = "01/01/2025 00:00", "01/07/2025 00:00"
 
 
 class System:
-    """A remote system whose first answer may be large; the one of a later month is ``weird``."""
+    """Remote system with a large first answer, or a bad answer for a later month."""
 
     def __init__(self) -> None:
-        self.weird: bytes | None = None
+        self.bad_answer: bytes | None = None
         self.cut = False
-        self.held = Event()
+        self.released = Event()
         self.padding = ""
         self.delay = 0.0
 
     def answer(self, start: str) -> bytes:
-        if start == WEIRD_MONTH and self.weird is not None:
-            return self.weird
-        if start == WEIRD_MONTH:
-            self.held.wait(self.delay)
+        if start == BAD_MONTH and self.bad_answer is not None:
+            return self.bad_answer
+        if start == BAD_MONTH:
+            self.released.wait(self.delay)
         month = int(start[3:5]) + 12 * int(start[6:10])
         orders = [order(100 * month + n) for n in range(3)]
         return document(orders, padding=self.padding if start == FIRST_MONTH else "")
@@ -75,13 +75,13 @@ def system() -> System:
 def client(system: System) -> Iterator[Client]:
     def reply(_path: str, query: Query, _headers: Message) -> Reply:
         start = query["dataInferior"][0]
-        return Reply(system.answer(start), missing=system.cut and start == WEIRD_MONTH)
+        return Reply(system.answer(start), missing=system.cut and start == BAD_MONTH)
 
-    with replying(reply) as address:
+    with replying_server(reply) as address:
         target = Target("t", address, "a@example.com", "unused")
         with Client(target, retry_policy=RetryPolicy(tries=1)) as opened:
             yield opened
-        system.held.set()
+        system.released.set()
 
 
 def outcome(client: Client, output: Path, at_once: int, **options: Any) -> Any:
@@ -102,8 +102,8 @@ def outcome(client: Client, output: Path, at_once: int, **options: Any) -> Any:
         return type(error), str(error.message), str(error.hint)
     assert counted[-1] == done.records
     files = {path.name: content_of(path) for path in output.parent.iterdir()}
-    told = (done.records, done.sheets, done.last_update, done.totals, done.calls)
-    return files, told, [(window.records, window.digest) for window in done.windows]
+    counts = (done.records, done.sheets, done.last_update, done.totals, done.calls)
+    return files, counts, [(window.records, window.digest) for window in done.windows]
 
 
 def content_of(path: Path) -> object:
@@ -115,7 +115,7 @@ def content_of(path: Path) -> object:
         return {name: archive.read(name) for name in names}
 
 
-def both(client: Client, folder: Path, form: str, **options: Any) -> list[Any]:
+def both_outcomes(client: Client, folder: Path, form: str, **options: Any) -> list[Any]:
     """Return the outcomes of exports with sequential and with concurrent calls."""
     outcomes = []
     for at_once in (1, 2):
@@ -130,15 +130,15 @@ def both(client: Client, folder: Path, form: str, **options: Any) -> list[Any]:
     across(["xlsx", "csv", "jsonl"], [{}, {"flat": "produtos"}, {"keep_unknown": True}]),
     ids=str,
 )
-def test_the_same_lines_come_of_answers_side_by_side(
+def test_concurrent_answers_give_the_same_lines(
     client: Client, tmp_path: Path, form: str, layout: dict[str, Any]
 ) -> None:
-    one, two = both(client, tmp_path, form, **layout)
-    assert one == two
-    assert one[1][0] == 3 * 8
+    sequential, concurrent = both_outcomes(client, tmp_path, form, **layout)
+    assert sequential == concurrent
+    assert sequential[1][0] == 3 * 8
 
 
-WEIRD = {
+BAD_ANSWERS = {
     "not JSON": b'{"success": true, "data": [{"numeroDoPedido": 7}, oops]}',
     "no document": b"<html>",
     "NaN": b'{"success": true, "data": [{"numeroDoPedido": NaN}]}',
@@ -146,7 +146,7 @@ WEIRD = {
     "cut": document([order(7), order(8)])[:-30],
     "too much": document([order(7)]) + b"{}",
     "no object": document([order(7), 8]),
-    "misfit": document([order(7), order(8, quantidadeDeParcelas="two")]),
+    "wrong type": document([order(7), order(8, quantidadeDeParcelas="two")]),
     "true for a number": document([order(7, idNF=1), order(8, idNF=True), order(9)]),
     "a number for true": document([order(7, pendente=True), order(8, pendente=1), order(9)]),
     "an object for a list": document([order(7, parcelas={"valor": 1})]),
@@ -154,29 +154,29 @@ WEIRD = {
     b'[{"key": "k", "value": "late"}]}',
     "no data": b'{"success": true}',
     "no success": b'{"data": [{"numeroDoPedido": 7}]}',
-    "odd errors": document([order(7)], errors="odd"),
+    "invalid errors": document([order(7)], errors="odd"),
     "notified": b'{"success": true, "data": {"notifications": [{"key": "k", "value": "v"}]}}',
 }
 
 
 @pytest.mark.usefixtures("no_collection")
-@pytest.mark.parametrize("name", WEIRD)
-def test_the_same_is_told_of_a_bad_answer(
+@pytest.mark.parametrize("name", BAD_ANSWERS)
+def test_concurrent_answers_give_the_same_error_for_a_bad_answer(
     system: System, client: Client, tmp_path: Path, name: str
 ) -> None:
-    system.weird = WEIRD[name]
-    one, two = both(client, tmp_path, "jsonl")
-    assert one == two
-    assert issubclass(one[0], XlbridgeError)
+    system.bad_answer = BAD_ANSWERS[name]
+    sequential, concurrent = both_outcomes(client, tmp_path, "jsonl")
+    assert sequential == concurrent
+    assert issubclass(sequential[0], XlbridgeError)
 
 
-def test_the_same_is_told_of_an_answer_that_breaks_off(
+def test_concurrent_answers_give_the_same_error_for_a_truncated_answer(
     system: System, client: Client, tmp_path: Path
 ) -> None:
-    system.weird, system.cut = document([order(7), order(8)]), True
-    one, two = both(client, tmp_path, "jsonl")
-    assert one == two
-    assert "after 2 records" in one[1] or "depois de 2 registros" in one[1]
+    system.bad_answer, system.cut = document([order(7), order(8)]), True
+    sequential, concurrent = both_outcomes(client, tmp_path, "jsonl")
+    assert sequential == concurrent
+    assert "after 2 records" in sequential[1] or "depois de 2 registros" in sequential[1]
 
 
 UNUSUAL = {
@@ -191,7 +191,7 @@ UNUSUAL = {
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
-def test_unusual_answers_become_the_same(
+def test_concurrent_answers_give_the_same_result_for_unusual_answers(
     system: System, client: Client, tmp_path: Path, name: str
 ) -> None:
     unusual = UNUSUAL[name]
@@ -199,7 +199,7 @@ def test_unusual_answers_become_the_same(
         unusual = document([unusual])
     elif b"uccess" not in unusual:
         unusual = b'{"success": true, "data": [' + unusual + b"]}"
-    system.weird = unusual
-    one, two = both(client, tmp_path, "jsonl")
-    assert one == two
-    assert isinstance(one[0], dict)
+    system.bad_answer = unusual
+    sequential, concurrent = both_outcomes(client, tmp_path, "jsonl")
+    assert sequential == concurrent
+    assert isinstance(sequential[0], dict)

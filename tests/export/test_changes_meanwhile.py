@@ -1,4 +1,4 @@
-"""Records that change during the export, answers that break off, resumed runs.
+"""Records that change during the export, truncated answers, resumed runs, attachments.
 
 Inside: export.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answering import Query, Reply, replying
 from exporting import export
+from fake_system import Query, Reply, replying_server
 from reading import read_calamine
 from sampling import across
 
@@ -36,8 +36,8 @@ pytestmark = pytest.mark.one_database
 MINUTE = timedelta(minutes=1)
 
 
-class Business:
-    """A small remote system whose clients a test updates between two calls."""
+class ChangingSystem:
+    """Small remote system whose clients a test updates between two calls."""
 
     def __init__(self) -> None:
         self.updated: dict[int, datetime] = {}
@@ -47,9 +47,9 @@ class Business:
         self.status = 200
         self.body: bytes | None = None
         self.files: dict[str, bytes] = {}
-        self.told = datetime.isoformat
+        self.format_time = datetime.isoformat
 
-    def touch(self, code: int) -> None:
+    def update(self, code: int) -> None:
         self.updated[code] = max(self.updated.values()) + MINUTE
 
     def answer(self, query: dict[str, list[str]]) -> bytes:
@@ -66,7 +66,7 @@ class Business:
         )[:500]
         data = [
             {"CodigoDoCliente": code, "nomeComercial": str(moment), "corFavorita": "azul",
-             "ultimaAtualizacao": self.told(moment)}
+             "ultimaAtualizacao": self.format_time(moment)}
             for moment, code in found
         ]  # fmt: skip
         body = json.dumps({"success": True, "data": data}).encode()
@@ -76,22 +76,22 @@ class Business:
 
 
 @pytest.fixture
-def business() -> Business:
-    made = Business()
+def system() -> ChangingSystem:
+    created = ChangingSystem()
     begin = datetime(2026, 1, 1)
-    made.updated = {code: begin + code * MINUTE for code in range(1, 1_301)}
-    return made
+    created.updated = {code: begin + code * MINUTE for code in range(1, 1_301)}
+    return created
 
 
 @pytest.fixture
-def address(business: Business) -> Iterator[str]:
+def address(system: ChangingSystem) -> Iterator[str]:
     def reply(path: str, query: Query, headers: Message) -> Reply:
-        if path in business.files:
+        if path in system.files:
             assert "Authorization" not in headers
-            return Reply(business.files[path])
-        return Reply(business.answer(query), business.status)
+            return Reply(system.files[path])
+        return Reply(system.answer(query), system.status)
 
-    with replying(reply) as served:
+    with replying_server(reply) as served:
         yield served
 
 
@@ -114,23 +114,23 @@ def exported_lines(client: Client, output: Path, **options: Any) -> tuple[Any, l
 
 
 @pytest.mark.parametrize(("call", "code"), across([2, 3, 4], [10, 1_290]))
-def test_a_record_that_changes_is_neither_lost_nor_doubled(
-    tmp_path: Path, client: Client, business: Business, code: int, call: int
+def test_a_record_that_changes_is_exported_once(
+    tmp_path: Path, client: Client, system: ChangingSystem, code: int, call: int
 ) -> None:
-    business.before_call[call] = lambda: business.touch(code)
+    system.before_call[call] = lambda: system.update(code)
     done, lines = exported_lines(client, tmp_path / "c.jsonl")
     assert sorted(line["codigoDoCliente"] for line in lines) == list(range(1, 1_301))
     (changed,) = [line for line in lines if line["codigoDoCliente"] == code]
     seen = datetime.fromisoformat(changed["ultimaAtualizacao"])
-    assert seen == business.updated[code]
+    assert seen == system.updated[code]
     assert done.complete
     assert done.records == len(lines)
 
 
-def test_a_workbook_lacks_rows_that_were_compressed_before_later_ones_replaced_them(
-    tmp_path: Path, client: Client, business: Business
+def test_a_workbook_has_no_compressed_rows_that_were_replaced_later(
+    tmp_path: Path, client: Client, system: ChangingSystem
 ) -> None:
-    business.before_call[3] = lambda: business.touch(10)
+    system.before_call[3] = lambda: system.update(10)
     done = export(client, "clientes", tmp_path / "c.xlsx")
     header, *rows = read_calamine(tmp_path / "c.xlsx")["clientes"]
     codes = [row[header.index("codigoDoCliente")] for row in rows]
@@ -138,55 +138,57 @@ def test_a_workbook_lacks_rows_that_were_compressed_before_later_ones_replaced_t
     assert sorted(codes) == list(range(1, 1_301))
 
 
-def test_an_answer_that_breaks_off_is_asked_for_again_after_a_pause(
-    tmp_path: Path, client: Client, business: Business, pauses: list[float]
+def test_a_truncated_answer_is_requested_again_after_a_pause(
+    tmp_path: Path, client: Client, system: ChangingSystem, pauses: list[float]
 ) -> None:
-    business.cut_at = {2, 3, 5}
+    system.cut_at = {2, 3, 5}
     done, lines = exported_lines(client, tmp_path / "c.jsonl")
     assert sorted(line["codigoDoCliente"] for line in lines) == list(range(1, 1_301))
     assert (done.complete, done.records) == (True, 1_300)
     assert pauses == [0.5, 1.0, 0.5]
 
 
-def test_answers_that_always_break_off_are_given_up_after_six_tries(
-    tmp_path: Path, client: Client, business: Business, pauses: list[float]
+def test_an_always_truncated_answer_fails_after_six_tries(
+    tmp_path: Path, client: Client, system: ChangingSystem, pauses: list[float]
 ) -> None:
-    business.cut_at = set(range(100))
+    system.cut_at = set(range(100))
     with pytest.raises(TruncatedAnswer):
         exported_lines(client, tmp_path / "c.jsonl")
-    assert business.calls == 6
+    assert system.calls == 6
     assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0]
 
 
 @pytest.mark.parametrize(("status", "calls"), [(200, 1), (404, 1), (503, 6)])
-def test_only_the_client_repeats_a_call_that_gets_no_listing(
-    tmp_path: Path, client: Client, business: Business, status: int, calls: int
+def test_a_call_without_a_listing_is_repeated_by_the_client_only(
+    tmp_path: Path, client: Client, system: ChangingSystem, status: int, calls: int
 ) -> None:
-    business.status, business.body = status, b"<html>down</html>"
+    system.status, system.body = status, b"<html>down</html>"
     with pytest.raises(TransportError):
         exported_lines(client, tmp_path / "c.jsonl")
-    assert business.calls == calls
+    assert system.calls == calls
 
 
-def test_once_stopped_no_call_is_begun(tmp_path: Path, client: Client, business: Business) -> None:
+def test_a_stopped_reader_makes_no_call(
+    tmp_path: Path, client: Client, system: ChangingSystem
+) -> None:
     listing = LISTINGS["contatos"]
     spec = keys_only_spec(listing)
     reader = PartReader(client, listing, spec, on_record=None, on_count=lambda _more: None)
     reader.stop()
-    asked = [ListingCall(listing.operation, {"codcontato": code}) for code in range(1, 9)]
+    calls = [ListingCall(listing.operation, {"codcontato": code}) for code in range(1, 9)]
     with pytest.raises(Stopped):
-        reader.read(Part(tmp_path / "part", 1), asked)
-    assert (reader.calls, business.calls) == (0, 0)
+        reader.read(Part(tmp_path / "part", 1), calls)
+    assert (reader.calls, system.calls) == (0, 0)
 
 
-def in_words(moment: datetime) -> str:
+def brazilian_time(moment: datetime) -> str:
     return f"{moment:%d/%m/%Y %H:%M:%S}"
 
 
-def test_all_records_come_where_their_update_times_cannot_be_read(
-    tmp_path: Path, client: Client, business: Business
+def test_all_records_are_exported_if_their_update_times_are_unreadable(
+    tmp_path: Path, client: Client, system: ChangingSystem
 ) -> None:
-    business.told = in_words
+    system.format_time = brazilian_time
     answers = [(list(records), whole) for records, whole in client.all_records(CLIENT_LIST, 500)]
     codes = {record["codigoDoCliente"] for records, _ in answers for record in records}
     assert (len(codes), all(whole for _, whole in answers)) == (1_300, True)
@@ -199,28 +201,28 @@ def test_all_records_come_where_their_update_times_cannot_be_read(
 
 
 def test_unknown_fields_are_kept_on_request(tmp_path: Path, client: Client) -> None:
-    _, plain = exported_lines(client, tmp_path / "c.jsonl")
-    assert "corFavorita" not in plain[0]
+    _, without = exported_lines(client, tmp_path / "c.jsonl")
+    assert "corFavorita" not in without[0]
     _, kept = exported_lines(client, tmp_path / "k.jsonl", keep_unknown=True)
     assert json.loads(kept[0][UNKNOWN_FIELDS]) == {"corFavorita": "azul"}
-    assert kept[0]["codigoDoCliente"] == plain[0]["codigoDoCliente"]
+    assert kept[0]["codigoDoCliente"] == without[0]["codigoDoCliente"]
 
 
-def test_the_next_run_goes_on_from_the_last_complete_one(
-    tmp_path: Path, client: Client, business: Business
+def test_the_next_run_starts_at_the_last_complete_one(
+    tmp_path: Path, client: Client, system: ChangingSystem
 ) -> None:
     listing, runs = LISTINGS["clientes"], LastRuns(tmp_path / "state", "t")
     assert runs.since_last(listing, Filters()) == Filters()
     done, _ = exported_lines(client, tmp_path / "c.jsonl")
     runs.save(listing, Filters(), done)
-    business.touch(7)
+    system.update(7)
     within = runs.since_last(listing, Filters())
     output = tmp_path / "next.jsonl"
     later = export(client, "clientes", output, within)
     codes = [json.loads(line)["codigoDoCliente"] for line in output.read_text().splitlines()]
     assert 7 in codes
     assert later.records == len(codes) < 10
-    assert within.values[Filter.FROM] < business.updated[7]
+    assert within.values[Filter.FROM] < system.updated[7]
 
 
 def attachment(url: str, name: str = "a.pdf", number: int = 1) -> dict[str, Any]:
@@ -232,10 +234,10 @@ def payable(*files: dict[str, Any]) -> dict[str, Any]:
     return {**key, "Arquivos": list(files)}
 
 
-def test_files_come_from_the_system_and_stay_in_their_folder(
-    tmp_path: Path, address: str, business: Business
+def test_attachments_are_downloaded_only_from_the_system_into_their_folder(
+    tmp_path: Path, address: str, system: ChangingSystem
 ) -> None:
-    business.files["/f/1"] = b"one"
+    system.files["/f/1"] = b"one"
     folder = tmp_path / "files"
     downloads = AttachmentDownloads(folder, LISTINGS["contaspagar"], address)
     downloads.download(
@@ -252,10 +254,10 @@ def test_files_come_from_the_system_and_stay_in_their_folder(
     assert "SECRET" not in "".join(map(str, downloads.problems))
 
 
-def test_no_file_is_written_over_nor_larger_than_the_limit(
-    tmp_path: Path, address: str, business: Business
+def test_attachments_are_not_overwritten_and_not_larger_than_the_limit(
+    tmp_path: Path, address: str, system: ChangingSystem
 ) -> None:
-    business.files |= {"/f/1": b"new", "/f/2": b"x" * 1_000}
+    system.files |= {"/f/1": b"new", "/f/2": b"x" * 1_000}
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "1-1-1-1-1-a.pdf").write_bytes(b"old")
@@ -267,17 +269,17 @@ def test_no_file_is_written_over_nor_larger_than_the_limit(
     assert (downloads.files, len(downloads.problems)) == (0, 2)
 
 
-def test_the_same_files_again_are_there_already(
-    tmp_path: Path, address: str, business: Business
+def test_existing_attachments_count_unless_their_content_differs(
+    tmp_path: Path, address: str, system: ChangingSystem
 ) -> None:
-    business.files |= {"/f/1": b"x" * 200_000, "/f/2": b"two"}
+    system.files |= {"/f/1": b"x" * 200_000, "/f/2": b"two"}
     one, two = attachment(f"{address}/f/1"), attachment(f"{address}/f/2", number=2)
     for files in ([one], [one, two], [one, two]):
         downloads = AttachmentDownloads(tmp_path / "files", LISTINGS["contaspagar"], address)
         downloads.download(payable(*files))
         assert (downloads.files, downloads.problems) == (len(files), [])
     for changed in (b"x" * 199_999, b"x" * 200_001, b"y" + b"x" * 199_999, b""):
-        business.files["/f/1"] = changed
+        system.files["/f/1"] = changed
         downloads = AttachmentDownloads(tmp_path / "files", LISTINGS["contaspagar"], address)
         downloads.download(payable(one))
         assert (downloads.files, len(downloads.problems)) == (0, 1)
@@ -297,5 +299,5 @@ def test_the_same_files_again_are_there_already(
         ("é" * 300 + ".pdf", "é" * 116 + ".pdf"),
     ],
 )
-def test_names_are_safe_on_every_system(name: str, safe: str) -> None:
+def test_attachment_names_are_safe_on_every_system(name: str, safe: str) -> None:
     assert safe_name(name) == safe

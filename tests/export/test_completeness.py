@@ -34,16 +34,16 @@ from xlbridge.client.listings import MINUTE, Window
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.wire.registry import CLIENT_CAP
 
-MOST_MORE_CALLS = 1.7
-"""For records that are spread, with some bursts among them."""
+MAX_CALL_RATIO = 1.7
+"""Ratio to the fewest possible calls, for spread records with some bursts."""
 
-LEARNING = 3
-"""Calls until the first answers have shown the distribution of the records."""
+LEARNING_CALLS = 3
+"""Extra calls until the first answers have shown the distribution of the records."""
 
 
 @contextmanager
 def sandbox_with(folder: Path, moments: Sequence[datetime]) -> Iterator[RunningSandbox]:
-    """A sandbox with one client for each moment, last updated then."""
+    """Sandbox with one client for each time of last update."""
     seed = ["--seed", "empty"]
     with sandbox_process(folder, seed, clean_environment(folder)) as running:
         pass
@@ -62,7 +62,7 @@ def sandbox_with(folder: Path, moments: Sequence[datetime]) -> Iterator[RunningS
 
 
 @pytest.mark.parametrize("count", [3_000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_all_clients_come_with_few_calls(tmp_path: Path, count: int) -> None:
+def test_all_clients_are_exported_with_few_calls(tmp_path: Path, count: int) -> None:
     random = Random(7)
     in_bursts = bursts(random, [40] * (count // 200) + large(random, count // 3_000))
     others = spread(random, count - len(in_bursts))
@@ -78,11 +78,11 @@ def test_all_clients_come_with_few_calls(tmp_path: Path, count: int) -> None:
     assert exported.complete
     assert len(set(codes)) == len(codes) == exported.records
     assert all(window.records < CLIENT_CAP for window in exported.windows)
-    assert exported.calls <= MOST_MORE_CALLS * fewest_calls(moments, CLIENT_CAP) + LEARNING
+    assert exported.calls <= MAX_CALL_RATIO * fewest_calls(moments, CLIENT_CAP) + LEARNING_CALLS
 
 
-def assert_whole(moments: Sequence[datetime], settled: list[tuple[Window, int]]) -> None:
-    """Assert that windows cover all time without overlapping, and that only minutes are holes."""
+def assert_complete(moments: Sequence[datetime], settled: list[tuple[Window, int]]) -> None:
+    """Assert that windows cover all time without overlapping and only full minutes are gaps."""
     windows = [window for window, _ in settled]
     ends = [window.end for window in windows]
     assert windows[0].start is None
@@ -91,11 +91,11 @@ def assert_whole(moments: Sequence[datetime], settled: list[tuple[Window, int]])
     sizes = Counter(moments)
     full = [Window(minute, minute) for minute in sorted(sizes) if sizes[minute] >= CLIENT_CAP]
     assert [window for window, count in settled if count >= CLIENT_CAP] == full
-    come = sum(count for _, count in settled if count < CLIENT_CAP)
-    assert come == sum(size for size in sizes.values() if size < CLIENT_CAP)
+    found = sum(count for _, count in settled if count < CLIENT_CAP)
+    assert found == sum(size for size in sizes.values() if size < CLIENT_CAP)
 
 
-MULTIPLES = {
+CALL_RATIOS = {
     **{f"spread over {time}": 1.3 for time in ("600 days", "20 years")},
     "working hours of 600 days": 1.3,
     "working hours of 60 days": 1.7,
@@ -112,31 +112,31 @@ MULTIPLES = {
     "150 bursts of 40, 14,000 spread": 1.6,
     "5 bursts of 400 to 499, 18,000 spread": 1.6,
 }
-"""How many times the fewest calls each takes at most: see ``docs/exports.md``."""
+"""Maximum ratio to the fewest possible calls, by distribution: see ``docs/exports.md``."""
 
-IN_BURSTS = 2.1
-"""The same where many records come in bursts."""
+BURST_RATIO = 2.1
+"""Maximum ratio if many records come in bursts."""
 
 
-MORE_OF_THE_SAME = {
+SLOW_DISTRIBUTIONS = {
     *(f"bursts of {size} only" for size in (20, 40, 150, 200, 240, 300, 400, 450)),
     *(f"half in bursts of {size}" for size in (100, 200, 400, 450)),
 }
-"""Sizes between those of the fast suite."""
+"""Burst sizes between those of the fast suite."""
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] * (name in MORE_OF_THE_SAME))
+        pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW_DISTRIBUTIONS))
         for name in DISTRIBUTIONS
     ],
 )
-def test_few_more_calls_than_who_knew_every_moment(name: str) -> None:
+def test_calls_are_bounded_for_each_distribution(name: str) -> None:
     moments = DISTRIBUTIONS[name](Random(1))
     settled, calls = split(moments, CLIENT_CAP)
-    assert_whole(moments, settled)
-    most = MULTIPLES.get(name, IN_BURSTS)
+    assert_complete(moments, settled)
+    most = CALL_RATIOS.get(name, BURST_RATIO)
     assert calls <= most * fewest_calls(moments, CLIENT_CAP)
 
 
@@ -150,7 +150,7 @@ groups = st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 700))
     st.sampled_from([3, 60, DAY, SPAN, 10 * SPAN]),
     st.integers(0, 2**32),
 )
-def test_nothing_is_lost_and_calls_are_bounded(
+def test_no_record_is_lost_and_calls_are_bounded(
     count: int, in_groups: list[tuple[float, int]], minutes: int, seed: int
 ) -> None:
     random = Random(seed)
@@ -158,8 +158,8 @@ def test_nothing_is_lost_and_calls_are_bounded(
     for part, size in in_groups:
         moments += [FIRST + MINUTE * int(part * minutes)] * size
     settled, calls = split(moments, CLIENT_CAP)
-    assert_whole(moments, settled)
-    assert calls <= 2.5 * fewest_calls(moments, CLIENT_CAP) + 2 * LEARNING
+    assert_complete(moments, settled)
+    assert calls <= 2.5 * fewest_calls(moments, CLIENT_CAP) + 2 * LEARNING_CALLS
 
 
 @examples(6)
@@ -175,8 +175,8 @@ def test_spread_records_with_some_bursts_take_few_more_calls(
     random = Random(seed)
     moments = spread(random, count) + bursts(random, small + nearly_full)
     settled, calls = split(moments, CLIENT_CAP)
-    assert_whole(moments, settled)
-    assert calls <= MOST_MORE_CALLS * fewest_calls(moments, CLIENT_CAP) + LEARNING
+    assert_complete(moments, settled)
+    assert calls <= MAX_CALL_RATIO * fewest_calls(moments, CLIENT_CAP) + LEARNING_CALLS
 
 
 @pytest.mark.parametrize(
@@ -189,21 +189,23 @@ def test_spread_records_with_some_bursts_take_few_more_calls(
     ],
     ids=["latest first", "any", "moments outside", "without moments"],
 )
-def test_nothing_is_lost_whatever_a_full_answer_holds(shown: Shown) -> None:
+def test_no_record_is_lost_whatever_a_full_answer_holds(shown: Shown) -> None:
     random = Random(9)
     moments: Moments = bursts(random, [300] * 5 + [499, 500]) + spread(random, 4_000)
     settled, _ = split(moments, CLIENT_CAP, shown)
-    assert_whole(moments, settled)
+    assert_complete(moments, settled)
 
 
-def test_a_minute_that_fills_an_answer_by_itself_is_asked_for_at_once() -> None:
+def test_a_minute_that_fills_an_answer_takes_few_calls() -> None:
     moments = [FIRST] * (CLIENT_CAP + 200) + [FIRST + MINUTE] * 300
     settled, calls = split(moments, CLIENT_CAP)
-    assert_whole(moments, settled)
-    assert calls <= fewest_calls(moments, CLIENT_CAP) + 2 * LEARNING
+    assert_complete(moments, settled)
+    assert calls <= fewest_calls(moments, CLIENT_CAP) + 2 * LEARNING_CALLS
 
 
-def test_too_many_in_one_minute_are_a_named_hole(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_too_many_records_in_one_minute_are_reported_as_a_gap(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
     minute = datetime(2026, 3, 4, 5, 6)
     moments = [minute] * (CLIENT_CAP + 20) + spread(Random(11), 300)
     manifest = tmp_path / "m.json"
@@ -215,8 +217,8 @@ def test_too_many_in_one_minute_are_a_named_hole(tmp_path: Path, xlbridge: Xlbri
     verdict, advice = done.stderr.splitlines()[-2:]
     assert verdict.endswith("c.csv is, or may be, incomplete.")
     assert advice.startswith("Next: export in parts")
-    told = json.loads(manifest.read_text(encoding="utf-8"))
-    (hole,) = told["holes"]
-    assert (hole["from"], hole["to"]) == ("2026-03-04T05:06:00", "2026-03-04T05:06:00")
-    assert (told["complete"], hole["saturated"], hole["records"]) == (False, True, CLIENT_CAP)
-    assert told["records"] == 300 + CLIENT_CAP
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    (gap,) = document["holes"]
+    assert (gap["from"], gap["to"]) == ("2026-03-04T05:06:00", "2026-03-04T05:06:00")
+    assert (document["complete"], gap["saturated"], gap["records"]) == (False, True, CLIENT_CAP)
+    assert document["records"] == 300 + CLIENT_CAP

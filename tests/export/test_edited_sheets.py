@@ -40,11 +40,11 @@ from xlbridge.wire import Operation, record_model
 class CountingClient(Client):
     """Client that counts its calls."""
 
-    asked = 0
+    calls = 0
 
-    def records(self, operation: Operation, **asked: Any) -> Iterator[Record]:
-        self.asked += 1
-        return super().records(operation, **asked)
+    def records(self, operation: Operation, **arguments: Any) -> Iterator[Record]:
+        self.calls += 1
+        return super().records(operation, **arguments)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def client(demo: RunningSandbox) -> Iterator[CountingClient]:
 
 
 def sheets_to_edit() -> list[tuple[str, str]]:
-    """Return each listing with each resource whose sheet it can fill."""
+    """Return the pairs of a listing and a resource whose sheet it can fill."""
     found = []
     for listing in LISTINGS.values():
         for resource in load_catalogue().values():
@@ -66,7 +66,7 @@ def sheets_to_edit() -> list[tuple[str, str]]:
     return found
 
 
-def edited(column: Column, value: Any) -> Any:
+def edited_value(column: Column, value: Any) -> Any:
     """Return another value of the column's kind."""
     if value is None:
         return _VALUES.get(column.kind, "F" if column.name == "natureza" else "X-1")
@@ -99,7 +99,7 @@ def with_edits(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[str,
         filled = [row for row in rows if row[column.name] is not None]
         empty = [row for row in rows if row[column.name] is None]
         for row in (*filled[:1], *filled[-1:], *empty[:1]):
-            new = edited(column, row[column.name])
+            new = edited_value(column, row[column.name])
             changed.append((f"{column.name} = {new!r}", {**row, column.name: new}))
         for row in filled[:1] if _can_be_emptied(resource, column) else ():
             changed.append((f"{column.name} emptied", {**row, column.name: None}))
@@ -107,7 +107,7 @@ def with_edits(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[str,
         row = max(rows, key=lambda one: len(one[child.sheet] or ()))
         first, *others = row[child.sheet]
         for column in child.sent_columns:
-            item = {**first, column.name: edited(column, first.get(column.name))}
+            item = {**first, column.name: edited_value(column, first.get(column.name))}
             changed.append((f"{child.sheet}.{column.name}", {**row, child.sheet: [item, *others]}))
         if others:
             changed.append((f"{child.sheet} shortened", {**row, child.sheet: [first]}))
@@ -118,8 +118,8 @@ def _can_be_emptied(resource: Resource, column: Column) -> bool:
     declared = resource.read_back
     assert declared is not None
     # An empty code says nothing: the system gives it.
-    told = {*declared.blank, *declared.blank_as, *declared.codes}
-    return not column.required and column.name not in told
+    ignored = {*declared.blank, *declared.blank_as, *declared.codes}
+    return not column.required and column.name not in ignored
 
 
 def is_unchanged(read: RowSnapshot | None) -> bool:
@@ -128,7 +128,7 @@ def is_unchanged(read: RowSnapshot | None) -> bool:
 
 
 def filters_of(listing: str, client: Client) -> Filters:
-    """Return filters that limit listings with many records, or a call for each."""
+    """Return filters that limit listings with many records or a call for each record."""
     match listing:
         case "pedidos":
             return Filters({Filter.LIMIT: 30})
@@ -143,7 +143,7 @@ def filters_of(listing: str, client: Client) -> Filters:
 
 
 @pytest.mark.parametrize(("listing", "name"), every(3, sheets_to_edit()))
-def test_untouched_is_unchanged_and_each_edit_is_noticed(
+def test_unedited_rows_are_unchanged_and_each_edit_is_detected(
     tmp_path: Path, client: CountingClient, catalogue: Catalogue, listing: str, name: str
 ) -> None:
     resource = catalogue.named(name)
@@ -167,19 +167,19 @@ def test_untouched_is_unchanged_and_each_edit_is_noticed(
     rows: list[RowValues] = [dict(row) for row in RowTable.of(*frames)]
     changes = with_edits(resource, rows)
     assert len(changes) >= len(resource.sent_columns)
-    client.asked = 0
+    client.calls = 0
     read, _ = look_up_rows(client, resource, [*rows, *(row for _, row in changes)])
     by_path = any(operation_named(n).path_parameters for n in resource.read_back.operation_names)
     edited_numbers = len(resource.read_back.codes)
     most = len(rows) + edited_numbers if by_path else max(4, len(rows) // 50)
-    if any(way.counted for way in resource.read_back.lookups):  # and where each client's end
+    if any(lookup.counted for lookup in resource.read_back.lookups):  # and where each client's end
         most += len({row["codigoDoCliente"] for row in rows})
-    assert client.asked <= most
+    assert client.calls <= most
     assert all(map(is_unchanged, read[: len(rows)]))
     assert rows
-    readings = zip(changes, read[len(rows) :], strict=True)
-    unnoticed = [what for (what, _), reading in readings if is_unchanged(reading)]
-    assert unnoticed == []
+    lookups = zip(changes, read[len(rows) :], strict=True)
+    undetected = [edit for (edit, _), found in lookups if is_unchanged(found)]
+    assert undetected == []
 
 
 def test_every_sheet_can_be_filled_from_a_listing() -> None:
@@ -188,7 +188,7 @@ def test_every_sheet_can_be_filled_from_a_listing() -> None:
     assert set(load_catalogue()) - filled == {"saida", "entrada"}
 
 
-def test_a_sheet_that_could_only_double_its_records_is_refused_for_that(
+def test_a_sheet_of_records_without_a_key_is_refused(
     catalogue: Catalogue,
 ) -> None:
     with pytest.raises(UsageError, match="no key") as refused:
@@ -198,8 +198,8 @@ def test_a_sheet_that_could_only_double_its_records_is_refused_for_that(
         require_records_of(LISTINGS["nfse"], catalogue.named("contaspagar"))
 
 
-def test_a_record_that_comes_twice_counts_once(catalogue: Catalogue) -> None:
-    """A record that changes while its listing is read is in two windows."""
+def test_a_record_listed_twice_counts_once(catalogue: Catalogue) -> None:
+    """A record that changes while its listing is fetched is in two windows."""
     resource = catalogue.named("cliente")
     assert resource.read_back is not None
     row = {"nomeComercial": "Ana", "seuCodigo": "A-1"}
@@ -216,27 +216,29 @@ def test_a_record_that_comes_twice_counts_once(catalogue: Catalogue) -> None:
 
 
 @pytest.mark.parametrize("listing", every(2, LISTINGS.values()), ids=list(LISTINGS))
-def test_an_exported_sheet_is_taken_for_no_other_records(listing: Listing, tmp_path: Path) -> None:
-    """A sheet that was copied into a workbook of its own, too; the whole one is told for what it
-    is, instead of asking for the columns that import sheets have."""
+def test_an_exported_sheet_is_not_mistaken_for_another_resource(
+    listing: Listing, tmp_path: Path
+) -> None:
+    """Not even if a sheet was copied into another workbook. A complete export is recognised instead
+    of being asked for the columns of import sheets."""
     catalogue = load_catalogue()
     sheets = {sheet.name: [column.name for column in sheet.columns] for sheet in listing.sheets}
-    for kept in (list(sheets), *([name] for name in sheets)):
-        rows = {name: [dict.fromkeys(sheets[name], 1)] * 2 for name in kept}
+    for names in (list(sheets), *([name] for name in sheets)):
+        rows = {name: [dict.fromkeys(sheets[name], 1)] * 2 for name in names}
         try:
             found = validate_workbook(write_workbook(tmp_path / "x.xlsx", **rows), catalogue)
         except UsageError:
             continue
         assert found.resource is not None
-        if kept == list(sheets):
-            told = {f.kind.code: str(f.hint) for s in found.with_children for f in s.findings}
-            assert "column-missing" not in told
+        if names == list(sheets):
+            hints = {f.kind.code: str(f.hint) for s in found.with_children for f in s.findings}
+            assert "column-missing" not in hints
             command = f"export {listing.name} --as-template {found.resource.name} "
-            assert command in told.get("column-missing-exported", command)
+            assert command in hints.get("column-missing-exported", command)
         if any(finding.kind.code == "column-missing" for finding in found.findings):
             continue
         declared = found.resource.read_back
-        shown = () if declared is None else declared.operation_names
-        models = {record_model(operation_named(name).data) for name in shown}
-        assert record_model(listing.operation.data) in models, (kept, found.resource.name)
-        assert found.sheet == next(iter(sheets)), (kept, found.resource.name)
+        operations = () if declared is None else declared.operation_names
+        models = {record_model(operation_named(name).data) for name in operations}
+        assert record_model(listing.operation.data) in models, (names, found.resource.name)
+        assert found.sheet == next(iter(sheets)), (names, found.resource.name)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from answering import answering
 from environment import Xlbridge
+from fake_system import fake_system
 
 from xlbridge.cli.main import main
 from xlbridge.export import LISTINGS
@@ -22,16 +22,16 @@ def test_an_export_reports_and_writes_its_manifest(
     output, manifest = tmp_path / "pedidos.xlsx", tmp_path / "manifest.json"
     arguments = ["--from", "01/03/2026", "--to", "2026-03-31", "--branch", "1"]
     code = main(["export", "pedidos", "-o", str(output), *arguments, "--manifest", str(manifest)])
-    told = json.loads(manifest.read_text(encoding="utf-8"))
-    assert (code, told["complete"], told["holes"]) == (0, True, [])
-    assert set(told) >= {
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    assert (code, document["complete"], document["holes"]) == (0, True, [])
+    assert set(document) >= {
         "version", "listing", "complete", "records", "sheets", "windows", "holes",
     }  # fmt: skip
-    assert told["sheets"]["pedidos"] == told["records"] > 0
-    (window,) = told["windows"]
+    assert document["sheets"]["pedidos"] == document["records"] > 0
+    (window,) = document["windows"]
     assert (window["from"], window["to"]) == ("2026-03-01T00:00:00", "2026-03-31T23:59:00")
     captured = capsys.readouterr()
-    assert f"{told['records']} records" in captured.out
+    assert f"{document['records']} records" in captured.out
     assert configured.password not in captured.out + captured.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.json", "pedidos.xlsx"]
 
@@ -63,7 +63,7 @@ def test_an_export_reports_and_writes_its_manifest(
         ["pedidos", "-o", "a.xlsx", "--from", "01/01/0001"],
     ],
 )
-def test_wrong_usage_ends_with_2_before_any_call(
+def test_wrong_usage_exits_with_2_before_any_call(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -80,7 +80,7 @@ def test_wrong_usage_ends_with_2_before_any_call(
 
 
 @pytest.mark.parametrize(
-    ("listing", "given", "empty"),
+    ("listing", "filters", "empty"),
     [
         ("pedidos", ["--from", ""], "--from"),
         ("pedidos", ["--from", "01/01/2026", "--to", " "], "--to"),
@@ -90,41 +90,41 @@ def test_wrong_usage_ends_with_2_before_any_call(
         ("requisicoes", ["--cost-centre", ""], "--cost-centre"),
     ],
 )
-def test_an_empty_filter_is_named_and_does_not_ask_for_everything(
+def test_an_empty_filter_is_refused(
     tmp_path: Path,
     configured: RunningSandbox,
     capsys: pytest.CaptureFixture[str],
     listing: str,
-    given: list[str],
+    filters: list[str],
     empty: str,
 ) -> None:
-    assert main(["export", listing, "-o", str(tmp_path / "a.csv"), *given]) == 2
-    told = capsys.readouterr().err
-    assert f"{empty}: the value is empty" in told
+    assert main(["export", listing, "-o", str(tmp_path / "a.csv"), *filters]) == 2
+    error = capsys.readouterr().err
+    assert f"{empty}: the value is empty" in error
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("filters", "message"),
     [
         (["planejamento", "--branch", "abc"], "'abc' is not a code"),
         (["planejamento", "--month", "13"], "from 1 to 12"),
         (["movimentacoes", "--product", "2001-999999999"], "999997999 codes, and 1000000"),
     ],
 )
-def test_a_wrong_code_is_told_in_words(
+def test_an_invalid_code_is_explained(
     tmp_path: Path,
     configured: RunningSandbox,
     capsys: pytest.CaptureFixture[str],
-    given: list[str],
-    told: str,
+    filters: list[str],
+    message: str,
 ) -> None:
-    assert main(["export", *given, "-o", str(tmp_path / "a.csv")]) == 2
-    assert told in capsys.readouterr().err
+    assert main(["export", *filters, "-o", str(tmp_path / "a.csv")]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["estoque", "estoque.2026-03"])
-def test_the_format_asked_for_needs_no_extension(
+def test_an_explicit_format_needs_no_extension(
     tmp_path: Path, configured: RunningSandbox, name: str
 ) -> None:
     output = tmp_path / name
@@ -132,7 +132,7 @@ def test_the_format_asked_for_needs_no_extension(
     assert output.read_text(encoding="utf-8-sig").startswith("codigoDaFilial,")
 
 
-def test_an_export_of_nothing_says_so(
+def test_an_empty_export_is_reported(
     tmp_path: Path, configured: RunningSandbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", "pedidos", "-o", str(tmp_path / "p.csv"), "--branch", "99"]) == 0
@@ -149,30 +149,30 @@ def test_an_export_of_nothing_says_so(
     ],
     ids=lambda listing: listing[0],
 )
-def test_a_limit_that_was_asked_for_is_said_and_no_hole(
+def test_a_requested_limit_is_reported_but_not_as_a_gap(
     tmp_path: Path,
     configured: RunningSandbox,
     capsys: pytest.CaptureFixture[str],
     listing: list[str],
 ) -> None:
     output, manifest = tmp_path / "l.xlsx", tmp_path / "m.json"
-    asked = ["export", *listing, "-o", str(output), "--manifest", str(manifest)]
-    assert main([*asked, "--limit", "2"]) == 0
-    told = json.loads(manifest.read_text(encoding="utf-8"))
-    assert (told["complete"], told["records"], told["calls"]) == (False, 2, 1)
-    assert (told["limited"], told["holes"]) == (True, [])
+    arguments = ["export", *listing, "-o", str(output), "--manifest", str(manifest)]
+    assert main([*arguments, "--limit", "2"]) == 0
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    assert (document["complete"], document["records"], document["calls"]) == (False, 2, 1)
+    assert (document["limited"], document["holes"]) == (True, [])
     assert "--limit" in capsys.readouterr().err
     rows = openpyxl.load_workbook(output)[str(COVER_SHEET)].iter_rows(values_only=True)
     cover = [cell for row in rows for cell in row]
     assert "NO" in cover
     assert "--limit" in cover
-    assert main([*asked, "--limit", "100000"]) == 0
-    told = json.loads(manifest.read_text(encoding="utf-8"))
-    assert (told["complete"], told["limited"]) == (True, False)
+    assert main([*arguments, "--limit", "100000"]) == 0
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    assert (document["complete"], document["limited"]) == (True, False)
 
 
 @pytest.mark.parametrize(
-    ("asked", "key", "there"),
+    ("arguments", "key", "exists"),
     [
         (["estoque", "--product", "9999", "--product", "2001"], {"id": 9999}, True),
         (["estoque", "--branch", "99"], {"id": 99}, False),
@@ -185,19 +185,19 @@ def test_a_limit_that_was_asked_for_is_said_and_no_hole(
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_a_key_that_is_not_there_is_named(
+def test_a_missing_key_is_reported(
     tmp_path: Path,
     configured: RunningSandbox,
     capsys: pytest.CaptureFixture[str],
-    asked: list[str],
+    arguments: list[str],
     key: dict[str, object],
-    there: bool,
+    exists: bool,
 ) -> None:
     output, manifest = tmp_path / "l.csv", tmp_path / "m.json"
-    assert main(["export", *asked, "-o", str(output), "--manifest", str(manifest)]) == 1
-    told = json.loads(manifest.read_text(encoding="utf-8"))
-    assert told["missing"] == [key]
-    assert bool(told["records"]) is there
+    assert main(["export", *arguments, "-o", str(output), "--manifest", str(manifest)]) == 1
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    assert document["missing"] == [key]
+    assert bool(document["records"]) is exists
     (number,) = key.values()
     lacking, verdict, advice = capsys.readouterr().err.splitlines()[-3:]
     assert lacking == f"Not found: {number}"
@@ -205,15 +205,15 @@ def test_a_key_that_is_not_there_is_named(
     assert advice.startswith("Next: check the numbers")
 
 
-def test_keys_that_are_not_there_are_told_in_order(
+def test_missing_keys_are_reported_in_order(
     tmp_path: Path, configured: RunningSandbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["export", "nfe", "--id", "99999999", "--id", "9999999", "--at-once", "1"]
-    assert main([*asked, "-o", str(tmp_path / "n.csv")]) == 1
+    arguments = ["export", "nfe", "--id", "99999999", "--id", "9999999", "--at-once", "1"]
+    assert main([*arguments, "-o", str(tmp_path / "n.csv")]) == 1
     assert "Not found: 9999999; 99999999" in capsys.readouterr().err
 
 
-def test_an_export_that_was_edited_is_not_replaced_unasked(
+def test_an_edited_export_is_replaced_only_with_force(
     tmp_path: Path, configured: RunningSandbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "m.xlsx"
@@ -231,7 +231,7 @@ def test_an_export_that_was_edited_is_not_replaced_unasked(
     assert main([*export, "--force"]) == main(export) == 0
 
 
-def test_a_cover_speaks_the_users_language(tmp_path: Path, configured: RunningSandbox) -> None:
+def test_the_cover_is_in_the_users_language(tmp_path: Path, configured: RunningSandbox) -> None:
     output = tmp_path / "m.xlsx"
     assert main(["export", "contasreceber", "-o", str(output)]) == 0
     book = openpyxl.load_workbook(output)
@@ -245,13 +245,13 @@ def test_a_cover_speaks_the_users_language(tmp_path: Path, configured: RunningSa
 
 
 @pytest.mark.parametrize("name", LISTINGS)
-def test_the_last_update_is_a_date_everywhere(name: str) -> None:
+def test_the_last_update_is_a_date_in_every_listing(name: str) -> None:
     for sheet in LISTINGS[name].sheets:
         kinds = {column.kind for column in sheet.columns if column.name == "ultimaAtualizacao"}
         assert kinds <= {Kind.DATE}
 
 
-def test_files_that_no_mark_is_in_are_not_replaced_unasked(
+def test_files_without_a_mark_are_replaced_only_with_force(
     tmp_path: Path, configured: RunningSandbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output, child = tmp_path / "y.csv", tmp_path / "y.parcelas.csv"
@@ -265,17 +265,15 @@ def test_files_that_no_mark_is_in_are_not_replaced_unasked(
     assert main(["export", "motivos", "-o", str(output)]) == 2
     capsys.readouterr()
     assert main(["export", "motivos", "-o", str(output), "--force"]) == 0
-    told = capsys.readouterr().err
-    assert "y.parcelas.csv does not belong to this export" in told
-    assert "y.csv does not belong" not in told
+    error = capsys.readouterr().err
+    assert "y.parcelas.csv does not belong to this export" in error
+    assert "y.csv does not belong" not in error
 
 
-def test_the_manifest_names_the_keys_that_were_asked_for(
-    tmp_path: Path, configured: RunningSandbox
-) -> None:
+def test_the_manifest_has_the_requested_keys(tmp_path: Path, configured: RunningSandbox) -> None:
     manifest = tmp_path / "m.json"
-    asked = ["export", "contatos", "-o", str(tmp_path / "c.csv"), "--manifest", str(manifest)]
-    assert main([*asked, "--client", "1-150"]) == 0
+    arguments = ["export", "contatos", "-o", str(tmp_path / "c.csv"), "--manifest", str(manifest)]
+    assert main([*arguments, "--client", "1-150"]) == 0
     windows = json.loads(manifest.read_text(encoding="utf-8"))["windows"]
     assert [window["keys"] for window in windows] == [
         [{"codcontato": "1"}, {"codcontato": "100"}],
@@ -284,43 +282,45 @@ def test_the_manifest_names_the_keys_that_were_asked_for(
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("arguments", "message"),
     [
         (["nfe"], "The listing nfe cannot be used with --since-last"),
         (["pedidos", "--from", "01/01/2026"], "--since-last replaces --from"),
     ],
 )
-def test_where_an_export_cannot_go_on_the_reason_is_told(
+def test_since_last_is_refused_with_a_reason(
     tmp_path: Path,
     configured: RunningSandbox,
     capsys: pytest.CaptureFixture[str],
-    asked: list[str],
-    told: str,
+    arguments: list[str],
+    message: str,
 ) -> None:
-    assert main(["export", *asked, "--since-last", "-o", str(tmp_path / "a.csv")]) == 2
-    assert told in capsys.readouterr().err
+    assert main(["export", *arguments, "--since-last", "-o", str(tmp_path / "a.csv")]) == 2
+    assert message in capsys.readouterr().err
 
 
-def test_listings_say_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_listings_and_their_filters_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["listings", "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)["listings"]
-    assert [one["listing"] for one in told] == list(LISTINGS)
-    assert told[0]["filters"] == ["from", "to", "branch", "limit"]
+    output = json.loads(capsys.readouterr().out)["listings"]
+    assert [one["listing"] for one in output] == list(LISTINGS)
+    assert output[0]["filters"] == ["from", "to", "branch", "limit"]
     assert main(["listings"]) == 0
     assert "--branch" in capsys.readouterr().out
 
 
-def test_records_of_one_number_in_one_answer_are_told(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_repeated_numbers_in_one_answer_are_reported(tmp_path: Path, xlbridge: Xlbridge) -> None:
     titles = [{"codigoDoExercicio": 2026, "codigoDaFilial": 1, "numeroDaTransacao": number,
                "sequenciaDaTransacao": 1, "valorDoLancamento": amount}
               for number, amount in [(7, 10.5), (8, 1), (7, 99)]]  # fmt: skip
-    with answering({"/v2/financeiro/contasreceber": titles}) as system:
-        whom = system.environment(XLBRIDGE_LANG="pt-BR")
-        done = xlbridge("export", "contasreceber", "-o", "cr.xlsx", "--manifest", "m.json", **whom)
+    with fake_system({"/v2/financeiro/contasreceber": titles}) as system:
+        environment = system.environment(XLBRIDGE_LANG="pt-BR")
+        done = xlbridge(
+            "export", "contasreceber", "-o", "cr.xlsx", "--manifest", "m.json", **environment
+        )
     assert done.returncode == 0
     assert "Um número veio em mais de um registro" in done.stderr
     assert "confira no sistema: 2026, 1, 7, 1" in done.stderr
-    told = json.loads((tmp_path / "m.json").read_text("utf-8"))
-    assert (told["records"], told["repeated"], told["replaced"]) == (3, 1, 0)
+    document = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    assert (document["records"], document["repeated"], document["replaced"]) == (3, 1, 0)
     cover = openpyxl.load_workbook(tmp_path / "cr.xlsx").worksheets[0]
     assert any("mais de um registro" in str(cell.value) for row in cover for cell in row)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.one_database
 PEDIDOS = LISTINGS["pedidos"]
 
 
-def test_every_field_of_an_order_has_its_column() -> None:
+def test_every_field_of_an_order_has_a_column() -> None:
     names = {sheet.name: {column.name for column in sheet.columns} for sheet in PEDIDOS.sheets}
     assert names == {
         "pedidos": set(SalesOrder.model_fields) - {"parcelas", "produtos"},
@@ -56,10 +56,10 @@ disponivelParaProcessamentoParcial
 """
 
 
-@pytest.mark.parametrize(("place", "names"), [(0, ORDER_COLUMNS), (2, ITEM_COLUMNS)])
-def test_columns_stand_as_the_interface_describes_them(place: int, names: str) -> None:
+@pytest.mark.parametrize(("index", "names"), [(0, ORDER_COLUMNS), (2, ITEM_COLUMNS)])
+def test_columns_are_in_the_order_of_the_interface(index: int, names: str) -> None:
     wanted = names.split()
-    assert [column.name for column in PEDIDOS.sheets[place].columns][: len(wanted)] == wanted
+    assert [column.name for column in PEDIDOS.sheets[index].columns][: len(wanted)] == wanted
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,13 @@ def test_a_columns_kind_follows_from_the_model(listing: str, field: str, kind: K
         ("nfe", (Filter.FROM, Filter.TO, Filter.BRANCH, Filter.ID)),
     ],
 )
-def test_a_listing_offers_what_its_operation_does(
+def test_a_listing_has_the_filters_of_its_operation(
     listing: str, filters: tuple[Filter, ...]
 ) -> None:
     assert LISTINGS[listing].filters == filters
 
 
-def test_a_child_row_takes_the_key_that_it_lacks_from_its_order() -> None:
+def test_a_child_row_without_a_key_gets_its_orders_key() -> None:
     record = {"numeroDoPedido": 5, "parcelas": [{"valor": 1}, {"numeroDoPedido": 6}]}
     parcelas = PEDIDOS.sheets[1]
     index = [column.name for column in parcelas.columns].index("numeroDoPedido")
@@ -129,13 +129,13 @@ class Document(WireModel):
     linhas: list[Line]
 
 
-def test_a_child_without_the_key_gets_its_columns_in_front() -> None:
+def test_a_child_sheet_without_the_key_gets_key_columns_first() -> None:
     operation = Operation(name="documents", method="GET", path="/x", data=list[Document])
     listing = Listing(
         name="documentos", title=Text("", ""), operation=operation, key=("ano", "numero")
     )
-    own, lines = listing.sheets
-    assert [column.name for column in own.columns] == ["numero", "ano"]
+    main_sheet, lines = listing.sheets
+    assert [column.name for column in main_sheet.columns] == ["numero", "ano"]
     assert [column.name for column in lines.columns] == ["numero", "ano", "texto"]
     record = {"numero": 3, "ano": 2026, "linhas": [{"texto": "a"}, {}]}
     assert cells_of_record([lines], record) == [[["3", "2026", "a"], ["3", "2026", None]]]
@@ -165,7 +165,9 @@ def test_a_child_without_the_key_gets_its_columns_in_front() -> None:
         ("avisos", "texto"),
     ],
 )
-def test_a_value_of_the_wrong_type_names_record_and_field(field: str, value: Any) -> None:
+def test_a_value_of_the_wrong_type_is_reported_with_record_and_field(
+    field: str, value: Any
+) -> None:
     with pytest.raises(TransportError, match=rf"pedidos, numeroDoPedido 5: the field {field} "):
         cells_of_record(PEDIDOS.sheets, {"numeroDoPedido": 5, field: value})
 
@@ -180,7 +182,7 @@ def test_a_value_of_the_wrong_type_names_record_and_field(field: str, value: Any
         "transportadoraValorFrete",
     ],
 )
-def test_an_empty_text_is_nothing_where_no_text_can_be(field: str) -> None:
+def test_an_empty_text_is_none_in_a_column_of_another_type(field: str) -> None:
     (rows, *_) = cells_of_record(PEDIDOS.sheets, {"numeroDoPedido": 5, field: ""})
     assert [cell for cell in rows[0] if cell is not None] == ["5"]
 
@@ -195,7 +197,7 @@ def test_an_empty_text_is_nothing_where_no_text_can_be(field: str) -> None:
         (None, None),
     ],
 )
-def test_dates_are_read_in_both_ways(text: str | None, moment: datetime | None) -> None:
+def test_dates_are_parsed_in_both_notations(text: str | None, moment: datetime | None) -> None:
     assert Filters.parse({Filter.FROM: text}).start == moment
 
 
@@ -203,13 +205,13 @@ def test_dates_are_read_in_both_ways(text: str | None, moment: datetime | None) 
     "text",
     ["", "31/02/2026", "31/01/26", "01-31-2026", "2026-01-31T10:00:01", "hoje", "2026-01-31Z"],
 )
-def test_another_date_is_refused(text: str) -> None:
+def test_an_invalid_date_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--to"):
         Filters.parse({Filter.TO: text})
 
 
 @pytest.mark.parametrize(
-    ("listing", "given"),
+    ("listing", "filters"),
     [
         ("contasreceber", {Filter.FROM: datetime(2026, 1, 1)}),
         ("estoque", {Filter.TO: datetime(2026, 1, 1)}),
@@ -221,9 +223,9 @@ def test_another_date_is_refused(text: str) -> None:
         ("caixabancos", {Filter.ACCOUNT: (1,)}),
     ],
 )
-def test_a_filter_that_cannot_be_is_refused(listing: str, given: dict[Filter, Any]) -> None:
+def test_an_unsupported_filter_is_refused(listing: str, filters: dict[Filter, Any]) -> None:
     with pytest.raises(UsageError):
-        LISTINGS[listing].check(Filters(given))
+        LISTINGS[listing].check(Filters(filters))
 
 
 def test_codes_may_be_ranges() -> None:
@@ -240,42 +242,42 @@ def test_codes_may_be_ranges() -> None:
         {Filter.FROM: "02/01/2026", Filter.TO: "01/01/2026"},
     ],
 )
-def test_values_that_cannot_be_are_refused(texts: dict[Filter, Any]) -> None:
+def test_invalid_filter_values_are_refused(texts: dict[Filter, Any]) -> None:
     with pytest.raises(UsageError):
         Filters.parse(texts)
 
 
-def test_a_flat_sheet_has_the_record_beside_each_child() -> None:
+def test_a_flat_sheet_repeats_the_record_for_each_child() -> None:
     (sheet,) = join_child_sheet(PEDIDOS.sheets, "parcelas")
     names = [column.name for column in sheet.columns]
     assert names.count("numeroDoPedido") == 1
     record = {"numeroDoPedido": 5, "parcelas": [{"valor": 1}, {"valor": 2}]}
     (rows,) = cells_of_record([sheet], record)
     places = names.index("numeroDoPedido"), names.index("valor")
-    assert [tuple(row[place] for place in places) for row in rows] == [("5", "1"), ("5", "2")]
+    assert [tuple(row[index] for index in places) for row in rows] == [("5", "1"), ("5", "2")]
     assert [
         [row[p] for p in places] for row in cells_of_record([sheet], {"numeroDoPedido": 6})[0]
     ] == [["6", None]]
 
 
-def test_a_column_that_record_and_child_have_is_told_apart() -> None:
+def test_columns_of_both_record_and_child_get_distinct_names() -> None:
     (sheet,) = join_child_sheet(LISTINGS["contaspagar"].sheets, "rateio")
     names = [column.name for column in sheet.columns]
-    place = names.index("codigoDoCentroDeCusto"), names.index("rateio.codigoDoCentroDeCusto")
+    indexes = names.index("codigoDoCentroDeCusto"), names.index("rateio.codigoDoCentroDeCusto")
     record = {"codigoDoCentroDeCusto": "01", "rateio": [{"codigoDoCentroDeCusto": "02"}]}
     ((row,),) = cells_of_record([sheet], record)
-    assert [row[index] for index in place] == ["01", "02"]
+    assert [row[index] for index in indexes] == ["01", "02"]
 
 
-def test_lists_within_lists_are_keyed_by_both() -> None:
+def test_nested_lists_have_the_keys_of_both_levels() -> None:
     statement = LISTINGS["caixabancos"]
     lines = [{"numeroDaTransacao": 7, "rateio": [{"valor": 1}, {"valor": 2}]}]
     *_, parts = statement.sheets
     assert parts.name == "lancamentos.rateio"
     (rows,) = cells_of_record([parts], {"codigoDaContaCorrente": 3, "lancamentos": lines})
     names = [column.name for column in parts.columns]
-    place = [names.index(n) for n in ("codigoDaContaCorrente", "numeroDaTransacao", "valor")]
-    assert [[row[index] for index in place] for row in rows] == [["3", "7", "1"], ["3", "7", "2"]]
+    indexes = [names.index(n) for n in ("codigoDaContaCorrente", "numeroDaTransacao", "valor")]
+    assert [[row[index] for index in indexes] for row in rows] == [["3", "7", "1"], ["3", "7", "2"]]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +289,7 @@ def test_lists_within_lists_are_keyed_by_both() -> None:
         "a/b.pdf%3Btoken=SECRET",
     ],
 )
-def test_the_token_of_a_signed_address_is_cut(path: str) -> None:
+def test_the_token_of_a_signed_address_is_removed(path: str) -> None:
     sheet = next(s for s in LISTINGS["contaspagar"].sheets if s.name == "Arquivos")
     url = f"https://me:key@files.example.com/{path}"
     ((row,),) = cells_of_record([sheet], {"Arquivos": [{"Id": 1, "Url": url}]})
@@ -296,14 +298,14 @@ def test_the_token_of_a_signed_address_is_cut(path: str) -> None:
     assert "key" not in str(row)
 
 
-def test_unknown_fields_are_json_with_numbers_as_they_were() -> None:
+def test_unknown_fields_are_json_with_unchanged_numbers() -> None:
     digits = ["5", "-0.10", "1e3", "12345678901234567.89", "9" * 30, "1e999"]
     read = {"a": [MarkedDigits(text) for text in digits], "b": {"c": "007", "d": None}}
     numbers = [5, -0.1, 1000.0, "12345678901234567.89", "9" * 30, "1e999"]
     assert json.loads(as_json(read)) == {"a": numbers, "b": {"c": "007", "d": None}}
 
 
-def test_an_unknown_listing_is_refused_with_those_that_exist() -> None:
+def test_an_unknown_listing_is_refused_with_the_existing_ones() -> None:
     with pytest.raises(UsageError) as caught:
         find_listing("pedidoz")
     assert "pedidos" in str(caught.value.hint)
@@ -313,7 +315,7 @@ def test_an_unknown_listing_is_refused_with_those_that_exist() -> None:
     ("name", "wanted", "form"),
     [("a.xlsx", None, "xlsx"), ("a.CSV", "csv", "csv"), ("a.b.jsonl", None, "jsonl")],
 )
-def test_the_extension_says_the_format(name: str, wanted: str | None, form: str) -> None:
+def test_the_extension_determines_the_format(name: str, wanted: str | None, form: str) -> None:
     assert output_format(Path(name), wanted) == form
 
 
@@ -325,6 +327,6 @@ def test_another_extension_is_refused(name: str, wanted: str | None) -> None:
         output_format(Path(name), wanted)
 
 
-def test_a_csv_dialect_is_for_csv() -> None:
+def test_a_csv_dialect_is_refused_for_other_formats() -> None:
     with pytest.raises(UsageError):
         output_opener("xlsx", "pt-br")

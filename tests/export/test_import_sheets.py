@@ -9,8 +9,8 @@ from typing import Any
 import openpyxl
 import pyarrow.parquet as pq
 import pytest
-from answering import answering
 from environment import Xlbridge, credentials
+from fake_system import fake_system
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -34,32 +34,33 @@ TITLE = {
 def exported_titles(
     xlbridge: Xlbridge, output: Path, *titles: dict[str, Any], options: tuple[str, ...] = ()
 ) -> tuple[str, dict[str, Any]]:
-    """Export titles; return the output, and the manifest."""
+    """Export titles; return stderr and the manifest."""
     manifest = output.with_name("manifest.json")
-    with answering({TITLES: [TITLE | title for title in titles]}) as system:
-        whom = system.environment()
-        told = ["--manifest", manifest, *options]
-        done = xlbridge("export", "contasreceber", "-o", output, *told, **whom)
+    with fake_system({TITLES: [TITLE | title for title in titles]}) as system:
+        environment = system.environment()
+        done = xlbridge(
+            "export", "contasreceber", "-o", output, "--manifest", manifest, *options, **environment
+        )
     assert done.returncode == 0, done.stderr
     return done.stderr, json.loads(manifest.read_text("utf-8"))
 
 
-def test_the_record_carries_its_own_number(
+def test_an_import_sheet_has_the_numbers_of_its_records(
     tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge
 ) -> None:
     output, plain = tmp_path / "cr.xlsx", tmp_path / "cr.csv"
-    whom = credentials(demo)
+    environment = credentials(demo)
     layout = ["--as-template", "contasreceber"]
-    assert xlbridge("export", "contasreceber", "-o", output, *layout, **whom).returncode == 0
-    assert xlbridge("export", "contasreceber", "-o", plain, **whom).returncode == 0
+    assert xlbridge("export", "contasreceber", "-o", output, *layout, **environment).returncode == 0
+    assert xlbridge("export", "contasreceber", "-o", plain, **environment).returncode == 0
     header, *rows = openpyxl.load_workbook(output)["contasreceber"].iter_rows()
     names = [cell.value for cell in header]
     numbers = ["codigoDoExercicio", "numeroDaTransacao", "sequenciaDaTransacao"]
     assert names[-3:] == numbers
     assert len(set(names)) == len(names)
     assert all("não edite" in cell.comment.text for cell in header[-3:])
-    looks = {cell.fill.fgColor.rgb for cell in header[-3:]}
-    assert looks.isdisjoint(cell.fill.fgColor.rgb for cell in header[:-3])
+    fills = {cell.fill.fgColor.rgb for cell in header[-3:]}
+    assert fills.isdisjoint(cell.fill.fgColor.rgb for cell in header[:-3])
     with plain.open(encoding="utf-8-sig", newline="") as stream:
         records = [[record[name] for name in numbers] for record in csv.DictReader(stream)]
     assert [[str(cell.value) for cell in row[-3:]] for row in rows] == records
@@ -67,12 +68,12 @@ def test_the_record_carries_its_own_number(
     assert {type(row[amount].value) for row in rows} <= {int, float}
 
 
-def test_a_listing_is_told_from_a_sheet_that_can_be_uploaded(
+def test_a_plain_export_is_refused_by_upload_with_a_hint(
     tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge
 ) -> None:
-    whom, only = credentials(demo), ["--from", "2026-10-01", "--limit", "3"]
-    assert xlbridge("export", "pedidos", "-o", "p.xlsx", *only, **whom).returncode == 0
-    refused = xlbridge("upload", "p.xlsx", **whom)
+    environment, only = credentials(demo), ["--from", "2026-10-01", "--limit", "3"]
+    assert xlbridge("export", "pedidos", "-o", "p.xlsx", *only, **environment).returncode == 0
+    refused = xlbridge("upload", "p.xlsx", **environment)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "xlbridge export pedidos --as-template pedido -o NEW.xlsx" in refused.stderr
     assert "Add a column" not in refused.stderr
@@ -82,14 +83,14 @@ def test_a_listing_is_told_from_a_sheet_that_can_be_uploaded(
     renamed = xlbridge("validate", "p.xlsx")
     assert "xlbridge export LISTING --as-template pedido" in renamed.stdout
     layout = ["--as-template", "-o", "t.xlsx"]
-    assert xlbridge("export", "pedidos", *layout, *only, **whom).returncode == 0
+    assert xlbridge("export", "pedidos", *layout, *only, **environment).returncode == 0
     assert xlbridge("validate", "t.xlsx").returncode == 0
-    other = xlbridge("export", "estoque", *layout, "--force", **whom)
+    other = xlbridge("export", "estoque", *layout, "--force", **environment)
     assert other.returncode == 2
     assert "no single resource whose import sheet fits the records of estoque" in other.stderr
 
 
-def test_what_has_no_column_is_told_by_count(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_values_without_a_column_are_counted(tmp_path: Path, xlbridge: Xlbridge) -> None:
     split = {
         "dataDeVencimento": "2026-11-30",
         "dataDeEmissao": None,
@@ -97,24 +98,24 @@ def test_what_has_no_column_is_told_by_count(tmp_path: Path, xlbridge: Xlbridge)
     }
     paid = {"numeroDaTransacao": 8, "dataDeBaixa": "2026-11-20", "corFavorita": "azul", **split}
     layout = ("--as-template", "contasreceber")
-    said, manifest = exported_titles(
+    stderr, manifest = exported_titles(
         xlbridge, tmp_path / "cr.xlsx", split | {"observacao": ""}, paid, options=layout
     )
     assert manifest["left_out"] == {"historicoDasParcelas": 4, "dataDeBaixa": 1, "corFavorita": 1}
-    assert "historicoDasParcelas (4), dataDeBaixa (1), corFavorita (1)" in said
-    said, manifest = exported_titles(xlbridge, tmp_path / "cr.csv", split, paid)
-    assert (manifest["left_out"], "historicoDasParcelas (4)" in said) == ({}, False)
+    assert "historicoDasParcelas (4), dataDeBaixa (1), corFavorita (1)" in stderr
+    stderr, manifest = exported_titles(xlbridge, tmp_path / "cr.csv", split, paid)
+    assert (manifest["left_out"], "historicoDasParcelas (4)" in stderr) == ({}, False)
 
 
-def test_the_lists_of_a_record_stand_in_their_own_sheet(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_lists_of_a_record_have_their_own_sheet(tmp_path: Path, xlbridge: Xlbridge) -> None:
     halves = [{"valor": 4.25, "codigoDoProjeto": 3}, {"valor": 6.25, "parecer": "metade"}]
-    whole = {"numeroDaTransacao": 8, "dataDeEmissao": None}
+    other = {"numeroDaTransacao": 8, "dataDeEmissao": None}
     output = tmp_path / "cr.xlsx"
     _, manifest = exported_titles(
         xlbridge,
         output,
         {"dataDeEmissao": None, "rateio": halves},
-        whole,
+        other,
         options=("--as-template", "contasreceber"),
     )
     assert manifest["left_out"] == {"rateio.parecer": 1}
@@ -123,23 +124,21 @@ def test_the_lists_of_a_record_stand_in_their_own_sheet(tmp_path: Path, xlbridge
     assert [row[header.index("chave")] for row in titles] == ["2026/1/7/1", "2026/1/8/1"]
     header, *parts = book["rateio"].iter_rows(values_only=True)
     columns = [header.index(name) for name in ("chave", "codigoDoProjeto", "valor")]
-    assert [[row[at] for at in columns] for row in parts] == [
+    assert [[row[index] for index in columns] for row in parts] == [
         ["2026/1/7/1", 3, 4.25],
         ["2026/1/7/1", None, 6.25],
     ]
     assert xlbridge("validate", output).returncode == 0
 
 
-def test_a_time_of_day_that_a_sheet_has_no_room_for_is_told(
-    tmp_path: Path, xlbridge: Xlbridge
-) -> None:
+def test_a_dropped_time_of_day_is_reported(tmp_path: Path, xlbridge: Xlbridge) -> None:
     output = tmp_path / "cr.xlsx"
-    said, manifest = exported_titles(
+    stderr, manifest = exported_titles(
         xlbridge, output, {}, options=("--as-template", "contasreceber")
     )
     assert manifest["left_out"] == {"dataDeEmissao.time": 1}
     assert manifest["zones"] == {"dataDeVencimento": ["-03:00"]}
-    assert "dataDeVencimento -03:00" in said
+    assert "dataDeVencimento -03:00" in stderr
     (header, row) = openpyxl.load_workbook(output)["contasreceber"].iter_rows(values_only=True)
     assert row[header.index("dataDeEmissao")] == datetime(2026, 11, 5)
     assert row[header.index("dataDeVencimento")] == datetime(2026, 11, 30)
@@ -149,22 +148,22 @@ def test_a_time_of_day_that_a_sheet_has_no_room_for_is_told(
     ("listing", "resource"),
     [("contasreceber-baixados", "contasreceber"), ("contaspagar-baixados", "contaspagar")],
 )
-def test_settled_titles_become_no_new_ones_without_being_asked(
+def test_settled_titles_are_exported_as_import_sheet_only_on_request(
     tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge, listing: str, resource: str
 ) -> None:
-    output, whom = tmp_path / "b.xlsx", credentials(demo)
+    output, environment = tmp_path / "b.xlsx", credentials(demo)
     layout = ["--as-template", resource]
-    refused = xlbridge("export", listing, "-o", output, *layout, **whom)
+    refused = xlbridge("export", listing, "-o", output, *layout, **environment)
     assert refused.returncode == 2
     assert "--settled" in refused.stderr
     assert not output.exists()
-    done = xlbridge("export", listing, "-o", output, *layout, "--settled", **whom)
+    done = xlbridge("export", listing, "-o", output, *layout, "--settled", **environment)
     assert done.returncode == 0
     assert "dataDeBaixa" in done.stderr
-    assert xlbridge("export", listing, "-o", output, "--settled", **whom).returncode == 2
+    assert xlbridge("export", listing, "-o", output, "--settled", **environment).returncode == 2
 
 
-def test_a_plan_asks_for_settled_titles_by_name(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_a_plan_must_request_settled_titles(tmp_path: Path, xlbridge: Xlbridge) -> None:
     plan = tmp_path / "plan.yaml"
     step = "{export: contaspagar-baixados, output: b.xlsx, as_template: contaspagar%s}"
     for more, code in (("", 2), (", settled: true", 0)):
@@ -173,7 +172,7 @@ def test_a_plan_asks_for_settled_titles_by_name(tmp_path: Path, xlbridge: Xlbrid
         assert done.returncode == code, done.stderr
 
 
-WRITTEN = {
+EXPECTED_DATES = {
     "csv": ("2026-11-05T23:59:59.9999999", "2026-11-30T00:00:00-03:00"),
     "jsonl": ("2026-11-05T23:59:59.9999999", "2026-11-30T00:00:00-03:00"),
     "xlsx": (datetime(2026, 11, 5, 23, 59, 59), datetime(2026, 11, 30)),
@@ -181,19 +180,19 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("form", WRITTEN)
-def test_a_time_stays_the_one_that_the_system_said(
+@pytest.mark.parametrize("form", EXPECTED_DATES)
+def test_times_are_exported_as_the_system_sent_them(
     tmp_path: Path, xlbridge: Xlbridge, form: str
 ) -> None:
     output = tmp_path / f"cr.{form}"
-    said, manifest = exported_titles(xlbridge, output, {})
-    assert read_dates(output) == WRITTEN[form]
+    stderr, manifest = exported_titles(xlbridge, output, {})
+    assert read_dates(output) == EXPECTED_DATES[form]
     assert manifest["zones"] == {"dataDeVencimento": ["-03:00"]}
-    assert "dataDeVencimento -03:00" in said
+    assert "dataDeVencimento -03:00" in stderr
     other = {"dataDeVencimento": "2026-11-30T00:00:00.0000000"}
-    said, manifest = exported_titles(xlbridge, output, other, options=("--force",))
+    stderr, manifest = exported_titles(xlbridge, output, other, options=("--force",))
     assert manifest["zones"] == {}
-    assert "zone" not in said
+    assert "zone" not in stderr
 
 
 def read_dates(path: Path) -> tuple[Any, Any]:
@@ -210,18 +209,14 @@ def read_dates(path: Path) -> tuple[Any, Any]:
     return row["dataDeEmissao"], row["dataDeVencimento"]
 
 
-def test_what_excel_in_brazil_opens_has_days_and_whole_seconds(
-    tmp_path: Path, xlbridge: Xlbridge
-) -> None:
+def test_brazilian_csv_has_dates_and_whole_seconds(tmp_path: Path, xlbridge: Xlbridge) -> None:
     output = tmp_path / "cr.csv"
-    said, _ = exported_titles(xlbridge, output, {}, options=("--csv-dialect", "pt-br"))
+    stderr, _ = exported_titles(xlbridge, output, {}, options=("--csv-dialect", "pt-br"))
     assert "05/11/2026 23:59:59;30/11/2026;" in output.read_text("utf-8-sig")
-    assert "-03:00" in said
+    assert "-03:00" in stderr
 
 
-def test_an_import_sheet_holds_no_other_number_or_date_than_came(
-    tmp_path: Path, xlbridge: Xlbridge
-) -> None:
+def test_an_import_sheet_has_exact_numbers_and_dates(tmp_path: Path, xlbridge: Xlbridge) -> None:
     output = tmp_path / "cr.xlsx"
     odd = {
         "dataDeEmissao": "0001-01-01T00:00:00",
@@ -236,10 +231,12 @@ def test_an_import_sheet_holds_no_other_number_or_date_than_came(
     assert cells["dataDeEmissao"] == "0001-01-01T00:00:00"
     assert cells["codigoDoCliente"] == "12345678901234567"
     assert cells["historico"] == "=1+1"
-    with answering({TITLES: [TITLE | {"historico": "x" * 32_768}]}) as system:
-        whom = system.environment()
+    with fake_system({TITLES: [TITLE | {"historico": "x" * 32_768}]}) as system:
+        environment = system.environment()
         layout = ["--as-template", "contasreceber"]
-        done = xlbridge("export", "contasreceber", "-o", tmp_path / "long.xlsx", *layout, **whom)
+        done = xlbridge(
+            "export", "contasreceber", "-o", tmp_path / "long.xlsx", *layout, **environment
+        )
     assert done.returncode == 2
     assert "F2" in done.stderr
     assert not (tmp_path / "long.xlsx").exists()

@@ -16,7 +16,7 @@ from xlbridge.sandbox import RunningSandbox
 
 
 @pytest.mark.parametrize(
-    ("listing", "resource", "narrowed"),
+    ("listing", "resource", "filters"),
     [
         ("clientes", "cliente", ["--from", "20/10/2026"]),
         ("contasreceber", "contasreceber", ["--client"]),
@@ -24,38 +24,38 @@ from xlbridge.sandbox import RunningSandbox
         ("mapeamento", "enderecamento-de-produto", []),
     ],
 )
-def test_what_nobody_edited_is_unchanged(
+def test_an_unedited_export_is_unchanged_when_uploaded(
     tmp_path: Path,
     demo: RunningSandbox,
     xlbridge: Xlbridge,
     listing: str,
     resource: str,
-    narrowed: list[str],
-    ask: Callable[..., list[dict[str, Any]]],
+    filters: list[str],
+    fetch: Callable[..., list[dict[str, Any]]],
 ) -> None:
     sheet = tmp_path / "sheet.xlsx"
-    there = credentials(demo)
-    if narrowed == ["--client"]:
-        (title, *_) = ask("/v2/financeiro/contasreceber")
-        narrowed = [*narrowed, str(title["codigoDoCliente"])]
-    layout = ["--as-template", resource, *narrowed]
-    done = xlbridge("export", listing, "-o", sheet, *layout, **there)
+    environment = credentials(demo)
+    if filters == ["--client"]:
+        (title, *_) = fetch("/v2/financeiro/contasreceber")
+        filters = [*filters, str(title["codigoDoCliente"])]
+    layout = ["--as-template", resource, *filters]
+    done = xlbridge("export", listing, "-o", sheet, *layout, **environment)
     assert done.returncode == 0, done.stderr
-    checked = xlbridge("validate", sheet, "--format", "json", **there)
+    checked = xlbridge("validate", sheet, "--format", "json", **environment)
     report, *lists = json.loads(checked.stdout)["files"]
     assert report["resource"] == resource
     assert [one["findings"] for one in (report, *lists)] == [[]] * (1 + len(lists))
     assert report["rows"] > 0
     # No import takes lists; where nothing is to be written, nothing is asked either.
     mode = "records" if lists else "preview"
-    planned = xlbridge("upload", sheet, "--mode", mode, "--format", "json", **there)
+    planned = xlbridge("upload", sheet, "--mode", mode, "--format", "json", **environment)
     assert planned.stdout, planned.stderr
     plan = json.loads(planned.stdout)["plan"]
     assert (plan["create"], plan["update"]) == (0, 0)
     # A client without a document has nothing that it is found by.
-    nameless = plan["unread"] if resource == "cliente" else 0
-    assert plan["unchanged"] == report["rows"] - nameless
-    assert nameless <= report["rows"] // 10
+    without_key = plan["unread"] if resource == "cliente" else 0
+    assert plan["unchanged"] == report["rows"] - without_key
+    assert without_key <= report["rows"] // 10
 
 
 def test_parquet_keeps_types_and_cents(
@@ -73,19 +73,19 @@ def test_parquet_keeps_types_and_cents(
 
 
 @pytest.mark.parametrize(
-    ("came", "kept"),
+    ("value", "kept"),
     [
         (0.30000000000000004, "0.300000000000"),
         ("12345678901234567890.1234567890125", "12345678901234567890.123456789012"),
         (1e-13, "0.000000000000"),
     ],
 )
-def test_parquet_rounds_what_is_finer_than_its_columns(
-    tmp_path: Path, came: object, kept: str
+def test_parquet_rounds_to_the_precision_of_its_columns(
+    tmp_path: Path, value: object, kept: str
 ) -> None:
     listing, output = LISTINGS["contasreceber"], tmp_path / "cr.parquet"
     key = dict.fromkeys(listing.key, 1)
-    records = [key | {"valorDoLancamento": Decimal(str(value))} for value in (came, "1.50")]
+    records = [key | {"valorDoLancamento": Decimal(str(amount))} for amount in (value, "1.50")]
     write_all(output, records, listing.sheets, FORMATS["parquet"])
     values = pq.read_table(output)["valorDoLancamento"].to_pylist()
     assert values == [Decimal(kept), Decimal("1.50")]

@@ -17,7 +17,7 @@ from xlbridge.export import FORMATS, LISTINGS, ExportProgress, Filter, Filters
 from xlbridge.resources import Kind
 
 PEDIDO = "/v2/faturamento/pedido"
-Ask = Callable[..., list[dict[str, Any]]]
+Fetch = Callable[..., list[dict[str, Any]]]
 
 
 def expected(column: ExportColumn, value: Any) -> object:
@@ -39,9 +39,9 @@ def differences(sheet: Sheet, rows: Rows, answers: list[dict[str, Any]]) -> list
     ]
 
 
-def test_orders_equal_the_answer(tmp_path: Path, client: Client, ask: Ask) -> None:
-    orders = ask(PEDIDO, dataInferior="01/07/2026")
-    lines = {
+def test_exported_orders_equal_the_answer(tmp_path: Path, client: Client, fetch: Fetch) -> None:
+    orders = fetch(PEDIDO, dataInferior="01/07/2026")
+    records = {
         "pedidos": orders,
         "parcelas": [line for order in orders for line in order["parcelas"]],
         "produtos": [line for order in orders for line in order["produtos"]],
@@ -53,14 +53,14 @@ def test_orders_equal_the_answer(tmp_path: Path, client: Client, ask: Ask) -> No
 
     assert exported.complete
     assert exported.records == len(orders) > 15
-    assert exported.sheets == {name: len(found) for name, found in lines.items()}
+    assert exported.sheets == {name: len(found) for name, found in records.items()}
     for read in (read_calamine, read_openpyxl):
         found = read(output)
         for sheet in listing.sheets:
-            assert differences(sheet, found[sheet.name], lines[sheet.name]) == [], read
+            assert differences(sheet, found[sheet.name], records[sheet.name]) == [], read
         header, *rows = found["parcelas"]
         cents = sum(Decimal(str(row[header.index("valor")])) for row in rows)
-        assert cents == sum(line["valor"] for line in lines["parcelas"])
+        assert cents == sum(line["valor"] for line in records["parcelas"])
 
 
 @pytest.mark.parametrize(
@@ -72,26 +72,28 @@ def test_orders_equal_the_answer(tmp_path: Path, client: Client, ask: Ask) -> No
         ("contasreceber-baixados", Filters(), "/v2/financeiro/contasreceber/baixados"),
     ],
 )
-def test_other_listings_equal_the_answer(
-    tmp_path: Path, client: Client, ask: Ask, listing: str, filters: Filters, path: str
+def test_other_exported_listings_equal_the_answer(
+    tmp_path: Path, client: Client, fetch: Fetch, listing: str, filters: Filters, path: str
 ) -> None:
-    answers = ask(path)
+    answers = fetch(path)
     output = tmp_path / "out.xlsx"
     exported = export(client, listing, output, filters)
     assert exported.records == len(answers) > 0
     found = read_calamine(output)
     for sheet in LISTINGS[listing].sheets:
-        lines = answers
+        records = answers
         if sheet.within:
-            lines = [record | part for record in answers for part in record[sheet.within[0]]]
-        assert differences(sheet, found[sheet.name], lines) == []
+            records = [record | part for record in answers for part in record[sheet.within[0]]]
+        assert differences(sheet, found[sheet.name], records) == []
 
 
-def test_orders_are_narrowed_to_whole_days_and_a_branch(
-    tmp_path: Path, client: Client, ask: Ask
+def test_orders_are_filtered_by_days_and_branch(
+    tmp_path: Path, client: Client, fetch: Fetch
 ) -> None:
     start, end = datetime(2026, 3, 1), datetime(2026, 4, 30, 23, 59)
-    answers = ask(PEDIDO, dataInferior="01/03/2026", dataSuperior="30/04/2026", codigoDaFilial="1")
+    answers = fetch(
+        PEDIDO, dataInferior="01/03/2026", dataSuperior="30/04/2026", codigoDaFilial="1"
+    )
     output = tmp_path / "pedidos.jsonl"
     exported = export(
         client,
@@ -101,37 +103,39 @@ def test_orders_are_narrowed_to_whole_days_and_a_branch(
     )
     numbers = [json.loads(line)["numeroDoPedido"] for line in output.read_text().splitlines()]
     assert numbers == [order["numeroDoPedido"] for order in answers]
-    assert 0 < exported.records < len(ask(PEDIDO))
+    assert 0 < exported.records < len(fetch(PEDIDO))
 
 
-def test_what_is_left_is_told_before_the_first_call(tmp_path: Path, client: Client) -> None:
-    told: list[ExportProgress] = []
+def test_progress_includes_what_is_left_before_the_first_call(
+    tmp_path: Path, client: Client
+) -> None:
+    progress: list[ExportProgress] = []
     output = tmp_path / "c.csv"
-    following = {"on_progress": told.append}
-    lately = Filters({Filter.FROM: datetime(2026, 10, 1)})
-    done = export(client, "contatos", output, lately, run=following)
-    assert told[0] == ExportProgress(0, 0, None)
-    assert told[1].is_of_keys
-    own = told[1 + max(n for n, one in enumerate(told) if one.is_of_keys) :]
-    clients = own[0].records_left
-    assert own[0].records == 0
+    options = {"on_progress": progress.append}
+    recent = Filters({Filter.FROM: datetime(2026, 10, 1)})
+    done = export(client, "contatos", output, recent, run=options)
+    assert progress[0] == ExportProgress(0, 0, None)
+    assert progress[1].is_of_keys
+    of_contacts = progress[1 + max(n for n, one in enumerate(progress) if one.is_of_keys) :]
+    clients = of_contacts[0].records_left
+    assert of_contacts[0].records == 0
     assert clients is not None
     assert 20 < clients < 200
-    assert (own[-1].records, own[-1].records_left) == (done.records, 0)
+    assert (of_contacts[-1].records, of_contacts[-1].records_left) == (done.records, 0)
 
-    told.clear()
-    export(client, "nfe", output, Filters({Filter.ID: (1, 2)}), run=following)
-    assert [one.records_left for one in told if not one.records][:2] == [None, 2]
-    assert told[-1].records_left == 0
+    progress.clear()
+    export(client, "nfe", output, Filters({Filter.ID: (1, 2)}), run=options)
+    assert [one.records_left for one in progress if not one.records][:2] == [None, 2]
+    assert progress[-1].records_left == 0
 
-    told.clear()
-    export(client, "pedidos", output, run=following)
-    assert told[1].records == 0
-    assert told[1].windows_left
-    assert told[-1].windows_left == 0
+    progress.clear()
+    export(client, "pedidos", output, run=options)
+    assert progress[1].records == 0
+    assert progress[1].windows_left
+    assert progress[-1].windows_left == 0
 
 
-def test_an_interrupted_export_leaves_nothing(tmp_path: Path, client: Client) -> None:
+def test_an_interrupted_export_leaves_no_file(tmp_path: Path, client: Client) -> None:
     def interrupt(advance: ExportProgress) -> None:
         if advance.records >= 3:
             raise KeyboardInterrupt
@@ -144,6 +148,6 @@ def test_an_interrupted_export_leaves_nothing(tmp_path: Path, client: Client) ->
 
 
 @pytest.mark.parametrize("output", ["missing/out.xlsx", "."])
-def test_an_output_that_cannot_be_is_refused(tmp_path: Path, client: Client, output: str) -> None:
+def test_an_invalid_output_path_is_refused(tmp_path: Path, client: Client, output: str) -> None:
     with pytest.raises(UsageError):
         export(client, "estoque", tmp_path / output)

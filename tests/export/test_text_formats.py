@@ -68,12 +68,12 @@ def test_csv_is_exact_in_both_dialects(
 
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\rx", "  =1", "＝1", " +1"])
-def test_what_looks_like_a_formula_gets_an_apostrophe(text: str) -> None:
+def test_text_like_a_formula_gets_an_apostrophe(text: str) -> None:
     assert neutralize_formula(text) == "'" + text
 
 
 @pytest.mark.parametrize("text", ["", "a=1", "1-2", "Ação", "'=1", "(-1)"])
-def test_other_text_stays_as_it_is(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     assert neutralize_formula(text) == text
 
 
@@ -93,13 +93,13 @@ def test_json_lines_are_exact(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("open_book", [csv_opener(CSV_DIALECTS["plain"]), open_jsonl])
-def test_an_export_broken_off_leaves_no_file(tmp_path: Path, open_book) -> None:
+def test_an_interrupted_text_export_leaves_no_file(tmp_path: Path, open_book) -> None:
     with pytest.raises(KeyboardInterrupt), open_book(tmp_path / "p.csv", SHEETS):
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_list_of_texts_stays_a_list_where_the_format_has_lists(tmp_path: Path) -> None:
+def test_a_list_of_texts_is_a_list_if_the_format_has_lists(tmp_path: Path) -> None:
     order = ORDER | {"avisos": ["um", "dois; três"]}
     write_all(tmp_path / "p.jsonl", [order, ORDER | {"avisos": []}], SHEETS, open_jsonl)
     lines = (tmp_path / "p.jsonl").read_text(encoding="utf-8").splitlines()

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answering import AnsweringSystem, answering
 from environment import Xlbridge
+from fake_system import FakeSystem, fake_system
 
 from xlbridge.export import LISTINGS, Filter
 
@@ -41,7 +41,7 @@ PAYABLES = [
     }
     for n in range(1, 8)
 ]
-UNHEEDING = {
+IGNORING_FILTERS = {
     "/v2/faturamento/pedido": ORDERS,
     "/v2/faturamento/nfse": INVOICES,
     "/v2/compras/requisicao/abertas": REQUISITIONS,
@@ -52,12 +52,12 @@ UNHEEDING = {
 
 
 def exported(
-    xlbridge: Xlbridge, folder: Path, system: AnsweringSystem, *arguments: str
+    xlbridge: Xlbridge, folder: Path, system: FakeSystem, *arguments: str
 ) -> tuple[Any, list[dict[str, str]], dict[str, Any]]:
-    """Export; return the finished command, the rows, and the manifest."""
+    """Run an export; return the finished command, the rows and the manifest."""
     output, manifest = folder / "out.csv", folder / "out.json"
-    told = ["-o", output, "--manifest", manifest, "--force"]
-    done = xlbridge("export", *arguments, *told, **system.environment())
+    options = ["-o", output, "--manifest", manifest, "--force"]
+    done = xlbridge("export", *arguments, *options, **system.environment())
     if not output.exists():
         return done, [], {}
     with output.open(encoding="utf-8-sig", newline="") as stream:
@@ -91,7 +91,7 @@ def exported(
     ],
     ids=str,
 )
-def test_only_what_was_asked_for_is_written(
+def test_records_outside_the_filter_are_not_written(
     tmp_path: Path,
     xlbridge: Xlbridge,
     arguments: Sequence[str],
@@ -99,7 +99,7 @@ def test_only_what_was_asked_for_is_written(
     kept: list[int],
     excess: dict[str, int] | None,
 ) -> None:
-    with answering(UNHEEDING) as system:
+    with fake_system(IGNORING_FILTERS) as system:
         done, rows, manifest = exported(xlbridge, tmp_path, system, *arguments)
     assert done.returncode == 0, done.stderr
     assert [int(row[column]) for row in rows] == kept
@@ -121,14 +121,14 @@ def test_only_what_was_asked_for_is_written(
         (["planejamento", "--year", "2026"], "/v2/compras/planejamento", {"idPlanejamento": 1}),
     ],
 )
-def test_a_guessed_filter_that_nothing_shows_is_refused(
+def test_an_undocumented_filter_that_cannot_be_checked_is_refused(
     tmp_path: Path,
     xlbridge: Xlbridge,
     arguments: Sequence[str],
     path: str,
     record: dict[str, Any],
 ) -> None:
-    with answering({path: [record]}) as system:
+    with fake_system({path: [record]}) as system:
         done, rows, _ = exported(xlbridge, tmp_path, system, *arguments)
     assert (done.returncode, rows) == (4, [])
     assert arguments[1] in done.stderr
@@ -140,25 +140,25 @@ def test_a_statement_of_another_period_is_refused(
 ) -> None:
     lines = [{"data": "2026-10-31T23:59:59", "valor": 1.5}, {"data": day, "valor": 2}]
     statement = {"codigoDaContaCorrente": 1, "saldoFinal": 10, "lancamentos": lines}
-    asked = ["caixabancos", "--account", "1", "--from", "01/10/2026", "--to", "31/10/2026"]
-    with answering({"/v2/financeiro/caixabancos": statement}) as system:
-        done, rows, _ = exported(xlbridge, tmp_path, system, *asked)
+    arguments = ["caixabancos", "--account", "1", "--from", "01/10/2026", "--to", "31/10/2026"]
+    with fake_system({"/v2/financeiro/caixabancos": statement}) as system:
+        done, rows, _ = exported(xlbridge, tmp_path, system, *arguments)
         assert (done.returncode, rows) == (4, [])
         assert "lancamentos.data" in done.stderr
         del lines[1]
-        assert exported(xlbridge, tmp_path, system, *asked)[0].returncode == 0
+        assert exported(xlbridge, tmp_path, system, *arguments)[0].returncode == 0
 
 
-def test_a_documented_filter_is_taken_at_its_word_where_records_do_not_show_it(
+def test_a_documented_filter_that_cannot_be_checked_is_trusted(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
     path = "/v2/compras/requisicao/abertas"
-    with answering({path: [{"numeroDaRequisicao": 1}]}) as system:
+    with fake_system({path: [{"numeroDaRequisicao": 1}]}) as system:
         done, rows, _ = exported(xlbridge, tmp_path, system, "requisicoes", "--branch", "1")
     assert (done.returncode, len(rows)) == (0, 1)
 
 
-def test_every_guessed_filter_has_a_field_to_be_judged_by() -> None:
+def test_every_undocumented_filter_has_a_field_to_check_it() -> None:
     for listing in LISTINGS.values():
         for name in listing.undocumented - {Filter.FROM, Filter.TO}:
             shown = set(name.type.record_fields) & set(listing.model.model_fields)
@@ -167,7 +167,9 @@ def test_every_guessed_filter_has_a_field_to_be_judged_by() -> None:
             assert "ultimaAtualizacao" in listing.model.model_fields
 
 
-def test_lines_made_by_other_processes_are_judged_too(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_records_read_by_other_processes_are_filtered_too(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
     def orders(query: dict[str, list[str]]) -> list[dict[str, Any]]:
         start = query.get("dataInferior", ["01/01/1900"])[0]
         number = 100 * (int(start[6:10]) * 12 + int(start[3:5]))
@@ -177,9 +179,9 @@ def test_lines_made_by_other_processes_are_judged_too(tmp_path: Path, xlbridge: 
             for n in range(4)
         ]
 
-    with answering({"/v2/faturamento/pedido": orders}) as system:
-        asked = ["pedidos", "--branch", "1", "--at-once", "2"]
-        done, rows, manifest = exported(xlbridge, tmp_path, system, *asked)
+    with fake_system({"/v2/faturamento/pedido": orders}) as system:
+        arguments = ["pedidos", "--branch", "1", "--at-once", "2"]
+        done, rows, manifest = exported(xlbridge, tmp_path, system, *arguments)
     windows = len(manifest["windows"])
     assert done.returncode == 0, done.stderr
     assert windows > 30

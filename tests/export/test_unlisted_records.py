@@ -1,4 +1,4 @@
-"""Records that no single call lists: several accounts, several branches, import logs."""
+"""Records that no single call lists: several accounts or branches, import logs."""
 
 import csv
 import json
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answering import answering
 from environment import ROOT, Xlbridge, clean_environment, credentials
+from fake_system import fake_system
 from sandboxes import sandbox_process
 
 import xlbridge as xb
@@ -48,33 +48,31 @@ PERIOD = ["--from", "01/10/2026", "--to", "31/10/2026"]
 
 
 @pytest.mark.parametrize(
-    ("given", "accounts", "code"),
+    ("filters", "accounts", "code"),
     [(["--account", "2", "--account", "5-6"], ["2", "5", "6"], 0), ([], ["1", "3"], 1)],
 )
-def test_statements_of_several_accounts_come_in_one_run(
-    tmp_path: Path, xlbridge: Xlbridge, given: list[str], accounts: list[str], code: int
+def test_statements_of_several_accounts_are_exported_in_one_run(
+    tmp_path: Path, xlbridge: Xlbridge, filters: list[str], accounts: list[str], code: int
 ) -> None:
     output, manifest = tmp_path / "cb.csv", tmp_path / "cb.json"
-    with answering(CASH) as system:
-        told = ["-o", output, "--manifest", manifest, *PERIOD, *given]
-        done = xlbridge("export", "caixabancos", *told, **system.environment())
+    with fake_system(CASH) as system:
+        options = ["-o", output, "--manifest", manifest, *PERIOD, *filters]
+        done = xlbridge("export", "caixabancos", *options, **system.environment())
     assert done.returncode == code, done.stderr
     assert [row["codigoDaContaCorrente"] for row in rows_of(output)] == accounts
     lines = rows_of(tmp_path / "cb.lancamentos.csv")
     assert [row["codigoDaContaCorrente"] for row in lines] == accounts
     document = json.loads(manifest.read_text("utf-8"))
     assert document["complete"] is (code == 0)
-    assert document["seen"] == ({} if given else {"account": [1, 3]})
+    assert document["seen"] == ({} if filters else {"account": [1, 3]})
     assert ("--account" in done.stderr) is (code == 1)
 
 
-def test_statements_of_accounts_that_are_no_codes_are_not_asked_for(
-    tmp_path: Path, xlbridge: Xlbridge
-) -> None:
+def test_accounts_that_are_not_codes_are_reported(tmp_path: Path, xlbridge: Xlbridge) -> None:
     odd = CASH | {"/v2/financeiro/contaspagar": [title(4, "1e999999999")]}
-    with answering(odd) as system:
-        told = ["-o", tmp_path / "cb.csv", *PERIOD]
-        done = xlbridge("export", "caixabancos", *told, **system.environment())
+    with fake_system(odd) as system:
+        options = ["-o", tmp_path / "cb.csv", *PERIOD]
+        done = xlbridge("export", "caixabancos", *options, **system.environment())
     assert (done.returncode, "1e999999999" in done.stderr) == (4, True)
 
 
@@ -88,10 +86,10 @@ def test_requisitions_of_several_branches_keep_their_branch(
     balances = [{"codigoDaFilial": branch, "idProd": 1} for branch in (2, 1, 2)]
     output = tmp_path / "r.csv"
     answers = {"/v2/estoque/requisicao/pendentes": requisitions, "/v2/estoque": balances}
-    with answering(answers) as system:
-        whom = system.environment()
-        asked = ["export", "requisicoes-estoque", "-o", output, "--force"]
-        given = xlbridge(*asked, "--branch", "1", "--branch", "4", **whom)
+    with fake_system(answers) as system:
+        environment = system.environment()
+        arguments = ["export", "requisicoes-estoque", "-o", output, "--force"]
+        given = xlbridge(*arguments, "--branch", "1", "--branch", "4", **environment)
         assert given.returncode == 0, given.stderr
         assert [row["codigoDaFilial"] for row in rows_of(output)] == ["1", "4"]
         items = rows_of(tmp_path / "r.itens.csv")
@@ -99,7 +97,7 @@ def test_requisitions_of_several_branches_keep_their_branch(
             ("1", "1"),
             ("4", "1"),
         ]
-        seen = xlbridge(*asked, **whom)
+        seen = xlbridge(*arguments, **environment)
     assert seen.returncode == 1
     assert "1, 2" in seen.stderr
     advice = "Next: the same command with --branch and all values that exist."
@@ -115,53 +113,53 @@ def own_sandbox(tmp_path: Path) -> Iterator[RunningSandbox]:
         yield running
 
 
-def test_import_logs_come_by_number_or_from_the_journal(
+def test_import_logs_are_exported_by_id_or_from_the_journal(
     tmp_path: Path,
     own_sandbox: RunningSandbox,
     xlbridge: Xlbridge,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whom = credentials(own_sandbox, XLBRIDGE_HOME=str(tmp_path / "home"))
+    environment = credentials(own_sandbox, XLBRIDGE_HOME=str(tmp_path / "home"))
     output, manifest = tmp_path / "l.csv", tmp_path / "l.json"
-    asked = ["export", "importacao", "-o", output, "--manifest", manifest, "--force"]
-    nothing = xlbridge(*asked, **whom)
+    arguments = ["export", "importacao", "-o", output, "--manifest", manifest, "--force"]
+    nothing = xlbridge(*arguments, **environment)
     assert nothing.returncode == 1
     assert rows_of(output) == []
     sheet = ROOT / "samples" / "contasreceber.xlsx"
-    sent = xlbridge("upload", sheet, "--mode", "queue", "--yes", "--format", "json", **whom)
+    sent = xlbridge("upload", sheet, "--mode", "queue", "--yes", "--format", "json", **environment)
     log = json.loads(sent.stdout)["log_id"]
-    renamed = {**whom, "XLBRIDGE_PROFILE": "the system by another name"}
-    assert xlbridge(*asked, **renamed).returncode == 1
+    renamed = {**environment, "XLBRIDGE_PROFILE": "the system by another name"}
+    assert xlbridge(*arguments, **renamed).returncode == 1
     document = json.loads(manifest.read_text("utf-8"))
     assert (document["seen"], document["complete"]) == ({"id": [log]}, False)
     assert [row["id"] for row in rows_of(output)] == [str(log)]
-    assert xlbridge(*asked, "--id", str(log), **whom).returncode == 0
+    assert xlbridge(*arguments, "--id", str(log), **environment).returncode == 0
     assert json.loads(manifest.read_text("utf-8"))["complete"]
-    assert xlbridge(*asked, "--id", "999999", **whom).returncode == 1
-    for name, value in whom.items():
+    assert xlbridge(*arguments, "--id", "999999", **environment).returncode == 1
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
     with xb.connect() as erp:
         assert list(erp.export("importacao").frames["importacao"]["id"]) == [log]
 
 
-def test_records_without_a_number_are_not_taken_for_one(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_records_without_a_number_are_not_merged(tmp_path: Path, xlbridge: Xlbridge) -> None:
     def invoices(query: dict[str, list[str]]) -> list[dict[str, Any]]:
         return [{"codigoDaFilial": 1, "ultimaAtualizacao": "2026-10-05T10:00:00"}]
 
     output, manifest = tmp_path / "n.csv", tmp_path / "n.json"
-    with answering({"/v2/faturamento/nfse": invoices}) as system:
-        told = ["-o", output, "--manifest", manifest]
-        done = xlbridge("export", "nfse", *told, **system.environment())
+    with fake_system({"/v2/faturamento/nfse": invoices}) as system:
+        options = ["-o", output, "--manifest", manifest]
+        done = xlbridge("export", "nfse", *options, **system.environment())
     assert done.returncode == 0, done.stderr
     document = json.loads(manifest.read_text("utf-8"))
     assert len(rows_of(output)) == document["records"] == len(document["windows"]) > 1
     assert document["replaced"] == 0
 
 
-def test_what_holds_no_field_of_a_record_is_none(tmp_path: Path, xlbridge: Xlbridge) -> None:
-    with answering({"/v2/faturamento/pedido": {"notifications": [{"key": "k"}]}}) as system:
-        whom = system.environment()
-        done = xlbridge("export", "pedidos", "-o", tmp_path / "p.csv", **whom)
+def test_an_answer_without_record_fields_is_refused(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    with fake_system({"/v2/faturamento/pedido": {"notifications": [{"key": "k"}]}}) as system:
+        environment = system.environment()
+        done = xlbridge("export", "pedidos", "-o", tmp_path / "p.csv", **environment)
     assert done.returncode == 4
     assert "notifications" in done.stderr or "without any" in done.stderr
     assert not (tmp_path / "p.csv").exists()

@@ -1,4 +1,4 @@
-"""Whole exports equal the sandbox's database: counts, keys and cents, sheet by sheet."""
+"""Complete exports equal the sandbox's database: counts, keys and cents, sheet by sheet."""
 
 import os
 import sqlite3
@@ -22,10 +22,10 @@ SHEETS = {
     "parcelas": ("sales_order_installments", ("numeroDoPedido", "numeroDaParcela"), "valor"),
     "produtos": ("sales_order_items", ("numeroDoPedido", "seq"), "totalLiquido"),
 }
-STORED_PLACES = 6
-"""Columns that the sandbox stores as integers in SQLite."""
+STORED_DECIMALS = 6
+"""Decimals of amounts, which the sandbox stores as integers in SQLite."""
 
-MOST_MEMORY = 300 * 2**20
+MAX_MEMORY = 300 * 2**20
 """Bytes."""
 
 
@@ -38,35 +38,37 @@ def peak_bytes(process: "subprocess.Popen[bytes]") -> int:
     return peak
 
 
-def of_database(path: Path, table: str, key: tuple[str, ...], amount: str) -> tuple[int, int, int]:
+def database_totals(
+    path: Path, table: str, key: tuple[str, ...], amount: str
+) -> tuple[int, int, int]:
     """Return the count, the sum of the keys and the cents of a table."""
     with sqlite3.connect(path) as base:
         names = ", ".join([*key, amount])
         rows = base.execute(f"SELECT {names} FROM {table}").fetchall()
     base.close()
-    cents = sum(int(Decimal(row[-1] or 0).scaleb(2 - STORED_PLACES)) for row in rows)
+    cents = sum(int(Decimal(row[-1] or 0).scaleb(2 - STORED_DECIMALS)) for row in rows)
     return len(rows), sum(hash(row[:-1]) for row in rows), cents
 
 
-def of_workbook(path: Path, sheet: str, key: tuple[str, ...], amount: str) -> tuple[int, int, int]:
-    """Return the same of a sheet, whose rows are read one by one."""
+def sheet_totals(path: Path, sheet: str, key: tuple[str, ...], amount: str) -> tuple[int, int, int]:
+    """Return the same values of a sheet."""
     with path.open("rb") as stream:
         rows: Iterator[list[object]] = iter(
             python_calamine.load_workbook(stream).get_sheet_by_name(sheet).iter_rows()
         )
         header = next(rows)
-        places = [header.index(name) for name in key]
+        indexes = [header.index(name) for name in key]
         money = header.index(amount)
         count = keys = cents = 0
         for row in rows:
             count += 1
-            keys += hash(tuple(int(row[place]) for place in places))  # type: ignore[call-overload]
+            keys += hash(tuple(int(row[index]) for index in indexes))  # type: ignore[call-overload]
             cents += int((Decimal(str(row[money] or 0)) * 100).to_integral())
     return count, keys, cents
 
 
 @pytest.mark.parametrize("scale", [1, pytest.param(50, marks=pytest.mark.slow)])
-def test_orders_are_those_of_the_database(tmp_path: Path, scale: int) -> None:
+def test_exported_orders_equal_the_database(tmp_path: Path, scale: int) -> None:
     home = tmp_path / "home"
     output = tmp_path / "pedidos.xlsx"
     seed = ["--seed", "demo", "--scale", str(scale)]
@@ -80,14 +82,14 @@ def test_orders_are_those_of_the_database(tmp_path: Path, scale: int) -> None:
         )
         peak = peak_bytes(process)
         assert process.stderr is not None
-        told = process.stderr.read()
+        stderr = process.stderr.read()
         process.stderr.close()
-        assert process.returncode == 0, told
+        assert process.returncode == 0, stderr
     (database,) = home.glob("*.db")
     for sheet, (table, key, amount) in SHEETS.items():
-        expected = of_database(database, table, key, amount)
-        assert of_workbook(output, sheet, key, amount) == expected, sheet
+        expected = database_totals(database, table, key, amount)
+        assert sheet_totals(output, sheet, key, amount) == expected, sheet
         assert expected[0] >= 2_000 * scale
     if os.name == "posix" and Path("/proc").is_dir():
-        assert 0 < peak < MOST_MEMORY
+        assert 0 < peak < MAX_MEMORY
     print(f"peak memory {peak / 2**20:.0f} MB")

@@ -69,9 +69,7 @@ def test_markup_and_white_space_in_a_text_stay_text(tmp_path: Path, text: str, r
     "text",
     ["_x0000_", "_x005F_x0041_", "_x0041_x0042_", "_x0041\rb", "_x0041\x01", "_x00e9_", "a\r\nb"],
 )
-def test_a_text_that_looks_like_an_escape_stays_as_it_is(
-    tmp_path: Path, text: str, read: Read
-) -> None:
+def test_text_like_an_escape_is_unchanged(tmp_path: Path, text: str, read: Read) -> None:
     path = tmp_path / "estoque.xlsx"
     write_all(path, [balance(descricaoDoProduto=text)], ESTOQUE.sheets, open_xlsx)
     assert text in read(path)["estoque"][1]
@@ -89,7 +87,7 @@ def test_a_control_character_does_not_break_the_workbook(tmp_path: Path) -> None
         (7, "#,##0.00"),
     ],
 )
-def test_money_shows_the_cents_and_what_is_finer(
+def test_money_is_shown_with_cents_and_finer_digits(
     tmp_path: Path, value: Decimal | int, form: str
 ) -> None:
     cell = one_cell(tmp_path, "valorTotal", value)
@@ -100,13 +98,11 @@ def test_money_shows_the_cents_and_what_is_finer(
 @pytest.mark.parametrize(
     "value", [Decimal("12345678901234567.89"), Decimal("0.12345678901234567"), 10**17 + 1]
 )
-def test_a_number_too_long_for_excel_stays_whole_as_text(
-    tmp_path: Path, value: Decimal | int
-) -> None:
+def test_a_number_too_long_for_excel_becomes_text(tmp_path: Path, value: Decimal | int) -> None:
     assert one_cell(tmp_path, "valorTotal", value).value == str(value)
 
 
-def test_several_numbers_in_one_text_are_no_number(tmp_path: Path) -> None:
+def test_text_with_several_numbers_is_not_a_number(tmp_path: Path) -> None:
     with pytest.raises(TransportError, match="valorTotal"):
         one_cell(tmp_path, "valorTotal", "1|2")
 
@@ -132,7 +128,7 @@ def test_dates_are_dates(tmp_path: Path, value: str, read: object, form: str) ->
     assert (sheet.cell(2, column).value, sheet.cell(2, column).number_format) == (read, form)
 
 
-def test_several_texts_share_a_cell_line_by_line(tmp_path: Path) -> None:
+def test_several_texts_become_lines_of_one_cell(tmp_path: Path) -> None:
     path = tmp_path / "pedidos.xlsx"
     write_all(path, [order_with(avisos=["um", "dois"])], PEDIDOS.sheets, open_xlsx)
     sheet = openpyxl.load_workbook(path)["pedidos"]
@@ -141,7 +137,7 @@ def test_several_texts_share_a_cell_line_by_line(tmp_path: Path) -> None:
     assert sheet.cell(2, column).alignment.wrap_text
 
 
-def test_a_sheet_looks_after_its_reader(tmp_path: Path) -> None:
+def test_a_sheet_has_a_table_frozen_header_and_widths(tmp_path: Path) -> None:
     path = tmp_path / "estoque.xlsx"
     long = "Parafuso sextavado de aço inoxidável"
     write_all(path, [balance(descricaoDoProduto=long)] * 3, ESTOQUE.sheets, open_xlsx)
@@ -157,22 +153,22 @@ def test_a_sheet_looks_after_its_reader(tmp_path: Path) -> None:
     assert workbook.properties.creator.startswith("xlbridge")
 
 
-def test_a_wide_sheet_prints_on_several_pages_each_with_header_and_key(tmp_path: Path) -> None:
+def test_a_wide_sheet_prints_on_several_pages_with_header_and_key(tmp_path: Path) -> None:
     path = tmp_path / "pedidos.xlsx"
     write_all(path, [order_with(valor=1, parcelas=[{}])], PEDIDOS.sheets, open_xlsx)
     workbook = openpyxl.load_workbook(path)
     wide, narrow = workbook["pedidos"], workbook["parcelas"]
-    letters = next(c.column_letter for c in wide[1] if c.value == "numeroDoPedido")
+    letter = next(c.column_letter for c in wide[1] if c.value == "numeroDoPedido")
     assert wide.print_title_rows == narrow.print_title_rows == "$1:$1"
-    assert wide.print_title_cols == f"${letters}:${letters}"
+    assert wide.print_title_cols == f"${letter}:${letter}"
     assert (wide.page_setup.orientation, wide.page_setup.fitToHeight) == ("landscape", 0)
     assert {str(sheet.page_setup.paperSize) for sheet in workbook} == {wide.PAPERSIZE_A4}
-    letters_wide = sum(wide.column_dimensions[c.column_letter].width for c in wide[1])
-    assert 150 < letters_wide / wide.page_setup.fitToWidth <= 200
+    total_width = sum(wide.column_dimensions[c.column_letter].width for c in wide[1])
+    assert 150 < total_width / wide.page_setup.fitToWidth <= 200
     assert narrow.page_setup.fitToWidth == 2
 
 
-def test_a_sheet_that_is_full_goes_on_in_the_next(tmp_path: Path) -> None:
+def test_a_full_sheet_continues_in_the_next(tmp_path: Path) -> None:
     path = tmp_path / "estoque.xlsx"
     records = [balance(idProd=number) for number in range(7)]
     write_all(path, records, ESTOQUE.sheets, partial(open_xlsx, rows_per_sheet=4))
@@ -188,7 +184,7 @@ def test_a_sheet_that_is_full_goes_on_in_the_next(tmp_path: Path) -> None:
     assert len({tuple(rows[0]) for rows in found.values()}) == 1
 
 
-def test_a_text_that_no_cell_holds_stops_the_export(tmp_path: Path) -> None:
+def test_a_text_too_long_for_a_cell_stops_the_export(tmp_path: Path) -> None:
     path = tmp_path / "estoque.xlsx"
     with pytest.raises(UsageError, match=r"estoque.*idProd 1.*descricaoDoProduto.*32768"):
         write_all(path, [balance(descricaoDoProduto="é" * 32768)], ESTOQUE.sheets, open_xlsx)
@@ -196,9 +192,7 @@ def test_a_text_that_no_cell_holds_stops_the_export(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_an_export_broken_off_leaves_the_old_file(
-    tmp_path: Path, error: type[BaseException]
-) -> None:
+def test_a_failed_export_leaves_the_old_file(tmp_path: Path, error: type[BaseException]) -> None:
     path = tmp_path / "estoque.xlsx"
     path.write_bytes(b"the old one")
     with pytest.raises(error), open_xlsx(path, ESTOQUE.sheets):
@@ -207,7 +201,7 @@ def test_an_export_broken_off_leaves_the_old_file(
     assert path.read_bytes() == b"the old one"
 
 
-def test_a_folder_that_goes_away_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_disappears_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
     with (
@@ -217,7 +211,7 @@ def test_a_folder_that_goes_away_is_told(tmp_path: Path) -> None:
         shutil.rmtree(folder)
 
 
-def test_an_empty_listing_is_a_workbook_with_headers(tmp_path: Path) -> None:
+def test_an_empty_listing_becomes_a_workbook_with_headers(tmp_path: Path) -> None:
     path = tmp_path / "pedidos.xlsx"
     write_all(path, [], PEDIDOS.sheets, open_xlsx)
     found = read_openpyxl(path)
@@ -225,7 +219,7 @@ def test_an_empty_listing_is_a_workbook_with_headers(tmp_path: Path) -> None:
     assert [[row for row in rows[1:] if any(row)] for rows in found.values()] == [[], [], []]
 
 
-def test_rows_are_compressed_on_machines_without_isal_too() -> None:
+def test_rows_are_compressed_without_isal_too() -> None:
     script = """
 import io, sys, zipfile, zlib
 sys.modules["isal"] = None
@@ -246,7 +240,7 @@ print(compressed_rows.compressobj is zlib.compressobj, zipfile.ZipFile(output).r
 
 @pytest.mark.programs
 @pytest.mark.slow
-def test_libreoffice_puts_each_cell_where_it_belongs(tmp_path: Path) -> None:
+def test_libreoffice_reads_each_cell_at_its_address(tmp_path: Path) -> None:
     path = tmp_path / "estoque.xlsx"
     records = [balance(), balance(descricaoDoProduto="x"), {"idProd": 2}, balance(valorTotal=None)]
     write_all(path, records, ESTOQUE.sheets, open_xlsx)
