@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of one target for a while: ``make fuzz``.
 
-Usage: python fuzz.py TARGET SECONDS FOLDER. The growing corpus stays in FOLDER; an input that a
-target fails with, takes over a GB or over 20 seconds for becomes a seed, which the suite runs.
+Usage: python fuzz.py TARGET SECONDS FOLDER. The growing corpus stays in FOLDER; an input that makes
+a target fail or use over 1 GB or 20 seconds becomes a seed, which the suite runs.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""What the fuzzer throws bytes at: readers of each kind of file, and both JSON parsers.
+"""Targets of the fuzzer: readers of each kind of file, and both JSON parsers.
 
-A target takes whatever comes and returns; what it raises is a defect. The first byte chooses how
-the rest is taken, so that one file of the corpus holds all of an attempt.
+A target accepts any bytes and returns; any exception is a defect. The first byte chooses how the
+rest is used, so that one file of the corpus is a complete input.
 
 Inside: client, sandbox, workbook.
 """
@@ -33,25 +33,25 @@ from xlbridge.workbook.read.messages import assemble_workbook
 from xlbridge.workbook.read.parsing import is_safe_to_parse, open_scan, parse_file, refuse_damage
 
 PARTS = (SHEET, STRINGS, STYLES, WORKBOOK, RELATIONS, TYPES)
-"""Parts that a workbook's input may take the place of; any other number means the whole file."""
+"""Parts of a workbook that an input may replace; any other number means the complete file."""
 
 _LIMITS = WorkbookLimits(file_size=2**22, total_size=2**24, part_size=2**24, cells=100_000)
 _MODELS = (ClientInput, ReceivableInput, SalesOrderInput)
 _LONGEST_PIECE = 63
 
 
-def read_sheet(attempt: bytes) -> None:
-    """Read a workbook, one part of which is the attempt's, as far as the gate lets it."""
-    place, content = attempt[:1] or b"\0", attempt[1:]
-    if place[0] < len(PARTS):
-        content = packed({**_good_parts(), PARTS[place[0]]: content})
+def read_sheet(data: bytes) -> None:
+    """Read a workbook with the input as one part, if the archive accepts it."""
+    choice, content = data[:1] or b"\0", data[1:]
+    if choice[0] < len(PARTS):
+        content = packed({**_good_parts(), PARTS[choice[0]]: content})
     if not is_zip(content):
         return
     with suppress(WorkbookRefused):
-        gate = WorkbookArchive(content, _LIMITS)
-        gate.unpack()
+        archive = WorkbookArchive(content, _LIMITS)
+        archive.unpack()
         # Any other file is parsed in a process of its own, which may die of it.
-        if is_safe_to_parse(gate):
+        if is_safe_to_parse(archive):
             assemble_workbook(parse_file(content, None, "fuzz", None, _LIMITS))
 
 
@@ -66,13 +66,13 @@ def _good_parts() -> Mapping[str, bytes]:
         return unpacked(path)
 
 
-def read_other_kind(attempt: bytes) -> None:
+def read_other_kind(data: bytes) -> None:
     """Read a .csv file, or the facts of a workbook of another kind than .xlsx.
 
-    The parser beside such facts takes any memory that a file asks for: it has a process of its own.
+    The cell parser is not fuzzed: it may use much memory and runs in another process.
     """
-    place, content = attempt[:1] or b"\0", attempt[1:]
-    kind, part = OTHER_PARTS[place[0] % len(OTHER_PARTS)]
+    choice, content = data[:1] or b"\0", data[1:]
+    kind, part = OTHER_PARTS[choice[0] % len(OTHER_PARTS)]
     with suppress(WorkbookRefused):
         if kind is FileKind.CSV:
             assemble_workbook(parse_file(content, kind, "fuzz", None, _LIMITS))
@@ -93,7 +93,7 @@ OTHER_PARTS: tuple[tuple[FileKind, str | None], ...] = (
     (FileKind.XLSB, "xl/worksheets/sheet1.bin"),
     (FileKind.XLSB, "xl/styles.bin"),
 )
-"""Parts that an input may take the place of in a workbook of another kind; None is the file."""
+"""Parts that an input may replace in a workbook of another kind; None means the complete file."""
 
 
 @cache
@@ -104,35 +104,35 @@ def _good_parts_of(kind: FileKind) -> Mapping[str, bytes]:
         return {name: package.read(name) for name in package.namelist()}
 
 
-def read_listing(attempt: bytes) -> None:
-    """Read a listing's answer in pieces of any length: what is found does not depend on them."""
-    size, answer = (attempt[0] if attempt else 0) % _LONGEST_PIECE + 1, attempt[1:]
-    in_pieces = _found(answer[at : at + size] for at in range(0, len(answer), size))
-    whole = _found(iter([answer]))
+def read_listing(data: bytes) -> None:
+    """Read a listing's answer in pieces of any length; the result must not depend on the pieces."""
+    size, answer = (data[0] if data else 0) % _LONGEST_PIECE + 1, data[1:]
+    in_pieces = _read(answer[start : start + size] for start in range(0, len(answer), size))
+    whole = _read(iter([answer]))
     if in_pieces != whole:
         raise AssertionError(f"{in_pieces!r} in pieces of {size}, {whole!r} at once")
 
 
-def _found(pieces: Iterator[bytes]) -> object:
-    """Return the records and the rest of an answer, or that it is none."""
+def _read(pieces: Iterator[bytes]) -> object:
+    """Return the records and the envelope of an answer, None if it is invalid."""
     try:
         reader = ListingReader(pieces, {"data": "data", "success": "success"})
         records = list(reader.records())
     except (InvalidJson, UnexpectedContent):
         return None
     # NaN and its like are refused; what is read can be written again.
-    return json.dumps([records, reader.envelope], default=_spelt)
+    return json.dumps([records, reader.envelope], default=_digits)
 
 
-def _spelt(number: object) -> str:
+def _digits(number: object) -> str:
     if not isinstance(number, Decimal):
         raise TypeError
     return format(number, "f")
 
 
-def read_body(attempt: bytes) -> None:
-    """Read the body of a request to the sandbox; what is read can be written again."""
-    choice, raw = (attempt[0] if attempt else 0), attempt[1:]
+def read_body(data: bytes) -> None:
+    """Read the body of a request to the sandbox, and serialise it again."""
+    choice, raw = (data[0] if data else 0), data[1:]
     model = _MODELS[choice % len(_MODELS)]
     with suppress(RequestError):
         parse_body(model, raw, "application/json", strict=bool(choice & 0x80)).model_dump_json()

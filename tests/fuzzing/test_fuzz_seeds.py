@@ -10,12 +10,12 @@ _COPIES = 40
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_seeds_and_damaged_copies_of_them(target: str) -> None:
+def test_seeds_and_their_damaged_copies(target: str) -> None:
     seeds = sorted((SEEDS / target).iterdir())
     assert len(seeds) >= 5
-    chance = random.Random(2026)
+    rng = random.Random(2026)
     for seed in seeds:
         content = seed.read_bytes()
         TARGETS[target](content)
         for _ in range(_COPIES):
-            TARGETS[target](content[:1] + damaged(content[1:], chance))
+            TARGETS[target](content[:1] + damaged(content[1:], rng))

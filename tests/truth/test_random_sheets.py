@@ -10,12 +10,12 @@ pytestmark = pytest.mark.one_database
 
 
 @pytest.mark.parametrize("seed", range(1, 7))
-def test_damage_is_named_and_the_rest_unchanged(tmp_path: Path, seed: int) -> None:
+def test_damage_is_reported_and_the_rest_is_unchanged(tmp_path: Path, seed: int) -> None:
     assert silent_changes(seed, tmp_path) == []
 
 
 @pytest.mark.slow
-def test_new_sheets_each_time(tmp_path: Path) -> None:
+def test_new_random_sheets(tmp_path: Path) -> None:
     """The first seed is printed; those after it follow one by one."""
     first = SystemRandom().randrange(10**9)
     print(f"seeds {first} to {first + 399}")

@@ -1,7 +1,7 @@
 """Validate damaged copies of good workbooks in a separate process.
 
-Usage: python fuzzing.py FOLDER COUNT SEED FILE... For every copy that is neither judged nor refused
-a line of JSON says what happened; the copy stays in FOLDER. The last line counts the outcomes.
+Usage: python fuzzing.py FOLDER COUNT SEED FILE... For every copy that is neither validated nor
+refused it prints a line of JSON and keeps the copy in FOLDER. The last line counts the outcomes.
 """
 
 import json
@@ -18,26 +18,39 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.validation import validate_workbook
 
-_TELLING = [b"<", b">", b'"', b"&", b"/", b"\0", b"0", b"9" * 20, b"-1", b"1e999", b"NaN", b"&#0;"]
+_SIGNIFICANT = [
+    b"<",
+    b">",
+    b'"',
+    b"&",
+    b"/",
+    b"\0",
+    b"0",
+    b"9" * 20,
+    b"-1",
+    b"1e999",
+    b"NaN",
+    b"&#0;",
+]
 
 
 def damaged(content: bytes, rng: random.Random) -> bytes:
     """Return bytes with some changed, removed, duplicated or moved."""
     changed = bytearray(content)
     for _ in range(rng.choice((1, 1, 2, 8))):
-        place = rng.randrange(len(changed) or 1)
+        offset = rng.randrange(len(changed) or 1)
         match rng.randrange(5):
             case 0:
-                changed[place : place + 1] = bytes([rng.randrange(256)])
+                changed[offset : offset + 1] = bytes([rng.randrange(256)])
             case 1:
-                changed[place : place + 1] = bytes([changed[place] ^ 1 << rng.randrange(8)])
+                changed[offset : offset + 1] = bytes([changed[offset] ^ 1 << rng.randrange(8)])
             case 2:
-                del changed[place : place + rng.choice((1, 4, 64))]
+                del changed[offset : offset + rng.choice((1, 4, 64))]
             case 3:
-                changed[place:place] = rng.choice(_TELLING)
+                changed[offset:offset] = rng.choice(_SIGNIFICANT)
             case 4:
-                end = place + rng.choice((4, 32, 256))
-                changed[place:place] = changed[place:end]
+                end = offset + rng.choice((4, 32, 256))
+                changed[offset:offset] = changed[offset:end]
         if not changed:
             break
     return bytes(changed)
@@ -55,12 +68,12 @@ def mutated(path: Path, rng: random.Random) -> bytes:
 
 def outcome(path: Path, catalogue: Catalogue) -> str:
     try:
-        judged = validate_workbook(path, catalogue)
+        sheet = validate_workbook(path, catalogue)
     except WorkbookRefused as refusal:
         return refusal.code
     except UsageError:
         return "usage"
-    return "good" if judged.ok else "findings"
+    return "good" if sheet.ok else "findings"
 
 
 def main() -> None:

@@ -52,9 +52,9 @@ def _directory_changed(offset: int, form: str, value: int, entry: str = SHEET) -
 
     def make(parts: Parts) -> bytes:
         content = bytearray(packed(parts))
-        place = content.rfind(entry.encode()) - 46
-        assert content[place : place + 4] == _CENTRAL
-        struct.pack_into(form, content, place + offset, value)
+        offset = content.rfind(entry.encode()) - 46
+        assert content[offset : offset + 4] == _CENTRAL
+        struct.pack_into(form, content, offset + offset, value)
         return bytes(content)
 
     return make
@@ -70,7 +70,7 @@ def _end_changed(offset: int, value: int) -> Maker:
 
 
 def _bomb(name: str, filling: bytes = b" ", megabytes: int = 150) -> Maker:
-    """A part that unpacks to a thousand times its size, written piece by piece."""
+    """Part that unpacks to a thousand times its size."""
 
     def make(parts: Parts) -> bytes:
         stream = io.BytesIO()
@@ -110,8 +110,8 @@ def _overlapping(parts: Parts) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as package:
         offset = package.getinfo(SHEET).header_offset
     changed = bytearray(content)
-    place = changed.rfind(b"xl/worksheets/sheet0.xml") - 46
-    struct.pack_into("<L", changed, place + 42, offset)
+    offset = changed.rfind(b"xl/worksheets/sheet0.xml") - 46
+    struct.pack_into("<L", changed, offset + 42, offset)
     return bytes(changed)
 
 
@@ -120,7 +120,7 @@ def _method(method: int) -> Maker:
 
 
 class _Unseekable(io.RawIOBase):
-    """A stream that cannot go back, so that sizes come after the parts."""
+    """Stream that cannot seek, so that sizes are written after the parts."""
 
     def __init__(self) -> None:
         self.written = bytearray()
@@ -240,4 +240,4 @@ ARCHIVES: Mapping[str, tuple[str, Maker]] = {
     "no sheets": ("usage", _replaced(WORKBOOK, b"<sheet ", b"<none ")),
     "only a hidden sheet": ("usage", _replaced(WORKBOOK, b"<sheet ", b'<sheet state="hidden" ')),
 }
-"""Each by its name: what becomes of it, and how it is made from the parts of a good workbook."""
+"""Expected outcome and maker of each archive; it is made from the parts of a good workbook."""

@@ -1,6 +1,6 @@
 """Hostile files of the other kinds: .csv, .xls, .xlsb and .ods.
 
-``kinds/client.xls`` and ``kinds/client.ods`` are a small good workbook as LibreOffice 7.4 saves it.
+``kinds/client.xls`` and ``kinds/client.ods`` are a small good workbook saved by LibreOffice 7.4.
 """
 
 import struct
@@ -23,10 +23,10 @@ def _xls(_folder: Path) -> bytes:
     return (_KINDS / "client.xls").read_bytes()
 
 
-def _patched(place: int, form: str, *values: int) -> Maker:
+def _patched(offset: int, form: str, *values: int) -> Maker:
     def make(folder: Path) -> bytes:
         content = bytearray(_xls(folder))
-        struct.pack_into(form, content, place, *values)
+        struct.pack_into(form, content, offset, *values)
         return bytes(content)
 
     return make
@@ -49,12 +49,12 @@ def _changed_record(kind: int, offset: int, form: str, *values: int) -> Maker:
     return make
 
 
-def _loop_of_sectors(folder: Path) -> bytes:
+def _cyclic_sectors(folder: Path) -> bytes:
     content = bytearray(_xls(folder))
     (fat,) = struct.unpack_from("<I", content, 76)
     start = (fat + 1) * _SECTOR
-    for place in range(_SECTOR // 4):
-        struct.pack_into("<I", content, start + 4 * place, place)
+    for index in range(_SECTOR // 4):
+        struct.pack_into("<I", content, start + 4 * index, index)
     return bytes(content)
 
 
@@ -162,7 +162,7 @@ FILES: Mapping[str, tuple[str, str, Maker]] = {
     "xls with strange sectors": (".xls", "truncated", _patched(30, "<H", 31)),
     "xls with no directory": (".xls", "truncated", _patched(48, "<I", 0x7FFFFFFF)),
     "xls with a false list of sectors": (".xls", "truncated", _patched(76, "<I", 9_999)),
-    "xls whose sectors go round": (".xls", "truncated", _loop_of_sectors),
+    "xls whose sectors go round": (".xls", "truncated", _cyclic_sectors),
     "xls with a password": (".xls", "encrypted", _changed_record(0x42, 0, "<H", _FILEPASS)),
     "xls of Excel 95": (".xls", "legacy-xls", _changed_record(0x809, 4, "<H", 0x500)),
     "xls with a record too long": (".xls", "truncated", _changed_record(_BOUNDSHEET, 2, "<H", 2)),

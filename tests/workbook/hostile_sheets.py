@@ -22,7 +22,7 @@ from packing import (
 _DATE, _HOURS = 14, 46
 Maker = Callable[[Parts], bytes]
 
-_LAUGHS = (
+_BILLION_LAUGHS = (
     '<!DOCTYPE lolz [<!ENTITY a "lol">'
     + "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9))
     + "]>"
@@ -41,30 +41,30 @@ def _part(name: str, content: bytes) -> Maker:
 def _typed(
     encoding: str, declared: str | None = None, lead: bytes = b"", kind: str = _EXTERNAL
 ) -> Maker:
-    """A sheet with a document type definition, in an encoding."""
+    """Sheet with a document type definition, in an encoding."""
     declaration = f'<?xml version="1.0" encoding="{declared or encoding}"?>'
     xml = f'{declaration}{kind}<worksheet xmlns="{MAIN}"><sheetData/></worksheet>'
     return _part(SHEET, lead + xml.encode(encoding))
 
 
 def _late_type(parts: Parts) -> bytes:
-    """A definition that starts just before the end of the first megabyte."""
+    """Definition that starts just before the end of the first megabyte."""
     before = b'<?xml version="1.0"?><!--'
     filling = b"x" * (2**20 - len(before) - len(b"-->") - 4)
     return packed({**parts, SHEET: before + filling + b"-->" + _EXTERNAL.encode() + b"<a/>"})
 
 
 def _text_in_rows(count: int, cell: str, texts: list[str]) -> Maker:
-    """A cell in many rows, which are made on demand, as they take long."""
-    return lambda parts: _shared(texts, _rows(count, cell))(parts)
+    """Cell in many rows, which are created on demand because they take long."""
+    return lambda parts: _shared_texts(texts, _rows(count, cell))(parts)
 
 
 def _cell(cell: str) -> Maker:
     return _sheet(FIRST_ROWS + f'<row r="3">{cell}</row>')
 
 
-def _shown(form: int, value: str) -> Maker:
-    """A number with one of the built-in formats."""
+def _formatted_number(form: int, value: str) -> Maker:
+    """Number with one of the built-in formats."""
     styles = (
         f'<styleSheet xmlns="{MAIN}"><cellXfs><xf/><xf numFmtId="{form}"/></cellXfs></styleSheet>'
     )
@@ -72,7 +72,7 @@ def _shown(form: int, value: str) -> Maker:
     return lambda parts: packed({**parts, STYLES: styles.encode(), SHEET: sheet(FIRST_ROWS + row)})
 
 
-def _shared(texts: list[str], rows: str) -> Maker:
+def _shared_texts(texts: list[str], rows: str) -> Maker:
     items = "".join(f"<si><t>{text}</t></si>" for text in texts)
     strings = f'<sst xmlns="{MAIN}">{items}</sst>'.encode()
     return lambda parts: packed(
@@ -89,18 +89,20 @@ def _rows(count: int, cells: str, first: int = 3) -> str:
     return "".join(f'<row r="{n}">{cells.format(n=n)}</row>' for n in range(first, first + count))
 
 
-def _numbered(parts: Parts) -> bytes:
+def _without_addresses(parts: Parts) -> bytes:
     """Rows and cells without addresses."""
     row = "<row>{}</row>"
     texts = (HEADER, ("Padaria Estrela", "J", "11.222.333/0001-81"))
-    cells = ["".join(text_cell("A1", t).replace(' r="A1"', "") for t in each) for each in texts]
+    cells = [
+        "".join(text_cell("A1", t).replace(' r="A1"', "") for t in row_texts) for row_texts in texts
+    ]
     return packed({**parts, SHEET: sheet("".join(map(row.format, cells)))})
 
 
-def _wide(parts: Parts) -> bytes:
+def _every_column(parts: Parts) -> bytes:
     """Every column of Excel."""
-    many = "".join(f'<c r="{_letters(n)}3"><v>1</v></c>' for n in range(3, 16_384))
-    return packed({**parts, SHEET: sheet(FIRST_ROWS + f'<row r="3">{many}</row>')})
+    cells = "".join(f'<c r="{_letters(n)}3"><v>1</v></c>' for n in range(3, 16_384))
+    return packed({**parts, SHEET: sheet(FIRST_ROWS + f'<row r="3">{cells}</row>')})
 
 
 def _letters(index: int) -> str:
@@ -145,8 +147,8 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "definition in UTF-32": ("hostile", _typed("utf-32")),
     "definition in EBCDIC": ("hostile", _typed("utf-8", "cp037")),
     "definition at the edge of a piece": ("hostile", _late_type),
-    "a billion laughs": ("hostile", _typed("utf-8", kind=_LAUGHS)),
-    "definition in the strings": ("hostile", _part(STRINGS, (_LAUGHS + "<sst/>").encode())),
+    "a billion laughs": ("hostile", _typed("utf-8", kind=_BILLION_LAUGHS)),
+    "definition in the strings": ("hostile", _part(STRINGS, (_BILLION_LAUGHS + "<sst/>").encode())),
     "definition in the relations": ("hostile", _part(RELATIONS, (_EXTERNAL + "<a/>").encode())),
     "entity without a definition": ("unreadable", _cell(text_cell("A3", "&nothing;"))),
     "far cells": ("hostile", _sheet(_NEAR + _FAR_FIRST)),
@@ -170,7 +172,7 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     ),
     "row with too many digits": ("good", _sheet(FIRST_ROWS + f'<row r="{"9" * 40}"/>')),
     "column beyond the last": ("hostile", _cell('<c r="ZZZZZZZ3"><v>1</v></c>')),
-    "no addresses": ("good", _numbered),
+    "no addresses": ("good", _without_addresses),
     "a million rows without address": (
         "good",
         _sheet(FIRST_ROWS + "<row><c><v>5</v></c></row>" * _A_MILLION),
@@ -180,7 +182,7 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "dimension too large": ("good", _sheet(FIRST_ROWS, before='<dimension ref="A1:XFD1048576"/>')),
     "dimension too small": ("good", _sheet(FIRST_ROWS, before='<dimension ref="A1"/>')),
     "dimension of nonsense": ("unreadable", _sheet(FIRST_ROWS, before='<dimension ref="?:?"/>')),
-    "every column": ("good", _wide),
+    "every column": ("good", _every_column),
     "one long text in 10,000 cells": (
         "too-large",
         _text_in_rows(10_000, '<c r="A{n}" t="s"><v>0</v></c>', ["x" * 2**20]),
@@ -199,7 +201,7 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     ),
     "a long text and numbers that look like it": (
         "findings",
-        _shared(
+        _shared_texts(
             ["x" * 32_767],
             '<row r="3"><c r="A3" t="s"><v>0</v></c></row>'
             + _rows(20_000, '<c r="B{n}"><v>0</v></c>', 4),
@@ -216,10 +218,10 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "style that is not there": ("good", _cell('<c r="A3" s="99999999999"><v>1</v></c>')),
     "number beyond all": ("findings", _cell('<c r="A3"><v>1e999</v></c>')),
     "number that is none": ("findings", _cell('<c r="A3"><v>NaN</v></c>')),
-    "day beyond all": ("findings", _shown(_DATE, "1e308")),
-    "day before all": ("unreadable", _shown(_DATE, "-1e308")),
-    "hours beyond all": ("unreadable", _shown(_HOURS, "11222333000181")),
-    "hours before all": ("unreadable", _shown(_HOURS, "-1e308")),
+    "day beyond all": ("findings", _formatted_number(_DATE, "1e308")),
+    "day before all": ("unreadable", _formatted_number(_DATE, "-1e308")),
+    "hours beyond all": ("unreadable", _formatted_number(_HOURS, "11222333000181")),
+    "hours before all": ("unreadable", _formatted_number(_HOURS, "-1e308")),
     "words for a number": ("unreadable", _cell('<c r="A3"><v>dez</v></c>')),
     "truth that is none": ("unreadable", _cell('<c r="A3" t="b"><v>7</v></c>')),
     "day that is none": ("good", _cell('<c r="A3" t="d"><v>2026-99-99</v></c>')),
@@ -269,4 +271,4 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "20,000 sheets": ("hostile", _many_sheets),
     "half a million styles": ("good", _many_styles),
 }
-"""Each by its name: what becomes of it, and how it is made from the parts of a good workbook."""
+"""Expected outcome and maker of each sheet; it is made from the parts of a good workbook."""

@@ -1,4 +1,4 @@
-"""Sheets of random rows, most with unusual values, for twins of each kind."""
+"""Workbooks of random rows, many with unusual values."""
 
 import datetime as dt
 import random
@@ -16,12 +16,12 @@ _FORMATS = ("0.00%", '"R$" #,##0.00', "[$US$-409] #,##0.00", "00000000", "#,##0,
 _DAYS = ("dd/mm/yyyy", "dd/mm/yyyy hh:mm")
 
 
-def write_made_sheets(folder: Path, count: int, seed: int, *, inline: bool = False) -> list[Path]:
+def write_random_sheets(folder: Path, count: int, seed: int, *, inline: bool = False) -> list[Path]:
     """Write ``count`` workbooks, named by number, with inline or shared texts."""
     rng = random.Random(seed)
     paths = []
     for number in range(count):
-        paths.append(folder / f"made-{number}.xlsx")
+        paths.append(folder / f"random-{number}.xlsx")
         _write(paths[-1], rng, inline=inline)
     return paths
 
@@ -31,37 +31,42 @@ def _write(path: Path, rng: random.Random, *, inline: bool) -> None:
     top, left = rng.choice((0, 0, 2)), rng.choice((0, 0, 1))
     with xlsxwriter.Workbook(path, {"constant_memory": inline}) as book:
         page = book.add_worksheet(rng.choice(("Plan1", "Dados", "Ação")))
-        looks = {code: book.add_format({"num_format": code}) for code in (*_FORMATS, *_DAYS)}
-        looks["struck"] = book.add_format({"font_strikeout": True})
+        formats = {code: book.add_format({"num_format": code}) for code in (*_FORMATS, *_DAYS)}
+        formats["struck"] = book.add_format({"font_strikeout": True})
         page.write_row(top, left, list(GOOD[name]))
         rows = rng.randrange(1, 9)
         for number, row in enumerate(_rows(GOOD[name], rows, rng), start=top + 1):
             if rng.randrange(8) == 0:
                 page.set_row(number, None, None, {"hidden": True})
             for column, value in enumerate(row, start=left):
-                struck = looks["struck"] if rng.randrange(20) == 0 else None
-                _write_cell(page, (number, column), top, value, looks, struck)
+                struck = formats["struck"] if rng.randrange(20) == 0 else None
+                _write_cell(page, (number, column), top, value, formats, struck)
         if rng.randrange(4) == 0:
             page.set_column(left + 1, left + 1, 9, None, {"hidden": True})
 
 
 def _write_cell(
-    page: Any, place: tuple[int, int], top: int, value: Any, looks: Mapping[str, Any], struck: Any
+    page: Any,
+    position: tuple[int, int],
+    top: int,
+    value: Any,
+    formats: Mapping[str, Any],
+    struck: Any,
 ) -> None:
     match value:
         case ("error", text):
-            page.write_formula(*place, "=NA()", None, text)
+            page.write_formula(*position, "=NA()", None, text)
         case ("sum", _):
-            letter = chr(ord("A") + place[1])
-            page.write_formula(*place, f"=SUM({letter}{top + 2}:{letter}{place[0]})", None, 3)
+            letter = chr(ord("A") + position[1])
+            page.write_formula(*position, f"=SUM({letter}{top + 2}:{letter}{position[0]})", None, 3)
         case (amount, code):
-            page.write_number(*place, amount, looks[code])
+            page.write_number(*position, amount, formats[code])
         case bool() | int() | float():
-            page.write(*place, value)
+            page.write(*position, value)
         case dt.date():
-            page.write_datetime(*place, value, looks[_DAYS[isinstance(value, dt.datetime)]])
+            page.write_datetime(*position, value, formats[_DAYS[isinstance(value, dt.datetime)]])
         case _ if value != "":
-            page.write_string(*place, str(value), struck)
+            page.write_string(*position, str(value), struck)
 
 
 def _rows(good: Mapping[str, Any], count: int, rng: random.Random) -> Iterator[list[Any]]:

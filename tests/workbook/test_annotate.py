@@ -30,7 +30,7 @@ BAD_CNPJ = Finding(CATALOGUE["cnpj-invalid"], 4, "cnpj", "C4", "11.111.111/1111-
 REPEATED = Finding(CATALOGUE["duplicate-in-sheet"], 4, "cnpj", "C4", "x", {"first": "C3"})
 TEXT_DATE = Finding(CATALOGUE["date-as-text"], 5, "d", "D5", "=1+1", {"read": "2026-01-31"})
 MISSING = Finding(CATALOGUE["column-missing"], 3, "historico", details={"column": "historico"})
-NOWHERE = Finding(CATALOGUE["sheet-empty"])
+WITHOUT_SHEET = Finding(CATALOGUE["sheet-empty"])
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def annotated(tmp_path: Path, source: Path) -> Annotated:
 
 
 def colour(sheet: Worksheet, address: str) -> str | None:
-    """The colour of a cell's mark: that of the first condition that covers it."""
+    """Colour of a cell's mark, from the first condition that covers it."""
     found = [
         (rule.priority, str(rule.dxf.fill.bgColor.rgb)[-6:])
         for block in sheet.conditional_formatting
@@ -90,11 +90,11 @@ def parts(path: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def listing(book: openpyxl.Workbook) -> list[tuple[object, ...]]:
+def summary_rows(book: openpyxl.Workbook) -> list[tuple[object, ...]]:
     return list(book[SUMMARY_SHEET].iter_rows(min_row=6, values_only=True))
 
 
-def test_a_cell_gets_its_colour_and_its_remark(annotated: Annotated) -> None:
+def test_a_cell_gets_a_colour_and_a_comment(annotated: Annotated) -> None:
     sheet = annotated(BAD_CNPJ, TEXT_DATE)[SHEET]
     assert colour(sheet, "C4") == ERROR
     assert colour(sheet, "D5") == WARNING
@@ -102,13 +102,13 @@ def test_a_cell_gets_its_colour_and_its_remark(annotated: Annotated) -> None:
     assert str(TEXT_DATE.hint) in sheet["D5"].comment.text
 
 
-def test_a_remark_and_a_value_that_look_like_escapes_stay_as_they_are(
+def test_comments_and_values_like_escapes_are_unchanged(
     annotated: Annotated,
 ) -> None:
     value = "_x0041_x0042_"
-    odd = Finding(CATALOGUE["value-not-allowed"], 4, "cnpj", "C4", value, {"allowed": value})
-    book = annotated(odd)
-    assert any(value in map(_unescaped, row) for row in listing(book))
+    finding = Finding(CATALOGUE["value-not-allowed"], 4, "cnpj", "C4", value, {"allowed": value})
+    book = annotated(finding)
+    assert any(value in map(_unescaped, row) for row in summary_rows(book))
     assert value in _unescaped(book[SHEET]["C4"].comment.text)
 
 
@@ -117,16 +117,16 @@ def _unescaped(text: object) -> str:
     return unescape(str(text))
 
 
-def test_everything_else_stays_as_it_was(annotated: Annotated, source: Path) -> None:
+def test_everything_else_is_unchanged(annotated: Annotated, source: Path) -> None:
     before, after = openpyxl.load_workbook(source), annotated(BAD_CNPJ)
     assert after.sheetnames == [*before.sheetnames, SUMMARY_SHEET]
     for row in before[SHEET].iter_rows():
         for cell in row:
-            twin = after[SHEET][cell.coordinate]
-            assert twin.value == cell.value
-            assert twin.number_format == cell.number_format
-            assert twin.font.bold == cell.font.bold
-            assert twin.fill.fgColor.rgb == cell.fill.fgColor.rgb
+            copied = after[SHEET][cell.coordinate]
+            assert copied.value == cell.value
+            assert copied.number_format == cell.number_format
+            assert copied.font.bold == cell.font.bold
+            assert copied.fill.fgColor.rgb == cell.fill.fgColor.rgb
     assert after[SHEET].column_dimensions["B"].width == 33
     assert after[SHEET].freeze_panes == "B4"
     assert [str(r) for r in after[SHEET].merged_cells.ranges] == ["D5:D6"]
@@ -134,7 +134,7 @@ def test_everything_else_stays_as_it_was(annotated: Annotated, source: Path) -> 
 
 @pytest.fixture
 def rich(tmp_path: Path) -> Path:
-    """A workbook with content that libraries lose when they rewrite it."""
+    """Workbook with content that libraries lose when they rewrite it."""
     path = tmp_path / "rico.xlsx"
     dot = base64.b64decode(
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -158,19 +158,17 @@ def rich(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_marked_cell_can_be_read_and_the_mark_stands_before_other_colours(
-    annotated: Annotated, rich: Path
-) -> None:
+def test_a_mark_is_readable_and_precedes_other_colours(annotated: Annotated, rich: Path) -> None:
     book = annotated(Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "C2", "2"), path=rich)
-    ours, theirs = [b.rules[0] for b in book[SHEET].conditional_formatting if "C2" in b.cells]
-    assert (ours.dxf.fill.bgColor.rgb, ours.dxf.font.color.rgb) == (f"FF{ERROR}", "FF9C0006")
-    assert theirs.dxf.font.color.rgb == "FFFF0000"
+    mark, existing = [b.rules[0] for b in book[SHEET].conditional_formatting if "C2" in b.cells]
+    assert (mark.dxf.fill.bgColor.rgb, mark.dxf.font.color.rgb) == (f"FF{ERROR}", "FF9C0006")
+    assert existing.dxf.font.color.rgb == "FFFF0000"
 
 
 def test_pictures_charts_and_stored_results_are_kept(annotated: Annotated, rich: Path) -> None:
     found = Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "B2", "x")
-    on_comment = Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "A2", "x")
-    annotated(found, on_comment, path=rich)
+    commented = Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "A2", "x")
+    annotated(found, commented, path=rich)
     before, after = parts(rich), parts(rich.with_name("marcado.xlsx"))
     assert set(before) <= set(after)
     changed = {name for name in before if before[name] != after[name]}
@@ -193,7 +191,7 @@ def test_pictures_charts_and_stored_results_are_kept(annotated: Annotated, rich:
 
 
 @pytest.mark.programs
-def test_what_is_marked_opens_in_libreoffice(
+def test_an_annotated_copy_opens_in_libreoffice(
     annotated: Annotated, rich: Path, tmp_path: Path
 ) -> None:
     annotated(Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "B2", "x"), path=rich)
@@ -204,7 +202,7 @@ def test_what_is_marked_opens_in_libreoffice(
     assert colour(sheet, "B2") == ERROR
 
 
-def test_a_sheet_in_utf_16_is_marked_too(annotated: Annotated, source: Path) -> None:
+def test_a_sheet_in_utf_16_is_annotated(annotated: Annotated, source: Path) -> None:
     files = parts(source)
     name = "xl/worksheets/sheet2.xml"
     text = re.sub(r"^<\?xml.*?\?>", "", files[name].decode())
@@ -215,52 +213,52 @@ def test_a_sheet_in_utf_16_is_marked_too(annotated: Annotated, source: Path) -> 
     assert colour(annotated(BAD_CNPJ)[SHEET], "C4") == ERROR
 
 
-def test_findings_of_one_cell_are_joined_below_the_analyst_s_own_comment(
+def test_findings_are_appended_to_the_analysts_comment(
     annotated: Annotated,
 ) -> None:
     comment = annotated(BAD_CNPJ, REPEATED)[SHEET]["C4"].comment
-    own, first, second = (
+    analysts, first, second = (
         comment.text.index(text)
         for text in ("Conferir com a Ana", str(BAD_CNPJ.message), str(REPEATED.message))
     )
-    assert own < first < second
+    assert analysts < first < second
     assert comment.author == "João"
 
 
-def test_an_error_outweighs_a_warning(annotated: Annotated) -> None:
+def test_an_error_takes_precedence_over_a_warning(annotated: Annotated) -> None:
     warning = Finding(CATALOGUE["number-as-text"], 4, "cnpj", "C4", "1", {"read": "1"})
     assert colour(annotated(warning, BAD_CNPJ)[SHEET], "C4") == ERROR
 
 
-def test_a_longer_remark_gets_a_larger_box(annotated: Annotated, tmp_path: Path) -> None:
+def test_a_longer_comment_gets_a_larger_box(annotated: Annotated, tmp_path: Path) -> None:
     annotated(BAD_CNPJ, REPEATED, TEXT_DATE)
     short, long = sorted(comment_heights(tmp_path / "marcado.xlsx"))
     assert short < long
 
 
 def comment_heights(path: Path) -> list[int]:
-    """openpyxl does not read sizes back: they are taken from the drawing itself."""
+    """Return the heights of comment boxes from the drawing; openpyxl does not read them."""
     [drawing] = [content.decode() for name, content in parts(path).items() if name.endswith(".vml")]
     anchors = re.findall(r"<\w+:Anchor>([^<]+)<", drawing)
     return [int(edges[6]) - int(edges[2]) for edges in (a.split(",") for a in anchors)]
 
 
-def test_a_cell_inside_merged_cells_is_marked_where_it_shows(annotated: Annotated) -> None:
+def test_a_finding_inside_merged_cells_marks_the_visible_cell(annotated: Annotated) -> None:
     inside = Finding(CATALOGUE["required-missing"], 6, "d", "D6")
     assert colour(annotated(inside)[SHEET], "D5") == ERROR
 
 
-def test_a_finding_without_a_cell_is_marked_on_the_header(annotated: Annotated) -> None:
-    book = annotated(MISSING, NOWHERE)
+def test_a_finding_without_a_cell_marks_the_header(annotated: Annotated) -> None:
+    book = annotated(MISSING, WITHOUT_SHEET)
     assert "historico" in book[SHEET]["B3"].comment.text
     assert colour(book[SHEET], "B3") == ERROR
-    assert [row[0] for row in listing(book)] == [None, None]
-    assert [row[6] for row in listing(book)] == ["column-missing", "sheet-empty"]
+    assert [row[0] for row in summary_rows(book)] == [None, None]
+    assert [row[6] for row in summary_rows(book)] == ["column-missing", "sheet-empty"]
 
 
 def test_the_summary_lists_and_links_every_finding(annotated: Annotated) -> None:
     book = annotated(BAD_CNPJ, TEXT_DATE)
-    rows = listing(book)
+    rows = summary_rows(book)
     assert [row[:2] for row in rows] == [("C4", "cnpj"), ("D5", "d")]
     link = book[SUMMARY_SHEET]["A6"].hyperlink
     assert link.location == "'Lançamentos d''outubro'!C4"
@@ -269,7 +267,7 @@ def test_the_summary_lists_and_links_every_finding(annotated: Annotated) -> None
     assert book[SUMMARY_SHEET].auto_filter.ref == "A5:G7"
 
 
-def test_values_in_the_summary_are_no_formulas(annotated: Annotated) -> None:
+def test_values_in_the_summary_are_not_formulas(annotated: Annotated) -> None:
     cell = annotated(TEXT_DATE)[SUMMARY_SHEET]["D6"]
     assert (cell.value, cell.data_type) == ("=1+1", "s")
 
@@ -282,17 +280,17 @@ def test_values_in_the_summary_are_no_formulas(annotated: Annotated) -> None:
         ("x" * 600, "x" * 80 + "…"),
     ],
 )
-def test_the_summary_shows_what_cannot_be_seen_in_a_cell(
+def test_the_summary_shows_invisible_characters(
     annotated: Annotated, value: str, shown: str
 ) -> None:
     finding = Finding(CATALOGUE["email-invalid"], 4, "cnpj", "C4", value)
-    assert listing(annotated(finding))[0][3] == shown
+    assert summary_rows(annotated(finding))[0][3] == shown
 
 
-def test_characters_that_xml_forbids_do_not_stop_the_copy(annotated: Annotated) -> None:
+def test_characters_forbidden_in_xml_do_not_stop_the_copy(annotated: Annotated) -> None:
     finding = Finding(CATALOGUE["hidden-character"], 4, "cnpj", "C4", "a\x07b", {"character": "\0"})
     book = annotated(finding)
-    assert listing(book)[0][3] == "a⟨U+0007⟩b"
+    assert summary_rows(book)[0][3] == "a⟨U+0007⟩b"
     assert "\N{REPLACEMENT CHARACTER}" in book[SHEET]["C4"].comment.text
 
 
@@ -306,10 +304,12 @@ def test_annotating_again_replaces_the_marks(annotated: Annotated, tmp_path: Pat
     assert colour(sheet, "D5") == WARNING
     assert sheet["D5"].comment.text.count(str(TEXT_DATE.message)) == 1
     assert book.sheetnames.count(SUMMARY_SHEET) == 1
-    assert len(listing(book)) == 1
+    assert len(summary_rows(book)) == 1
 
 
-def test_the_analyst_s_own_sheet_of_our_name_is_kept(annotated: Annotated, source: Path) -> None:
+def test_the_analysts_sheet_named_like_the_summary_is_kept(
+    annotated: Annotated, source: Path
+) -> None:
     book = openpyxl.load_workbook(source)
     book["Capa"].title = SUMMARY_SHEET
     book[SUMMARY_SHEET]["A1"] = "minhas notas"
@@ -320,9 +320,9 @@ def test_the_analyst_s_own_sheet_of_our_name_is_kept(annotated: Annotated, sourc
     assert after.active["A6"].value == "C4"
 
 
-def test_cells_that_a_finding_elsewhere_tells_of_are_coloured(annotated: Annotated) -> None:
-    told = replace(TEXT_DATE, row=4, cell="D4", cells=3)
-    book = annotated(BAD_CNPJ, told, extra_cells=["C4", "D4", "D5", "D6"])
+def test_all_cells_of_a_combined_finding_are_coloured(annotated: Annotated) -> None:
+    combined = replace(TEXT_DATE, row=4, cell="D4", cells=3)
+    book = annotated(BAD_CNPJ, combined, extra_cells=["C4", "D4", "D5", "D6"])
     assert [colour(book[SHEET], address) for address in ("C4", "D4", "D6")] == [
         ERROR,
         WARNING,
@@ -330,7 +330,7 @@ def test_cells_that_a_finding_elsewhere_tells_of_are_coloured(annotated: Annotat
     ]
     assert "3 cells of the column" in book[SHEET]["D4"].comment.text
     assert book[SHEET]["D6"].comment is None
-    assert len(listing(book)) == 2
+    assert len(summary_rows(book)) == 2
 
 
 def test_ten_thousand_cells_are_marked_in_few_ranges(tmp_path: Path, source: Path) -> None:
@@ -340,20 +340,20 @@ def test_ten_thousand_cells_are_marked_in_few_ranges(tmp_path: Path, source: Pat
     path = tmp_path / "marcado.xlsx"
     summary = AnnotationSummary("meu.xlsx", {SHEET: "cliente"}, rows=2, errors=12_000, warnings=1)
     annotate(source, path, [AnnotatedSheet(SHEET, many, 1, [])], summary)
-    # openpyxl takes seconds to read so many remarks.
+    # openpyxl takes seconds to read so many comments.
     written = {name: content.decode() for name, content in parts(path).items() if "xml" in name}
     (sheet,) = (content for content in written.values() if "<conditionalFormatting" in content)
     assert re.findall(r'<conditionalFormatting sqref="([^"]*)"', sheet) == ["D10:D10009"]
-    (remarks,) = (content for content in written.values() if 'ref="D10009"' in content)
-    assert remarks.count("<comment ") == 10_001
-    assert 'ref="D10010"' not in remarks
+    (comments,) = (content for content in written.values() if 'ref="D10009"' in content)
+    assert comments.count("<comment ") == 10_001
+    assert 'ref="D10010"' not in comments
     (summary,) = (content for content in written.values() if "of 12001 findings" in content)
     assert "The first 10000 of 12001 findings" in summary
     assert summary.count("<row ") == 10_004
 
 
 @pytest.mark.parametrize(("language", "word"), [("pt-BR", "O que fazer"), ("en", "What to do")])
-def test_the_summary_speaks_the_chosen_language(
+def test_the_summary_is_in_the_chosen_language(
     annotated: Annotated, language: str, word: str
 ) -> None:
     set_language(language)
@@ -363,7 +363,7 @@ def test_the_summary_speaks_the_chosen_language(
         set_language("en")
 
 
-def test_what_cannot_be_copied_is_refused(tmp_path: Path, source: Path) -> None:
+def test_unreadable_workbooks_and_missing_folders_are_refused(tmp_path: Path, source: Path) -> None:
     summary = AnnotationSummary("x", {SHEET: "cliente"}, 0, 0, 0)
     broken = tmp_path / "broken.xlsx"
     broken.write_bytes(source.read_bytes()[:500])

@@ -14,8 +14,8 @@ from xml.sax.saxutils import escape
 import pytest
 import xlsxwriter
 from environment import ROOT
-from made_sheets import write_made_sheets
 from packing import MAIN, SHEET, STRINGS, good_parts, packed, unpacked
+from random_workbooks import write_random_sheets
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue
@@ -43,7 +43,7 @@ SHARED = [
     "_x000D_",
     "y" * 400,
 ]
-FORMS = [
+NOTATIONS = [
     '<t xml:space="preserve">{}</t>',
     "<t>{}</t>",
     "<t>{}</t>",
@@ -52,8 +52,8 @@ FORMS = [
 ]
 """Notations of a shared text."""
 
-WHOLE = "<sheetPr filterMode='0'/>"
-"""Markup that programs do not write in large sheets."""
+UNUSUAL_MARKUP = "<sheetPr filterMode='0'/>"
+"""Markup that prevents parsing in chunks; programs do not write it in large sheets."""
 
 
 def cell(rng: random.Random, address: str) -> str:
@@ -84,20 +84,20 @@ def rows(rng: random.Random, count: int, width: int) -> Iterator[str]:
         # Some columns begin far down, in a chunk of their own.
         right = width + (number > count) * 3
         inside = "".join(
-            cell(rng, f"{column_letters(place)}{number}")
-            for place in range(first, right)
+            cell(rng, f"{column_letters(position)}{number}")
+            for position in range(first, right)
             if rng.random() < 0.8
         )
         yield f'<row r="{number}"{hidden}>{inside}</row>'
 
 
-def write_twins(folder: Path, seed: int, count: int) -> tuple[Path, Path]:
+def write_pair(folder: Path, seed: int, count: int) -> tuple[Path, Path]:
     rng = random.Random(seed)
     data = "".join(rows(rng, count, rng.randrange(1, 9)))
-    texts = "".join(f"<si>{rng.choice(FORMS).format(escape(text))}</si>" for text in SHARED)
+    texts = "".join(f"<si>{rng.choice(NOTATIONS).format(escape(text))}</si>" for text in SHARED)
     parts = good_parts(folder) | {STRINGS: f'<sst xmlns="{MAIN}">{texts}</sst>'.encode()}
     paths = []
-    for name, before in (("chunks", ""), ("whole", WHOLE)):
+    for name, before in (("chunks", ""), ("whole", UNUSUAL_MARKUP)):
         sheet = f'<worksheet xmlns="{MAIN}">{before}<sheetData>{data}</sheetData></worksheet>'
         paths.append(folder / f"{name}.xlsx")
         paths[-1].write_bytes(packed({**parts, SHEET: sheet.encode()}))
@@ -109,35 +109,37 @@ def contents(sheet: SheetCells) -> list[list[object]]:
 
 
 def parsed(path: Path) -> WorkbookCells:
-    """Read a workbook in this process, as the parser process does."""
+    """Read a workbook in this process, like the parser process."""
     return read_workbook(path, LIMITS, trusted=path.read_bytes())
 
 
-def in_small_chunks(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+def use_small_chunks(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
     """Parse sheets of at least ``least`` bytes in chunks of few rows."""
     monkeypatch.setattr(parsing, "_MAX_EXACT_SIZE", least)
     monkeypatch.setattr(chunked_parsing, "_CHUNK_SIZE", 4_000)
 
 
-def assert_alike(folder: Path, seed: int, count: int) -> None:
-    (mine,), (whole,) = (read_workbook(p, LIMITS).sheets for p in write_twins(folder, seed, count))
-    assert (mine.first_column, contents(mine)) == (whole.first_column, contents(whole)), seed
-    assert mine.raw == whole.raw, seed
+def assert_equal_contents(folder: Path, seed: int, count: int) -> None:
+    (chunked,), (whole,) = (
+        read_workbook(p, LIMITS).sheets for p in write_pair(folder, seed, count)
+    )
+    assert (chunked.first_column, contents(chunked)) == (whole.first_column, contents(whole)), seed
+    assert chunked.raw == whole.raw, seed
 
 
 @pytest.mark.parametrize(("seed", "count"), [(1, 100), (2, 900), (3, 6_000)])
-def test_chunks_read_like_the_whole(tmp_path: Path, seed: int, count: int) -> None:
-    assert_alike(tmp_path, seed, count)
+def test_chunks_are_parsed_like_the_whole_sheet(tmp_path: Path, seed: int, count: int) -> None:
+    assert_equal_contents(tmp_path, seed, count)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 300))
-def test_many_chunks_read_like_the_whole(tmp_path: Path, seed: int) -> None:
-    assert_alike(tmp_path, seed, random.Random(seed).randrange(50, 9_000))
+def test_many_chunks_are_parsed_like_the_whole_sheet(tmp_path: Path, seed: int) -> None:
+    assert_equal_contents(tmp_path, seed, random.Random(seed).randrange(50, 9_000))
 
 
 @pytest.mark.parametrize(
-    ("damage", "by"),
+    ("damage", "description"),
     [
         ('<c r="A{n}" t="s"><v>999</v></c>', "a shared text that is not there"),
         ('<c r="A{n}" t="s"><v> 1 </v></c>', "an index that is no plain number"),
@@ -145,12 +147,12 @@ def test_many_chunks_read_like_the_whole(tmp_path: Path, seed: int) -> None:
         ('<c r="A1"><v>1</v></c>', "an address that goes back"),
     ],
 )
-def test_what_is_refused_in_a_whole_is_refused_in_the_last_chunk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, by: str
+def test_damage_in_the_last_chunk_is_refused_as_in_a_whole_sheet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, description: str
 ) -> None:
-    in_small_chunks(monkeypatch, 0)
-    said = []
-    for before in ("", WHOLE):
+    use_small_chunks(monkeypatch, 0)
+    messages = []
+    for before in ("", UNUSUAL_MARKUP):
         lines = "".join(
             f'<row r="{n}"><c r="A{n}" t="inlineStr"><is><t>{"x" * 400}</t></is></c></row>'
             for n in range(1, 200)
@@ -166,12 +168,12 @@ def test_what_is_refused_in_a_whole_is_refused_in_the_last_chunk(
         )
         with pytest.raises(WorkbookRefused) as refused:
             parsed(path)
-        said.append((refused.value.code, str(refused.value)))
-    assert said[0] == said[1], by
+        messages.append((refused.value.code, str(refused.value)))
+    assert messages[0] == messages[1], description
 
 
 @pytest.mark.parametrize("mark", ["\ue000", "&#xE000;", "&#xe000;", "&#57344;", "&#x00E000;"])
-def test_a_text_that_looks_like_an_index_is_itself_in_every_sheet(
+def test_text_like_a_shared_index_is_unchanged_in_every_sheet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str
 ) -> None:
     monkeypatch.setattr(parsing, "_MAX_EXACT_SIZE", 0)
@@ -194,7 +196,7 @@ def test_a_text_that_looks_like_an_index_is_itself_in_every_sheet(
     ]
 
 
-ODD = [
+DAMAGES = [
     (b' t="s"', b" t='s'"),
     (b"<v>", b"<v> "),
     (b"</v>", b"</v><v>1</v>"),
@@ -206,21 +208,21 @@ ODD = [
     (b"</sheetData>", b'<row r="9" hidden="1"/></sheetData>'),
     (b"<c r=", b"<c x:r="),
 ]
-"""What may stand in a sheet, and what a damaged one has in its place, once."""
+"""Replacements that damage a sheet or make its notation unusual."""
 
 
 def damage(path: Path, rng: random.Random) -> None:
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}
-    before, after = rng.choice(ODD)
+    before, after = rng.choice(DAMAGES)
     sheet = parts[SHEET]
     begin = rng.randrange(max(len(sheet), 1))
     parts[SHEET] = sheet[:begin] + sheet[begin:].replace(before, after, 1)
     path.write_bytes(packed(parts))
 
 
-def judged(path: Path, catalogue: Catalogue) -> tuple[object, ...]:
-    """Return all that is found in a workbook, which is parsed in this process, or why not."""
+def outcome_of(path: Path, catalogue: Catalogue) -> tuple[object, ...]:
+    """Return the findings of a workbook parsed in this process, or the reason of a refusal."""
 
     try:
         found = validate_workbook(path, catalogue, workbook=partial(parsed, path)).findings
@@ -234,54 +236,54 @@ def judged(path: Path, catalogue: Catalogue) -> tuple[object, ...]:
 def outcomes(
     paths: Sequence[Path], catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, least: int
 ) -> list[tuple[object, ...]]:
-    """Return what is found in workbooks whose larger sheets are parsed in chunks of few rows."""
-    in_small_chunks(monkeypatch, least)
-    return [judged(path, catalogue) for path in paths]
+    """Return the outcomes of workbooks whose sheets are parsed in chunks of few rows."""
+    use_small_chunks(monkeypatch, least)
+    return [outcome_of(path, catalogue) for path in paths]
 
 
-def different(
+def differing(
     paths: Sequence[Path], catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> list[str]:
-    """Return the workbooks with different results of chunks and the exact scan."""
-    mine = outcomes(paths, catalogue, monkeypatch, 0)
+    """Return the workbooks whose outcomes differ between chunks and the exact scan."""
+    chunked = outcomes(paths, catalogue, monkeypatch, 0)
     exact = outcomes(paths, catalogue, monkeypatch, sys.maxsize)
-    return [p.name for p, one, other in zip(paths, mine, exact, strict=True) if one != other]
+    return [p.name for p, one, other in zip(paths, chunked, exact, strict=True) if one != other]
 
 
 @pytest.mark.parametrize(
     ("seed", "count"), [(1, 4), *(pytest.param(n, 500, marks=pytest.mark.slow) for n in range(20))]
 )
-def test_chunks_find_what_the_exact_way_does(
+def test_chunks_have_the_findings_of_the_exact_scan(
     tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, seed: int, count: int
 ) -> None:
-    twins = []
+    by_notation = []
     for inline in (False, True):
         folder = tmp_path / str(inline)
         folder.mkdir()
-        paths = write_made_sheets(folder, count, seed, inline=inline)
-        assert different(paths, catalogue, monkeypatch) == []
-        twins.append(outcomes(paths, catalogue, monkeypatch, 0))
+        paths = write_random_sheets(folder, count, seed, inline=inline)
+        assert differing(paths, catalogue, monkeypatch) == []
+        by_notation.append(outcomes(paths, catalogue, monkeypatch, 0))
         rng = random.Random(seed)
         for path in paths:
             damage(path, rng)
-        assert different(paths, catalogue, monkeypatch) == []
-    assert twins[0] == twins[1]
+        assert differing(paths, catalogue, monkeypatch) == []
+    assert by_notation[0] == by_notation[1]
 
 
 @pytest.mark.slow
-def test_chunks_find_in_samples_what_the_exact_way_does(
+def test_chunks_have_the_findings_of_the_exact_scan_in_samples(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert different(SAMPLES, catalogue, monkeypatch) == []
+    assert differing(SAMPLES, catalogue, monkeypatch) == []
 
 
-def test_sheets_of_programs_are_parsed_in_chunks(
+def test_sheets_written_by_programs_are_parsed_in_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_small_chunks(monkeypatch, 0)
+    use_small_chunks(monkeypatch, 0)
     for inline in (False, True):
-        for path in write_made_sheets(tmp_path, 20, 3, inline=inline):
-            said = list(parsing.parse_file(path.read_bytes(), None, "", None, LIMITS))
+        for path in write_random_sheets(tmp_path, 20, 3, inline=inline):
+            messages = list(parsing.parse_file(path.read_bytes(), None, "", None, LIMITS))
             # One that is written in an unusual way is begun twice.
-            assert [type(message) for message in said].count(SheetStarted) == 1
-            assert sum(isinstance(message, RowsRead) for message in said) > 0
+            assert [type(message) for message in messages].count(SheetStarted) == 1
+            assert sum(isinstance(message, RowsRead) for message in messages) > 0

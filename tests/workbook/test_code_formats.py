@@ -21,7 +21,7 @@ PART = "xl/worksheets/sheet1.xml"
         '<c r="AA2" s="1"/><c r="A2" s="1"><is><t>a:c b</t></is></c><c r="C2" s="2"/>',
     ],
 )
-def test_the_formats_of_some_columns_are_found(tmp_path: Path, cells: str) -> None:
+def test_formats_of_the_given_columns_are_found(tmp_path: Path, cells: str) -> None:
     path = tmp_path / "a.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(PART, f'<sheetData><row r="2">{cells}</row></sheetData>')

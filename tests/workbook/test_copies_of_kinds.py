@@ -17,7 +17,7 @@ HEADER = ("nomeComercial", "natureza", "cnpj")
 
 
 @pytest.mark.parametrize("kind", ["csv", "xls", "xlsb", "ods"])
-def test_the_marked_copy_is_a_workbook(kind: str, tmp_path: Path) -> None:
+def test_the_annotated_copy_is_a_workbook(kind: str, tmp_path: Path) -> None:
     path, copy = tmp_path / f"clientes.{kind}", tmp_path / "marcada.xlsx"
     content = FILES[f"good {kind}"][2](tmp_path)
     path.write_bytes(content)
@@ -29,7 +29,7 @@ def test_the_marked_copy_is_a_workbook(kind: str, tmp_path: Path) -> None:
     assert main(["validate", str(path), "--annotate", str(tmp_path / f"m.{kind}")]) == 2
 
 
-def test_values_and_formats_come_over(tmp_path: Path) -> None:
+def test_values_and_formats_are_copied(tmp_path: Path) -> None:
     source = tmp_path / "a.xlsx"
     book = openpyxl.Workbook()
     book.active.append([*HEADER, "nota"])
@@ -46,7 +46,7 @@ def test_values_and_formats_come_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["<r><t>x</t></r>", "<r>&</r>", "_x0041_x0042_"])
-def test_a_text_that_looks_like_markup_stays_a_text(text: str, tmp_path: Path) -> None:
+def test_text_like_markup_stays_text(text: str, tmp_path: Path) -> None:
     path, copy = tmp_path / "clientes.csv", tmp_path / "marcada.xlsx"
     path.write_text(f"{';'.join(HEADER)}\n{text};J;11.222.333/0001-81\n", encoding="utf-8")
     assert main(["validate", str(path), "--annotate", str(copy)]) == 0
@@ -79,7 +79,7 @@ _TITLE = {
 }
 
 
-def test_python_declares_the_form_of_a_csv(tmp_path: Path) -> None:
+def test_python_can_set_encoding_and_delimiter(tmp_path: Path) -> None:
     path = tmp_path / "clientes.csv"
     row = ("Padaria São João", "J", "11.222.333/0001-81")
     path.write_text(f"{';'.join(HEADER)}\n{';'.join(row)}\n", encoding="cp850")

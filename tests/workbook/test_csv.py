@@ -30,21 +30,23 @@ def rows(workbook: WorkbookCells) -> list[list[object]]:
     return [cells.row(position) for position in range(cells.height)]
 
 
-def said(workbook: WorkbookCells) -> str:
+def format_description(workbook: WorkbookCells) -> str:
     assert workbook.read_as is not None
     return workbook.read_as.pt
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le"])
 @pytest.mark.parametrize("delimiter", [";", ",", "\t", "|"])
-def test_encoding_and_delimiter_are_told(csv_file: Writer, encoding: str, delimiter: str) -> None:
+def test_encoding_and_delimiter_are_reported(
+    csv_file: Writer, encoding: str, delimiter: str
+) -> None:
     lines = [["codigo", "ação", "nº"], ["007", "São José", "1º"], ["", "“x”", "—"]]
     text = "".join(delimiter.join(line) + "\r\n" for line in lines)
     read = read_workbook(csv_file(text.encode(encoding)), WorkbookLimits())
     assert rows(read) == lines
     name = {"utf-8-sig": "UTF-8", "cp1252": "Windows-1252", "utf-16-le": "UTF-16"}
-    assert name.get(encoding, encoding.upper()) in said(read)
-    assert ("tabulação" if delimiter == "\t" else f"({delimiter})") in said(read)
+    assert name.get(encoding, encoding.upper()) in format_description(read)
+    assert ("tabulação" if delimiter == "\t" else f"({delimiter})") in format_description(read)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_encoding_and_delimiter_are_told(csv_file: Writer, encoding: str, delimi
         "old Mac",
     ],
 )
-def test_rows_stand_where_excel_puts_them(
+def test_csv_rows_are_read_like_in_excel(
     csv_file: Writer, content: bytes, expected: list[object]
 ) -> None:
     read = read_workbook(csv_file(content), WorkbookLimits())
@@ -119,22 +121,22 @@ def test_rows_stand_where_excel_puts_them(
         "quote within",
     ],
 )
-def test_what_is_open_is_refused_with_the_way_out(
+def test_an_ambiguous_csv_is_refused_with_a_hint(
     csv_file: Writer, content: bytes, words: list[str]
 ) -> None:
     with pytest.raises(WorkbookRefused) as refused:
         read_workbook(csv_file(content), WorkbookLimits())
-    told = f"{refused.value.message.pt} {refused.value.hint.pt if refused.value.hint else ''}"
-    assert [word for word in words if word not in told] == []
+    message = f"{refused.value.message.pt} {refused.value.hint.pt if refused.value.hint else ''}"
+    assert [word for word in words if word not in message] == []
 
 
-def test_a_declared_form_is_taken(csv_file: Writer) -> None:
+def test_given_encoding_and_delimiter_are_used(csv_file: Writer) -> None:
     path = csv_file("a;b,c\n1;ã,ç\n".encode("cp850"))
     limits = WorkbookLimits(csv=CsvForm(delimiter=";", encoding="cp850"))
     assert rows(read_workbook(path, limits)) == [["a", "b,c"], ["1", "ã,ç"]]
 
 
-def test_a_file_of_another_name_is_no_csv(tmp_path: Path) -> None:
+def test_a_csv_needs_its_extension(tmp_path: Path) -> None:
     path = tmp_path / "contas.xlsx"
     path.write_bytes(b"a;b\n1;2\n")
     with pytest.raises(WorkbookRefused) as refused:
@@ -155,25 +157,25 @@ CLIENTS = "nomeComercial;natureza;cnpj\r\nPadaria São João;J;11.222.333/0001-8
 
 @pytest.mark.parametrize("size", [1, 4_000])
 @pytest.mark.parametrize(
-    ("header", "told"), [("", ["row-longer"]), (",", ["column-unnamed"]), (",note", [])]
+    ("header", "codes"), [("", ["row-longer"]), (",", ["column-unnamed"]), (",note", [])]
 )
-def test_a_comma_within_a_number_is_no_end_of_it(
-    csv_file: Writer, catalogue: Catalogue, size: int, header: str, told: list[str]
+def test_a_decimal_comma_in_a_comma_separated_row_is_reported(
+    csv_file: Writer, catalogue: Catalogue, size: int, header: str, codes: list[str]
 ) -> None:
     """A header as long as its rows has a column without a name."""
     columns = f"nomeComercial,natureza,limiteDeCredito{header}"
     rows = [columns, *["Padaria,J,100" + "," * len(header[:1])] * size, "Bar,J,10,50"]
-    judged = validate_workbook(csv_file("\n".join(rows).encode()), catalogue, resource="cliente")
-    found = {finding.kind.code: finding for finding in judged.findings}
-    assert [code for code in ("row-longer", "column-unnamed") if code in found] == told
-    if "row-longer" in told:
-        assert (found["row-longer"].cell, judged.readable) == (f"D{size + 2}", False)
+    sheet = validate_workbook(csv_file("\n".join(rows).encode()), catalogue, resource="cliente")
+    found = {finding.kind.code: finding for finding in sheet.findings}
+    assert [code for code in ("row-longer", "column-unnamed") if code in found] == codes
+    if "row-longer" in codes:
+        assert (found["row-longer"].cell, sheet.readable) == (f"D{size + 2}", False)
         assert f"(row {size + 2})" in found["row-longer"].message.en
 
 
 @pytest.mark.parametrize("size", [1, 4_000])
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "code"),
     [
         (["Padaria,J,100", "Bar,J\n"], "row-shorter"),
         (["Padaria,J", "Bar,J"], "row-shorter"),
@@ -183,34 +185,36 @@ def test_a_comma_within_a_number_is_no_end_of_it(
         (["Padaria,J,100", "Total: 1"], None),
     ],
 )
-def test_a_row_that_ends_before_the_header_is_told(
-    csv_file: Writer, catalogue: Catalogue, size: int, rows: list[str], told: str | None
+def test_a_row_shorter_than_the_header_is_reported(
+    csv_file: Writer, catalogue: Catalogue, size: int, rows: list[str], code: str | None
 ) -> None:
-    """Empty cells at the end may be left out; where no line break ends the file it was cut off."""
+    """Trailing empty cells may be omitted; a file without a final line break was cut off."""
     lines = ["nomeComercial,natureza,limiteDeCredito", *[rows[0]] * size, *rows[1:]]
-    judged = validate_workbook(csv_file("\n".join(lines).encode()), catalogue, resource="cliente")
-    found = {finding.kind.code: finding for finding in judged.findings}
-    assert [code for code in ("row-shorter", "row-cut-off") if code in found] == [told] * bool(told)
-    if told is not None:
+    sheet = validate_workbook(csv_file("\n".join(lines).encode()), catalogue, resource="cliente")
+    found = {finding.kind.code: finding for finding in sheet.findings}
+    assert [name for name in ("row-shorter", "row-cut-off") if name in found] == (
+        [code] if code else []
+    )
+    if code is not None:
         first = 2 if rows[0] == "Padaria,J" else size + 2
-        assert found[told].cell == f"C{first}"
-        assert judged.readable == (told == "row-shorter")
+        assert found[code].cell == f"C{first}"
+        assert sheet.readable == (code == "row-shorter")
 
 
 @pytest.mark.parametrize("size", [1, 4_000])
-def test_a_small_and_a_large_one_are_read_alike(
+def test_small_and_large_csv_files_are_read_alike(
     csv_file: Writer, catalogue: Catalogue, size: int
 ) -> None:
     header, row, _ = CLIENTS.split("\r\n")
     path = csv_file("\r\n".join([header, *[row] * size]).encode("cp1252"))
-    judged = validate_workbook(path, catalogue)
-    assert len(judged.rows) == size
-    assert judged.sheet == "contas"
-    assert judged.read_as is not None
-    assert "Windows-1252" in judged.read_as.pt
+    sheet = validate_workbook(path, catalogue)
+    assert len(sheet.rows) == size
+    assert sheet.sheet == "contas"
+    assert sheet.read_as is not None
+    assert "Windows-1252" in sheet.read_as.pt
 
 
-def test_the_report_says_how_it_was_read(
+def test_the_report_says_how_a_csv_was_read(
     csv_file: Writer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XLBRIDGE_LANG", "pt-BR")
@@ -219,14 +223,14 @@ def test_the_report_says_how_it_was_read(
     assert "Lido como CSV: separador ponto e vírgula (;)" in capsys.readouterr().out
 
 
-def test_the_options_declare_the_form(csv_file: Writer) -> None:
+def test_options_set_encoding_and_delimiter(csv_file: Writer) -> None:
     path = csv_file(CLIENTS.replace("ã", "Æ").encode("cp850", "replace"))
     assert main(["validate", str(path), "--encoding", "cp850"]) == 0
     assert main(["validate", str(path), "--encoding", "cp1252", "--delimiter", ","]) == 1
 
 
 @pytest.mark.parametrize("variable", ["XLBRIDGE_CSV_DELIMITER", "XLBRIDGE_CSV_ENCODING"])
-def test_an_unknown_form_is_refused(
+def test_an_unknown_encoding_or_delimiter_is_refused(
     csv_file: Writer, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, "morse")

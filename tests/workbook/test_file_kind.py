@@ -22,9 +22,9 @@ _WITH_MACROS = b"application/vnd.ms-excel.sheet.macroEnabled.main+xml"
 def test_other_kinds_are_read(kind: str, tmp_path: Path, catalogue: Catalogue) -> None:
     path = tmp_path / f"clientes.{kind}"
     path.write_bytes(FILES[f"good {kind}"][2](tmp_path))
-    judged = validate_workbook(path, catalogue)
-    assert judged.resource is not None
-    assert (judged.resource.name, list(judged.rows), list(judged.findings)) == ("cliente", [2], [])
+    sheet = validate_workbook(path, catalogue)
+    assert sheet.resource is not None
+    assert (sheet.resource.name, list(sheet.rows), list(sheet.findings)) == ("cliente", [2], [])
 
 
 def test_a_workbook_with_macros_is_read(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -37,7 +37,7 @@ def test_a_workbook_with_macros_is_read(tmp_path: Path, catalogue: Catalogue) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "code", "named"),
+    ("name", "content", "code", "part"),
     [
         ("a.xls", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "legacy-xls", "Excel 97"),
         ("a.xlsx", b"nome;cnpj\n", "not-xlsx", "texto"),
@@ -46,19 +46,19 @@ def test_a_workbook_with_macros_is_read(tmp_path: Path, catalogue: Catalogue) ->
         ("a.xls", struct.pack("<HHHH", 0x409, 4, 0x400, 16), "not-xlsx", ".xlsb"),
     ],
 )
-def test_what_is_not_read_is_named(
-    name: str, content: bytes, code: str, named: str, tmp_path: Path
+def test_unsupported_files_are_refused_by_kind(
+    name: str, content: bytes, code: str, part: str, tmp_path: Path
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(WorkbookRefused) as refused:
         read_workbook(path, WorkbookLimits())
     assert refused.value.code == code
-    assert named in refused.value.message.pt
+    assert part in refused.value.message.pt
     assert refused.value.hint is not None
 
 
-def test_a_failure_of_the_system_is_told_in_both_languages(tmp_path: Path) -> None:
+def test_an_os_error_is_translated(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as failed:
         (tmp_path / "none").read_bytes()
     assert os_error_reason(failed.value).pt == "o arquivo ou a pasta não existe"

@@ -10,9 +10,9 @@ from hostile_sheets import SHEETS
 from packing import good_parts, packed
 
 _CASE = "far cells"
-_MOST_MEGABYTES = 512
+_MAX_MEGABYTES = 512
 
-_JUDGE = """
+_SCRIPT = """
 import re, sys
 from xlbridge.cli.main import main
 code = main(["validate", *sys.argv[1:], "--workers", "2", "--format", "json"])
@@ -21,24 +21,24 @@ print(code, int(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1]) // 1024)
 """
 
 
-def test_others_are_judged_and_the_command_stays_small(home: Path, tmp_path: Path) -> None:
+def test_others_are_validated_in_little_memory(home: Path, tmp_path: Path) -> None:
     good = good_parts(tmp_path)
     files = []
     for content in (packed(good), SHEETS[_CASE][1](good), packed(good)):
         files.append(tmp_path / f"{len(files)}.xlsx")
         files[-1].write_bytes(content)
     done = subprocess.run(
-        [sys.executable, "-c", _JUDGE, *map(str, files)],
+        [sys.executable, "-c", _SCRIPT, *map(str, files)],
         env=clean_environment(home),
         capture_output=True,
         encoding="utf-8",
         timeout=120,
         check=True,
     )
-    report, told = done.stdout.splitlines()
-    code, megabytes = map(int, told.split())
+    report, figures = done.stdout.splitlines()
+    code, megabytes = map(int, figures.split())
     assert (code, done.stderr) == (3, "")
-    judged = [
+    outcomes = [
         item["refused"]["code"]
         if "refused" in item
         else "good"
@@ -46,5 +46,5 @@ def test_others_are_judged_and_the_command_stays_small(home: Path, tmp_path: Pat
         else "findings"
         for item in json.loads(report)["files"]
     ]
-    assert judged == ["good", SHEETS[_CASE][0], "good"]
-    assert megabytes < _MOST_MEGABYTES
+    assert outcomes == ["good", SHEETS[_CASE][0], "good"]
+    assert megabytes < _MAX_MEGABYTES

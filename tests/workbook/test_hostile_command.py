@@ -13,14 +13,14 @@ _REFUSED = 3
 @pytest.mark.parametrize(
     "names", [SAMPLE[4:10], pytest.param(tuple(CASES), marks=pytest.mark.slow)]
 )
-def test_each_file_ends_with_its_exit_code(
+def test_each_hostile_file_has_its_exit_code(
     tmp_path: Path, xlbridge: Xlbridge, names: tuple[str, ...]
 ) -> None:
     wrong = {}
     for name, file in write_hostile(tmp_path, names).items():
         done = xlbridge("validate", file, "--resource", "cliente")
         expected = _EXIT_CODES.get(CASES[name][0], _REFUSED)
-        told = done.stdout + done.stderr
-        if done.returncode != expected or "Traceback" in told or not told:
+        output = done.stdout + done.stderr
+        if done.returncode != expected or "Traceback" in output or not output:
             wrong[name] = done
     assert wrong == {}

@@ -14,8 +14,8 @@ from sandboxes import sandbox_process
 from xlbridge.sandbox import RunningSandbox
 
 _READ = {"good", "findings"}
-_OF_UPLOADS = {"macros": "not-xlsx"}
-"""Outcomes of files that commands read and the interface, which takes .xlsx only, refuses."""
+_UPLOAD_OUTCOMES = {"macros": "not-xlsx"}
+"""Outcomes of files that commands read but the interface, which accepts only .xlsx, refuses."""
 _PATHS = ("/v2/importacao/cliente", "/v2/importacao/cliente/fila")
 
 
@@ -35,23 +35,26 @@ def http(server: RunningSandbox) -> Iterator[httpx.Client]:
 
 
 @pytest.mark.parametrize("names", [SAMPLE, pytest.param(tuple(CASES), marks=pytest.mark.slow)])
-def test_each_upload_is_answered_and_the_server_lives_on(
+def test_each_hostile_upload_is_answered_and_the_server_survives(
     tmp_path: Path, server: RunningSandbox, http: httpx.Client, names: tuple[str, ...]
 ) -> None:
     files = write_hostile(tmp_path, names)
-    outcomes = {name: CASES[name][0] for name in names} | _OF_UPLOADS
+    outcomes = {name: CASES[name][0] for name in names} | _UPLOAD_OUTCOMES
     readable = {name for name in names if outcomes[name] in _READ}
     # What can be read is not left in the queue, where it would be applied.
-    for chosen, paths, most in ((set(names) - readable, _PATHS, 512), (readable, _PATHS[:1], 1536)):
+    for chosen, paths, max_megabytes in (
+        (set(names) - readable, _PATHS, 512),
+        (readable, _PATHS[:1], 1536),
+    ):
         wrong = {}
         for name, path in product(sorted(chosen), paths):
             form = {"ArquivoExcel": ("a.xlsx", files[name].read_bytes())}
             answer = http.post(path, params={"preview": "true"}, files=form)
-            if (told := _told(answer)) not in _expected(outcomes[name]):
-                wrong[name, path] = told
+            if (outcome := _outcome(answer)) not in _expected(outcomes[name]):
+                wrong[name, path] = outcome
         assert wrong == {}
         assert http.get("/v2/sistema/info").json()["success"]
-        assert _peak(server.pid) < most
+        assert _peak(server.pid) < max_megabytes
 
 
 def _expected(outcome: str) -> set[str]:
@@ -60,8 +63,8 @@ def _expected(outcome: str) -> set[str]:
     return {"good": {"accepted"}, "findings": {"400 content"}}.get(outcome, {"400 file"})
 
 
-def _told(answer: httpx.Response) -> str:
-    """What an answer in the form of the interface says, else the answer."""
+def _outcome(answer: httpx.Response) -> str:
+    """Return the outcome that an answer reports, or the answer if it has another format."""
     body = answer.json()
     if answer.status_code == 200 and body["success"]:
         return "accepted"

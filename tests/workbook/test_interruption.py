@@ -16,12 +16,12 @@ from xlbridge.workbook.edit import edit_package
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 
-_PATIENCE = 60
+_TIMEOUT = 60
 
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """A workbook large enough for a parser process."""
+    """Workbook large enough for a parser process."""
     path = tmp_path / "grande.xlsx"
     with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
         page = book.add_worksheet()
@@ -33,7 +33,7 @@ def large(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def command(tmp_path: Path, large: Path) -> "Iterator[subprocess.Popen[str]]":
-    """The command in its own process group, as a terminal starts it."""
+    """Command in its own process group, like one started from a terminal."""
     outputs = ["-o", "r.json", "--annotate", "marcada.xlsx", "--fix", "corrigida.xlsx"]
     with subprocess.Popen(
         [sys.executable, "-m", "xlbridge", "validate", large, "--format", "json", *outputs],
@@ -48,20 +48,20 @@ def command(tmp_path: Path, large: Path) -> "Iterator[subprocess.Popen[str]]":
         process.kill()
 
 
-def parser_of(pid: int) -> int:
+def suspend_parser(pid: int) -> int:
     """Wait until the parser process of a command has started, and suspend it."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _TIMEOUT
     while time.monotonic() < deadline:
         for children in Path(f"/proc/{pid}/task").glob("*/children"):
             for child in map(int, children.read_text().split()):
-                if _has_begun(child):
+                if _has_started(child):
                     os.kill(child, signal.SIGSTOP)
                     return child
         time.sleep(0.002)
     raise AssertionError("no parsing process began")
 
 
-def _has_begun(child: int) -> bool:
+def _has_started(child: int) -> bool:
     if b"parser_process" not in Path(f"/proc/{child}/cmdline").read_bytes():
         return False
     limits = Path(f"/proc/{child}/limits").read_text().splitlines()
@@ -69,7 +69,7 @@ def _has_begun(child: int) -> bool:
 
 
 def is_gone(pid: int) -> bool:
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _TIMEOUT
     while time.monotonic() < deadline:
         status = Path(f"/proc/{pid}/status")
         if not status.exists() or "State:\tZ" in status.read_text():
@@ -79,18 +79,18 @@ def is_gone(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("whole_group", [True, False], ids=["terminal", "command-only"])
-def test_ctrl_c_leaves_nothing_behind(
+def test_ctrl_c_leaves_no_process_and_no_file(
     tmp_path: Path, large: Path, command: "subprocess.Popen[str]", whole_group: bool
 ) -> None:
-    child = parser_of(command.pid)
+    child = suspend_parser(command.pid)
     if whole_group:
         os.killpg(command.pid, signal.SIGINT)
     else:
         command.send_signal(signal.SIGINT)
-    out, told = command.communicate(timeout=_PATIENCE)
+    out, stderr = command.communicate(timeout=_TIMEOUT)
     assert command.returncode == 130
     assert out == ""
-    assert "Traceback" not in told
+    assert "Traceback" not in stderr
     assert is_gone(child)
     assert {path.name for path in tmp_path.iterdir()} - {"home"} == {large.name}
 
@@ -98,9 +98,9 @@ def test_ctrl_c_leaves_nothing_behind(
 def test_the_parsing_process_does_not_outlive_a_killed_command(
     tmp_path: Path, large: Path, command: "subprocess.Popen[str]"
 ) -> None:
-    child = parser_of(command.pid)
+    child = suspend_parser(command.pid)
     command.kill()
-    command.communicate(timeout=_PATIENCE)
+    command.communicate(timeout=_TIMEOUT)
     assert is_gone(child)
     assert {path.name for path in tmp_path.iterdir()} - {"home"} == {large.name}
 
@@ -117,7 +117,7 @@ held.acquire()
 """
 
 
-def test_an_interrupt_within_an_import_ends_the_wait_that_follows(tmp_path: Path) -> None:
+def test_an_interrupt_during_an_import_ends_the_following_wait(tmp_path: Path) -> None:
     (tmp_path / "interrupted.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
     ended = subprocess.run(
         [sys.executable, "-c", _INTERRUPTED_IMPORT],
@@ -125,13 +125,13 @@ def test_an_interrupt_within_an_import_ends_the_wait_that_follows(tmp_path: Path
         env=without_coverage(clean_environment(tmp_path / "home")),
         capture_output=True,
         encoding="utf-8",
-        timeout=_PATIENCE,
+        timeout=_TIMEOUT,
         check=False,
     )
     assert "KeyboardInterrupt" in ended.stderr
 
 
-def interrupted_in_closing(workbook: Path) -> None:
+def interrupt_while_closing(workbook: Path) -> None:
     with edit_package(workbook):
         try:
             raise KeyboardInterrupt
@@ -139,6 +139,6 @@ def interrupted_in_closing(workbook: Path) -> None:
             raise ValueError("Can't close the ZIP file")
 
 
-def test_an_interruption_that_leaves_a_copy_unclosed_is_no_refusal(large: Path) -> None:
+def test_an_interrupt_that_leaves_a_copy_unclosed_is_raised(large: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        interrupted_in_closing(large)
+        interrupt_while_closing(large)

@@ -1,4 +1,4 @@
-"""The limits of a workbook, as the environment sets them."""
+"""Limits of workbooks, which the environment can set."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -24,12 +24,12 @@ def test_each_limit_can_be_set_and_is_documented(limit: object) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "many", "٣", "9" * 30])
-def test_what_is_no_limit_is_refused(text: str) -> None:
+def test_an_invalid_limit_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="XLBRIDGE_MAX_PARTS"):
         read_limits({"XLBRIDGE_MAX_PARTS": text})
 
 
-def test_each_filled_row_may_have_some_text_more(tmp_path: Path) -> None:
+def test_the_text_limit_grows_with_the_rows(tmp_path: Path) -> None:
     path = tmp_path / "long.xlsx"
     with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
         sheet = book.add_worksheet()
@@ -41,18 +41,18 @@ def test_each_filled_row_may_have_some_text_more(tmp_path: Path) -> None:
         read_workbook(path, WorkbookLimits(text_size=2**20, text_per_row=8))
 
 
-def test_the_rows_of_a_large_file_are_told_as_they_come_and_may_end_its_reading(
+def test_progress_of_a_large_file_is_reported_and_can_stop_it(
     tmp_path: Path,
 ) -> None:
     path = write_sheet(tmp_path / "titulos.xlsx", 9_000, 0).path
-    told: list[int] = []
-    read_workbook(path, WorkbookLimits(), on_rows=told.append)
-    assert told == sorted(told)
-    assert len(told) > 2
-    assert told[-1] == 9_001
+    counts: list[int] = []
+    read_workbook(path, WorkbookLimits(), on_rows=counts.append)
+    assert counts == sorted(counts)
+    assert len(counts) > 2
+    assert counts[-1] == 9_001
 
     def stop(rows: int) -> None:
         raise KeyboardInterrupt(rows)
 
-    with pytest.raises(KeyboardInterrupt, match=str(told[0])):
+    with pytest.raises(KeyboardInterrupt, match=str(counts[0])):
         read_workbook(path, WorkbookLimits(), on_rows=stop)

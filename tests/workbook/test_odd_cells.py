@@ -1,4 +1,4 @@
-"""Cells that readers take for different values are refused by name, never misread."""
+"""Cells that readers interpret differently are refused and named, never misread."""
 
 import re
 from collections.abc import Iterable
@@ -17,11 +17,11 @@ FILLING = "".join(
     f'<row r="{n}"><c r="A{n}" s="1"><v>{n}</v></c>{text_cell(f"B{n}", "texto")}</row>'
     for n in range(4, 4_000)
 )
-"""Number of rows of a sheet that is scanned quickly, in a parser process."""
+"""Rows that make a sheet large enough for the quick scan in a parser process."""
 
 
 def workbook(folder: Path, rows: str, *, large: bool, after: str = "") -> Path:
-    """A workbook whose rows from the third on are as given, of a small or a large sheet."""
+    """Write a workbook with the given rows from row 3 on, as a small or a large sheet."""
     texts = "".join(f"<si><t>{text}</t></si>" for text in TEXTS)
     content = f"{FIRST_ROWS}{rows}{FILLING if large else ''}"
     sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{content}</sheetData>{after}</worksheet>'
@@ -33,12 +33,12 @@ def workbook(folder: Path, rows: str, *, large: bool, after: str = "") -> Path:
 
 
 def parsed(path: Path) -> WorkbookCells:
-    """Read a workbook in this process, as the parser process does."""
+    """Read a workbook in this process, like the parser process."""
     return read_workbook(path, WorkbookLimits(), trusted=path.read_bytes())
 
 
-def cell(inside: str) -> str:
-    return f'<row r="3">{inside}</row>'
+def row_3(cells: str) -> str:
+    return f'<row r="3">{cells}</row>'
 
 
 ODD = {
@@ -83,26 +83,29 @@ ODD = {
     "an address counted twice": '<c r="B3"><v>1</v></c><c><v>2</v></c><c r="C3"><v>3</v></c>',
 }
 ODD_ROWS = {
-    "a row twice": cell('<c r="A3"><v>1</v></c>') + cell('<c r="A3"><v>2</v></c>'),
-    "a row in two parts": cell('<c r="A3"><v>1</v></c>') + cell('<c r="B3"><v>2</v></c>'),
-    "rows that go back": '<row r="4"><c r="A4"><v>1</v></c></row>' + cell('<c r="A3"><v>2</v></c>'),
+    "a row twice": row_3('<c r="A3"><v>1</v></c>') + row_3('<c r="A3"><v>2</v></c>'),
+    "a row in two parts": row_3('<c r="A3"><v>1</v></c>') + row_3('<c r="B3"><v>2</v></c>'),
+    "rows that go back": '<row r="4"><c r="A4"><v>1</v></c></row>'
+    + row_3('<c r="A3"><v>2</v></c>'),
     "a row that is counted as another": '<row><c r="A7"><v>1</v></c></row>',
 }
 SIZES = pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
 
 
 def of_each_size(cases: Iterable[str]) -> pytest.MarkDecorator:
-    """Each case in a small sheet and in a large one; most of the large ones in the long run."""
-    in_turn = ((case, large) for case in cases for large in (False, True))
-    some = sampled(in_turn, lambda place, case: not case[1] or place % 12 == 1)
+    """Each case in a small and a large sheet; most large ones run only in the slow suite."""
+    both_sizes = ((case, large) for case in cases for large in (False, True))
+    some = sampled(both_sizes, lambda index, case: not case[1] or index % 12 == 1)
     return pytest.mark.parametrize(("name", "large"), some)
 
 
-REFUSED = {**{name: cell(inside) for name, inside in ODD.items()}, **ODD_ROWS}
+REFUSED = {**{name: row_3(cell) for name, cell in ODD.items()}, **ODD_ROWS}
 
 
 @of_each_size(REFUSED)
-def test_a_cell_that_readers_disagree_on_is_refused(tmp_path: Path, name: str, large: bool) -> None:
+def test_a_cell_that_readers_interpret_differently_is_refused(
+    tmp_path: Path, name: str, large: bool
+) -> None:
     with pytest.raises(WorkbookRefused) as refusal:
         parsed(workbook(tmp_path, REFUSED[name], large=large))
     assert refusal.value.code == "unreadable"
@@ -110,8 +113,8 @@ def test_a_cell_that_readers_disagree_on_is_refused(tmp_path: Path, name: str, l
 
 
 @SIZES
-def test_the_process_that_parses_tells_the_cell_too(tmp_path: Path, large: bool) -> None:
-    path = workbook(tmp_path, cell(ODD["two values"]), large=large)
+def test_the_parser_process_names_the_cell_too(tmp_path: Path, large: bool) -> None:
+    path = workbook(tmp_path, row_3(ODD["two values"]), large=large)
     with pytest.raises(WorkbookRefused, match=r"cell A3 of the sheet 'Plan1'"):
         read_workbook(path, WorkbookLimits())
 
@@ -146,22 +149,22 @@ GOOD = {
 
 
 @of_each_size(GOOD)
-def test_a_cell_that_means_one_thing_is_read(tmp_path: Path, name: str, large: bool) -> None:
-    (sheet,) = parsed(workbook(tmp_path, cell(name), large=large)).sheets
-    assert [sheet.columns[0].value(place) for place in (2, 1)] == [GOOD[name], "Padaria Estrela"]
+def test_an_unambiguous_cell_is_read(tmp_path: Path, name: str, large: bool) -> None:
+    (sheet,) = parsed(workbook(tmp_path, row_3(name), large=large)).sheets
+    assert [sheet.columns[0].value(row) for row in (2, 1)] == [GOOD[name], "Padaria Estrela"]
 
 
 @SIZES
-def test_marks_below_the_rows_are_no_rows(tmp_path: Path, large: bool) -> None:
+def test_elements_below_the_rows_are_not_rows(tmp_path: Path, large: bool) -> None:
     after = '<rowBreaks count="1"><brk id="2"/></rowBreaks><controls><row>1</row></controls>'
-    path = workbook(tmp_path, cell('<c r="A3"><v>5</v></c>'), large=large, after=after)
+    path = workbook(tmp_path, row_3('<c r="A3"><v>5</v></c>'), large=large, after=after)
     (sheet,) = read_workbook(path, WorkbookLimits()).sheets
     assert sheet.columns[0].value(2) == 5.0
 
 
 @SIZES
-def test_a_second_table_of_rows_is_refused(tmp_path: Path, large: bool) -> None:
-    after = "<sheetData>" + cell('<c r="A3"><v>7</v></c>') + "</sheetData>"
+def test_a_second_sheet_data_element_is_refused(tmp_path: Path, large: bool) -> None:
+    after = "<sheetData>" + row_3('<c r="A3"><v>7</v></c>') + "</sheetData>"
     path = workbook(tmp_path, "", large=large, after=after)
     with pytest.raises(WorkbookRefused):
         read_workbook(path, WorkbookLimits())

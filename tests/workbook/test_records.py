@@ -36,7 +36,7 @@ def frame_of(resource: Resource, *rows: dict[str, Any]) -> pd.DataFrame:
     )
 
 
-def written(path: Path, resource: Resource, *rows: dict[str, Any]) -> list[dict[str, Any]]:
+def write_and_read(path: Path, resource: Resource, *rows: dict[str, Any]) -> list[dict[str, Any]]:
     write_records(path, resource, frame_of(resource, *rows))
     lines = list(openpyxl.load_workbook(path)[resource.name].iter_rows(values_only=True))
     return [dict(zip(map(str, lines[0]), line, strict=True)) for line in lines[1:]]
@@ -67,10 +67,10 @@ def written(path: Path, resource: Resource, *rows: dict[str, Any]) -> list[dict[
         ("cliente", "cnpj", "12ABC34501DE35"),
     ],
 )
-def test_a_value_is_read_back_as_it_was(
+def test_a_value_is_read_back_unchanged(
     tmp_path: Path, resource: str, column: str, value: object
 ) -> None:
-    [row] = written(tmp_path / "w.xlsx", CATALOGUE[resource], {column: value})
+    [row] = write_and_read(tmp_path / "w.xlsx", CATALOGUE[resource], {column: value})
     assert row[column] == value
     assert type(row[column]) is type(value)
 
@@ -93,19 +93,19 @@ def test_text_that_looks_like_an_escape_survives(tmp_path: Path, text: str) -> N
 
 
 def test_money_is_rounded_to_the_cent(tmp_path: Path) -> None:
-    [row] = written(tmp_path / "w.xlsx", RECEIVABLE, {"valorDoLancamento": 0.1 + 0.2})
+    [row] = write_and_read(tmp_path / "w.xlsx", RECEIVABLE, {"valorDoLancamento": 0.1 + 0.2})
     assert row["valorDoLancamento"] == 0.3
 
 
-def test_only_what_carries_data_is_written(tmp_path: Path) -> None:
+def test_empty_optional_columns_are_not_write_and_read(tmp_path: Path) -> None:
     path = tmp_path / "w.xlsx"
-    first, second = written(path, RECEIVABLE, {**ROW, "numeroDoDocumento": "NF-1"}, ROW)
+    first, second = write_and_read(path, RECEIVABLE, {**ROW, "numeroDoDocumento": "NF-1"}, ROW)
     assert list(first) == [*RECEIVABLE.required, "numeroDoDocumento"]
     assert second["numeroDoDocumento"] is None
     assert openpyxl.load_workbook(path).sheetnames == ["contasreceber"]
 
 
-def test_required_columns_stay_even_when_empty(tmp_path: Path) -> None:
+def test_empty_required_columns_are_write_and_read(tmp_path: Path) -> None:
     path = tmp_path / "w.xlsx"
     write_records(path, RECEIVABLE, frame_of(RECEIVABLE))
     [header] = openpyxl.load_workbook(path).active.iter_rows(values_only=True)
@@ -121,7 +121,7 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
     assert len(contents) == 1
 
 
-def test_what_excel_cannot_hold_is_not_dropped_in_silence(tmp_path: Path) -> None:
+def test_a_text_too_long_for_excel_is_an_error(tmp_path: Path) -> None:
     frame = frame_of(RECEIVABLE, {**ROW, "historico": "x" * 32_768})
     with pytest.raises(ValueError, match="row 2, column 6"):
         write_records(tmp_path / "w.xlsx", RECEIVABLE, frame)
@@ -133,7 +133,7 @@ def test_a_folder_that_is_missing_is_reported(tmp_path: Path) -> None:
         write_records(tmp_path / "nope" / "w.xlsx", RECEIVABLE, frame_of(RECEIVABLE, ROW))
 
 
-def test_rejects_have_the_layout_of_the_template_and_the_reasons(tmp_path: Path) -> None:
+def test_rejects_have_the_template_layout_and_the_reasons(tmp_path: Path) -> None:
     path = tmp_path / "rejects.xlsx"
     frame = frame_of(RECEIVABLE, ROW, {**ROW, "codigoDoCliente": 1002})
     reasons = ["Cliente inativo.", "=mau"]
@@ -159,26 +159,26 @@ def test_rejects_need_a_number_and_a_reason_for_each_row(tmp_path: Path) -> None
         write_rejects(tmp_path / "r.xlsx", RECEIVABLE, frame_of(RECEIVABLE, ROW), [1, 2], ["x"])
 
 
-def test_what_looks_like_a_formula_stays_a_text_when_its_cell_is_edited(tmp_path: Path) -> None:
+def test_text_like_a_formula_in_rejects_stays_text_when_edited(tmp_path: Path) -> None:
     path, frame = tmp_path / "rejects.xlsx", frame_of(RECEIVABLE, ROW, ROW)
-    own = {0: {"dataDeVencimento": "=HOJE()"}, 1: {"dataDeVencimento": "amanhã"}}
-    write_rejects(path, RECEIVABLE, frame, [2, 3], ["x", "y"], own)
+    original = {0: {"dataDeVencimento": "=HOJE()"}, 1: {"dataDeVencimento": "amanhã"}}
+    write_rejects(path, RECEIVABLE, frame, [2, 3], ["x", "y"], original)
     sheet = openpyxl.load_workbook(path)[RECEIVABLE.name]
-    place = [column.name for column in RECEIVABLE.columns].index("dataDeVencimento") + 1
-    formula, words = sheet.cell(2, place), sheet.cell(3, place)
+    index = [column.name for column in RECEIVABLE.columns].index("dataDeVencimento") + 1
+    formula, words = sheet.cell(2, index), sheet.cell(3, index)
     assert (formula.value, formula.data_type, formula.quotePrefix) == ("=HOJE()", "s", True)
     assert (words.value, bool(words.quotePrefix)) == ("amanhã", False)
 
 
-def test_the_cells_that_a_row_was_rejected_for_are_marked(tmp_path: Path) -> None:
+def test_rejected_cells_are_marked(tmp_path: Path) -> None:
     path = tmp_path / "r.xlsx"
     frame = frame_of(RECEIVABLE, ROW, {**ROW, "historico": None})
     wrong = {0: {"codigoDoCliente"}, 1: {"historico"}}
     write_rejects(path, RECEIVABLE, frame, [2, 3], ["não existe", "falta"], {}, wrong)
     sheet = openpyxl.load_workbook(path)["contasreceber"]
-    places = {column.name: n for n, column in enumerate(RECEIVABLE.columns, start=1)}
-    client = sheet.cell(2, places["codigoDoCliente"])
-    history = sheet.cell(3, places["historico"])
+    columns = {column.name: n for n, column in enumerate(RECEIVABLE.columns, start=1)}
+    client = sheet.cell(2, columns["codigoDoCliente"])
+    history = sheet.cell(3, columns["historico"])
     assert (client.value, client.comment.text) == (1001, "não existe")
     assert (history.value, history.comment.text) == (None, "falta")
     filled = {

@@ -45,13 +45,13 @@ def scans(path: Path) -> Iterator[tuple[str, RawSheet | None, RawSheet]]:
 
 
 @pytest.mark.parametrize("path", every(2, BOOKS), ids=lambda path: path.name)
-def test_they_agree_on_samples_and_templates(path: Path) -> None:
+def test_scans_agree_on_samples_and_templates(path: Path) -> None:
     for sheet, quick, exact in scans(path):
         assert quick == exact, sheet
 
 
 @pytest.mark.parametrize("resource", ["cliente", "contasreceber", "contaspagar"])
-def test_they_agree_on_the_corpus(tmp_path: Path, catalogue: Catalogue, resource: str) -> None:
+def test_scans_agree_on_damaged_values(tmp_path: Path, catalogue: Catalogue, resource: str) -> None:
     columns = catalogue[resource].columns
     (good,) = make_rows(resource, 1, "scans")
     rows = [
@@ -72,7 +72,7 @@ def test_they_agree_on_the_corpus(tmp_path: Path, catalogue: Catalogue, resource
     assert exact.without_result
 
 
-def test_they_agree_on_hostile_workbooks(tmp_path: Path) -> None:
+def test_scans_agree_on_hostile_workbooks(tmp_path: Path) -> None:
     small = [name for name, (outcome, _) in CASES.items() if outcome in {"good", "findings"}]
     compared = 0
     for name, path in write_hostile(tmp_path, small).items():
@@ -106,14 +106,14 @@ def scanned(cells: str) -> tuple[RawSheet | None, RawSheet]:
         (text_cell("A3", "#N/A"), {}),
     ],
 )
-def test_an_error_is_that_of_its_own_cell(cells: str, errors: dict[tuple[int, int], str]) -> None:
+def test_an_error_value_belongs_to_its_cell(cells: str, errors: dict[tuple[int, int], str]) -> None:
     quick, exact = scanned(cells)
     assert quick == exact
     assert exact.errors == errors
 
 
 @pytest.mark.parametrize("value", ["12<!-- x -->34", "<![CDATA[12.5]]>", "12<![CDATA[]]>"])
-def test_a_value_that_would_be_read_in_part_is_refused(tmp_path: Path, value: str) -> None:
+def test_a_value_that_could_be_read_partially_is_refused(tmp_path: Path, value: str) -> None:
     rows = f'{FIRST_ROWS}<row r="3"><!-- beside --><c r="A3"><v>{value}</v></c></row>'
     sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'
     path = tmp_path / "a.xlsx"
@@ -122,7 +122,7 @@ def test_a_value_that_would_be_read_in_part_is_refused(tmp_path: Path, value: st
         read_workbook(path, WorkbookLimits())
 
 
-def test_columns_are_hidden_by_default_but_those_with_a_width() -> None:
+def test_columns_without_a_width_are_hidden_if_the_default_is_zero() -> None:
     layout = '<sheetFormatPr defaultColWidth="0" defaultRowHeight="15"/><cols>'
     layout += '<col min="2" max="3" width="9"/><col min="5" max="5" width="0"/></cols>'
     sheet = f'<worksheet xmlns="{MAIN}">{layout}<sheetData>{FIRST_ROWS}</sheetData></worksheet>'
@@ -131,7 +131,7 @@ def test_columns_are_hidden_by_default_but_those_with_a_width() -> None:
     assert exact.hidden_columns == [(0, 0), (3, 16_383), (4, 4)]
 
 
-def test_a_sheet_without_addresses_is_left_to_the_exact_one() -> None:
+def test_a_sheet_without_addresses_needs_the_exact_scan() -> None:
     rows = '<row hidden="1"><c><f>1+1</f><v>2</v></c></row>'
     for first in ("<row><c><v>1</v></c></row>", '<row r="1"><c><v>1</v></c></row>'):
         sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{first}{rows}</sheetData></worksheet>'
@@ -140,13 +140,13 @@ def test_a_sheet_without_addresses_is_left_to_the_exact_one() -> None:
         assert (layout.hidden_rows, layout.formulas) == ({2}, {0: [(2, 2)]})
 
 
-def test_what_the_quick_one_cannot_read_is_left_to_the_exact_one() -> None:
+def test_an_escaped_value_needs_the_exact_scan() -> None:
     quick, exact = scanned('<c r="A3" t="e"><v>&#35;N/A</v></c>')
     assert quick is None
     assert exact.errors == {(3, 0): "#N/A"}
 
 
-def test_a_value_at_the_end_of_what_expat_reads_at_once_is_one_value(tmp_path: Path) -> None:
+def test_a_value_split_between_expat_buffers_is_one_value(tmp_path: Path) -> None:
     rows = (f'<row r="{n}"><c r="A{n}"><v>{"1" * 280}</v></c></row>' for n in range(1, 20_000))
     before = f"<worksheet xmlns=\"{MAIN}\"><sheetPr filterMode='0'/><sheetData>"
     sheet = "".join((before, *rows, "</sheetData></worksheet>"))

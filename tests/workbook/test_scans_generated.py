@@ -100,10 +100,10 @@ def cells(draw: st.DrawFn, row: int, column: int, odd: bool) -> str:
 def sheets(draw: st.DrawFn, odd: bool) -> bytes:
     rows = []
     for row in draw(st.lists(st.integers(1, 40), unique=True, max_size=6).map(sorted)):
-        places = draw(st.lists(st.integers(0, 3), unique=True, max_size=4).map(sorted))
+        columns = draw(st.lists(st.integers(0, 3), unique=True, max_size=4).map(sorted))
         number = "" if odd and draw(st.integers(0, 9)) == 0 else f' r="{row}"'
-        inside = "".join(draw(cells(row, column, odd)) for column in places)
-        rows.append(f"<row{number}{draw(st.sampled_from(ROW_MARKS))}>{inside}</row>")
+        inner = "".join(draw(cells(row, column, odd)) for column in columns)
+        rows.append(f"<row{number}{draw(st.sampled_from(ROW_MARKS))}>{inner}</row>")
     above, below = draw(st.sampled_from(ABOVE)), draw(st.sampled_from(BELOW))
     data = f"<sheetData>{''.join(rows)}</sheetData>"
     return f'<worksheet xmlns="{MAIN}">{above}{data}{below}</worksheet>'.encode()
@@ -119,16 +119,16 @@ CUTS = st.lists(st.integers(0, 10_000), max_size=3)
 
 @examples(50)
 @given(sheet=sheets(odd=False), cuts=CUTS)
-def test_it_tells_of_usual_sheets_what_the_exact_one_does(
-    sheet: bytes, cuts: Sequence[int]
-) -> None:
+def test_quick_and_exact_scan_agree_on_usual_sheets(sheet: bytes, cuts: Sequence[int]) -> None:
     quick = scan_quickly(pieces_of(sheet, cuts), SCALING)
     assert quick == scan_exactly([sheet], SCALING).raw
 
 
 @examples(50)
 @given(sheet=sheets(odd=True), cuts=CUTS)
-def test_it_leaves_to_the_exact_one_what_it_cannot_tell(sheet: bytes, cuts: Sequence[int]) -> None:
+def test_the_quick_scan_agrees_or_gives_up_on_unusual_sheets(
+    sheet: bytes, cuts: Sequence[int]
+) -> None:
     quick = scan_quickly(pieces_of(sheet, cuts), SCALING)
     exact = None
     with suppress(WorkbookRefused):

@@ -51,7 +51,7 @@ def committed(resource: str) -> Path:
 
 @cache
 def book_of(resource: str) -> openpyxl.Workbook:
-    """The committed template, which is what the schema generates; opened once, for reading."""
+    """Committed template, opened once for reading."""
     return openpyxl.load_workbook(committed(resource))
 
 
@@ -60,9 +60,7 @@ def data_sheet(resource: str) -> Worksheet:
 
 
 @each_resource
-def test_committed_template_is_what_the_schema_generates(
-    tmp_path: Path, resource: Resource
-) -> None:
+def test_the_committed_template_is_current(tmp_path: Path, resource: Resource) -> None:
     path = tmp_path / "generated.xlsx"
     write_template(path, resource)
     assert parts(committed(resource.name)) == parts(path), "run: make templates"
@@ -74,7 +72,7 @@ def test_every_committed_template_belongs_to_a_resource() -> None:
 
 
 @each_resource
-def test_header_holds_the_exact_names_and_nothing_stands_below(resource: Resource) -> None:
+def test_the_header_has_the_exact_names_and_no_rows_below(resource: Resource) -> None:
     sheet = data_sheet(resource.name)
     assert [cell.value for cell in sheet[1]] == [column.name for column in resource.columns]
     assert sheet.max_row == 1
@@ -85,7 +83,7 @@ def test_header_holds_the_exact_names_and_nothing_stands_below(resource: Resourc
 @each_resource
 def test_required_and_optional_headers_look_different(resource: Resource) -> None:
     sheet = data_sheet(resource.name)
-    looks = {
+    colours = {
         required: {
             cell.fill.fgColor.rgb
             for cell, column in zip(sheet[1], resource.columns, strict=True)
@@ -93,12 +91,12 @@ def test_required_and_optional_headers_look_different(resource: Resource) -> Non
         }
         for required in (True, False)
     }
-    assert max(map(len, looks.values())) == 1
-    assert looks[True] != looks[False]
+    assert max(map(len, colours.values())) == 1
+    assert colours[True] != colours[False]
 
 
 @each_resource
-def test_each_header_says_what_is_asked(resource: Resource) -> None:
+def test_each_header_has_a_comment_with_title_and_requirement(resource: Resource) -> None:
     sheet = data_sheet(resource.name)
     for cell, column in zip(sheet[1], resource.columns, strict=True):
         assert cell.comment is not None
@@ -107,7 +105,7 @@ def test_each_header_says_what_is_asked(resource: Resource) -> None:
 
 
 @each_resource
-def test_each_column_is_checked_and_formatted_to_row_10000(resource: Resource) -> None:
+def test_each_column_is_validated_and_formatted_to_row_10000(resource: Resource) -> None:
     sheet = data_sheet(resource.name)
     for cell, column in zip(sheet[1], resource.columns, strict=True):
         address = f"{cell.column_letter}10000"
@@ -133,7 +131,7 @@ def test_each_column_is_checked_and_formatted_to_row_10000(resource: Resource) -
         ("enderecamento-de-produto", "ativo", "list", '"VERDADEIRO,FALSO"'),
     ],
 )
-def test_excel_checks_what_the_schema_asks(
+def test_excel_validation_follows_the_schema(
     resource: str, column: str, kind: str, formula: str | None
 ) -> None:
     sheet = data_sheet(resource)
@@ -165,9 +163,9 @@ def test_fingerprint_and_sheets(resource: Resource) -> None:
     book = book_of(resource.name)
     assert book.custom_doc_props[TEMPLATE_PROPERTY].value == resource.fingerprint
     assert book.active is book[resource.name]
-    shown = [resource.name, *(child.sheet for child in resource.children), INSTRUCTIONS_SHEET]
-    assert book.sheetnames[: len(shown)] == shown
-    assert all(book[name].sheet_state == "hidden" for name in book.sheetnames[len(shown) :])
+    visible = [resource.name, *(child.sheet for child in resource.children), INSTRUCTIONS_SHEET]
+    assert book.sheetnames[: len(visible)] == visible
+    assert all(book[name].sheet_state == "hidden" for name in book.sheetnames[len(visible) :])
 
 
 @each_resource
@@ -176,12 +174,12 @@ def test_instructions_name_every_column_and_rule(resource: Resource) -> None:
     first = [row[0] for row in rows]
     for column in resource.columns:
         assert column.title.pt in rows[first.index(column.name)]
-    told = [text for text in first if text and text.startswith("• ")]
+    rules = [text for text in first if text and text.startswith("• ")]
     sheets = (resource, *resource.children)
-    assert len(told) == sum(len(sheet.row_checks) for sheet in sheets)
+    assert len(rules) == sum(len(sheet.row_checks) for sheet in sheets)
 
 
-def test_a_dropdown_may_hold_more_than_excel_takes_in_place(tmp_path: Path) -> None:
+def test_a_long_dropdown_is_stored_in_the_lists_sheet(tmp_path: Path) -> None:
     values = [f"Valor, com vírgula, número {number}" for number in range(300)]
     text = Text(pt="c", en="c")
     column = Column("situacao", Kind.TEXT, True, text, "", checks={"isin": {"value": values}})
@@ -196,28 +194,28 @@ def test_a_dropdown_may_hold_more_than_excel_takes_in_place(tmp_path: Path) -> N
 
 @pytest.mark.programs
 @pytest.mark.slow  # what is typed into templates: validation/test_template_round_trip.py
-def test_what_libreoffice_saves_still_passes(tmp_path: Path) -> None:
+def test_samples_saved_by_libreoffice_are_valid(tmp_path: Path) -> None:
     catalogue = load_catalogue()
     samples = [ROOT / "samples" / f"{name}.xlsx" for name in catalogue]
     for sample in save_with_libreoffice(samples, tmp_path / "saved"):
-        judged = validate_workbook(sample, catalogue)
-        assert [(f.cell, f.kind.code) for f in judged.findings] == []
-        assert judged.resource is not None
-        assert judged.resource.name == sample.stem
+        sheet = validate_workbook(sample, catalogue)
+        assert [(f.cell, f.kind.code) for f in sheet.findings] == []
+        assert sheet.resource is not None
+        assert sheet.resource.name == sample.stem
 
 
-def test_command_writes_where_it_is_told_and_tells_what_is_next(
+def test_command_writes_to_the_given_path_and_prints_the_next_step(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "novo.xlsx"
     assert main(["template", "cliente", "-o", str(path)]) == 0
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert f"xlbridge validate {path}" in told.err
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert f"xlbridge validate {path}" in captured.err
     assert openpyxl.load_workbook(path).sheetnames[0] == "cliente"
 
 
-def test_command_writes_beside_the_user_by_default(
+def test_command_writes_to_the_current_folder_by_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -242,16 +240,14 @@ def test_command_keeps_a_file_unless_forced(tmp_path: Path) -> None:
         ["template", "cliente", "-o", "/nope/a.xlsx"],
     ],
 )
-def test_wrong_usage_ends_in_a_message(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_usage_is_reported(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "Traceback" not in captured.err
 
 
-def test_a_sheet_of_no_older_workbook_is_wrong_usage(tmp_path: Path) -> None:
+def test_the_sheet_option_needs_an_older_workbook(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     assert main(["template", "cliente", "-o", str(path), "--sheet", "Plan1"]) == 2
     assert not path.exists()
@@ -263,7 +259,7 @@ def test_command_writes_all(tmp_path: Path) -> None:
     assert {p.name for p in folder.iterdir()} == {f"{r.name}.xlsx" for r in RESOURCES}
 
 
-def test_command_that_writes_all_keeps_what_was_filled_in(tmp_path: Path) -> None:
+def test_command_that_writes_all_keeps_existing_files(tmp_path: Path) -> None:
     filled = tmp_path / "contasreceber.xlsx"
     filled.write_text("o trabalho de uma manhã")
     assert main(["template", "--all", str(tmp_path)]) == 2
@@ -278,7 +274,7 @@ def write_half(path: Path) -> None:
         raise KeyboardInterrupt
 
 
-def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "x.xlsx"
     path.write_text("old")
     with pytest.raises(KeyboardInterrupt):
@@ -293,7 +289,7 @@ def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
 
 
 @each_resource
-def test_excel_never_complains_of_numbers_kept_as_text(resource: Resource) -> None:
+def test_excel_ignores_numbers_stored_as_text(resource: Resource) -> None:
     path = committed(resource.name)
     [ranges] = re.findall(
         rb'<ignoredError sqref="([^"]*)" numberStoredAsText="1"/>', sheet_xml(path)
@@ -309,7 +305,7 @@ def sheet_xml(path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["demanding", *(resource.name for resource in RESOURCES)])
-def test_excel_opens_what_its_limits_allow(tmp_path: Path, name: str) -> None:
+def test_templates_stay_within_the_limits_of_excel(tmp_path: Path, name: str) -> None:
     if name == "demanding":
         resource = demanding(tmp_path)
         path = tmp_path / "template.xlsx"
@@ -338,7 +334,7 @@ def tokens(formula: str) -> list[Token]:
 
 
 def demanding(folder: Path) -> Resource:
-    """A resource of whose columns everything is as long and odd as a schema file allows."""
+    """Resource whose columns have the longest and oddest values that a schema file allows."""
     choices = ", ".join(f"'{number:05} {'x' * 40}'" for number in range(300))
     path = folder / "demanding.yaml"
     path.write_text(
@@ -361,7 +357,7 @@ columns:
     return load_catalogue(folder)["a" * 31]
 
 
-def test_the_key_of_lists_is_no_wider_than_people_write_it() -> None:
+def test_the_key_column_of_child_sheets_is_narrow() -> None:
     resource = load_catalogue()["pedido"]
     book = book_of("pedido")
     for one in (resource, *resource.children):
@@ -371,13 +367,13 @@ def test_the_key_of_lists_is_no_wider_than_people_write_it() -> None:
 
 
 @each_resource
-def test_the_instructions_say_whose_column_it_is_in_full(resource: Resource) -> None:
+def test_the_instructions_show_complete_column_names(resource: Resource) -> None:
     sheet = book_of(resource.name)[INSTRUCTIONS_SHEET]
     assert sheet.column_dimensions["A"].width > max(len(c.name) for c in resource.columns) + 2
     assert sum(it.width for it in sheet.column_dimensions.values()) < 220
 
 
-def test_lists_of_registries_are_nothing_but_text_and_are_cut_with_a_word(tmp_path: Path) -> None:
+def test_lists_of_registries_are_text_and_mention_omitted_records(tmp_path: Path) -> None:
     hostile = ['=HYPERLINK("http://x")', "+1", "<r>&", "a\x01b", "x" * 300, ""]
     records = tuple(ListedRecord(f"{n}", label, ("=1+1",)) for n, label in enumerate(hostile))
     cut = RegistryList("cliente", "Clientes", ("cnpjcpf",), records, total=9)
@@ -396,7 +392,7 @@ def test_lists_of_registries_are_nothing_but_text_and_are_cut_with_a_word(tmp_pa
     assert book.custom_doc_props[TEMPLATE_PROPERTY].value == fingerprint
     book["contasreceber"]["B2"].value = offered[0]
     book.save(path)
-    judged = validate_workbook(path, catalogue)
-    assert judged.resource is not None
-    assert judged.resource.by_name["codigoDoCliente"].link is not None
-    assert {finding.column for finding in judged.error_findings()}.isdisjoint({"codigoDoCliente"})
+    sheet = validate_workbook(path, catalogue)
+    assert sheet.resource is not None
+    assert sheet.resource.by_name["codigoDoCliente"].link is not None
+    assert {finding.column for finding in sheet.error_findings()}.isdisjoint({"codigoDoCliente"})

@@ -1,4 +1,4 @@
-"""Twins: the same sheet as .xlsx, .xls, .xlsb, .ods and .csv has the same findings."""
+"""The same sheet as .xlsx, .xls, .xlsb, .ods and .csv has the same findings."""
 
 import csv
 import datetime as dt
@@ -10,7 +10,7 @@ import pytest
 import xlsxwriter
 from environment import ROOT
 from libreoffice import save_with_libreoffice
-from made_sheets import write_made_sheets
+from random_workbooks import write_random_sheets
 from xlsb_writer import write_xlsb
 
 from xlbridge.resources import Catalogue
@@ -22,7 +22,7 @@ SAMPLES = sorted((ROOT / "samples").glob("*.xlsx"))
 SIZES = pytest.mark.parametrize(
     ("sources", "count"), [(SAMPLES[::24], 2), pytest.param(SAMPLES, 200, marks=pytest.mark.slow)]
 )
-"""Some samples and made sheets, and many."""
+"""A few samples and random sheets, or all samples and many random sheets."""
 AS_TEXT = frozenset({"number-as-text", "date-as-text"})
 
 Findings = list[tuple[object, ...]]
@@ -32,73 +32,76 @@ def findings(
     path: Path, catalogue: Catalogue, resource: str | None = None
 ) -> tuple[Findings, str | None]:
     """Return a report without the name of the file, and the resource's name."""
-    judged = validate_workbook(path, catalogue, resource=resource)
-    told: Findings = [
+    sheet = validate_workbook(path, catalogue, resource=resource)
+    report: Findings = [
         (f.kind.code, f.column, f.cell, f.row, f.value, f.message, f.corrected)
-        for f in judged.findings
+        for f in sheet.findings
     ]
-    return told, None if judged.resource is None else judged.resource.name
+    return report, None if sheet.resource is None else sheet.resource.name
 
 
-def different(
+def differing(
     pairs: Sequence[tuple[Path, Path]], catalogue: Catalogue
 ) -> dict[str, tuple[Findings, Findings]]:
-    """Return the findings of twins that differ."""
+    """Return the findings in which the copies differ."""
     wrong = {}
     for one, other in pairs:
-        here, resource = findings(one, catalogue)
-        there, _ = findings(other, catalogue, resource)
-        if here != there:
-            only = [f for f in here if f not in there], [f for f in there if f not in here]
+        original, resource = findings(one, catalogue)
+        copied, _ = findings(other, catalogue, resource)
+        if original != copied:
+            only = (
+                [f for f in original if f not in copied],
+                [f for f in copied if f not in original],
+            )
             wrong[other.name] = only
     return wrong
 
 
 @pytest.mark.programs
 @SIZES
-def test_twins_of_libreoffice_have_the_same_findings(
+def test_copies_saved_by_libreoffice_have_the_same_findings(
     sources: list[Path], count: int, tmp_path: Path, catalogue: Catalogue
 ) -> None:
-    kinds, are_all = ("ods",), len(sources) == len(SAMPLES)
-    plain = sources = [*sources, *write_made_sheets(tmp_path, count, seed=19)]
-    if are_all:
-        # It computes formulas when it opens a workbook: all twins are its own.
+    kinds, is_complete = ("ods",), len(sources) == len(SAMPLES)
+    plain = sources = [*sources, *write_random_sheets(tmp_path, count, seed=19)]
+    if is_complete:
+        # It computes formulas when it opens a workbook: all copies are its own.
         kinds, plain = ("ods", "xls"), save_with_libreoffice(sources, tmp_path / "xlsx")
     for kind in kinds:
-        twins = save_with_libreoffice(sources, tmp_path / kind, kind)
-        assert different(list(zip(plain, twins, strict=True)), catalogue) == {}
+        copies = save_with_libreoffice(sources, tmp_path / kind, kind)
+        assert differing(list(zip(plain, copies, strict=True)), catalogue) == {}
 
 
 @SIZES
-def test_twins_in_binary_records_have_the_same_findings(
+def test_xlsb_copies_have_the_same_findings(
     sources: list[Path], count: int, tmp_path: Path, catalogue: Catalogue
 ) -> None:
     # The format has no formula without a result.
     sources = [path for path in sources if path.name != "contaspagar-com-erros.xlsx"]
-    sources += write_made_sheets(tmp_path, count, seed=20)
+    sources += write_random_sheets(tmp_path, count, seed=20)
     pairs = [(path, write_xlsb(path, tmp_path / f"{path.stem}.xlsb")) for path in sources]
-    assert different(pairs, catalogue) == {}
+    assert differing(pairs, catalogue) == {}
 
 
 @SIZES
-def test_a_csv_is_judged_as_a_workbook_of_texts(
+def test_a_csv_has_the_findings_of_a_workbook_of_texts(
     sources: list[Path], count: int, tmp_path: Path, catalogue: Catalogue
 ) -> None:
     wrong = {}
-    for path in [*sources, *write_made_sheets(tmp_path, count, seed=21)]:
+    for path in [*sources, *write_random_sheets(tmp_path, count, seed=21)]:
         _, resource = findings(path, catalogue)
         rows = shown_rows(path)
-        plain, twin = tmp_path / "texts.xlsx", tmp_path / "texts.csv"
+        plain, copy = tmp_path / "texts.xlsx", tmp_path / "texts.csv"
         with xlsxwriter.Workbook(plain) as book:
             page = book.add_worksheet("texts")
             for number, row in enumerate(rows):
                 for column, text in enumerate(row):
                     page.write_string(number, column, text)
-        with twin.open("w", encoding="cp1252", errors="replace", newline="") as file:
+        with copy.open("w", encoding="cp1252", errors="replace", newline="") as file:
             csv.writer(file, delimiter=";").writerows(rows)
         of_texts, _ = findings(plain, catalogue, resource)
         expected = [finding for finding in of_texts if finding[0] not in AS_TEXT]
-        found, _ = findings(twin, catalogue, resource)
+        found, _ = findings(copy, catalogue, resource)
         if found != expected:
             wrong[path.name] = found, expected
     assert wrong == {}

@@ -1,7 +1,7 @@
 """Validate files in a separate process, and print the outcome of each.
 
-Usage: python judging.py, paths on standard input, one per line. Prints a line of JSON for each:
-``outcome`` (the code of the refusal, ``usage``, ``good`` or ``findings``); at the end the peak
+Usage: python validate_files.py, with paths on standard input, one per line. Prints a line of JSON
+for each: ``outcome`` (the code of the refusal, ``usage``, ``good`` or ``findings``), then the peak
 memory of the process in MB.
 """
 
