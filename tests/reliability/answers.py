@@ -1,25 +1,25 @@
-"""Every kind of answer to a write, before and after the commit, in every mode, and what it ends in.
+"""Every kind of answer to a write, before and after the commit, in every mode, with its outcome.
 
-``PAGE`` is the table of it (``docs/answers.md``): run this file to write it anew.
+Run this file to write the table of them to ``PAGE`` (``docs/answers.md``).
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from faults import SILENCE_KINDS, Class, Kind, body_of, made_answer, played_after, played_instead
+from faults import SILENCE_KINDS, Kind, Outcome, answer_after, answer_instead, body_of, http_answer
 from subjects import DIRECT, DIRECT_KEYLESS, OWN_QUEUE, QUEUE, Subject
 
 from xlbridge.upload import State
 
-_REFUSAL = (
+_REJECTION = (
     b'{"success": false, "data": null, "errors": [{"key": "", "value": "Recusado.", '
     b'"dateOccurred": "2026-11-02T09:00:00"}]}'
 )
 _HTML = b"<html><body>Gateway</body></html>"
 
 BODIES: Mapping[str, tuple[bytes, str]] = {
-    "error envelope": (_REFUSAL, "application/json"),
+    "error envelope": (_REJECTION, "application/json"),
     "failure without errors": (b'{"success": false, "data": null}', "application/json"),
     "JSON string": (b'"Par\xc3\xa2metro inv\xc3\xa1lido"', "application/json"),
     "other JSON": (b'{"status": "ok"}', "application/json"),
@@ -46,123 +46,132 @@ _STATUSES: Mapping[str, str] = {
     "503 Service Unavailable": "text",
     "504 Gateway Timeout": "HTML",
 }
-"""Answers that prove nothing: they are played before the commit and after it."""
+"""Answers that prove nothing; they are sent before and after the commit."""
 
-_REFUSALS: Mapping[str, str] = {
+_REJECTIONS: Mapping[str, str] = {
     "200 OK": "error envelope",
     "400 Bad Request": "error envelope, JSON string",
     "403 Forbidden": "error envelope",
     "404 Not Found": "error envelope, JSON string",
     "422 Unprocessable Content": "error envelope",
 }
-"""Answers that are the system's own word that it did nothing: played before the commit."""
+"""Answers with which the system states that it did nothing; they are sent before the commit."""
 
 
 @dataclass(frozen=True)
 class Mode:
-    """A way of sending: its sheet, its request, and the state that each class of answer ends in."""
+    """Way of sending: its sheet, its request, and the final state of each outcome."""
 
     subject: Subject
     path: str
-    ends: Mapping[Class, State]
-    told: Mapping[Class, str]
+    final_states: Mapping[Outcome, State]
+    descriptions: Mapping[Outcome, str]
     trusting: bool = False
 
 
-_DONE = dict.fromkeys(Class, State.DONE)
-_AT_ONCE = {Class.REJECTED: State.REJECTED, Class.LOST: State.NEEDS_PERSON}
-_TOLD = {
-    Class.EXECUTED: "done",
-    Class.REJECTED: "rejected",
-    Class.LOST: "in doubt; not found: a person decides",
-    Class.APPLIED: "in doubt; found: done",
-    Class.DECLINED: "not found: sent again",
-    Class.EXPIRED: "not found: sent once more",
+_DONE = dict.fromkeys(Outcome, State.DONE)
+_AFTER_ONE_WRITE = {Outcome.REJECTED: State.REJECTED, Outcome.LOST: State.NEEDS_PERSON}
+_DESCRIPTIONS = {
+    Outcome.EXECUTED: "done",
+    Outcome.REJECTED: "rejected",
+    Outcome.LOST: "in doubt; not found: a person decides",
+    Outcome.APPLIED: "in doubt; found: done",
+    Outcome.DECLINED: "not found: sent again",
+    Outcome.EXPIRED: "not found: sent once more",
 }
 _KEYLESS = (
-    _DONE | _AT_ONCE | {Class.APPLIED: State.NEEDS_PERSON, Class.DECLINED: State.NEEDS_PERSON}
+    _DONE
+    | _AFTER_ONE_WRITE
+    | {Outcome.APPLIED: State.NEEDS_PERSON, Outcome.DECLINED: State.NEEDS_PERSON}
 )
-_TOLD_KEYLESS = _TOLD | dict.fromkeys(
-    (Class.LOST, Class.APPLIED, Class.DECLINED), "in doubt: a person decides"
+_KEYLESS_DESCRIPTIONS = _DESCRIPTIONS | dict.fromkeys(
+    (Outcome.LOST, Outcome.APPLIED, Outcome.DECLINED), "in doubt: a person decides"
 )
-_ONCE_MORE = {Class.EXPIRED: "sent once more"}
+_ONCE_MORE = {Outcome.EXPIRED: "sent once more"}
 
 MODES: Mapping[str, Mode] = {
-    "direct": Mode(DIRECT, "preview=false", _DONE | _AT_ONCE, _TOLD),
-    "direct, no key": Mode(DIRECT_KEYLESS, "preview=false", _KEYLESS, _TOLD_KEYLESS | _ONCE_MORE),
+    "direct": Mode(DIRECT, "preview=false", _DONE | _AFTER_ONE_WRITE, _DESCRIPTIONS),
+    "direct, no key": Mode(
+        DIRECT_KEYLESS, "preview=false", _KEYLESS, _KEYLESS_DESCRIPTIONS | _ONCE_MORE
+    ),
     "direct, no key, `trust_429`": Mode(
         DIRECT_KEYLESS,
         "preview=false",
-        _KEYLESS | {Class.DECLINED: State.DONE},
-        _TOLD_KEYLESS | _ONCE_MORE | {Class.DECLINED: "sent again"},
+        _KEYLESS | {Outcome.DECLINED: State.DONE},
+        _KEYLESS_DESCRIPTIONS | _ONCE_MORE | {Outcome.DECLINED: "sent again"},
         trusting=True,
     ),
     "queue that runs by itself": Mode(
         OWN_QUEUE,
         "/fila",
-        _DONE | _AT_ONCE,
-        _TOLD
-        | dict.fromkeys((Class.DECLINED, Class.EXPIRED), "in doubt; not found: can be sent again"),
+        _DONE | _AFTER_ONE_WRITE,
+        _DESCRIPTIONS
+        | dict.fromkeys(
+            (Outcome.DECLINED, Outcome.EXPIRED), "in doubt; not found: can be sent again"
+        ),
     ),
     "staging for processar-arquivo": Mode(
         QUEUE,
         "/fila",
-        _DONE | {Class.REJECTED: State.REJECTED},
-        dict.fromkeys(Class, "staged again, started once")
-        | {Class.EXECUTED: "done", Class.REJECTED: "rejected"},
+        _DONE | {Outcome.REJECTED: State.REJECTED},
+        dict.fromkeys(Outcome, "staged again, started once")
+        | {Outcome.EXECUTED: "done", Outcome.REJECTED: "rejected"},
     ),
     "processar-arquivo": Mode(
         QUEUE,
         "processar-arquivo",
-        _DONE | {Class.REJECTED: State.IN_DOUBT},
+        _DONE | {Outcome.REJECTED: State.IN_DOUBT},
         {
-            Class.EXECUTED: "done",
-            Class.REJECTED: "in doubt: the log, then a person decides",
-            Class.LOST: "in doubt; log: started again",
-            Class.APPLIED: "in doubt; log: done",
-            Class.DECLINED: "log: started again",
-            Class.EXPIRED: "log: started again",
+            Outcome.EXECUTED: "done",
+            Outcome.REJECTED: "in doubt: the log, then a person decides",
+            Outcome.LOST: "in doubt; log: started again",
+            Outcome.APPLIED: "in doubt; log: done",
+            Outcome.DECLINED: "log: started again",
+            Outcome.EXPIRED: "log: started again",
         },
     ),
 }
 
 
 def _answers() -> Iterator[tuple[tuple[str, str, str], Kind]]:
-    """Yield status, body and moment of each answer, with how it is played and what it proves."""
+    """Yield status, body and moment of each answer, with the fault that sends it."""
     for status in ("200 OK", "201 Created", "202 Accepted"):
-        whole = played_after(lambda a, s=status: made_answer(s, body_of(a)))
-        yield (status, "success as specified", "after"), Kind(Class.EXECUTED, whole)
-    bare = played_after(lambda _a: made_answer("200 OK", b'{"success": true, "data": null}'))
-    yield ("200 OK", "success without data", "after"), Kind(Class.EXECUTED, bare)
-    for status, bodies in _REFUSALS.items():
+        specified = answer_after(lambda a, s=status: http_answer(s, body_of(a)))
+        yield (status, "success as specified", "after"), Kind(Outcome.EXECUTED, specified)
+    bare = answer_after(lambda _a: http_answer("200 OK", b'{"success": true, "data": null}'))
+    yield ("200 OK", "success without data", "after"), Kind(Outcome.EXECUTED, bare)
+    for status, bodies in _REJECTIONS.items():
         for body in bodies.split(", "):
             content, kind = BODIES[body]
-            answer = made_answer(status, content, kind=kind)
-            yield (status, body, "before"), Kind(Class.REJECTED, played_instead(answer))
+            answer = http_answer(status, content, kind=kind)
+            yield (status, body, "before"), Kind(Outcome.REJECTED, answer_instead(answer))
     for status, bodies in _STATUSES.items():
         for body in bodies.split(", "):
             content, kind = BODIES[body]
             headers = ["Location: /elsewhere"] if status.startswith("3") else []
-            answer = made_answer(status, content, *headers, kind=kind)
-            before = Class.DECLINED if status.startswith("429") else Class.LOST
-            yield (status, body, "before"), Kind(before, played_instead(answer))
-            yield (status, body, "after"), Kind(Class.APPLIED, played_after(lambda _a, x=answer: x))
-    expired = played_instead(made_answer("401 Unauthorized", _REFUSAL))
+            answer = http_answer(status, content, *headers, kind=kind)
+            before = Outcome.DECLINED if status.startswith("429") else Outcome.LOST
+            yield (status, body, "before"), Kind(before, answer_instead(answer))
+            yield (
+                (status, body, "after"),
+                Kind(Outcome.APPLIED, answer_after(lambda _a, x=answer: x)),
+            )
+    expired = answer_instead(http_answer("401 Unauthorized", _REJECTION))
     yield (
         ("401 Unauthorized", "token also rejected elsewhere", "before"),
-        Kind(Class.EXPIRED, expired, everywhere=True),
+        Kind(Outcome.EXPIRED, expired, everywhere=True),
     )
-    for (told, moment), kind in SILENCE_KINDS.items():
-        yield ("no answer", told, moment), kind
+    for (silence, moment), kind in SILENCE_KINDS.items():
+        yield ("no answer", silence, moment), kind
 
 
 ANSWERS: Mapping[tuple[str, str, str], Kind] = dict(_answers())
 
 
 def _can_happen(mode: Mode, answer: tuple[str, str, str]) -> bool:
-    """Tell whether a system of a mode may answer so.
+    """Return whether a system of a mode may send an answer.
 
-    A file that was staged without an id is no success: the interface promises the id.
+    Staging a file without returning an id is not a success: the interface guarantees the id.
     """
     status, body, moment = answer
     if body == "success without data":
@@ -202,10 +211,12 @@ def page() -> str:
         lines += [f"\n## {name[0].upper()}{name[1:]}\n"]
         lines += ["| Status | Body | Before the commit | After the commit |", "|---|---|---|---|"]
         rows: dict[tuple[str, str], dict[str, str]] = {}
-        for told, (status, body, moment) in (
-            (mode.told[ANSWERS[answer].verdict], answer) for m, answer in TRIALS if m == name
+        for description, (status, body, moment) in (
+            (mode.descriptions[ANSWERS[answer].verdict], answer)
+            for m, answer in TRIALS
+            if m == name
         ):
-            rows.setdefault((status, body), {})[moment] = told
+            rows.setdefault((status, body), {})[moment] = description
         lines += [
             f"| {status} | {body} | {cell.get('before', '–')} | {cell.get('after', '–')} |"
             for (status, body), cell in rows.items()

@@ -1,6 +1,6 @@
-"""SIGKILL at random moments of a batch, again and again, until it is done.
+"""SIGKILL at random moments of a batch, repeatedly, until it is done.
 
-Whatever the moments, what the system has in the end must be what an undisturbed run leaves.
+Whatever the moments, the system must end with the records of an uninterrupted run.
 """
 
 import json
@@ -45,7 +45,7 @@ RESOURCES = {
     "WHERE products.code = sales_order_items.idProduto)",
     "sales_order_installments": "numeroDaParcela, dataDeVencimento, percentual, valor",
 }
-"""What the rows of the month become: tables, and what is compared of them."""
+"""Tables of the month's records, and their compared columns."""
 
 _TABLES = {
     "cliente": "clients",
@@ -59,14 +59,14 @@ _TABLES = {
 }
 """The tables of the resources."""
 
-_MOST_RUNS = 60
-_SETTLED = 20.0
+_MAX_RUNS = 60
+_MAX_WAIT = 20.0
 _KILLED = -9
 
 
 @dataclass(frozen=True)
-class Left:
-    """What a batch leaves: each step's state and rows, the rows in the system, the kills."""
+class BatchResult:
+    """Result of a batch: each step's state and rows, the records in the system, the kills."""
 
     steps: dict[str, Any]
     records: dict[str, list[tuple[Any, ...]]]
@@ -75,41 +75,41 @@ class Left:
 
 
 @dataclass
-class Workshop:
-    """Where batches are run, and the processes to run them in."""
+class BatchTrials:
+    """Runs batches in folders and processes of their own."""
 
     folder: Path
     zygote: Zygote
 
-    def undisturbed(self, month: Month) -> Left:
+    def uninterrupted(self, month: Month) -> BatchResult:
         """Run the month to its end."""
-        with self._course("undisturbed", month) as course:
-            return course.end(kills=0)
+        with self._scenario("undisturbed", month) as scenario:
+            return scenario.end(kills=0)
 
-    def mended(self, month: Month, bad: float) -> tuple[int, Left]:
-        """Run the month with bad rows, mend it and go on; return the errors that were found."""
-        with self._course("mended", replace(month, bad=bad)) as course:
-            ended = course.run()
+    def corrected(self, month: Month, bad: float) -> tuple[int, BatchResult]:
+        """Run the month with bad rows, correct it and resume; return the number of errors."""
+        with self._scenario("corrected", replace(month, bad=bad)) as scenario:
+            ended = scenario.run()
             if ended.returncode != 1:
                 raise AssertionError(f"{ended.returncode}: {ended.stderr}")
             steps = json.loads(ended.stdout)["steps"]
             errors = sum(unit["errors"] for step in steps for unit in step["units"])
-            write_month(course.folder, month)
-            return errors, course.end(kills=0)
+            write_month(scenario.folder, month)
+            return errors, scenario.end(kills=0)
 
-    def killed(self, month: Month, seed: int, kills: int, longest: float) -> Left:
-        """Run the month, killed so many times after up to ``longest`` seconds each time."""
-        with self._course(f"killed-{seed}", month) as course:
+    def killed(self, month: Month, seed: int, kills: int, longest: float) -> BatchResult:
+        """Run the month, killed ``kills`` times after up to ``longest`` seconds each."""
+        with self._scenario(f"killed-{seed}", month) as scenario:
             random, done = Random(seed), 0
             for _ in range(kills):
-                ended = course.run(random.uniform(0.0, longest))
+                ended = scenario.run(random.uniform(0.0, longest))
                 if ended.returncode != _KILLED:
                     break
                 done += 1
-            return course.end(kills=done)
+            return scenario.end(kills=done)
 
     @contextmanager
-    def _course(self, name: str, month: Month) -> Iterator["Course"]:
+    def _scenario(self, name: str, month: Month) -> Iterator["Scenario"]:
         folder = self.folder / name
         folder.mkdir()
         database = folder / "sandbox.db"
@@ -118,15 +118,15 @@ class Workshop:
         options = ["--db", f"sqlite:///{database}"]
         with sandbox_process(folder, options, clean_environment(folder), few=True) as sandbox:
             mark_exclusive(written / "home", sandbox.base_url, sandbox.email)
-            course = Course(written, database, sandbox, self.zygote)
-            course.count_records()
-            yield course
+            scenario = Scenario(written, database, sandbox, self.zygote)
+            scenario.count_records()
+            yield scenario
         shutil.rmtree(folder)
 
 
 @dataclass
-class Course:
-    """One month and all that is done about it."""
+class Scenario:
+    """One month, from its first run to its end."""
 
     folder: Path
     database: Path
@@ -136,15 +136,15 @@ class Course:
     counted: Counter[str] = field(default_factory=Counter)
 
     def run(self, seconds: float | None = None) -> "subprocess.CompletedProcess[str]":
-        """Run the batch, or go on with it; killed after so many seconds."""
+        """Run or resume the batch; kill it after the given seconds."""
         return self._xlbridge(
             "batch", "run", "plan.yaml", "--month", MONTH.month, "--yes", "--format", "json",
             "--workers", "1", longest=seconds,
         )  # fmt: skip
 
-    def end(self, kills: int) -> Left:
-        """Go on until the batch is done, deciding what only a person can decide."""
-        for _ in range(_MOST_RUNS):
+    def end(self, kills: int) -> BatchResult:
+        """Run the batch until it is done, resolving doubts like a person."""
+        for _ in range(_MAX_RUNS):
             self._settle()
             ended = self.run()
             if ended.returncode not in (0, 1, 5):
@@ -152,12 +152,12 @@ class Course:
             report = json.loads(ended.stdout)
             if report["done"]:
                 steps = {step["step"]: (step["state"], step["rows"]) for step in report["steps"]}
-                return Left(steps, self._records(), kills, self.decided)
+                return BatchResult(steps, self._records(), kills, self.decided)
             self._decide()
         raise AssertionError(f"the batch does not end: {report}")
 
     def _decide(self) -> None:
-        """Look into the system for each job in doubt, and say what is there."""
+        """Resolve each job in doubt by the records of the system."""
         listed = json.loads(self._xlbridge("jobs", "--format", "json").stdout)["jobs"]
         for job in listed:
             if job["state"] != "in_doubt":
@@ -165,15 +165,15 @@ class Course:
             again = self._xlbridge("resume", job["job"], "--yes", "--format", "json")
             if json.loads(again.stdout)["state"] != "in_doubt":
                 continue
-            applied = self._is_there(job)
-            seen = "applied" if applied else "not-applied"
-            self._xlbridge("resolve", job["job"], "--as", seen, "--reason", "looked")
+            applied = self._was_applied(job)
+            resolution = "applied" if applied else "not-applied"
+            self._xlbridge("resolve", job["job"], "--as", resolution, "--reason", "looked")
             self.decided += 1
 
-    def _is_there(self, job: dict[str, Any]) -> bool:
-        """Whether a workbook was taken in: its resource has more records than were accepted.
+    def _was_applied(self, job: dict[str, Any]) -> bool:
+        """Return whether a workbook was imported: its resource has more records than were accepted.
 
-        A kill may come before a request has left, of which a client cannot know.
+        A kill may come before a request is sent, which the client cannot know.
         """
         resource = job["resource"]
         listed = json.loads(self._xlbridge("jobs", "--format", "json").stdout)["jobs"]
@@ -181,14 +181,14 @@ class Course:
         return self._count(resource) - self.counted[resource] > accepted
 
     def count_records(self) -> None:
-        """Note how many records there are of each resource."""
+        """Store the number of records of each resource."""
         for resource in _TABLES:
             self.counted[resource] = self._count(resource)
 
     def _count(self, resource: str) -> int:
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
-            (there,) = db.execute(f"SELECT COUNT(*) FROM {_TABLES[resource]}").fetchone()
-        return int(there)
+            (count,) = db.execute(f"SELECT COUNT(*) FROM {_TABLES[resource]}").fetchone()
+        return int(count)
 
     def _records(self) -> dict[str, list[tuple[Any, ...]]]:
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
@@ -198,13 +198,13 @@ class Course:
             }
 
     def _settle(self) -> None:
-        """Wait until nothing of a killed process is on its way any more."""
-        asked = "SELECT COUNT(*) FROM import_logs WHERE finished IS NULL AND released"
-        deadline = time.monotonic() + _SETTLED
+        """Wait until all requests of a killed process are finished."""
+        query = "SELECT COUNT(*) FROM import_logs WHERE finished IS NULL AND released"
+        deadline = time.monotonic() + _MAX_WAIT
         while time.monotonic() < deadline:
             time.sleep(0.1)
             with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
-                if not db.execute(asked).fetchone()[0]:
+                if not db.execute(query).fetchone()[0]:
                     return
         raise TimeoutError("a queued file does not end")
 

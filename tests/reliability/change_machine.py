@@ -1,9 +1,9 @@
-"""A state machine over changes: updates, undos, retries, ``--again`` and batches of two homes.
+"""State machine over changes: updates, undos, retries, ``--again`` and batches of two homes.
 
-Each home has workbooks and a batch with records of the same few keys, each in words of its own,
-and changes, undoes and sends them again in whatever order, while requests are struck, processes end
-at writes of the journal, and somebody else changes records by other means. The oracle asks after
-each step who did what: no record twice, no change lost, nothing undone that is not the job's own.
+Each home has workbooks and a batch with records of the same few keys, each with its own texts, and
+changes, undoes and sends them again in any order, while requests fail, processes crash at writes of
+the journal, and somebody else changes records. After each step the oracle checks which job did
+what: no record twice, no change lost, nothing undone that the job did not write.
 
 Inside: batch.
 """
@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from change_oracle import Oracle
-from courses import PROMPT, Courses, arm_one, take_away
-from dying_journal import DyingJournal, Killed
+from crashing_journal import CrashingJournal, Killed
 from faults import KINDS, PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from key_machine import ALIVE, DEATHS, HOMES, KEYS, Death
+from key_machine import CRASHES, HOMES, KEYS, NO_CRASH, Crash
+from state_machines import PROMPT, StateMachine, disconnect_server, inject_fault
 from subjects import PAYABLE
-from trials import judged, quick_client
+from trials import quick_client, trial_of
 from upload_machine import OPTIONS
 
 from xlbridge.batch import Batch, BatchRunOptions, open_ledger
@@ -55,17 +55,17 @@ from xlbridge.validation import ValidatedSheet, validate_workbook
 _TEXTS = ("", ", revisto", ", de novo")
 _SETTLE = timedelta(seconds=900)
 _OLD_PLAN = timedelta(minutes=2)
-_RUNS_TO_THE_END = 12
+_MAX_RUNS = 12
 _RECORDS = ("financeiro/contaspagar",)
 _PLAN = "name: home-{home}\nsteps:\n  pagar:\n    upload: lote-*.xlsx\n    resource: contaspagar\n"
 
 
 @dataclass
 class Book:
-    """Workbook of some keys in words of its own, and the home that it is sent from."""
+    """Workbook of some keys with its own texts, and the home that sends it."""
 
     path: Path
-    known: tuple[str, ...]
+    keys: tuple[str, ...]
     home: int
     parts: int | None
     again: bool = False
@@ -73,103 +73,105 @@ class Book:
 
 @dataclass(slots=True)
 class _OneContext(Environments):
-    """Environments of a batch whose only one has the context and client of the machine."""
+    """The only environment of a batch, with the context and client of the machine."""
 
-    own: tuple[UploadContext, Client] | None = None
+    context_and_client: tuple[UploadContext, Client] | None = None
 
     def name(self, profile: str | None) -> str:
         return "rehearsal"
 
     def context(self, profile: str | None) -> UploadContext:
-        assert self.own is not None
-        return self.own[0]
+        assert self.context_and_client is not None
+        return self.context_and_client[0]
 
     def client(self, profile: str | None) -> Client:
-        assert self.own is not None
-        return self.own[1]
+        assert self.context_and_client is not None
+        return self.context_and_client[1]
 
 
-class ChangeMachine(Courses):
-    """The rules; ``site`` and ``folder`` are set by ``run_courses``."""
+class ChangeMachine(StateMachine):
+    """State machine; ``run_machine`` sets ``system`` and ``folder``."""
 
     numbers: ClassVar[Iterator[int]] = itertools.count()
-    touched: ClassVar[Iterator[int]] = itertools.count()
+    changes_elsewhere: ClassVar[Iterator[int]] = itertools.count()
 
     def __init__(self) -> None:
         super().__init__()
-        self.place = self.folder / f"changes-{next(self.numbers)}"
+        self.workspace = self.folder / f"changes-{next(self.numbers)}"
         self.time = datetime(2026, 11, 2, 9, 0)
         self.last_home = 0
         self.books: list[Book] = []
         self.keys = PAYABLE.new_keys(KEYS)
-        self.oracle = Oracle(self.site.database, self.keys)
+        self.oracle = Oracle(self.system.database, self.keys)
         self.doubts = 0
         for home in range(HOMES):
             self._batch_folder(home).mkdir(parents=True)
             plan = self._batch_folder(home) / "plan.yaml"
             plan.write_text(_PLAN.format(home=home), encoding="utf-8")
-        self.site.proxy.reset()
+        self.system.proxy.reset()
 
     @initialize()
     def begin(self) -> None:
-        """Each home has a workbook of the same keys; those of the first are sent."""
+        """Each home has a workbook of the same keys; the first one's is sent."""
         for home, text in zip(range(HOMES), _TEXTS, strict=False):
             self.new_book(set(range(KEYS)), text, home, None)
-        self.upload(0, ALIVE, update=False, again=False)
+        self.upload(0, NO_CRASH, update=False, again=False)
 
     @rule(
-        places=st.sets(st.integers(0, KEYS - 1), min_size=1),
+        indexes=st.sets(st.integers(0, KEYS - 1), min_size=1),
         text=st.sampled_from(_TEXTS),
         home=st.integers(0, HOMES - 1),
         parts=st.sampled_from([None, 1]),
     )
-    def new_book(self, places: set[int], text: str, home: int, parts: int | None) -> None:
-        """Somebody writes a workbook of some of the keys."""
-        self._write(self.place / f"book-{len(self.books)}.xlsx", places, text, home, parts)
+    def new_book(self, indexes: set[int], text: str, home: int, parts: int | None) -> None:
+        """Somebody writes a workbook with some of the keys."""
+        self._write(self.workspace / f"book-{len(self.books)}.xlsx", indexes, text, home, parts)
 
     @rule(
-        places=st.sets(st.integers(0, KEYS - 1), min_size=1),
+        indexes=st.sets(st.integers(0, KEYS - 1), min_size=1),
         text=st.sampled_from(_TEXTS),
         home=st.integers(0, HOMES - 1),
     )
-    def new_batch_book(self, places: set[int], text: str, home: int) -> None:
-        """A workbook comes to the batch of a home."""
+    def new_batch_book(self, indexes: set[int], text: str, home: int) -> None:
+        """A workbook is added to the batch of a home."""
         name = f"lote-{len(self.books)}.xlsx"
-        self._write(self._batch_folder(home) / name, places, text, home, None)
+        self._write(self._batch_folder(home) / name, indexes, text, home, None)
 
     @precondition(lambda self: self.books)
     @rule(pick=st.integers(0, 99), text=st.sampled_from(_TEXTS))
     def edit(self, pick: int, text: str) -> None:
-        """Somebody edits a workbook, whatever became of it before."""
+        """Somebody edits a workbook, whether it was sent or not."""
         book = self._pick(pick)
         self._count()
-        PAYABLE.write_keys(book.path, book.known, self.site.customer, text)
+        PAYABLE.write_keys(book.path, book.keys, self.system.customer, text)
 
-    @rule(place=st.integers(0, KEYS - 1))
-    def touch(self, place: int) -> None:
+    @rule(index=st.integers(0, KEYS - 1))
+    def change_elsewhere(self, index: int) -> None:
         """Somebody else changes a record in the system."""
         self._count()
-        for number, said in self.oracle.records().items():
-            if said.key == self.keys[place]:
-                self.oracle.touch(number, f"De outra pessoa {next(self.touched)}")
+        for number, record in self.oracle.records().items():
+            if record.key == self.keys[index]:
+                self.oracle.change_elsewhere(
+                    number, f"De outra pessoa {next(self.changes_elsewhere)}"
+                )
 
     @rule(kind=st.sampled_from(PROMPT), number=st.integers(0, 5))
-    def strike(self, kind: str, number: int) -> None:
-        """One of the next requests that write goes wrong."""
+    def fail_request(self, kind: str, number: int) -> None:
+        """One of the next writing requests fails."""
         self._count()
-        arm_one(self.site, KINDS[kind], number, _RECORDS)
+        inject_fault(self.system, KINDS[kind], number, _RECORDS)
 
     @rule()
-    def go_away(self) -> None:
-        """The server cannot be reached any more."""
+    def disconnect(self) -> None:
+        """The server becomes unreachable."""
         self._count()
-        take_away(self.site)
+        disconnect_server(self.system)
 
     @rule()
-    def come_back(self) -> None:
-        """The server answers as it should."""
+    def reconnect(self) -> None:
+        """The server works again."""
         self._count()
-        self.site.proxy.reset()
+        self.system.proxy.reset()
 
     @rule(passed=st.sampled_from([timedelta(seconds=1), _OLD_PLAN, _SETTLE]))
     def pass_time(self, passed: timedelta) -> None:
@@ -178,18 +180,18 @@ class ChangeMachine(Courses):
         self.time += passed
 
     @precondition(lambda self: self.books)
-    @rule(pick=st.integers(0, 99), death=DEATHS, update=st.booleans(), again=st.booleans())
-    def upload(self, pick: int, death: Death, update: bool, again: bool) -> None:
-        """A workbook is planned anew and sent; on purpose once more, seldom."""
+    @rule(pick=st.integers(0, 99), crash=CRASHES, update=st.booleans(), again=st.booleans())
+    def upload(self, pick: int, crash: Crash, update: bool, again: bool) -> None:
+        """A workbook is planned and sent, sometimes with ``--again``."""
         book = self._pick(pick)
         book.again |= again and not update
-        more = {"update": True} if update else {"again": "once more"} if again else {}
-        self._do(book.home, death, lambda uploads, _: self._send(uploads, book, **more))
+        options = {"update": True} if update else {"again": "once more"} if again else {}
+        self._do(book.home, crash, lambda uploads, _: self._send(uploads, book, **options))
 
     @precondition(lambda self: self.books)
-    @rule(pick=st.integers(0, 99), death=DEATHS, update=st.booleans())
-    def retry(self, pick: int, death: Death, update: bool) -> None:
-        """What was not taken in of a workbook's last job is sent again from the workbook."""
+    @rule(pick=st.integers(0, 99), crash=CRASHES, update=st.booleans())
+    def retry(self, pick: int, crash: Crash, update: bool) -> None:
+        """Rows of a workbook's last job that were not imported are sent again from the workbook."""
         book = self._pick(pick)
         job = self._job(book)
 
@@ -201,69 +203,69 @@ class ChangeMachine(Courses):
             uploads.run(uploads.create_retry(corrected, options), options)
 
         if job is not None:
-            self._do(book.home, death, send)
+            self._do(book.home, crash, send)
 
     @precondition(lambda self: self.books)
-    @rule(pick=st.integers(0, 99), older=st.integers(0, 3), death=DEATHS)
-    def undo(self, pick: int, older: int, death: Death) -> None:
-        """A job of a home is undone, the last or an earlier one."""
+    @rule(pick=st.integers(0, 99), older=st.integers(0, 3), crash=CRASHES)
+    def undo(self, pick: int, older: int, crash: Crash) -> None:
+        """The last or an earlier job of a home is undone."""
         home = self._pick(pick).home
         with self._context(home) as context:
             jobs = [job for job in context.journal.jobs() if job.undo_of is None]
 
         def reverse(uploads: Uploads, context: UploadContext) -> None:
-            with quick_client(self.site, PATIENCE) as client:
+            with quick_client(self.system, PATIENCE) as client:
                 job = Uploads(context, client).create_undo(jobs[older % len(jobs)])
             uploads.run(job, OPTIONS)
 
         if jobs:
-            self._do(home, death, reverse)
+            self._do(home, crash, reverse)
 
-    @rule(home=st.integers(0, HOMES - 1), death=DEATHS)
-    def run_batch(self, home: int, death: Death) -> None:
-        """The batch of a home is run, or gone on with."""
-        self._do(home, death, lambda uploads, context: self._run_batch(home, context))
+    @rule(home=st.integers(0, HOMES - 1), crash=CRASHES)
+    def run_batch(self, home: int, crash: Crash) -> None:
+        """The batch of a home is run or resumed."""
+        self._do(home, crash, lambda uploads, context: self._run_batch(home, context))
 
     @precondition(lambda self: self.books)
-    @rule(pick=st.integers(0, 99), death=DEATHS)
-    def resume(self, pick: int, death: Death) -> None:
-        """What is not over in a home is resumed, the oldest first."""
-        self._resume(self._pick(pick).home, death)
+    @rule(pick=st.integers(0, 99), crash=CRASHES)
+    def resume(self, pick: int, crash: Crash) -> None:
+        """Unfinished jobs of a home are resumed, the oldest first."""
+        self._resume(self._pick(pick).home, crash)
 
     @precondition(lambda self: self.books)
     @rule(pick=st.integers(0, 99))
     def decide(self, pick: int) -> None:
-        """A person looks at the doubts of a home that nothing can settle."""
+        """A person resolves the doubts of a home."""
         self._decide(self._pick(pick).home)
 
     def teardown(self) -> None:
-        """Bring all jobs to their ends, then every workbook into the system."""
+        """Run all jobs to their ends, then send every workbook completely."""
         try:
             for home in range(HOMES):
                 self._settle(home)
             for book in self.books:
-                gone = self._to_its_end(book)
-                counts = self.site.counts(PAYABLE, list(book.known))
+                gone = self._run_to_end(book)
+                counts = self.system.counts(PAYABLE, list(book.keys))
                 once = [
                     max(n, 1) if key in gone else n
-                    for key, n in zip(book.known, counts, strict=True)
+                    for key, n in zip(book.keys, counts, strict=True)
                 ]
                 if any(other.again for other in self.books):
                     # Whatever was sent once more on purpose may be there more than once.
                     once = [min(n, 1) for n in once]
                 doubt = "state machine (changes): a person decided" if self.doubts else None
                 self.doubts = 0
-                trial = judged("state machine (changes)", once, doubt)
+                trial = trial_of("state machine (changes)", once, doubt)
                 assert (trial.duplicates, trial.lost) == (0, 0), (book, counts)
-                self.ended.append(trial)
+                self.trials.append(trial)
         finally:
-            self.site.proxy.reset()
-            shutil.rmtree(self.place, ignore_errors=True)
+            self.system.proxy.reset()
+            shutil.rmtree(self.workspace, ignore_errors=True)
 
-    def _to_its_end(self, book: Book) -> set[str]:
-        """Send a workbook until nothing is left to be sent; return keys of rows that are gone."""
-        for _ in range(_RUNS_TO_THE_END):
-            self._do(book.home, ALIVE, lambda uploads, _: self._send(uploads, book, update=True))
+    def _run_to_end(self, book: Book) -> set[str]:
+        """Send a workbook until nothing is left to send; return the keys of removed records."""
+        for _ in range(_MAX_RUNS):
+            self._do(book.home, NO_CRASH, lambda uploads, _: self._send(uploads, book, update=True))
             self._settle(book.home)
             job = self._job(book)
             if job is not None and job.state is State.DONE and not job.spec.rows:
@@ -272,19 +274,19 @@ class ChangeMachine(Courses):
                 assert all(row.action in {RowAction.UNCHANGED, RowAction.HELD} for row in plan)
                 return {
                     key
-                    for key, row in zip(book.known, plan, strict=True)
+                    for key, row in zip(book.keys, plan, strict=True)
                     if row.reason is RowReason.GONE
                 }
         raise AssertionError(f"no end: {self._job(book)}")
 
     def _settle(self, home: int) -> None:
-        """Bring all that was begun in a home to its end."""
-        for _ in range(_RUNS_TO_THE_END):
-            self.site.proxy.reset()
+        """Run all unfinished jobs of a home to their ends."""
+        for _ in range(_MAX_RUNS):
+            self.system.proxy.reset()
             self.time += _SETTLE
             if not self._open_jobs(home):
                 return
-            self._resume(home, ALIVE)
+            self._resume(home, NO_CRASH)
             self._decide(home)
         raise AssertionError(f"no end: {self._open_jobs(home)}")
 
@@ -292,45 +294,47 @@ class ChangeMachine(Courses):
         with self._context(home) as context:
             return [job for job in reversed(context.journal.jobs()) if not _is_over(job)]
 
-    def _resume(self, home: int, death: Death) -> None:
+    def _resume(self, home: int, crash: Crash) -> None:
         for job in self._open_jobs(home):
-            self._do(home, death, lambda uploads, _, job=job: uploads.run(job, OPTIONS))
+            self._do(home, crash, lambda uploads, _, job=job: uploads.run(job, OPTIONS))
 
-    def _write(self, path: Path, places: set[int], text: str, home: int, parts: int | None) -> None:
+    def _write(
+        self, path: Path, indexes: set[int], text: str, home: int, parts: int | None
+    ) -> None:
         self._count()
-        known = tuple(self.keys[at] for at in sorted(places))
-        PAYABLE.write_keys(path, known, self.site.customer, text)
-        self.books.append(Book(path, known, home, parts))
+        keys = tuple(self.keys[index] for index in sorted(indexes))
+        PAYABLE.write_keys(path, keys, self.system.customer, text)
+        self.books.append(Book(path, keys, home, parts))
 
-    def _send(self, uploads: Uploads, book: Book, **more: object) -> None:
-        options = self._options(book, **more)
+    def _send(self, uploads: Uploads, book: Book, **changes: object) -> None:
+        options = self._options(book, **changes)
         uploads.run(uploads.create(self._sheet(book), options), options)
 
     def _sheet(self, book: Book) -> ValidatedSheet:
-        sheet = validate_workbook(book.path, self.site.catalogue, resource=PAYABLE.resource)
+        sheet = validate_workbook(book.path, self.system.catalogue, resource=PAYABLE.resource)
         assert sheet.ok
         return sheet
 
-    def _options(self, book: Book, **more: object) -> UploadOptions:
-        return replace(OPTIONS, mode="queue", chunk_rows=book.parts, **more)  # type: ignore[arg-type]
+    def _options(self, book: Book, **changes: object) -> UploadOptions:
+        return replace(OPTIONS, mode="queue", chunk_rows=book.parts, **changes)  # type: ignore[arg-type]
 
     def _run_batch(self, home: int, context: UploadContext) -> None:
         plan = read_plan(
-            self._batch_folder(home) / "plan.yaml", self.site.catalogue, {}, date(2026, 11, 2)
+            self._batch_folder(home) / "plan.yaml", self.system.catalogue, {}, date(2026, 11, 2)
         )
         with (
-            quick_client(self.site, PATIENCE) as client,
+            quick_client(self.system, PATIENCE) as client,
             open_ledger(context.settings) as ledger,
             ExitStack() as stack,
         ):
             environments = _OneContext(
-                context.settings, stack, lambda _text: None, own=(context, client)
+                context.settings, stack, lambda _text: None, context_and_client=(context, client)
             )
             options = BatchRunOptions(consent=lambda _request: True, upload=OPTIONS)
             BatchRun(Batch(plan, ledger, environments), options).run()
 
-    def _do(self, home: int, death: Death, act: Callable[[Uploads, UploadContext], object]) -> None:
-        """Do something as a process of a home would, and ask the oracle what it has done."""
+    def _do(self, home: int, crash: Crash, act: Callable[[Uploads, UploadContext], object]) -> None:
+        """Act like a process of a home, and let the oracle check what it did."""
         if home != self.last_home:
             # Writers at the same moment elsewhere cannot be excluded.
             self.time += _OLD_PLAN
@@ -339,11 +343,11 @@ class ChangeMachine(Courses):
         with (
             # Told, or cut off: the journal and the database say what is true.
             suppress(ApiError, UsageError, Killed),
-            self._context(home, death) as context,
-            quick_client(self.site, PATIENCE) as client,
+            self._context(home, crash) as context,
+            quick_client(self.system, PATIENCE) as client,
         ):
             act(Uploads(context, client), context)
-        self._hold(home)
+        self._check(home)
 
     def _decide(self, home: int) -> None:
         with self._context(home) as context:
@@ -356,41 +360,41 @@ class ChangeMachine(Courses):
                     if one.state is State.NEEDS_PERSON or (stuck and settled):
                         self.doubts += 1
                         applied = self.oracle.was_applied(home, context, one)
-                        seen = Resolution.APPLIED if applied else Resolution.NOT_APPLIED
-                        resolve_job(context, one, seen, "looked in the database")
-        self._hold(home)
+                        resolution = Resolution.APPLIED if applied else Resolution.NOT_APPLIED
+                        resolve_job(context, one, resolution, "checked the database")
+        self._check(home)
 
-    def _hold(self, home: int) -> None:
+    def _check(self, home: int) -> None:
         self._count()
-        self.site.counts(PAYABLE, [])
+        self.system.counts(PAYABLE, [])
         with self._context(home) as context:
-            self.oracle.hold(home, context)
+            self.oracle.check(home, context)
 
     def _job(self, book: Book) -> Job | None:
         """Return the newest job of a workbook."""
         with self._context(book.home) as context:
             jobs: Sequence[Job] = context.journal.jobs()
-        own = (job for job in jobs if job.spec.file == str(book.path.resolve()))
-        return next((job for job in own if job.undo_of is None), None)
+        own_jobs = (job for job in jobs if job.spec.file == str(book.path.resolve()))
+        return next((job for job in own_jobs if job.undo_of is None), None)
 
     @contextmanager
-    def _context(self, home: int, death: Death = ALIVE) -> Iterator[UploadContext]:
-        """Open the journal of a home, for a process that ends at ``death``."""
+    def _context(self, home: int, crash: Crash = NO_CRASH) -> Iterator[UploadContext]:
+        """Open the journal of a home for a process that crashes at ``crash``."""
         settings: Settings = read_settings(
             {
-                "XLBRIDGE_HOME": str(self.place / f"home-{home}"),
+                "XLBRIDGE_HOME": str(self.workspace / f"home-{home}"),
                 "XLBRIDGE_SETTLE": str(_SETTLE.total_seconds()),
             }
         )
-        number, before = death
-        journal = DyingJournal(settings.journal, number, before=before, now=lambda: self.time)
+        number, before = crash
+        journal = CrashingJournal(settings.journal, number, before=before, now=lambda: self.time)
         try:
-            yield UploadContext(settings, self.site.catalogue, journal)
+            yield UploadContext(settings, self.system.catalogue, journal)
         finally:
             journal.close()
 
     def _batch_folder(self, home: int) -> Path:
-        return self.place / f"batch-{home}"
+        return self.workspace / f"batch-{home}"
 
     def _count(self) -> None:
         type(self).steps += 1

@@ -1,7 +1,7 @@
 """Oracle of changed records: what each step did to the sandbox's database, and by which job.
 
-A record may be created, changed or removed only by a job that was to do just that, once; what a
-job says of its rows must be what it did. The database and the journals are read after each step.
+A record may be created, changed or removed only by a job that planned exactly that, once, and a job
+must report what it did. The database and the journals are read after each step.
 
 Inside: upload.
 """
@@ -19,10 +19,10 @@ from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 
 _NUMBER = "codigoDoExercicio, codigoDaFilial, numeroDaTransacao, sequenciaDaTransacao"
 _KEY, _TEXT = "numeroDoDocumento", "historico"
-_DENIED = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+_NOT_CREATED = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 
 
-class Said(NamedTuple):
+class RecordText(NamedTuple):
     """Key of a record or a row, and its text."""
 
     key: str
@@ -30,7 +30,7 @@ class Said(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Change of a record, by its number, from a text to another; None where it is not there."""
+    """Change of a record's text, by the record's number; None if the record does not exist."""
 
     record: str
     before: str | None
@@ -47,31 +47,31 @@ class Oracle:
     def __init__(self, database: Path, keys: Sequence[str]) -> None:
         self._database = database
         self._keys = keys
-        self._records: dict[str, Said] = {}
+        self._records: dict[str, RecordText] = {}
         self._seen: dict[JobName, tuple[object, ...]] = {}
         self._writes: dict[JobName, list[WriteState]] = {}
-        self._created: dict[JobName, list[Said]] = {}
+        self._created: dict[JobName, list[RecordText]] = {}
         self._creators: dict[str, tuple[JobName, str]] = {}
         self._changes: dict[JobName, list[Change]] = {}
         self._decided: set[JobName] = set()
 
-    def records(self) -> dict[str, Said]:
+    def records(self) -> dict[str, RecordText]:
         """Return the records of the keys, by their numbers."""
-        asked = f"SELECT {_NUMBER}, {_KEY}, {_TEXT} FROM payables WHERE {_KEY} = ?"
+        query = f"SELECT {_NUMBER}, {_KEY}, {_TEXT} FROM payables WHERE {_KEY} = ?"
         with closing(sqlite3.connect(self._database, timeout=30)) as db:
-            rows = [row for key in self._keys for row in db.execute(asked, (key,)).fetchall()]
-        return {"/".join(map(str, row[:4])): Said(row[4], row[5]) for row in rows}
+            rows = [row for key in self._keys for row in db.execute(query, (key,)).fetchall()]
+        return {"/".join(map(str, row[:4])): RecordText(row[4], row[5]) for row in rows}
 
-    def touch(self, record: str, text: str) -> None:
-        """Change a record as somebody else would, by other means."""
+    def change_elsewhere(self, record: str, text: str) -> None:
+        """Change a record outside of all jobs."""
         where = " AND ".join(f"{name} = ?" for name in _NUMBER.split(", "))
         with closing(sqlite3.connect(self._database, timeout=30)) as db, db:
-            asked = f"UPDATE payables SET {_TEXT} = ? WHERE {where}"
-            assert db.execute(asked, (text, *record.split("/"))).rowcount == 1
+            query = f"UPDATE payables SET {_TEXT} = ? WHERE {where}"
+            assert db.execute(query, (text, *record.split("/"))).rowcount == 1
         self._records = self.records()
 
     def was_applied(self, home: int, context: UploadContext, job: Job) -> bool:
-        """Tell whether all that is in doubt of a job was done; the job is decided by a person."""
+        """Return whether everything in doubt of a job was done; a person resolves the job."""
         name = home, job.id
         self._decided.add(name)
         if job.spec.mode.is_by_record:
@@ -80,29 +80,29 @@ class Oracle:
             unproven = [one for one in writes if one.state is WriteState.UNPROVEN]
             return all(one.task.record in changed for one in unproven)
         created = self._created.get(name, [])
-        return all(said in created for said in _said(context, job))
+        return all(record in created for record in _sent_texts(context, job))
 
-    def hold(self, home: int, context: UploadContext) -> None:
-        """Hold what the last step of a home did against what its jobs were to do, and say."""
+    def check(self, home: int, context: UploadContext) -> None:
+        """Compare what the last step of a home did with what its jobs planned and report."""
         before, after = self._records, self.records()
         jobs = list(self._advanced(home, context))
         for number in after.keys() - before.keys():
-            self._hold_created(home, context, jobs, number, after[number])
+            self._check_created(home, context, jobs, number, after[number])
         for number in before.keys() & after.keys():
             if before[number] != after[number]:
                 change = Change(number, before[number].text, after[number].text)
-                self._hold_changed(home, context, jobs, change)
+                self._check_changed(home, context, jobs, change)
         for number in before.keys() - after.keys():
-            self._hold_changed(home, context, jobs, Change(number, before[number].text, None))
+            self._check_changed(home, context, jobs, Change(number, before[number].text, None))
         self._records = after
         for job in jobs:
             if job.spec.mode.is_by_record:
-                self._hold_writes(home, context, job)
+                self._check_writes(home, context, job)
             elif job.state.is_final and not job.parts and (home, job.id) not in self._decided:
-                self._hold_verdict(home, context, job)
+                self._check_verdict(home, context, job)
 
     def _advanced(self, home: int, context: UploadContext) -> Iterator[Job]:
-        """Yield the jobs of a home, and parts, for which the journal has something new."""
+        """Yield the jobs and parts of a home that are new or changed in the journal."""
         journal = context.journal
         for job in journal.jobs():
             for one in [job, *journal.parts_of(job)]:
@@ -112,75 +112,80 @@ class Oracle:
                     self._seen[home, one.id] = now
                     yield one
 
-    def _hold_created(
-        self, home: int, context: UploadContext, jobs: Sequence[Job], number: str, said: Said
+    def _check_created(
+        self,
+        home: int,
+        context: UploadContext,
+        jobs: Sequence[Job],
+        number: str,
+        record: RecordText,
     ) -> None:
-        """A record is new: one job was to create it, has not before, and nothing had its key."""
+        """Check a new record: one job was to create it, had not yet, and nothing had its key."""
         importing = [j for j in jobs if not (j.parts or j.spec.mode.is_by_record)]
-        job = next((j for j in importing if said in _said(context, j)), None)
-        assert job is not None, ("created by no job", said)
+        job = next((j for j in importing if record in _sent_texts(context, j)), None)
+        assert job is not None, ("created by no job", record)
         name = home, job.id
-        assert said not in self._created.get(name, ()), ("created twice by one job", said)
-        whole = context.journal.job(job.parent or job.id)
-        there = [one for one in self._records.values() if one.key == said.key]
-        assert not there or UploadOptions.of_job(whole).again, ("duplicate", said, there)
-        self._created.setdefault(name, []).append(said)
-        self._creators[number] = name, said.text
+        assert record not in self._created.get(name, ()), ("created twice by one job", record)
+        parent = context.journal.job(job.parent or job.id)
+        existing = [one for one in self._records.values() if one.key == record.key]
+        assert not existing or UploadOptions.of_job(parent).again, ("duplicate", record, existing)
+        self._created.setdefault(name, []).append(record)
+        self._creators[number] = name, record.text
 
-    def _hold_changed(
+    def _check_changed(
         self, home: int, context: UploadContext, jobs: Sequence[Job], change: Change
     ) -> None:
-        """A record was changed or removed: a job was to do it, of a record that was as it was."""
+        """Check a changed or removed record: a job was to change it from exactly that state."""
         for job in jobs:
             for write in context.journal.writes.load(job.id):
                 if _is_task(write, change):
                     self._changes.setdefault((home, job.id), []).append(change)
                     if write.task.claim is not None:
-                        self._hold_undone((home, write.task.claim[0]), change)
+                        self._check_undone((home, write.task.claim[0]), change)
                     return
         raise AssertionError(("changed by no job", change))
 
-    def _hold_undone(self, wrote: JobName, change: Change) -> None:
-        """What is undone was done by the job that is undone, and nobody has touched it since."""
+    def _check_undone(self, wrote: JobName, change: Change) -> None:
+        """Check an undo: the undone job did it, and nobody has changed the record since."""
         if change.after is None:
             assert self._creators[change.record] == (wrote, change.before), ("wrong undo", change)
         elif wrote not in self._decided:
             done = Change(change.record, change.after, change.before)
             assert done in self._changes[wrote], ("wrong undo", change)
 
-    def _hold_writes(self, home: int, context: UploadContext, job: Job) -> None:
-        """A record that a job says was written now is as it was wanted; a refused one untouched."""
+    def _check_writes(self, home: int, context: UploadContext, job: Job) -> None:
+        """Check reported writes: written records have their text, refused ones are unchanged."""
         name = home, job.id
         writes = context.journal.writes.load(job.id)
-        known = self._writes.get(name, [])
+        earlier = self._writes.get(name, [])
         self._writes[name] = [write.state for write in writes]
         changed = {change.record for change in self._changes.get(name, ())}
-        for place, write in enumerate(writes):
-            if write.state is WriteState.APPLIED and known[place : place + 1] != [write.state]:
+        for index, write in enumerate(writes):
+            if write.state is WriteState.APPLIED and earlier[index : index + 1] != [write.state]:
                 now = self._records.get(write.task.record)
                 wanted = write.task.wanted and write.task.wanted[_TEXT]
                 assert (now and now.text) == wanted, ("lost update", write)
             assert not (write.state.is_refused and write.task.record in changed), write
 
-    def _hold_verdict(self, home: int, context: UploadContext, job: Job) -> None:
-        """Accepted rows were created by the job; those that were denied were not."""
+    def _check_verdict(self, home: int, context: UploadContext, job: Job) -> None:
+        """Check reported outcomes: the job created its accepted rows, and no others."""
         created = self._created.get((home, job.id), [])
-        for said, outcome in zip(_said(context, job), job.outcomes, strict=True):
+        for record, outcome in zip(_sent_texts(context, job), job.outcomes, strict=True):
             if outcome is RowOutcome.ACCEPTED:
-                assert said in created, ("lost", said, job.events)
-            if outcome in _DENIED:
-                assert said not in created, ("denied and there", said, job.events)
+                assert record in created, ("lost", record, job.events)
+            if outcome in _NOT_CREATED:
+                assert record not in created, ("denied and there", record, job.events)
 
 
-def _said(context: UploadContext, job: Job) -> list[Said]:
+def _sent_texts(context: UploadContext, job: Job) -> list[RecordText]:
     if job.spec.mode is Mode.PREVIEW or not job.spec.rows:
         return []
-    return [Said(str(row[_KEY]), str(row[_TEXT])) for row in sent_rows(context, job)]
+    return [RecordText(str(row[_KEY]), str(row[_TEXT])) for row in sent_rows(context, job)]
 
 
 def _is_task(write: RecordWrite, change: Change) -> bool:
-    """Tell whether a write was announced that was to make just this change."""
+    """Return whether an announced write was to make exactly this change."""
     task = write.task
     wanted = None if task.wanted is None else task.wanted.get(_TEXT)
-    as_told = (task.record, task.expected.get(_TEXT), wanted) == change
-    return as_told and write.attempts > 0
+    is_announced = (task.record, task.expected.get(_TEXT), wanted) == change
+    return is_announced and write.attempts > 0

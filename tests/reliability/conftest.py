@@ -1,4 +1,4 @@
-"""A sandbox for trials, and a proxy that does to each request what the trial wants."""
+"""Sandbox for trials, behind a proxy that injects the trial's faults."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from environment import clean_environment
 from forked import Zygote
-from kill_courses import Laboratory
+from kill_scenarios import TrialSetup
 from sandboxes import sandbox_process
-from trials import Site
+from trials import SystemUnderTest
 from wire_proxy import wire_proxy
 
 from xlbridge.client import Client, Target
@@ -16,7 +16,9 @@ from xlbridge.resources import Catalogue
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory, catalogue: Catalogue) -> Iterator[Site]:
+def system(
+    tmp_path_factory: pytest.TempPathFactory, catalogue: Catalogue
+) -> Iterator[SystemUnderTest]:
     folder = tmp_path_factory.mktemp("reliability-sandbox")
     with (
         sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as sandbox,
@@ -25,9 +27,11 @@ def site(tmp_path_factory: pytest.TempPathFactory, catalogue: Catalogue) -> Iter
         target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
         with Client(target) as client:
             created = client.registry.clients.create(nomeComercial="Devedora")
-        yield Site(sandbox, folder / "sandbox.db", proxy, catalogue, created.codigoDoCliente)
+        yield SystemUnderTest(
+            sandbox, folder / "sandbox.db", proxy, catalogue, created.codigoDoCliente
+        )
 
 
 @pytest.fixture
-def laboratory(site: Site, forks: Zygote, tmp_path: Path) -> Laboratory:
-    return Laboratory(site, forks, tmp_path / "trial")
+def setup(system: SystemUnderTest, forks: Zygote, tmp_path: Path) -> TrialSetup:
+    return TrialSetup(system, forks, tmp_path / "trial")

@@ -1,4 +1,4 @@
-"""The journal of a process that ends at one of its writes, within this process.
+"""Journal that simulates a process killed at one of its writes.
 
 Inside: upload.
 """
@@ -18,22 +18,22 @@ class Killed(BaseException):
     """End of a process."""
 
 
-class _DyingWrites(RecordWrites):
-    """Writes of single records of a journal, which count among its own."""
+class _CrashingWrites(RecordWrites):
+    """Writes of single records, which count as writes of the journal."""
 
-    def __init__(self, journal: "DyingJournal") -> None:
+    def __init__(self, journal: "CrashingJournal") -> None:
         super().__init__(*journal.database, journal.now)
         self._journal = journal
 
     def plan(self, *arguments: Any) -> None:
-        self._journal.write(lambda: super(_DyingWrites, self).plan(*arguments))
+        self._journal.write(lambda: super(_CrashingWrites, self).plan(*arguments))
 
     def record(self, *arguments: Any) -> None:
-        self._journal.write(lambda: super(_DyingWrites, self).record(*arguments))
+        self._journal.write(lambda: super(_CrashingWrites, self).record(*arguments))
 
 
-class DyingJournal(Journal):
-    """A journal whose ``number``-th write (from 0) ends the process, before or after it is made.
+class CrashingJournal(Journal):
+    """Journal whose ``number``-th write (from 0) ends the process, before or after it is made.
 
     Nothing is written after it.
     """
@@ -42,10 +42,10 @@ class DyingJournal(Journal):
         self, path: Path, number: int, *, before: bool, now: Callable[[], datetime]
     ) -> None:
         super().__init__(path, now)
-        self._made = 0
+        self._count = 0
         self._ended = False
         self._number, self._before = number, before
-        self.writes = _DyingWrites(self)
+        self.writes = _CrashingWrites(self)
 
     @property
     def database(self) -> tuple[LocalDatabase, Claims]:
@@ -53,24 +53,26 @@ class DyingJournal(Journal):
         return self._db, self._claims
 
     def create(self, *arguments: Any, **options: Any) -> Any:
-        return self.write(lambda: super(DyingJournal, self).create(*arguments, **options))
+        return self.write(lambda: super(CrashingJournal, self).create(*arguments, **options))
 
     def create_from_tasks(self, *arguments: Any, **options: Any) -> Any:
         return self.write(
-            lambda: super(DyingJournal, self).create_from_tasks(*arguments, **options)
+            lambda: super(CrashingJournal, self).create_from_tasks(*arguments, **options)
         )
 
     def record(self, *arguments: Any, **options: Any) -> Any:
-        return self.write(lambda: super(DyingJournal, self).record(*arguments, **options))
+        return self.write(lambda: super(CrashingJournal, self).record(*arguments, **options))
 
     def store_snapshot(self, *arguments: Any, **options: Any) -> Any:
-        return self.write(lambda: super(DyingJournal, self).store_snapshot(*arguments, **options))
+        return self.write(
+            lambda: super(CrashingJournal, self).store_snapshot(*arguments, **options)
+        )
 
     def write(self, write: Callable[[], Any]) -> Any:
-        """Make a write, unless the process has ended, or ends before it."""
+        """Make a write, unless the process has ended or ends before it."""
         if self._ended:
             raise Killed
-        number, self._made = self._made, self._made + 1
+        number, self._count = self._count, self._count + 1
         if number == self._number and self._before:
             self._end()
         written = write()

@@ -1,8 +1,8 @@
 """The real command on a disk that fails from one of its writes on, or killed before that write.
 
-A seccomp filter, which any user may set, answers what writes with the error that is asked for, by
-the kernel's own word; a limit on the size of files ends one in the middle of a page. Where the
-kernel has no such filter, the limit stands in for every kind.
+A seccomp filter, which any user may set, makes the kernel answer writing calls with the wanted
+error; a limit on file sizes ends a write in the middle of a page. If the kernel has no such filter,
+the limit replaces every kind of failure.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ from xlbridge.cli.main import main
 
 
 class Failure(StrEnum):
-    """How the disk fails; ``TORN`` ends in the middle of a page, ``KILLED`` the process."""
+    """How the disk fails; ``TORN`` ends a write within a page, ``KILLED`` kills the process."""
 
     FULL = "full"
     QUOTA = "over its quota"
@@ -47,7 +47,7 @@ _ERRORS = {
 }
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-"""What the kernel calls a machine, and which of the numbers below are its own."""
+"""Kernel constant of a machine, and the index of its numbers below."""
 
 _WRITE = (1, 64)
 _OPENAT = (257, 56)
@@ -63,9 +63,9 @@ _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 _NUMBER_AT, _FIRST_ARGUMENT_AT, _THIRD_ARGUMENT_AT = 0, 16, 32
 _LAST_STREAM = 2
 
-_MOST_OF_STDERR = 4096
+_MAX_STDERR = 4096
 JOURNAL = "journal:"
-"""Beginning of what a write of the journal is called; of other databases their own names."""
+"""Prefix of the names of the journal's writes; other databases have other prefixes."""
 
 WRITES_BEGIN = "The writes:"
 """Line of stdout above the list of writes."""
@@ -73,8 +73,8 @@ WRITES_BEGIN = "The writes:"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _program(failure: Failure, own: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the filter's instructions: what is not named is allowed."""
+def _program(failure: Failure, index: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the filter's instructions; all other calls are allowed."""
     refuse = (_RETURN, 0, 0, _FAIL | _ERRORS[failure])
     yield _LOAD, 0, 0, _NUMBER_AT
     calls = list(_SYNCS) if failure is Failure.UNSYNCED else [*_WRITES]
@@ -82,17 +82,17 @@ def _program(failure: Failure, own: int) -> Iterator[tuple[int, int, int, int]]:
         calls += _SYNCS
     if failure in {Failure.READ_ONLY, Failure.NO_PERMISSION}:
         calls += _NAMES
-        yield _EQUAL, 0, 4, _OPENAT[own]
+        yield _EQUAL, 0, 4, _OPENAT[index]
         yield _LOAD, 0, 0, _THIRD_ARGUMENT_AT
         yield _ANY_BIT, 0, 1, os.O_WRONLY | os.O_RDWR | os.O_CREAT
         yield refuse
         yield _RETURN, 0, 0, _ALLOW
     for call in calls:
-        if (number := call[own]) is not None:
+        if (number := call[index]) is not None:
             yield _EQUAL, 0, 1, number
             yield refuse
     if failure is not Failure.UNSYNCED:
-        yield _EQUAL, 0, 3, _WRITE[own]
+        yield _EQUAL, 0, 3, _WRITE[index]
         yield _LOAD, 0, 0, _FIRST_ARGUMENT_AT
         yield _GREATER, 0, 1, _LAST_STREAM
         yield refuse
@@ -100,22 +100,22 @@ def _program(failure: Failure, own: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _refuse_by_kernel(failure: Failure) -> bool:
-    """Set the filter for all threads; return whether the kernel has taken it."""
+    """Set the filter for all threads; return whether the kernel accepted it."""
     machine = _ARCHITECTURES.get(platform.machine())
     if machine is None or sys.platform != "linux":
         return False
-    _, own = machine
-    steps = [struct.pack("HBBI", *step) for step in _program(failure, own)]
+    _, index = machine
+    steps = [struct.pack("HBBI", *step) for step in _program(failure, index)]
     code = ctypes.create_string_buffer(b"".join(steps))
     program = ctypes.create_string_buffer(
         struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code))
     )
     _libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    return int(_libc.syscall(_SECCOMP[own], _SET_FILTER, _ALL_THREADS, program)) == 0
+    return int(_libc.syscall(_SECCOMP[index], _SET_FILTER, _ALL_THREADS, program)) == 0
 
 
 class FailingDisk:
-    """A disk that fails from the ``number``-th write in a folder on; -1 for one that never does.
+    """Disk that fails from the ``number``-th write in a folder on; -1 never fails.
 
     Writes are the statements that change the journal or the ledger of batches, and the files that
     are opened for writing.
@@ -130,8 +130,8 @@ class FailingDisk:
         self._files: set[str] = set()
         self.writes: list[str] = []
 
-    def heed(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Take part in what Python does: an audit hook."""
+    def handle_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Count writes: an audit hook of Python."""
         if event == "sqlite3.connect":
             self._watch_opened()
             self._database = str(arguments[0])
@@ -150,19 +150,19 @@ class FailingDisk:
         return bool(writes) and path.startswith(self._folder) and path not in self._files
 
     def _watch_opened(self) -> None:
-        """Watch a database once it is open; its schema is compared with one in memory then."""
+        """Trace the statements of a database once it is open."""
         if self._opened is None:
             return
         (name, database), self._opened = self._opened, None
 
-        def begun(statement: str) -> None:
+        def trace(statement: str) -> None:
             alone = not database.in_transaction and re.match(_ALONE, statement)
             if alone or statement.startswith("COMMIT"):
                 self._count(f"{name}: {statement.split()[0]}")
 
         # One that only looked at the file is closed by now.
         with suppress(sqlite3.ProgrammingError):
-            database.set_trace_callback(begun)
+            database.set_trace_callback(trace)
 
     def _count(self, what: str) -> None:
         self.writes.append(what)
@@ -172,10 +172,10 @@ class FailingDisk:
             os.kill(os.getpid(), signal.SIGKILL)
         if self._failure is Failure.TORN or not _refuse_by_kernel(self._failure):
             log = Path(f"{self._journal}-wal")
-            there = log.stat().st_size if log.exists() else 0
+            size = log.stat().st_size if log.exists() else 0
             _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
             # Standard error is a file of a few kB here, which is to stay writable.
-            limit = max(there + self._extra, _MOST_OF_STDERR)
+            limit = max(size + self._extra, _MAX_STDERR)
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
 
 
@@ -183,16 +183,16 @@ _ALONE = re.compile(r"INSERT|CREATE TABLE IF NOT EXISTS jobs|PRAGMA (user_versio
 
 
 def run() -> None:
-    """Run the command that the arguments hold, after the write, the failure and the bytes more.
+    """Run the command in the arguments, after the number of the write, the failure and extra bytes.
 
-    The disk is the folder in which the home is. Of a command to which nothing happens the last
-    that stdout gets is the list of its writes.
+    The disk is the folder of the home. A command without a failure prints the list of its writes at
+    the end.
     """
     number, failure, extra, *arguments = sys.argv[1:]
     folder = Path(os.environ["XLBRIDGE_HOME"]).parent
     disk = FailingDisk(folder, int(number), Failure(failure), int(extra))
     _save_coverage()
-    sys.addaudithook(disk.heed)
+    sys.addaudithook(disk.handle_event)
     code = main(arguments)
     if int(number) < 0:
         os.write(1, "\n".join([WRITES_BEGIN, *disk.writes]).encode())
@@ -201,7 +201,7 @@ def run() -> None:
 
 
 def _save_coverage() -> None:
-    """Write down what coverage has seen: it cannot once the disk fails."""
+    """Save the coverage data, which is impossible once the disk fails."""
     if "coverage" in sys.modules and (measuring := sys.modules["coverage"].Coverage.current()):
         measuring.stop()
         measuring.save()

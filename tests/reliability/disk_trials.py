@@ -1,8 +1,7 @@
-"""Uploads on a disk that fails from one of their writes on; then the disk is well, and they go on.
+"""Uploads on a disk that fails from one of their writes on; then the disk works, and they resume.
 
-At the end of every trial each row must be in the sandbox once. The command that was struck must
-end with exit code 6 where nothing had left, and with 5 where a request had left whose outcome it
-could not write down.
+At the end of every trial each row must be in the sandbox once. The failing command must exit with 6
+if nothing was sent, and with 5 if the outcome of a sent request could not be stored.
 """
 
 import subprocess
@@ -10,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from disk_driver import JOURNAL, Failure
-from kill_courses import Broken, Laboratory
-from kill_trials import begin
+from kill_scenarios import TrialSetup, UnexpectedExit
+from kill_trials import new_scenario
 from subjects import BY_RECORD, DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, Subject
 from trials import Trial
 
@@ -26,18 +25,18 @@ SUBJECTS: tuple[tuple[Subject, tuple[str, ...]], ...] = (
     (DIRECT, _PARTS),
 )
 FAILURES = tuple(failure for failure in Failure if failure is not Failure.KILLED)
-"""Ways in which a disk fails, and the process goes on."""
+"""Failures of a disk that do not end the process."""
 
 _EXTRA_BYTES = (0, 1, 700, 4200)
-"""Bytes of a torn write that still reach the disk: none, one, part of a page, a page and a bit."""
+"""Bytes of a torn write that reach the disk: none, one, part of a page, a page and more."""
 
-_OVER = ("done", "partial", "rejected", "previewed")
+_FINISHED = ("done", "partial", "rejected", "previewed")
 """States of the journal that leave nothing in doubt."""
 
 
 @dataclass(frozen=True)
-class Strike:
-    """What fails: from which write of an upload on, how, and after how many bytes more."""
+class DiskFault:
+    """Failure of a disk from a write of an upload on, after some extra bytes."""
 
     subject: Subject
     options: tuple[str, ...]
@@ -51,44 +50,44 @@ class Strike:
         return f"{self.subject.name}{parts}: {self.failure} at write {self.number} ({self.write})"
 
 
-def strikes(
-    laboratory: Laboratory, subjects: Sequence[tuple[Subject, tuple[str, ...]]] = SUBJECTS
-) -> Iterator[Strike]:
-    """Yield every way of failing at every write of uploads of those kinds."""
+def all_disk_faults(
+    setup: TrialSetup, subjects: Sequence[tuple[Subject, tuple[str, ...]]] = SUBJECTS
+) -> Iterator[DiskFault]:
+    """Yield every failure at every write of uploads of these subjects."""
     for subject, options in subjects:
-        for number, write in enumerate(begin(laboratory, subject, options).writes()):
+        for number, write in enumerate(new_scenario(setup, subject, options).writes()):
             for failure in FAILURES:
                 torn = failure is Failure.TORN
                 if torn and not write.startswith(JOURNAL):
                     continue
                 for extra in _EXTRA_BYTES if torn else (0,):
-                    yield Strike(subject, options, number, write, failure, extra)
+                    yield DiskFault(subject, options, number, write, failure, extra)
 
 
-def disk_trial(laboratory: Laboratory, strike: Strike) -> Trial:
-    """Let the disk fail, hold the command to its exit code, and bring the upload to its end."""
-    course = begin(laboratory, strike.subject, strike.options)
-    ended = course.upload_on_disk(strike.number, strike.failure, strike.extra)
-    left = any(request.may_write for request in laboratory.site.proxy.seen)
-    course.quiet()
-    job = course.job()
-    _require_honest(strike, ended, left, None if job is None else job["state"])
-    return course.to_its_end(str(strike))
+def disk_trial(setup: TrialSetup, fault: DiskFault) -> Trial:
+    """Let the disk fail, check the exit code, and run the upload to its end."""
+    scenario = new_scenario(setup, fault.subject, fault.options)
+    ended = scenario.upload_on_disk(fault.number, fault.failure, fault.extra)
+    was_sent = any(request.may_write for request in setup.system.proxy.seen)
+    scenario.wait_until_idle()
+    job = scenario.job()
+    _check_report(fault, ended, was_sent, None if job is None else job["state"])
+    return scenario.run_to_end(str(fault))
 
 
-def _require_honest(
-    strike: Strike, ended: "subprocess.CompletedProcess[str]", left: bool, state: str | None
+def _check_report(
+    fault: DiskFault, ended: "subprocess.CompletedProcess[str]", was_sent: bool, state: str | None
 ) -> None:
-    """Hold what the command said against what it did, and against what the journal knows."""
-    code, told = ended.returncode, ended.stderr
-    if "defect" in told or "Traceback" in told:
-        raise Broken(f"{strike}: {told}")
+    """Compare the report of the command with its requests and with the journal."""
+    code, stderr = ended.returncode, ended.stderr
+    if "defect" in stderr or "Traceback" in stderr:
+        raise UnexpectedExit(f"{fault}: {stderr}")
     if code == 0:
         return
     # Of a sheet in parts, or record by record, all that had left may be settled before the job is.
-    settled = state in _OVER or strike.options or strike.subject is BY_RECORD
-    known = {6} if not left else {5, 6} if settled else {5}
-    if code not in known:
-        raise Broken(f"{strike}: exit code {code}, not one of {known}; {state}: {told}")
-    if not any(word in told for word in ("disk", "permission", "file")):
-        raise Broken(f"{strike}: does not tell what failed: {told}")
+    settled = state in _FINISHED or fault.options or fault.subject is BY_RECORD
+    expected = {6} if not was_sent else {5, 6} if settled else {5}
+    if code not in expected:
+        raise UnexpectedExit(f"{fault}: exit code {code}, not one of {expected}; {state}: {stderr}")
+    if not any(word in stderr for word in ("disk", "permission", "file")):
+        raise UnexpectedExit(f"{fault}: does not report what failed: {stderr}")

@@ -1,9 +1,9 @@
-"""A state machine over keys: workbooks that say the same records in other words, from two homes.
+"""State machine over keys: workbooks of the same records with other texts, from two homes.
 
-Every workbook has some of a few keys, each with a text of the workbook's own choice. Two homes of
-one system, each with its journal, send them in whatever order; requests are struck, the process
-ends at writes of the journal, the server goes away. The sandbox's database tells which promise was
-broken: no key twice, nothing accepted that is not there, nothing there that no job has sent.
+Every workbook has some of a few keys, each with its own text. Two homes of one system, each with
+its journal, send them in any order; requests fail, the process crashes at writes of the journal,
+the server becomes unreachable. The sandbox's database shows whether a guarantee was broken: no key
+twice, no accepted row missing, no record that no job has sent.
 """
 
 import itertools
@@ -15,13 +15,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
 
-from courses import PROMPT, Courses, arm_one, take_away
-from dying_journal import DyingJournal, Killed
+from crashing_journal import CrashingJournal, Killed
 from faults import KINDS, PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
+from state_machines import PROMPT, StateMachine, disconnect_server, inject_fault
 from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject, texts
-from trials import judged, quick_client
+from trials import quick_client, trial_of
 from upload_machine import OPTIONS
 
 from xlbridge.errors import ApiError, UsageError
@@ -44,89 +44,89 @@ HOMES = 2
 _TEXTS = ("", ", revisto", ", de novo")
 _SETTLE = timedelta(seconds=900)
 _OLD_PLAN = timedelta(minutes=2)
-_RUNS_TO_THE_END = 12
-Death = tuple[int, bool]
-"""Write of the journal at which a process ends, and whether that is before it is made."""
+_MAX_RUNS = 12
+Crash = tuple[int, bool]
+"""Write of the journal at which a process crashes, and whether before it is made."""
 
-ALIVE: Death = (-1, False)
-DEATHS = st.one_of(st.just(ALIVE), st.tuples(st.integers(0, 9), st.booleans()))
+NO_CRASH: Crash = (-1, False)
+CRASHES = st.one_of(st.just(NO_CRASH), st.tuples(st.integers(0, 9), st.booleans()))
 
-_DENIED = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+_NOT_CREATED = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 
 
 @dataclass(frozen=True)
 class Book:
-    """Workbook of some keys, and the home that it is sent from; ``parts`` is the size of parts."""
+    """Workbook of some keys, and the home that sends it; ``parts`` is the size of its parts."""
 
     subject: Subject
     path: Path
-    known: tuple[str, ...]
+    keys: tuple[str, ...]
     text: str
     home: int
     parts: int | None
 
     @property
-    def said(self) -> list[str]:
-        """What each row says."""
-        return [self.subject.saying(one, self.text) for one in self.known]
+    def row_texts(self) -> list[str]:
+        """Text of each row."""
+        return [self.subject.row_text(one, self.text) for one in self.keys]
 
 
-class KeyMachine(Courses):
-    """The rules; ``site`` and ``folder`` are set by ``run_courses``."""
+class KeyMachine(StateMachine):
+    """State machine; ``run_machine`` sets ``system`` and ``folder``."""
 
     numbers: ClassVar[Iterator[int]] = itertools.count()
 
     def __init__(self) -> None:
         super().__init__()
-        self.place = self.folder / f"keys-{next(self.numbers)}"
-        self.place.mkdir(parents=True)
+        self.workspace = self.folder / f"keys-{next(self.numbers)}"
+        self.workspace.mkdir(parents=True)
         self.time = datetime(2026, 11, 2, 9, 0)
         self.last_home = 0
         self.books: list[Book] = []
         self.keys = {one.resource: one.new_keys(KEYS) for one in (DIRECT, OWN_QUEUE)}
         self.doubts = 0
-        self.site.proxy.reset()
+        self.system.proxy.reset()
 
     @initialize(subject=st.sampled_from([DIRECT, QUEUE, OWN_QUEUE]))
     def begin(self, subject: Subject) -> None:
-        """Each home has a workbook of the same keys, each in words of its own."""
+        """Each home has a workbook of the same keys, each with its own texts."""
         for home, text in zip(range(HOMES), _TEXTS, strict=False):
             self.new_book(subject, set(range(KEYS)), text, home, None)
 
     @rule(
         subject=st.sampled_from([DIRECT, QUEUE, OWN_QUEUE]),
-        places=st.sets(st.integers(0, KEYS - 1), min_size=1),
+        indexes=st.sets(st.integers(0, KEYS - 1), min_size=1),
         text=st.sampled_from(_TEXTS),
         home=st.integers(0, HOMES - 1),
         parts=st.sampled_from([None, 1]),
     )
     def new_book(
-        self, subject: Subject, places: set[int], text: str, home: int, parts: int | None
+        self, subject: Subject, indexes: set[int], text: str, home: int, parts: int | None
     ) -> None:
-        """Somebody writes a workbook of some of the keys."""
+        """Somebody writes a workbook with some of the keys."""
         self._count()
-        path = self.place / f"book-{len(self.books)}.xlsx"
-        known = tuple(self.keys[subject.resource][at] for at in sorted(places))
-        subject.write_keys(path, known, self.site.customer, text)
-        self.books.append(Book(subject, path, known, text, home, parts))
+        path = self.workspace / f"book-{len(self.books)}.xlsx"
+        keys = tuple(self.keys[subject.resource][index] for index in sorted(indexes))
+        subject.write_keys(path, keys, self.system.customer, text)
+        self.books.append(Book(subject, path, keys, text, home, parts))
 
     @rule(kind=st.sampled_from(PROMPT), number=st.integers(0, 3))
-    def strike(self, kind: str, number: int) -> None:
-        """One of the next requests that write goes wrong."""
+    def fail_request(self, kind: str, number: int) -> None:
+        """One of the next writing requests fails."""
         self._count()
-        arm_one(self.site, KINDS[kind], number)
+        inject_fault(self.system, KINDS[kind], number)
 
     @rule()
-    def go_away(self) -> None:
-        """The server cannot be reached any more."""
+    def disconnect(self) -> None:
+        """The server becomes unreachable."""
         self._count()
-        take_away(self.site)
+        disconnect_server(self.system)
 
     @rule()
-    def come_back(self) -> None:
-        """The server answers as it should."""
+    def reconnect(self) -> None:
+        """The server works again."""
         self._count()
-        self.site.proxy.reset()
+        self.system.proxy.reset()
 
     @rule(passed=st.sampled_from([timedelta(seconds=1), _OLD_PLAN, _SETTLE]))
     def pass_time(self, passed: timedelta) -> None:
@@ -135,95 +135,95 @@ class KeyMachine(Courses):
         self.time += passed
 
     @precondition(lambda self: self.books)
-    @rule(pick=st.integers(0, 99), death=DEATHS)
-    def plan(self, pick: int, death: Death) -> None:
-        """A workbook is planned, and its job recorded; nothing is sent yet."""
-        self._do(self._pick(pick), death, lambda uploads, book: self._create(uploads, book))
+    @rule(pick=st.integers(0, 99), crash=CRASHES)
+    def plan(self, pick: int, crash: Crash) -> None:
+        """A workbook is planned and its job stored; nothing is sent yet."""
+        self._do(self._pick(pick), crash, lambda uploads, book: self._create(uploads, book))
 
     @precondition(lambda self: self.books)
-    @rule(pick=st.integers(0, 99), death=DEATHS)
-    def upload(self, pick: int, death: Death) -> None:
-        """A workbook is planned anew and sent."""
-        self._upload(self._pick(pick), death)
+    @rule(pick=st.integers(0, 99), crash=CRASHES)
+    def upload(self, pick: int, crash: Crash) -> None:
+        """A workbook is planned and sent."""
+        self._upload(self._pick(pick), crash)
 
     @precondition(lambda self: self.books)
-    @rule(pick=st.integers(0, 99), death=DEATHS)
-    def resume(self, pick: int, death: Death) -> None:
-        """The last job of a workbook is run, or resumed."""
-        self._resume(self._pick(pick), death)
+    @rule(pick=st.integers(0, 99), crash=CRASHES)
+    def resume(self, pick: int, crash: Crash) -> None:
+        """The last job of a workbook is run or resumed."""
+        self._resume(self._pick(pick), crash)
 
     @precondition(lambda self: self.books)
     @rule(pick=st.integers(0, 99))
     def decide(self, pick: int) -> None:
-        """A person looks at a doubt that nothing can settle."""
+        """A person resolves a doubt."""
         self._decide(self._pick(pick))
 
     def teardown(self) -> None:
-        """Bring every workbook to its end: then each of its keys is there once."""
+        """Send every workbook completely; then each of its keys exists once."""
         try:
             for book in self.books:
                 self._settle(book)
             for book in self.books:
-                self._to_its_end(book)
-                found = self.site.counts(book.subject, list(book.known))
+                self._run_to_end(book)
+                found = self.system.counts(book.subject, list(book.keys))
                 doubt = "state machine (keys): a person decided" if self.doubts else None
                 self.doubts = 0
-                trial = judged(f"state machine (keys): {book.subject.name}", found, doubt)
+                trial = trial_of(f"state machine (keys): {book.subject.name}", found, doubt)
                 assert (trial.duplicates, trial.lost) == (0, 0), found
-                self.ended.append(trial)
+                self.trials.append(trial)
         finally:
-            self.site.proxy.reset()
-            shutil.rmtree(self.place, ignore_errors=True)
+            self.system.proxy.reset()
+            shutil.rmtree(self.workspace, ignore_errors=True)
 
     def _settle(self, book: Book) -> None:
-        """Bring what was begun of a workbook to its end."""
-        for _ in range(_RUNS_TO_THE_END):
-            self.site.proxy.reset()
+        """Run the unfinished job of a workbook to its end."""
+        for _ in range(_MAX_RUNS):
+            self.system.proxy.reset()
             self.time += _SETTLE
             job = self._job(book)
             if job is None or _is_over(job):
                 return
-            self._resume(book, ALIVE)
+            self._resume(book, NO_CRASH)
             self._decide(book)
         raise AssertionError(f"no end: {self._job(book)}")
 
-    def _to_its_end(self, book: Book) -> None:
-        """Send a workbook until nothing of it is left to be sent, whatever others have sent."""
-        for _ in range(_RUNS_TO_THE_END):
-            self._upload(book, ALIVE)
+    def _run_to_end(self, book: Book) -> None:
+        """Send a workbook until nothing is left to send, whatever others have sent."""
+        for _ in range(_MAX_RUNS):
+            self._upload(book, NO_CRASH)
             self._settle(book)
             job = self._job(book)
             if job is not None and job.state is State.DONE and not job.spec.rows:
-                assert job.held == sum(self._is_otherwise(book)), job.events
+                assert job.held == sum(self._differs(book)), job.events
                 return
         raise AssertionError(f"no end: {self._job(book)}")
 
-    def _is_otherwise(self, book: Book) -> list[bool]:
-        """Whether the record of each row says anything else."""
-        found = texts(self.site.database, book.subject, book.known)
-        return [there != [said] for there, said in zip(found, book.said, strict=True)]
+    def _differs(self, book: Book) -> list[bool]:
+        """Return for each row whether its record has another text."""
+        found = texts(self.system.database, book.subject, book.keys)
+        return [actual != [text] for actual, text in zip(found, book.row_texts, strict=True)]
 
-    def _upload(self, book: Book, death: Death) -> None:
+    def _upload(self, book: Book, crash: Crash) -> None:
         def send(uploads: Uploads, book: Book) -> None:
             uploads.run(self._create(uploads, book), _options(book))
 
-        self._do(book, death, send)
+        self._do(book, crash, send)
 
-    def _resume(self, book: Book, death: Death) -> None:
+    def _resume(self, book: Book, crash: Crash) -> None:
         job = self._job(book)
         if job is not None:
-            self._do(book, death, lambda uploads, _book: uploads.run(job, _options(book)))
+            self._do(book, crash, lambda uploads, _book: uploads.run(job, _options(book)))
 
     def _create(self, uploads: Uploads, book: Book) -> Job:
-        return uploads.create(self._judged(book), _options(book))
+        return uploads.create(self._validated(book), _options(book))
 
-    def _judged(self, book: Book) -> ValidatedSheet:
-        sheet = validate_workbook(book.path, self.site.catalogue, resource=book.subject.resource)
+    def _validated(self, book: Book) -> ValidatedSheet:
+        sheet = validate_workbook(book.path, self.system.catalogue, resource=book.subject.resource)
         assert sheet.ok
         return sheet
 
-    def _do(self, book: Book, death: Death, act: Callable[[Uploads, Book], object]) -> None:
-        """Do something as a process of the book's home would, and look what it has left."""
+    def _do(self, book: Book, crash: Crash, act: Callable[[Uploads, Book], object]) -> None:
+        """Act like a process of the book's home, and check the result."""
         if book.home != self.last_home:
             # Writers at the same moment elsewhere cannot be excluded.
             self.time += _OLD_PLAN
@@ -232,11 +232,11 @@ class KeyMachine(Courses):
         with (
             # Told, or cut off: the journal and the database say what is true.
             suppress(ApiError, UsageError, Killed),
-            self._context(book.home, death) as context,
-            quick_client(self.site, PATIENCE) as client,
+            self._context(book.home, crash) as context,
+            quick_client(self.system, PATIENCE) as client,
         ):
             act(Uploads(context, client), book)
-        self._hold()
+        self._check()
 
     def _decide(self, book: Book) -> None:
         job = self._job(book)
@@ -249,31 +249,35 @@ class KeyMachine(Courses):
                 if one.state is State.NEEDS_PERSON or (stuck and settled):
                     self.doubts += 1
                     pairs = _pairs(book, one)
-                    there = texts(self.site.database, book.subject, [key for key, _ in pairs])
-                    applied = all(
-                        said in found for (_, said), found in zip(pairs, there, strict=True)
+                    found_texts = texts(
+                        self.system.database, book.subject, [key for key, _ in pairs]
                     )
-                    seen = Resolution.APPLIED if applied else Resolution.NOT_APPLIED
-                    resolve_job(context, one, seen, "looked in the database")
-        self._hold()
+                    applied = all(
+                        text in found for (_, text), found in zip(pairs, found_texts, strict=True)
+                    )
+                    resolution = Resolution.APPLIED if applied else Resolution.NOT_APPLIED
+                    resolve_job(context, one, resolution, "checked the database")
+        self._check()
 
-    def _hold(self) -> None:
-        """No key is there twice; what is accepted is there, and what is there was sent."""
+    def _check(self) -> None:
+        """Check that no key exists twice, accepted rows exist, and every record was sent."""
         self._count()
         for subject in (DIRECT, OWN_QUEUE):
             keys = self.keys[subject.resource]
-            counted = self.site.counts(subject, keys)
+            counted = self.system.counts(subject, keys)
             assert max(counted) <= 1, counted
-            found = texts(self.site.database, subject, keys)
-            there = {
-                (key, said) for key, saying in zip(keys, found, strict=True) for said in saying
+            found = texts(self.system.database, subject, keys)
+            records = {
+                (key, text)
+                for key, found_texts in zip(keys, found, strict=True)
+                for text in found_texts
             }
-            accepted, possible = self._told(subject.resource)
-            assert accepted <= there, ("lost", accepted - there)
-            assert there <= possible, ("never sent", there - possible)
+            accepted, possible = self._reported_rows(subject.resource)
+            assert accepted <= records, ("lost", accepted - records)
+            assert records <= possible, ("never sent", records - possible)
 
-    def _told(self, resource: str) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-        """Return the rows that jobs say were accepted, and those that may have been."""
+    def _reported_rows(self, resource: str) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+        """Return the rows that jobs report as accepted, and those that may have been written."""
         accepted: set[tuple[str, str]] = set()
         possible: set[tuple[str, str]] = set()
         by_file = {str(book.path.resolve()): book for book in self.books}
@@ -286,29 +290,29 @@ class KeyMachine(Courses):
                         for pair, outcome in zip(pairs, one.outcomes, strict=True):
                             if outcome is RowOutcome.ACCEPTED:
                                 accepted.add(pair)
-                            if outcome not in _DENIED:
+                            if outcome not in _NOT_CREATED:
                                 possible.add(pair)
         return accepted, possible
 
     def _job(self, book: Book) -> Job | None:
-        """Return the job of a workbook that is not over yet, else the newest."""
+        """Return the unfinished job of a workbook, or else the newest."""
         with self._context(book.home) as context:
-            own = [j for j in context.journal.jobs() if j.spec.file == str(book.path.resolve())]
-        return next((job for job in own if not _is_over(job)), own[0] if own else None)
+            jobs = [j for j in context.journal.jobs() if j.spec.file == str(book.path.resolve())]
+        return next((job for job in jobs if not _is_over(job)), jobs[0] if jobs else None)
 
     @contextmanager
-    def _context(self, home: int, death: Death = ALIVE) -> Iterator[UploadContext]:
-        """Open the journal of a home, for a process that ends at ``death``."""
-        folder = self.place / f"home-{home}"
+    def _context(self, home: int, crash: Crash = NO_CRASH) -> Iterator[UploadContext]:
+        """Open the journal of a home for a process that crashes at ``crash``."""
+        folder = self.workspace / f"home-{home}"
         settings = read_settings(
             {"XLBRIDGE_HOME": str(folder), "XLBRIDGE_SETTLE": str(_SETTLE.total_seconds())}
         )
-        number, before = death
-        journal: Journal = DyingJournal(
+        number, before = crash
+        journal: Journal = CrashingJournal(
             settings.journal, number, before=before, now=lambda: self.time
         )
         try:
-            yield UploadContext(settings, self.site.catalogue, journal)
+            yield UploadContext(settings, self.system.catalogue, journal)
         finally:
             journal.close()
 
@@ -324,8 +328,8 @@ def _is_over(job: Job) -> bool:
 
 
 def _pairs(book: Book, job: Job) -> list[tuple[str, str]]:
-    """Return the key and the text of each row that a job sends."""
-    return [(book.known[row - 2], book.said[row - 2]) for row in job.spec.rows]
+    """Return the key and text of each row that a job sends."""
+    return [(book.keys[row - 2], book.row_texts[row - 2]) for row in job.spec.rows]
 
 
 def _options(book: Book) -> UploadOptions:

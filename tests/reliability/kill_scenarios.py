@@ -1,4 +1,4 @@
-"""What is killed, and how it is brought to its end: uploads, processings, updates, undos."""
+"""Commands that are killed and run to their end: uploads, processings, updates, undos."""
 
 import json
 import subprocess
@@ -11,61 +11,61 @@ from disk_driver import WRITES_BEGIN, Failure
 from environment import clean_environment
 from forked import Running, Zygote
 from subjects import Subject, texts
-from trials import Site, Trial, judged, mark_exclusive
+from trials import SystemUnderTest, Trial, mark_exclusive, trial_of
 from wire_proxy import Point, Request
 
 _RESUMES = 4
 
 
-class Broken(AssertionError):
-    """A command ended as none should."""
+class UnexpectedExit(AssertionError):
+    """A command ended in an unexpected way."""
 
 
 @dataclass
-class Laboratory:
-    """Everything that kill trials need."""
+class TrialSetup:
+    """System, processes and folder of kill trials."""
 
-    site: Site
+    system: SystemUnderTest
     zygote: Zygote
     folder: Path
 
 
 @dataclass
-class Course:
-    """One upload and all that is done about it."""
+class Scenario:
+    """One upload, from its first run to its end."""
 
-    laboratory: Laboratory
+    setup: TrialSetup
     subject: Subject
     path: Path
-    known: list[str]
+    keys: list[str]
     options: tuple[str, ...] = ()
-    over: ClassVar[frozenset[str]] = frozenset({"done", "previewed"})
+    finished: ClassVar[frozenset[str]] = frozenset({"done", "previewed"})
     """States in which nothing is left to do."""
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What is run, and killed."""
+        """Command that is run and killed."""
         return ("upload", str(self.path), "--mode", self.subject.mode)
 
-    def upload(self, **how: Any) -> "subprocess.CompletedProcess[str]":
+    def upload(self, **options_of_run: Any) -> "subprocess.CompletedProcess[str]":
         """Run the command."""
-        return self.run(*self.command, *self.options, "--yes", **how)
+        return self.run(*self.command, *self.options, "--yes", **options_of_run)
 
     def upload_watched(self, number: int, point: Point) -> "subprocess.CompletedProcess[str]":
         """Run the command and kill it when a request reaches a point."""
-        alive = threading.Event()
+        started = threading.Event()
         process: list[Running] = []
 
         def begun(running: Running) -> None:
             process.append(running)
-            alive.set()
+            started.set()
 
         def watch(reached: Point, at: int, _request: Request | None) -> None:
             if (reached, at) == (point, number):
-                alive.wait()
+                started.wait()
                 process[0].kill()
 
-        self.laboratory.site.proxy.watch = watch
+        self.setup.system.proxy.watch = watch
         return self.upload(begun=begun)
 
     def upload_on_disk(
@@ -78,124 +78,126 @@ class Course:
         )
 
     def writes(self) -> list[str]:
-        """Run the command undisturbed, and return what it writes to the disk."""
+        """Run the command without failures; return its writes to the disk."""
         ended = self.upload_on_disk(-1, Failure.FULL)
         if ended.returncode not in (0, 1):
-            raise Broken(f"{self.subject.name}: {ended.returncode} {ended.stderr}")
+            raise UnexpectedExit(f"{self.subject.name}: {ended.returncode} {ended.stderr}")
         return ended.stdout.partition(f"{WRITES_BEGIN}\n")[2].splitlines()
 
-    def to_its_end(self, name: str) -> Trial:
-        """Resume until the upload is over; where nothing is proven, look and say what is there."""
-        self.quiet()
+    def run_to_end(self, name: str) -> Trial:
+        """Resume until the upload is finished; resolve it by the database if nothing is proven."""
+        self.wait_until_idle()
         job = self.job()
         if job is None:
             self.upload_again()
-            return self.judge(name, None)
+            return self.result(name, None)
         for _ in range(_RESUMES):
-            self.quiet()
+            self.wait_until_idle()
             job = self.report(self.run("resume", job["job"], "--yes", "--format", "json"))
-            if job["state"] in self.over:
-                return self.judge(name, None)
+            if job["state"] in self.finished:
+                return self.result(name, None)
             if job["state"] not in ("in_doubt", "processing", "queued"):
-                raise Broken(f"{name}: {job}")
-        there = self.all_there()
-        seen = "applied" if there else "not-applied"
+                raise UnexpectedExit(f"{name}: {job}")
+        applied = self.all_rows_found()
+        resolution = "applied" if applied else "not-applied"
         decided = self.report(
-            self.run("resolve", job["job"], "--as", seen, "--reason", "looked", "--format", "json")
+            self.run(
+                "resolve", job["job"], "--as", resolution, "--reason", "looked", "--format", "json"
+            )
         )
-        doubt = f"{name.split(' of ')[-1]}: a person saw that it was {seen}"
+        doubt = f"{name.split(' of ')[-1]}: a person saw that it was {resolution}"
         if decided["state"] == "partial":
             self.send("retry", job["job"])
-        elif not there:
+        elif not applied:
             self.upload_again()
-        return self.judge(name, doubt)
+        return self.result(name, doubt)
 
-    def all_there(self) -> bool:
-        """Whether a person finds every row in the system."""
-        return all(self.laboratory.site.counts(self.subject, self.known))
+    def all_rows_found(self) -> bool:
+        """Return whether every row is in the system."""
+        return all(self.setup.system.counts(self.subject, self.keys))
 
-    def judge(self, name: str, doubt: str | None) -> Trial:
+    def result(self, name: str, doubt: str | None) -> Trial:
         """Return the trial's figures."""
-        found = self.laboratory.site.counts(self.subject, self.known)
+        found = self.setup.system.counts(self.subject, self.keys)
         if self.subject.mode == "preview":
             return Trial(name, len(found), duplicates=sum(found), lost=0, doubt=doubt)
-        return judged(name, found, doubt)
+        return trial_of(name, found, doubt)
 
     def upload_again(self) -> None:
-        """Run the command once more: nothing was recorded of it, or nothing done."""
+        """Run the command again, because no job was stored or nothing was done."""
         self.send(*self.command, *self.options)
 
     def send(self, *arguments: str) -> None:
         """Run a command that must succeed."""
         ended = self.run(*arguments, "--yes")
         if ended.returncode != 0:
-            raise Broken(f"sent again: {ended.returncode} {ended.stderr}")
+            raise UnexpectedExit(f"sent again: {ended.returncode} {ended.stderr}")
 
-    def quiet(self) -> None:
-        """Wait until nothing of the killed process is on its way any more."""
-        proxy = self.laboratory.site.proxy
+    def wait_until_idle(self) -> None:
+        """Wait until all requests of the killed process are finished."""
+        proxy = self.setup.system.proxy
         proxy.watch = lambda _point, _number, _request: None
         proxy.wait_for_all()
-        self.laboratory.site.counts(self.subject, [])
+        self.setup.system.counts(self.subject, [])
 
     def job(self) -> dict[str, Any] | None:
-        """Return what the journal says of the newest upload, None where it was not recorded."""
+        """Return the newest job of the journal, None if there is none."""
         return next((job for job in self.jobs() if job["part_of"] is None), None)
 
     def jobs(self, home: str = "home") -> list[dict[str, Any]]:
-        """Return what the journal of a home says of its jobs, the newest first."""
+        """Return the jobs of a home's journal, newest first."""
         listed: list[dict[str, Any]] = self.report(self.run("jobs", "--format", "json", home=home))[
             "jobs"
         ]
         return listed
 
     def report(self, ended: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
-        """Return what a command says in JSON."""
+        """Return the JSON report of a command."""
         try:
             report: dict[str, Any] = json.loads(ended.stdout)
         except ValueError:
-            raise Broken(f"{ended.returncode}: {ended.stderr}") from None
+            raise UnexpectedExit(f"{ended.returncode}: {ended.stderr}") from None
         return report
 
     def run(
-        self, *arguments: str, home: str = "home", **how: Any
+        self, *arguments: str, home: str = "home", **options_of_run: Any
     ) -> "subprocess.CompletedProcess[str]":
-        """Run a command in a home of this course."""
-        target = self.laboratory.site.target()
-        how.setdefault("alone", bool(how))
+        """Run a command in a home of this scenario."""
+        target = self.setup.system.target()
+        options_of_run.setdefault("alone", bool(options_of_run))
         environment = clean_environment(
-            self.laboratory.folder / home,
+            self.setup.folder / home,
             XLBRIDGE_SETTLE="0",
             XLBRIDGE_PROFILE=target.profile,
             XLBRIDGE_BASE_URL=target.base_url,
             XLBRIDGE_EMAIL=target.email,
             XLBRIDGE_PASSWORD=target.password,
         )
-        folder, zygote = self.laboratory.folder, self.laboratory.zygote
-        return zygote.run(folder, environment, list(arguments), **how)
+        folder, zygote = self.setup.folder, self.setup.zygote
+        return zygote.run(folder, environment, list(arguments), **options_of_run)
 
 
 @dataclass
-class ProcessCourse(Course):
-    """Processing of records, and all that is done about it."""
+class ProcessScenario(Scenario):
+    """Processing of records, from its first run to its end."""
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What is run, and killed."""
+        """Command that is run and killed."""
         return ("process", self.subject.resource, str(self.path))
 
 
 @dataclass
-class CountedCourse(Course):
-    """Upload of inventories with their counts, where nobody else writes meanwhile."""
+class CountedScenario(Scenario):
+    """Upload of inventories with their counts, with a profile that is exclusive."""
 
     def __post_init__(self) -> None:
-        target = self.laboratory.site.target()
-        mark_exclusive(self.laboratory.folder / "home", target.base_url, target.email)
+        target = self.setup.system.target()
+        mark_exclusive(self.setup.folder / "home", target.base_url, target.email)
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What is run, and killed."""
+        """Command that is run and killed."""
         return (*super().command, "--create-unread")
 
 
@@ -204,8 +206,8 @@ _EDITED = ", alterado"
 
 
 @dataclass
-class ChangeCourse(Course):
-    """Update or undo of rows that were uploaded before, and all that is done about it.
+class ChangeScenario(Scenario):
+    """Update or undo of uploaded rows, from its first run to its end.
 
     ``first`` is the job of that upload.
     """
@@ -216,21 +218,21 @@ class ChangeCourse(Course):
         first = ("upload", str(self.path), "--mode", "direct", "--no-preview")
         self.first = self.report(self.run(*first, "--yes", "--format", "json"))["job"]
         if self.subject.mode == "update":
-            customer = self.laboratory.site.customer
-            self.subject.write_keys(self.path, self.known, customer, _EDITED)
-        self.laboratory.site.proxy.reset()
+            customer = self.setup.system.customer
+            self.subject.write_keys(self.path, self.keys, customer, _EDITED)
+        self.setup.system.proxy.reset()
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What is run, and killed."""
+        """Command that is run and killed."""
         command, *options = CHANGES[self.subject.mode]
-        what = str(self.path) if self.subject.mode == "update" else self.first
-        return (command, what, *options)
+        argument = str(self.path) if self.subject.mode == "update" else self.first
+        return (command, argument, *options)
 
-    def to_its_end(self, name: str) -> Trial:
-        """Resume until the change is over, or run it again where it was not recorded."""
+    def run_to_end(self, name: str) -> Trial:
+        """Resume until the change is finished, or run it again if no job was stored."""
         for _ in range(_RESUMES):
-            self.quiet()
+            self.wait_until_idle()
             job = self.job()
             if job is None or job["job"] == self.first:
                 self.send(*self.command, *self.options)
@@ -239,15 +241,17 @@ class ChangeCourse(Course):
             if self.report(resumed)["state"] == "done":
                 break
         else:
-            raise Broken(f"{name}: no end: {job}")
-        found = texts(self.laboratory.site.database, self.subject, self.known)
-        wanted = [
-            [self.subject.saying(one, _EDITED)] if self.subject.mode == "update" else []
-            for one in self.known
+            raise UnexpectedExit(f"{name}: no end: {job}")
+        found = texts(self.setup.system.database, self.subject, self.keys)
+        expected_texts = [
+            [self.subject.row_text(one, _EDITED)] if self.subject.mode == "update" else []
+            for one in self.keys
         ]
         return Trial(
             name,
             len(found),
             duplicates=sum(max(0, len(one) - 1) for one in found),
-            lost=sum(there != meant for there, meant in zip(found, wanted, strict=True)),
+            lost=sum(
+                actual != expected for actual, expected in zip(found, expected_texts, strict=True)
+            ),
         )

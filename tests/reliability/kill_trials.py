@@ -1,11 +1,10 @@
-"""SIGKILL in the middle of a command, at an exact step or at a random moment; then it goes on.
+"""SIGKILL in the middle of a command, at an exact step or at a random moment; then it is resumed.
 
-At the end of every trial each row must be in the sandbox once: by the command itself, by its
-resumption, or, where only a person can tell, after a person has looked and said so.
+At the end of every trial each row must be in the sandbox once: through the command itself, its
+resumption, or a manual resolution if only a person can decide.
 
-The steps are all that others can see of a process: each request that writes, at each point of its
-way, each that reads, before and after it, each commit of a journal or a ledger, each file that is
-opened to be written. What happens between two of them happens to nobody but the process.
+The steps are everything visible from outside the process: each point of a writing request, the
+start and end of a reading one, each commit of a journal or ledger, each file opened for writing.
 """
 
 import shutil
@@ -14,36 +13,36 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from disk_driver import Failure
-from kill_courses import (
+from kill_scenarios import (
     CHANGES,
-    Broken,
-    ChangeCourse,
-    CountedCourse,
-    Course,
-    Laboratory,
-    ProcessCourse,
+    ChangeScenario,
+    CountedScenario,
+    ProcessScenario,
+    Scenario,
+    TrialSetup,
+    UnexpectedExit,
 )
-from rival_courses import RivalBatches, RivalChanges, RivalColleagues, RivalWorkbooks
+from rival_scenarios import RivalBatches, RivalChanges, RivalColleagues, RivalWorkbooks
 from subjects import Processing, Subject
 from trials import Trial
 from wire_proxy import Point
 
 ROWS = 4
 ROWS_OF = {"inventario": 3, "importacao": 2}
-"""Rows where there can be no more, as of a branch one inventory is open, or each is a workbook."""
+"""Rows of subjects that are limited: one open inventory per branch, one workbook per row."""
 
 _AROUND = (Point.CONNECTED, Point.RELAYED)
-"""Points of a request that changes nothing: before it, and after it."""
+"""Points of a reading request: its start and its end."""
 
-_COURSES: Mapping[str, type[Course]] = {
-    "change": ChangeCourse,
-    "counted": CountedCourse,
+_SCENARIOS: Mapping[str, type[Scenario]] = {
+    "change": ChangeScenario,
+    "counted": CountedScenario,
     "batches": RivalBatches,
     "workbooks": RivalWorkbooks,
     "colleagues": RivalColleagues,
     "changes": RivalChanges,
 }
-"""What is made of subjects by their way; an upload of its own where it is not told."""
+"""Scenario classes by the subject's scenario; a plain upload by default."""
 
 _KILLED = -9
 
@@ -53,76 +52,86 @@ class Step:
     """Where a command is killed: at a point of its n-th request, or before its n-th write."""
 
     number: int
-    what: str
+    description: str
     point: Point | None = None
 
     def __str__(self) -> str:
-        return f"before {self.what}" if self.point is None else f"{self.point} of {self.what}"
+        return (
+            f"before {self.description}"
+            if self.point is None
+            else f"{self.point} of {self.description}"
+        )
 
 
-def steps(laboratory: Laboratory, subject: Subject) -> Iterator[Step]:
-    """Run a command undisturbed, and yield every step that it took."""
-    course = begin(laboratory, subject, _at_once(subject, 4))
-    course.upload()
-    for request in sorted(laboratory.site.proxy.seen, key=lambda one: one.number):
-        what = f"request {request.number + 1}, {request.method} {request.path}"
+def steps(setup: TrialSetup, subject: Subject) -> Iterator[Step]:
+    """Run a command without a kill, and yield all its steps."""
+    scenario = new_scenario(setup, subject, _at_once(subject, 4))
+    scenario.upload()
+    for request in sorted(setup.system.proxy.seen, key=lambda one: one.number):
+        description = f"request {request.number + 1}, {request.method} {request.path}"
         for point in Point if request.may_write else _AROUND:
             if point is not Point.BODY or request.body:
-                yield Step(request.number, what, point)
-    for number, write in enumerate(begin(laboratory, subject, _at_once(subject, 1)).writes()):
+                yield Step(request.number, description, point)
+    for number, write in enumerate(new_scenario(setup, subject, _at_once(subject, 1)).writes()):
         yield Step(number, f"write {number + 1}, {write}")
 
 
-def kill_at(laboratory: Laboratory, subject: Subject, step: Step) -> Trial:
-    """Kill a command at a step, and bring what it did to its end.
+def kill_at(setup: TrialSetup, subject: Subject, step: Step) -> Trial:
+    """Kill a command at a step, and run it to its end.
 
-    A run may take fewer steps than the one before it, as answers and announcements share a commit
-    as they come, and a poll may be the last: one that has ended before the step is told apart.
+    A run may have fewer steps than the one before, because commits and polls vary; it is marked as
+    missed if it ends before the step.
     """
-    course = begin(laboratory, subject, _at_once(subject, 1 if step.point is None else 4))
+    scenario = new_scenario(setup, subject, _at_once(subject, 1 if step.point is None else 4))
     name = f"{subject.name}: {step}"
     if step.point is None:
-        ended = course.upload_on_disk(step.number, Failure.KILLED)
+        ended = scenario.upload_on_disk(step.number, Failure.KILLED)
     else:
-        ended = course.upload_watched(step.number, step.point)
+        ended = scenario.upload_watched(step.number, step.point)
     killed = ended.returncode == _KILLED
     if not killed and ended.returncode not in (0, 1):
-        raise Broken(f"{name}: not killed but ended with {ended.returncode}: {ended.stderr}")
-    return replace(course.to_its_end(name), missed=not killed)
+        raise UnexpectedExit(
+            f"{name}: not killed but ended with {ended.returncode}: {ended.stderr}"
+        )
+    return replace(scenario.run_to_end(name), missed=not killed)
 
 
 def kill_after(
-    laboratory: Laboratory, subject: Subject, seconds: float, options: tuple[str, ...] = ()
+    setup: TrialSetup, subject: Subject, seconds: float, options: tuple[str, ...] = ()
 ) -> Trial:
-    """Kill a command after a while, unless it has ended, and bring what it did to its end."""
-    course = begin(laboratory, subject, options)
-    ended = course.upload(longest=seconds)
-    trial = course.to_its_end(f"{subject.name}: after {seconds:.3f} s")
+    """Kill a command after some seconds, unless it has ended, and run it to its end."""
+    scenario = new_scenario(setup, subject, options)
+    ended = scenario.upload(longest=seconds)
+    trial = scenario.run_to_end(f"{subject.name}: after {seconds:.3f} s")
     return replace(trial, missed=ended.returncode != _KILLED)
 
 
-def duration(laboratory: Laboratory, subject: Subject, options: tuple[str, ...] = ()) -> float:
-    """Return how many seconds an undisturbed command takes just now."""
-    course = begin(laboratory, subject, options)
+def duration(setup: TrialSetup, subject: Subject, options: tuple[str, ...] = ()) -> float:
+    """Return the current duration of an uninterrupted command in seconds."""
+    scenario = new_scenario(setup, subject, options)
     start = time.monotonic()
-    course.upload()
+    scenario.upload()
     return time.monotonic() - start
 
 
-def begin(laboratory: Laboratory, subject: Subject, options: tuple[str, ...] = ()) -> Course:
-    """Begin anew: empty homes, a new sheet, a proxy that remembers nothing."""
-    site = laboratory.site
-    shutil.rmtree(laboratory.folder, ignore_errors=True)
-    laboratory.folder.mkdir(parents=True)
-    site.proxy.reset()
-    path = laboratory.folder / "sheet.xlsx"
-    known = site.write(subject, path, ROWS_OF.get(subject.resource, ROWS))
-    site.proxy.reset()
-    kind = ProcessCourse if isinstance(subject, Processing) else _COURSES.get(subject.way, Course)
-    return kind(laboratory, subject, path, known, options)
+def new_scenario(setup: TrialSetup, subject: Subject, options: tuple[str, ...] = ()) -> Scenario:
+    """Start a scenario with empty homes, a new sheet and a reset proxy."""
+    system = setup.system
+    shutil.rmtree(setup.folder, ignore_errors=True)
+    setup.folder.mkdir(parents=True)
+    system.proxy.reset()
+    path = setup.folder / "sheet.xlsx"
+    keys = system.write(subject, path, ROWS_OF.get(subject.resource, ROWS))
+    system.proxy.reset()
+    kind = (
+        ProcessScenario
+        if isinstance(subject, Processing)
+        else _SCENARIOS.get(subject.scenario, Scenario)
+    )
+    return kind(setup, subject, path, keys, options)
 
 
 def _at_once(subject: Subject, number: int) -> tuple[str, ...]:
-    """Return the option that so many records are written at once, where they are one by one."""
-    one_by_one = subject.mode in (*CHANGES, "records", "process")
-    return ("--at-once", str(number)) if one_by_one and subject.way != "batches" else ()
+    """Return the option for the number of concurrent records, if the subject has single records."""
+    single_records = subject.mode in (*CHANGES, "records", "process")
+    return ("--at-once", str(number)) if single_records and subject.scenario != "batches" else ()

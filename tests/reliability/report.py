@@ -1,7 +1,7 @@
 """All reliability trials in one run, with their figures: ``make reliability``.
 
 Trials end with every row once in the sandbox, or count as duplicates or losses. A doubt is one that
-only a person could decide, from the page of evidence; each is explained.
+only a person could resolve, from the evidence page; each is explained.
 """
 
 import argparse
@@ -18,13 +18,13 @@ import forked
 import sandboxes
 from answers import TRIALS
 from change_machine import ChangeMachine
-from courses import course_trials
-from disk_trials import disk_trial, strikes
+from disk_trials import all_disk_faults, disk_trial
 from environment import clean_environment, work_in_memory
 from fault_trials import PAIRS, answer_trial, fault_trial
 from key_machine import KeyMachine
-from kill_courses import Laboratory
+from kill_scenarios import TrialSetup
 from kill_trials import duration, kill_after, kill_at, steps
+from state_machines import machine_trials
 from subjects import (
     BATCHES,
     BY_RECORD,
@@ -43,7 +43,7 @@ from subjects import (
     WORKBOOKS,
     Subject,
 )
-from trials import Figures, Site, Trial
+from trials import Figures, SystemUnderTest, Trial
 from upload_machine import UploadMachine
 from wire_proxy import wire_proxy
 
@@ -55,42 +55,42 @@ _T = TypeVar("_T")
 _PARTS = ("--chunk-rows", "2")
 
 
-def step_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+def step_kills(setup: TrialSetup, share: float) -> Iterator[Trial]:
     """SIGKILL at every step of every mode."""
-    yield from _kills_at_steps(laboratory, share, (DIRECT, QUEUE, OWN_QUEUE, PREVIEW))
+    yield from _kills_at_steps(setup, share, (DIRECT, QUEUE, OWN_QUEUE, PREVIEW))
 
 
-def record_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
-    """SIGKILL at every step of records that are created or processed one by one."""
-    yield from _kills_at_steps(laboratory, share, (BY_RECORD, COUNTED, *PROCESSINGS))
+def record_kills(setup: TrialSetup, share: float) -> Iterator[Trial]:
+    """SIGKILL at every step of creating or processing single records."""
+    yield from _kills_at_steps(setup, share, (BY_RECORD, COUNTED, *PROCESSINGS))
 
 
-def change_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
-    """SIGKILL at every step of updates and of undos, and of such whose records others change."""
-    yield from _kills_at_steps(laboratory, share, (UPDATE, UNDO, RIVAL_UPDATE, RIVAL_UNDO))
+def change_kills(setup: TrialSetup, share: float) -> Iterator[Trial]:
+    """SIGKILL at every step of updates and undos, also of records that others change."""
+    yield from _kills_at_steps(setup, share, (UPDATE, UNDO, RIVAL_UPDATE, RIVAL_UNDO))
 
 
-def workbook_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
-    """SIGKILL at every step of a workbook, of whose keys another one has other texts."""
-    yield from _kills_at_steps(laboratory, share, WORKBOOKS)
+def workbook_kills(setup: TrialSetup, share: float) -> Iterator[Trial]:
+    """SIGKILL at every step of a workbook, while another one has other texts for its keys."""
+    yield from _kills_at_steps(setup, share, WORKBOOKS)
 
 
-def batch_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
-    """SIGKILL at every step of a batch, of whose keys another home's has other texts."""
-    yield from _kills_at_steps(laboratory, share, (BATCHES, DIRECT_BATCHES))
+def batch_kills(setup: TrialSetup, share: float) -> Iterator[Trial]:
+    """SIGKILL at every step of a batch, while another home's has other texts for its keys."""
+    yield from _kills_at_steps(setup, share, (BATCHES, DIRECT_BATCHES))
 
 
 def _kills_at_steps(
-    laboratory: Laboratory, share: float, subjects: Sequence[Subject]
+    setup: TrialSetup, share: float, subjects: Sequence[Subject]
 ) -> Iterator[Trial]:
     for subject in subjects:
-        for step in thinned(list(steps(laboratory, subject)), share):
-            yield kill_at(laboratory, subject, step)
+        for step in sample(list(steps(setup, subject)), share):
+            yield kill_at(setup, subject, step)
 
 
-def random_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
-    """60 SIGKILLs of each way at random moments; of a direct import in parts, too."""
-    chance = Random(7)
+def random_kills(setup: TrialSetup, share: float) -> Iterator[Trial]:
+    """60 SIGKILLs of each subject at random moments, also of a direct import in parts."""
+    rng = Random(7)
     kinds: list[tuple[Subject, tuple[str, ...]]] = [
         *(
             (one, ())
@@ -100,45 +100,45 @@ def random_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
         (DIRECT, _PARTS),
     ]
     for subject, options in kinds:
-        longest = duration(laboratory, subject, options)
+        longest = duration(setup, subject, options)
         for _ in range(round(60 * share)):
-            yield kill_after(laboratory, subject, chance.uniform(0, longest), options)
+            yield kill_after(setup, subject, rng.uniform(0, longest), options)
 
 
-def faults(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+def faults(setup: TrialSetup, share: float) -> Iterator[Trial]:
     """Every kind of fault on every request of every mode."""
-    for spot, kind in thinned(PAIRS, share):
-        yield fault_trial(laboratory.site, laboratory.folder, spot, kind)
+    for spot, kind in sample(PAIRS, share):
+        yield fault_trial(setup.system, setup.folder, spot, kind)
 
 
-def answers(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+def answers(setup: TrialSetup, share: float) -> Iterator[Trial]:
     """Every kind of answer to a write, before and after the commit, in every mode."""
-    for mode, answer in thinned(TRIALS, share):
-        yield answer_trial(laboratory.site, laboratory.folder, mode, answer)
+    for mode, answer in sample(TRIALS, share):
+        yield answer_trial(setup.system, setup.folder, mode, answer)
 
 
-def disk_faults(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+def disk_faults(setup: TrialSetup, share: float) -> Iterator[Trial]:
     """A disk that fails in every way from every write of an upload on."""
-    for strike in thinned(list(strikes(laboratory)), share):
-        yield disk_trial(laboratory, strike)
+    for fault in sample(list(all_disk_faults(setup)), share):
+        yield disk_trial(setup, fault)
 
 
-def machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+def machine(setup: TrialSetup, share: float) -> Iterator[Trial]:
     """A state machine over client, server, faults and clock."""
-    return course_trials(UploadMachine, laboratory.site, laboratory.folder, round(3000 * share))
+    return machine_trials(UploadMachine, setup.system, setup.folder, round(3000 * share))
 
 
-def key_machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+def key_machine(setup: TrialSetup, share: float) -> Iterator[Trial]:
     """Workbooks with the same keys and other texts, from two homes of one system."""
-    return course_trials(KeyMachine, laboratory.site, laboratory.folder, round(2000 * share))
+    return machine_trials(KeyMachine, setup.system, setup.folder, round(2000 * share))
 
 
-def change_machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+def change_machine(setup: TrialSetup, share: float) -> Iterator[Trial]:
     """Updates, undos, retries and batches of the same keys, from two homes of one system."""
-    return course_trials(ChangeMachine, laboratory.site, laboratory.folder, round(2000 * share))
+    return machine_trials(ChangeMachine, setup.system, setup.folder, round(2000 * share))
 
 
-CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
+CHAPTERS: dict[str, Callable[[TrialSetup, float], Iterator[Trial]]] = {
     "kills at every step": step_kills,
     "kills record by record": record_kills,
     "kills of updates and undos": change_kills,
@@ -154,15 +154,15 @@ CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
 }
 
 
-def thinned(items: Sequence[_T], share: float) -> list[_T]:
-    """Return about that share of the items, evenly spread."""
-    return [one for at, one in enumerate(items) if int(at * share) < int((at + 1) * share)]
+def sample(items: Sequence[_T], share: float) -> list[_T]:
+    """Return about the given share of the items, evenly spread."""
+    return [item for n, item in enumerate(items) if int(n * share) < int((n + 1) * share)]
 
 
 def main() -> int:
-    """Run the chapters and print their figures; 1 where a row was lost or sent twice."""
+    """Run the chapters and print their figures; return 1 if a row was lost or sent twice."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--share", type=float, default=1.0, help="which part of the trials to run")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the trials to run")
     parser.add_argument("--only", choices=CHAPTERS, help="one chapter only")
     arguments = parser.parse_args()
     print(f"{'':26}{'trials':>8}{'duplicates':>12}{'lost':>6}{'in doubt':>10}{'s':>7}", flush=True)
@@ -170,12 +170,12 @@ def main() -> int:
     total = Figures()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reliability-")))
-        laboratory = _laboratory(stack, folder)
+        setup = _setup(stack, folder)
         for name, chapter in CHAPTERS.items():
             if arguments.only in (None, name):
-                begun = time.monotonic()
-                figures = Figures().add(chapter(laboratory, arguments.share))
-                _print(name, figures, time.monotonic() - begun)
+                start = time.monotonic()
+                figures = Figures().add(chapter(setup, arguments.share))
+                _print(name, figures, time.monotonic() - start)
                 total.merge(figures)
     _print("all", total, None)
     for doubt, number in sorted(total.doubts.items()):
@@ -183,7 +183,7 @@ def main() -> int:
     return int(bool(total.duplicates or total.lost))
 
 
-def _laboratory(stack: ExitStack, folder: Path) -> Laboratory:
+def _setup(stack: ExitStack, folder: Path) -> TrialSetup:
     stack.callback(sandboxes.end)
     stack.callback(forked.end)
     environment = clean_environment(folder)
@@ -193,8 +193,8 @@ def _laboratory(stack: ExitStack, folder: Path) -> Laboratory:
     target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
     with Client(target) as client:
         customer = client.registry.clients.create(nomeComercial="Devedora").codigoDoCliente
-    site = Site(sandbox, folder / "sandbox.db", proxy, load_catalogue(), customer)
-    return Laboratory(site, forked.shared_zygote(), folder / "trial")
+    system = SystemUnderTest(sandbox, folder / "sandbox.db", proxy, load_catalogue(), customer)
+    return TrialSetup(system, forked.shared_zygote(), folder / "trial")
 
 
 def _print(name: str, figures: Figures, seconds: float | None) -> None:

@@ -1,6 +1,6 @@
-"""Kills of one of two that send the same keys in other words: workbooks, batches, changes.
+"""Kills of one of two uploads of the same keys with other texts: workbooks, batches, changes.
 
-The first is killed, the other goes its way, then the first is brought to its end.
+The first is killed, the other runs to its end, then the first is resumed.
 """
 
 import json
@@ -9,53 +9,56 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from kill_courses import Broken, ChangeCourse, Course
+from kill_scenarios import ChangeScenario, Scenario, UnexpectedExit
 from subjects import texts
 from trials import Trial
 
-_SAYS = ("", ", revisto")
-_MOST_RUNS = 6
-_OVER = frozenset({"done", "failed", "partial", "rejected", "held"})
+_TEXTS = ("", ", revisto")
+_MAX_RUNS = 6
+_FINISHED = frozenset({"done", "failed", "partial", "rejected", "held"})
 
 
 @dataclass
-class _Rivals(Course):
-    """One of two that create the same records, each in words of its own.
+class _Rivals(Scenario):
+    """One of two uploads that create the same records, each with its own texts.
 
-    In the end each is in the system once, as one of the two says, and only one says so.
+    In the end each record exists once, with the text of one of them, and only one reports it.
     """
 
     def trial(self, name: str, accepted: int, doubt: str | None = None) -> Trial:
-        """Return the trial's figures; ``accepted`` is how many records the two say they created."""
-        found = texts(self.laboratory.site.database, self.subject, self.known)
-        if accepted != len(self.known) and doubt is None:
-            raise Broken(f"{name}: the two say that they created {accepted}: {found}")
-        meant = [{self.subject.saying(one, said) for said in _SAYS} for one in self.known]
+        """Return the trial's figures; ``accepted`` is the number of records reported as created."""
+        found = texts(self.setup.system.database, self.subject, self.keys)
+        if accepted != len(self.keys) and doubt is None:
+            raise UnexpectedExit(f"{name}: the two report as created {accepted}: {found}")
+        possible = [{self.subject.row_text(one, text) for text in _TEXTS} for one in self.keys]
         return Trial(
             name,
             len(found),
             duplicates=sum(max(0, len(one) - 1) for one in found),
-            lost=sum(not set(one) & said for one, said in zip(found, meant, strict=True)),
+            lost=sum(
+                not set(actual) & texts_possible
+                for actual, texts_possible in zip(found, possible, strict=True)
+            ),
             doubt=doubt,
         )
 
 
 @dataclass
 class RivalWorkbooks(_Rivals):
-    """Upload of a workbook that is killed; of the same home, another one is uploaded then."""
+    """Killed upload of a workbook; then another one is uploaded from the same home."""
 
     rival_home: ClassVar[str] = "home"
-    over: ClassVar[frozenset[str]] = _OVER
+    finished: ClassVar[frozenset[str]] = _FINISHED
     rival: Path = field(init=False)
 
     def __post_init__(self) -> None:
         self.rival = self.path.with_name("rival.xlsx")
-        self.subject.write_keys(self.rival, self.known, self.laboratory.site.customer, _SAYS[1])
+        self.subject.write_keys(self.rival, self.keys, self.setup.system.customer, _TEXTS[1])
 
-    def to_its_end(self, name: str) -> Trial:
-        """Upload the other workbook, end the first, upload the other again; look who created."""
+    def run_to_end(self, name: str) -> Trial:
+        """Upload the other workbook, finish the first, and upload the other again."""
         self._upload_rival()
-        ended = super().to_its_end(name)
+        ended = super().run_to_end(name)
         self._upload_rival()
         homes = {"home", self.rival_home}
         accepted = sum(
@@ -66,87 +69,87 @@ class RivalWorkbooks(_Rivals):
         )
         return self.trial(name, accepted, ended.doubt)
 
-    def all_there(self) -> bool:
-        """Whether a person finds every row in the system, as this workbook says it."""
-        found = texts(self.laboratory.site.database, self.subject, self.known)
-        said = (self.subject.saying(one, _SAYS[0]) for one in self.known)
-        return all(one in there for one, there in zip(said, found, strict=True))
+    def all_rows_found(self) -> bool:
+        """Return whether every row is in the system with the text of this workbook."""
+        found = texts(self.setup.system.database, self.subject, self.keys)
+        expected = (self.subject.row_text(one, _TEXTS[0]) for one in self.keys)
+        return all(text in actual for text, actual in zip(expected, found, strict=True))
 
     def job(self) -> dict[str, Any] | None:
-        """Return what the journal says of the workbook's upload, None where it was not recorded."""
-        own = (one for one in self.jobs() if one["file"] == str(self.path))
-        return next((one for one in own if one["part_of"] is None), None)
+        """Return the newest job of the workbook, None if there is none."""
+        jobs = (one for one in self.jobs() if one["file"] == str(self.path))
+        return next((one for one in jobs if one["part_of"] is None), None)
 
     def send(self, *arguments: str) -> None:
-        """Run a command that may hold what is there in other words."""
+        """Run a command that may hold rows whose records have other texts."""
         ended = self.run(*arguments, "--yes")
         if ended.returncode not in (0, 1):
-            raise Broken(f"sent again: {ended.returncode} {ended.stderr}")
+            raise UnexpectedExit(f"sent again: {ended.returncode} {ended.stderr}")
 
     def _upload_rival(self) -> None:
-        self.quiet()
+        self.wait_until_idle()
         command = ("upload", str(self.rival), "--mode", self.subject.mode, "--yes")
         ended = self.run(*command, home=self.rival_home)
         if ended.returncode not in (0, 1, 2):
-            raise Broken(f"the other workbook: {ended.returncode} {ended.stderr}")
+            raise UnexpectedExit(f"the other workbook: {ended.returncode} {ended.stderr}")
 
 
 class RivalColleagues(RivalWorkbooks):
-    """Upload of a workbook that is killed; a colleague uploads another one then."""
+    """Killed upload of a workbook; then a colleague uploads another one."""
 
     rival_home = "rival-home"
 
 
-_TO_RIVAL = ", de outra pessoa"
+_COLLEAGUES_TEXT = ", de outra pessoa"
 
 
 @dataclass
-class RivalChanges(ChangeCourse):
-    """Update or undo that is killed; then a colleague changes, or creates, all of the records.
+class RivalChanges(ChangeScenario):
+    """Killed update or undo; then a colleague changes or creates all the records.
 
-    What the colleague wrote stays, whatever the first does afterwards.
+    What the colleague wrote must stay, whatever the first does afterwards.
     """
 
-    def to_its_end(self, name: str) -> Trial:
-        """Let the colleague change the records, and end what was killed."""
-        self.quiet()
+    def run_to_end(self, name: str) -> Trial:
+        """Let the colleague change the records, and finish the killed command."""
+        self.wait_until_idle()
         rival = self.path.with_name("rival.xlsx")
-        self.subject.write_keys(rival, self.known, self.laboratory.site.customer, _TO_RIVAL)
+        self.subject.write_keys(rival, self.keys, self.setup.system.customer, _COLLEAGUES_TEXT)
         ended = self.run("upload", str(rival), "--update", "--yes", home="rival-home")
         if ended.returncode != 0:
-            raise Broken(f"{name}: the colleague: {ended.returncode} {ended.stderr}")
-        doubt = self._end_own(name)
-        found = texts(self.laboratory.site.database, self.subject, self.known)
-        said = [self.subject.saying(one, _TO_RIVAL) for one in self.known]
+            raise UnexpectedExit(f"{name}: the colleague: {ended.returncode} {ended.stderr}")
+        doubt = self._finish_killed(name)
+        found = texts(self.setup.system.database, self.subject, self.keys)
+        expected = [self.subject.row_text(one, _COLLEAGUES_TEXT) for one in self.keys]
         return Trial(
             name,
             len(found),
             duplicates=sum(max(0, len(one) - 1) for one in found),
-            lost=sum(one not in there for one, there in zip(said, found, strict=True)),
+            lost=sum(text not in actual for text, actual in zip(expected, found, strict=True)),
             doubt=doubt,
         )
 
-    def _end_own(self, name: str) -> str | None:
-        """End what was killed, unless nothing of it was sent; return the doubt that it left.
+    def _finish_killed(self, name: str) -> str | None:
+        """Finish the killed command, unless nothing was sent; return its doubt, if any.
 
-        A record that is as neither of the two left it tells nothing: a person decides.
+        A record that has neither text proves nothing, so a person decides.
         """
         doubt = None
-        for run in range(_MOST_RUNS):
-            self.quiet()
+        for run in range(_MAX_RUNS):
+            self.wait_until_idle()
             job = self.job()
             if job is None or job["job"] == self.first or job["state"] == "previewed":
                 return doubt
             resumed = self.report(self.run("resume", job["job"], "--yes", "--format", "json"))
-            if resumed["state"] in _OVER:
+            if resumed["state"] in _FINISHED:
                 return doubt
             if run == 1:
                 doubt = f"{self.subject.name}: a person decided"
-                seen = ("--as", "not-applied", "--reason", "looked")
-                resolved = self.run("resolve", job["job"], *seen, "--format", "json")
-                if self.report(resolved)["state"] in _OVER:
+                options = ("--as", "not-applied", "--reason", "looked")
+                resolved = self.run("resolve", job["job"], *options, "--format", "json")
+                if self.report(resolved)["state"] in _FINISHED:
                     return doubt
-        raise Broken(f"{name}: no end: {job}")
+        raise UnexpectedExit(f"{name}: no end: {job}")
 
 
 _PLAN = (
@@ -157,53 +160,53 @@ _PLAN = (
 
 @dataclass
 class RivalBatches(_Rivals):
-    """Two batches: the first is killed, the second runs, then the first goes on."""
+    """Two batches: the first is killed, the second runs, then the first is resumed."""
 
     def __post_init__(self) -> None:
-        customer = self.laboratory.site.customer
-        for home, said in enumerate(_SAYS):
-            folder = self.laboratory.folder / f"lote-{home}"
+        customer = self.setup.system.customer
+        for home, text in enumerate(_TEXTS):
+            folder = self.setup.folder / f"lote-{home}"
             folder.mkdir()
             plan = _PLAN.format(home=home, mode=self.subject.mode)
             folder.joinpath("plan.yaml").write_text(plan, "utf-8")
-            self.subject.write_keys(folder / "lote.xlsx", self.known, customer, said)
+            self.subject.write_keys(folder / "lote.xlsx", self.keys, customer, text)
 
     @property
     def command(self) -> tuple[str, ...]:
         """The first batch."""
         return self._batch(0)
 
-    def to_its_end(self, name: str) -> Trial:
-        """Run the other batch, then both until they are done; look who created what."""
+    def run_to_end(self, name: str) -> Trial:
+        """Run the other batch, then both until they are done; count what they created."""
         accepted = [0, 0]
         doubts: list[str] = []
         for home in (1, 0, 1):
-            accepted[home] = self._end_batch(name, home, doubts)
-        self.quiet()
+            accepted[home] = self._finish_batch(name, home, doubts)
+        self.wait_until_idle()
         return self.trial(name, sum(accepted), next(iter(doubts), None))
 
-    def _end_batch(self, name: str, home: int, doubts: list[str]) -> int:
-        """Run a batch until it is done; return how many rows it says are accepted."""
-        for run in range(_MOST_RUNS):
-            self.quiet()
+    def _finish_batch(self, name: str, home: int, doubts: list[str]) -> int:
+        """Run a batch until it is done; return the number of accepted rows."""
+        for run in range(_MAX_RUNS):
+            self.wait_until_idle()
             ended = self._run(home)
             report = self.report(ended)
             (step,) = report["steps"]
-            if ended.returncode in (0, 1) and step["state"] in _OVER:
+            if ended.returncode in (0, 1) and step["state"] in _FINISHED:
                 return int(step["rows"]["accepted"])
             if run and step["state"] == "in_doubt":
                 doubts.append(f"{name.split(' of ')[-1]}: {self._decide(step, home)}")
-        raise Broken(f"{name}: batch {home} does not end: {json.dumps(report)[:2000]}")
+        raise UnexpectedExit(f"{name}: batch {home} does not end: {json.dumps(report)[:2000]}")
 
     def _decide(self, step: dict[str, Any], home: int) -> str:
-        """Look whether the batch's rows are there as it says them, and tell it what was seen."""
-        found = texts(self.laboratory.site.database, self.subject, self.known)
-        said = (self.subject.saying(one, _SAYS[home]) for one in self.known)
-        there = all(one in texts_there for one, texts_there in zip(said, found, strict=True))
-        seen = "applied" if there else "not-applied"
+        """Resolve the batch's job by the records in the database."""
+        found = texts(self.setup.system.database, self.subject, self.keys)
+        expected = (self.subject.row_text(one, _TEXTS[home]) for one in self.keys)
+        applied = all(text in actual for text, actual in zip(expected, found, strict=True))
+        resolution = "applied" if applied else "not-applied"
         job = step["units"][0]["jobs"][-1]
-        self.run("resolve", job, "--as", seen, "--reason", "looked", home=self._home(home))
-        return f"a person saw that it was {seen}"
+        self.run("resolve", job, "--as", resolution, "--reason", "looked", home=self._home(home))
+        return f"a person saw that it was {resolution}"
 
     def _run(self, number: int) -> "subprocess.CompletedProcess[str]":
         return self.run(*self._batch(number), "--yes", home=self._home(number))
@@ -212,5 +215,5 @@ class RivalBatches(_Rivals):
         return f"home-{number}" if number else "home"
 
     def _batch(self, number: int) -> tuple[str, ...]:
-        plan = self.laboratory.folder / f"lote-{number}" / "plan.yaml"
+        plan = self.setup.folder / f"lote-{number}" / "plan.yaml"
         return ("batch", "run", str(plan), "--format", "json", "--workers", "1")

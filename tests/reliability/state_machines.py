@@ -1,4 +1,4 @@
-"""Courses of the state machines: what happens to the network in them, and how they are run."""
+"""State machines of trials: their faults, and how they are run."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,67 +7,69 @@ from typing import ClassVar
 from faults import KINDS, Kind
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
-from trials import Site, Trial
-from wire_proxy import Exchange, Fault, Point, Request, passed_on
+from trials import SystemUnderTest, Trial
+from wire_proxy import Exchange, Fault, Point, Request, forward_unchanged
 
 _WRITING = ("importacao", "processar-arquivo", "log-importacao")
 PROMPT = sorted(name for name in KINDS if "silence" not in name)
 """Kinds of faults that take no time."""
 
 
-class Courses(RuleBasedStateMachine):
-    """A state machine of a site: the steps that were made, and what became of each sheet."""
+class StateMachine(RuleBasedStateMachine):
+    """State machine on a system; counts its steps and keeps the trial of each sheet."""
 
-    site: ClassVar[Site]
+    system: ClassVar[SystemUnderTest]
     folder: ClassVar[Path]
     steps: ClassVar[int] = 0
-    ended: ClassVar[list[Trial]] = []
+    trials: ClassVar[list[Trial]] = []
 
 
-def arm_one(site: Site, kind: Kind, number: int, more: Sequence[str] = ()) -> None:
-    """Let the writing request of that number among those to come have the fault."""
-    met: list[int] = []
+def inject_fault(
+    system: SystemUnderTest, kind: Kind, number: int, more_paths: Sequence[str] = ()
+) -> None:
+    """Inject the fault into the ``number``-th of the coming writing requests."""
+    matching: list[int] = []
 
-    def strikes(request: Request) -> bool:
-        asked = f"{request.method} {request.path}"
-        if not any(part in asked for part in (*_WRITING, *more)):
+    def is_affected(request: Request) -> bool:
+        query = f"{request.method} {request.path}"
+        if not any(part in query for part in (*_WRITING, *more_paths)):
             return False
-        if request.number not in met:
-            met.append(request.number)
-        return met.index(request.number) == number
+        if request.number not in matching:
+            matching.append(request.number)
+        return matching.index(request.number) == number
 
     def fault(request: Request) -> Fault:
-        return kind.play if strikes(request) else passed_on
+        return kind.play if is_affected(request) else forward_unchanged
 
     def cut_at(request: Request) -> Point | None:
-        return kind.cut if kind.cut is not None and strikes(request) else None
+        return kind.cut if kind.cut is not None and is_affected(request) else None
 
-    site.proxy.fault, site.proxy.cut_at = fault, cut_at
+    system.proxy.fault, system.proxy.cut_at = fault, cut_at
 
 
-def take_away(site: Site) -> None:
-    """Let every connection break from now on."""
+def disconnect_server(system: SystemUnderTest) -> None:
+    """Break every connection from now on."""
 
-    def gone(exchange: Exchange) -> None:
+    def reset(exchange: Exchange) -> None:
         exchange.reset()
 
-    site.proxy.fault = lambda _request: gone
+    system.proxy.fault = lambda _request: reset
 
 
-def run_courses(
-    kind: type[Courses],
-    site: Site,
+def run_machine(
+    kind: type[StateMachine],
+    system: SystemUnderTest,
     folder: Path,
     examples: int,
     steps: int,
     *,
     same: bool = False,
-) -> type[Courses]:
-    """Run that many courses of that many steps, and return the machine with what became of them.
+) -> type[StateMachine]:
+    """Run ``examples`` scenarios of up to ``steps`` steps; return the machine with their trials.
 
-    ``same`` makes every run take the same courses.
+    With ``same``, every run has the same scenarios.
     """
-    machine = type("Machine", (kind,), {"site": site, "folder": folder, "ended": []})
+    machine = type("Machine", (kind,), {"site": system, "folder": folder, "ended": []})
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         machine,
         settings=settings(
@@ -82,11 +84,13 @@ def run_courses(
     return machine
 
 
-def course_trials(kind: type[Courses], site: Site, folder: Path, steps: int) -> Iterator[Trial]:
-    """Run courses until that many steps were made, and yield what became of each sheet."""
+def machine_trials(
+    kind: type[StateMachine], system: SystemUnderTest, folder: Path, steps: int
+) -> Iterator[Trial]:
+    """Run scenarios until ``steps`` steps were made, and yield the trial of each sheet."""
     made = 0
     while made < steps:
-        machine = run_courses(kind, site, folder, examples=10, steps=25)
+        machine = run_machine(kind, system, folder, examples=10, steps=25)
         made += machine.steps
-        yield from machine.ended
+        yield from machine.trials
     print(f"  {kind.__name__}: {made} steps", flush=True)

@@ -1,4 +1,4 @@
-"""The sheets that trials send, and what the sandbox's database says became of their rows."""
+"""Sheets of trials, and what the sandbox's database says about their rows."""
 
 import itertools
 import os
@@ -22,10 +22,10 @@ _SUPPLIER = 501
 
 @dataclass(frozen=True)
 class Subject:
-    """A kind of sheet: how it is sent, where its rows end up, and by what they are known there.
+    """Kind of sheet: how it is sent, and the table and column in which its rows are found.
 
-    ``keyed`` says that rows can be read back by their keys. ``way`` is what is done with the sheet
-    where that is not one upload of it.
+    ``keyed`` means that rows can be read back by their keys. ``scenario`` is what is done with the
+    sheet, if that is not a single upload.
     """
 
     name: str
@@ -34,52 +34,52 @@ class Subject:
     table: str
     column: str
     keyed: bool = True
-    way: str = ""
+    scenario: str = ""
 
     def write(self, path: Path, rows: int, customer: int) -> list[str]:
-        """Write a sheet of new rows, and return what each is known by."""
-        known = self.new_keys(rows)
-        self.write_keys(path, known, customer)
-        return known
+        """Write a sheet of new rows, and return their keys."""
+        keys = self.new_keys(rows)
+        self.write_keys(path, keys, customer)
+        return keys
 
     def new_keys(self, number: int) -> list[str]:
-        """Return what so many new rows are known by."""
-        return [self._known() for _ in range(number)]
+        """Return new keys."""
+        return [self._new_key() for _ in range(number)]
 
-    def write_keys(self, path: Path, known: Sequence[str], customer: int, text: str = "") -> None:
-        """Write a sheet of rows by what they are known by, with ``text`` in what they say."""
-        records = [self._record(one, customer, text) for one in known]
+    def write_keys(self, path: Path, keys: Sequence[str], customer: int, text: str = "") -> None:
+        """Write a sheet of rows with the given keys and ``text`` in their texts."""
+        records = [self._record(key, customer, text) for key in keys]
         with xlsxwriter.Workbook(path) as book:
             sheet = book.add_worksheet(self.resource)
             sheet.write_row(0, 0, list(records[0]))
             for number, record in enumerate(records, 1):
                 sheet.write_row(number, 0, list(record.values()))
 
-    def _known(self) -> str:
+    def _new_key(self) -> str:
         number = next(_numbers)
         if self.table == "clients" and self.keyed:
             base = f"{number % 10**8:08d}{os.getpid() % 9000 + 1000:04d}"
             return base + str(cnpj.calc_check_digits(base))
         return f"{self.resource}-{os.getpid()}-{number}"
 
-    def saying(self, known: str, text: str) -> str:
-        """Return what the row says that is known by ``known``."""
-        return f"{'Cliente' if self.table == 'clients' else 'Título'} {known}{text}"
+    def row_text(self, key: str, text: str) -> str:
+        """Return the text of the row with a key."""
+        return f"{'Cliente' if self.table == 'clients' else 'Título'} {key}{text}"
 
-    def _record(self, known: str, customer: int, text: str) -> dict[str, object]:
+    def _record(self, key: str, customer: int, text: str) -> dict[str, object]:
         if self.table == "clients":
-            named = {"nomeComercial": self.saying(known, text), "cnpj": known}
-            return named if self.keyed else {"nomeComercial": known}
+            client = {"nomeComercial": self.row_text(key, text), "cnpj": key}
+            return client if self.keyed else {"nomeComercial": key}
         payable = self.table == "payables"
-        owed = {"codigoDoFornecedor": _SUPPLIER} if payable else {"codigoDoCliente": customer}
+        party = {"codigoDoFornecedor": _SUPPLIER} if payable else {"codigoDoCliente": customer}
         return {
             "codigoDaFilial": 1,
-            **owed,
+            **party,
             "codigoDoItemDeLancamento": "2.01.001" if payable else "1.01.001",
             "codigoDoCentroDeCusto": "01.001",
             "codigoDaContaCorrente": 1,
-            "historico": self.saying(known, text),
-            "numeroDoDocumento": known,
+            "historico": self.row_text(key, text),
+            "numeroDoDocumento": key,
             "dataDeVencimento": "30/11/2026",
             "valorDoLancamento": 10.5,
         }
@@ -99,53 +99,51 @@ PAYABLE = Subject("payables", "contaspagar", "queue", "payables", "numeroDoDocum
 
 @dataclass(frozen=True)
 class Prepared(Subject):
-    """Kind of sheet that names records which are created first, and is looked up by them."""
+    """Kind of sheet that names records which are created first."""
 
     def create(self, client: Client, path: Path, rows: int, customer: int) -> list[str]:
-        """Create what so many rows name, write their sheet, and return what each is known by."""
+        """Create the records of the rows, write their sheet, and return their keys."""
         raise NotImplementedError
 
-    def times(
-        self, database: Path, known: Sequence[str], asked: Mapping[tuple[str, str], int]
+    def execution_counts(
+        self, database: Path, keys: Sequence[str], request_counts: Mapping[tuple[str, str], int]
     ) -> list[int]:
-        """Return how often what each row says was done; ``asked`` counts requests to the server."""
+        """Return how often each row was executed, also by the counts of requests to the server."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Processing(Prepared):
-    """Kind of records that are taken to their next state; ``resource`` is its listing."""
+    """Kind of records that are processed; ``resource`` is its listing."""
 
     def create(self, client: Client, path: Path, rows: int, customer: int) -> list[str]:
         new = _NEW[self.resource]
-        made = [new(client, customer, path, place) for place in range(1, rows + 1)]
+        created = [new(client, customer, path, index) for index in range(1, rows + 1)]
         with xlsxwriter.Workbook(path) as book:
             sheet = book.add_worksheet("Plan1")
-            sheet.write_column(0, 0, [find_kind(self.resource).headers[0], *made])
-        return list(map(str, made))
+            sheet.write_column(0, 0, [find_kind(self.resource).headers[0], *created])
+        return list(map(str, created))
 
-    def times(
-        self, database: Path, known: Sequence[str], asked: Mapping[tuple[str, str], int]
+    def execution_counts(
+        self, database: Path, keys: Sequence[str], request_counts: Mapping[tuple[str, str], int]
     ) -> list[int]:
-        """Return how often each record was processed: it counts how often the server got to hear
-        of it, once it has done so.
-        """
+        """Return how often each record was processed: the number of requests, if it was."""
         operation = find_kind(self.resource).process
         found = []
         with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
-            for one in known:
+            for one in keys:
                 (done,) = db.execute(self.column, (int(one),)).fetchone()
                 path = operation.path.format(**dict.fromkeys(operation.path_parameters, one))
-                found.append(max(done, asked[operation.method, path]) if done else 0)
+                found.append(max(done, request_counts[operation.method, path]) if done else 0)
         return found
 
 
 @dataclass(frozen=True)
 class Counted(Prepared):
-    """Kind of sheet that opens inventories, and counts a product of each twice."""
+    """Kind of sheet that opens inventories and counts a product of each twice."""
 
     def create(self, client: Client, path: Path, rows: int, customer: int) -> list[str]:
-        """Create a product for the inventory of each of so many branches, of which none is open."""
+        """Create a product for an inventory of each branch, and close open inventories."""
         calls = client.stock.inventories
         newest = 0
         for one in calls.list():
@@ -153,37 +151,39 @@ class Counted(Prepared):
             if one.podeEncerrar and one.codigoDoAlmoxarifado == _COUNTED_WAREHOUSE:
                 calls.close(idInventario=one.idInventario)
         named = (f"Porca {next(_numbers)}" for _ in range(rows))
-        made = [client.registry.products.create(descricaoDoProduto=one).idProduto for one in named]
+        created = [
+            client.registry.products.create(descricaoDoProduto=one).idProduto for one in named
+        ]
         with xlsxwriter.Workbook(path) as book:
             sheet, counts = book.add_worksheet(self.resource), book.add_worksheet("contagens")
             sheet.write_row(0, 0, ["chave", "codigoDaFilial", "codigoDoAlmoxarifado"])
             counts.write_row(0, 0, ["chave", "idProd", "contagem", "quantidade"])
-            for branch, product in enumerate(made, 1):
+            for branch, product in enumerate(created, 1):
                 sheet.write_row(branch, 0, [f"A{branch}", branch, _COUNTED_WAREHOUSE])
-                for place, line in enumerate(_COUNTS.items(), 2 * branch - 1):
-                    counts.write_row(place, 0, [f"A{branch}", product, *line])
-        return [f"{branch} {newest} {product}" for branch, product in enumerate(made, 1)]
+                for index, line in enumerate(_COUNTS.items(), 2 * branch - 1):
+                    counts.write_row(index, 0, [f"A{branch}", product, *line])
+        return [f"{branch} {newest} {product}" for branch, product in enumerate(created, 1)]
 
-    def times(
-        self, database: Path, known: Sequence[str], asked: Mapping[tuple[str, str], int]
+    def execution_counts(
+        self, database: Path, keys: Sequence[str], request_counts: Mapping[tuple[str, str], int]
     ) -> list[int]:
-        """Return how many inventories each row has opened, 0 where it is not counted.
+        """Return how many inventories each row opened, 0 if it is not counted.
 
-        A product that has other counts than the sheet's counts as done twice.
+        A product with other counts than the sheet's is returned as 2.
         """
         opened = f"SELECT COUNT(*) FROM {self.table} WHERE {self.column}"
         found = []
         with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
-            for one in known:
+            for one in keys:
                 branch, newest, product = map(int, one.split())
-                (there,) = db.execute(opened, (branch, newest, _COUNTED_WAREHOUSE)).fetchone()
+                (count,) = db.execute(opened, (branch, newest, _COUNTED_WAREHOUSE)).fetchone()
                 counts = db.execute(
                     # Amounts are whole numbers of millionths there.
                     "SELECT count1 / 1e6, count2 / 1e6 FROM inventory_items WHERE product = ?",
                     (product,),
                 ).fetchall()
-                as_sheet = counts == [tuple(_COUNTS.values())]
-                found.append(there if as_sheet else 2 * bool(counts))
+                is_complete = counts == [tuple(_COUNTS.values())]
+                found.append(count if is_complete else 2 * bool(counts))
         return found
 
 
@@ -224,14 +224,14 @@ def _new_service_invoice(client: Client, customer: int, _path: Path, _place: int
     return int(invoice.idNF)
 
 
-def _new_inventory(client: Client, _customer: int, _path: Path, place: int) -> int:
-    """Open an inventory of a branch of its own, and count it until it may be processed."""
+def _new_inventory(client: Client, _customer: int, _path: Path, index: int) -> int:
+    """Open an inventory of another branch, and count it so that it can be processed."""
     calls = client.stock.inventories
     for one in calls.list():
-        if one.podeEncerrar and one.codigoDaFilial == place:
+        if one.podeEncerrar and one.codigoDaFilial == index:
             calls.close(idInventario=one.idInventario)
     product = client.registry.products.create(descricaoDoProduto=f"Parafuso {next(_numbers)}")
-    number = calls.open(codigoDaFilial=place, codigoDoAlmoxarifado=1).idInventario
+    number = calls.open(codigoDaFilial=index, codigoDoAlmoxarifado=1).idInventario
     calls.start_count(idInventario=number, contagem=1)
     counted = [{"idProd": product.idProduto, "quantidade": 7}]
     calls.count(idInventario=number, contagem=1, itens=counted)
@@ -240,7 +240,7 @@ def _new_inventory(client: Client, _customer: int, _path: Path, place: int) -> i
 
 
 def _new_file(client: Client, customer: int, path: Path, _place: int) -> int:
-    """Put a workbook of one payable into the queue, where it waits."""
+    """Queue a workbook of one payable."""
     sheet = path.with_name("fila.xlsx")
     (document,) = PAYABLE.write(sheet, 1, customer)
     file = UploadFile(f"{document}.xlsx", sheet.read_bytes())
@@ -271,45 +271,45 @@ BY_RECORD = Subject("record by record", "cliente", "records", "clients", "cnpjcp
 COUNTED = Counted(
     *("counted inventories", "inventario", "records", "inventories"),
     column="codigoDaFilial = ? AND idInventario > ? AND codigoDoAlmoxarifado = ?",
-    way="counted",
+    scenario="counted",
 )
 
 
-def _payables(name: str, mode: str, way: str) -> Subject:
-    return replace(PAYABLE, name=name, mode=mode, way=way)
+def _payables(name: str, mode: str, scenario: str) -> Subject:
+    return replace(PAYABLE, name=name, mode=mode, scenario=scenario)
 
 
 UPDATE = _payables("updates", "update", "change")
 UNDO = _payables("undos", "undo", "change")
-RIVAL_UPDATE = _payables("updates beside another's", "update", "changes")
-RIVAL_UNDO = _payables("undos beside another's", "undo", "changes")
+RIVAL_UPDATE = _payables("updates alongside another's", "update", "changes")
+RIVAL_UNDO = _payables("undos alongside another's", "undo", "changes")
 BATCHES = _payables("two batches", "queue", "batches")
 DIRECT_BATCHES = _payables("two direct batches", "direct", "batches")
 WORKBOOKS = tuple(
-    replace(one, name=f"two {whose}, {one.name}", way=whose)
-    for whose in ("workbooks", "colleagues")
+    replace(one, name=f"two {scenario}, {one.name}", scenario=scenario)
+    for scenario in ("workbooks", "colleagues")
     for one in (DIRECT, QUEUE, OWN_QUEUE, BY_RECORD)
 )
 PREVIEW = Subject("preview", "contasreceber", "preview", "receivables", "numeroDoDocumento")
 
 
-def counts(database: Path, subject: Subject, known: Sequence[str]) -> list[int]:
-    """Return how often each row stands in the sandbox's database."""
-    asked = f"SELECT COUNT(*) FROM {subject.table} WHERE {subject.column} = ?"
+def counts(database: Path, subject: Subject, keys: Sequence[str]) -> list[int]:
+    """Return how often each row is in the sandbox's database."""
+    query = f"SELECT COUNT(*) FROM {subject.table} WHERE {subject.column} = ?"
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
-        return [db.execute(asked, (one,)).fetchone()[0] for one in known]
+        return [db.execute(query, (key,)).fetchone()[0] for key in keys]
 
 
-def texts(database: Path, subject: Subject, known: Sequence[str]) -> list[list[str]]:
-    """Return what the records of each key say in the sandbox's database."""
-    said = "nomeComercial" if subject.table == "clients" else "historico"
-    asked = f"SELECT {said} FROM {subject.table} WHERE {subject.column} = ?"
+def texts(database: Path, subject: Subject, keys: Sequence[str]) -> list[list[str]]:
+    """Return the texts of each key's records in the sandbox's database."""
+    column = "nomeComercial" if subject.table == "clients" else "historico"
+    query = f"SELECT {column} FROM {subject.table} WHERE {subject.column} = ?"
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
-        return [[row[0] for row in db.execute(asked, (one,))] for one in known]
+        return [[row[0] for row in db.execute(query, (key,))] for key in keys]
 
 
-def files_at_work(database: Path) -> int:
-    """Return how many queued files are let to run and have not ended."""
-    asked = "SELECT COUNT(*) FROM import_logs WHERE finished IS NULL AND released"
+def count_running_files(database: Path) -> int:
+    """Return the number of queued files that were started and have not ended."""
+    query = "SELECT COUNT(*) FROM import_logs WHERE finished IS NULL AND released"
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
-        return int(db.execute(asked).fetchone()[0])
+        return int(db.execute(query).fetchone()[0])

@@ -1,44 +1,44 @@
-"""A disk that fails at a write of an upload: no row lost, none twice, and the command says so."""
+"""A disk that fails at a write of an upload: no row is lost or sent twice, and it is reported."""
 
 import subprocess
 
 import pytest
 from disk_driver import Failure
-from disk_trials import FAILURES, disk_trial, strikes
-from kill_courses import Course, Laboratory
-from kill_trials import begin
+from disk_trials import FAILURES, all_disk_faults, disk_trial
+from kill_scenarios import Scenario, TrialSetup
+from kill_trials import new_scenario
 from subjects import DIRECT
 from trials import Figures
 
 
-def test_a_disk_that_fails_at_some_writes(laboratory: Laboratory) -> None:
-    found = list(strikes(laboratory, [(DIRECT, ())]))
+def test_uploads_survive_a_disk_that_fails_at_some_writes(setup: TrialSetup) -> None:
+    found = list(all_disk_faults(setup, [(DIRECT, ())]))
     sample = [
-        strike
+        fault
         for place, failure in enumerate(FAILURES)
-        for strike in [s for s in found if s.failure is failure][place::20]
+        for fault in [s for s in found if s.failure is failure][place::20]
     ]
     assert len(sample) >= 7
-    figures = Figures().add(disk_trial(laboratory, strike) for strike in sample)
+    figures = Figures().add(disk_trial(setup, fault) for fault in sample)
     assert (figures.duplicates, figures.lost) == (0, 0), figures.failed
 
 
 @pytest.mark.slow
-def test_a_disk_that_fails_at_every_write(laboratory: Laboratory) -> None:
-    found = list(strikes(laboratory))
+def test_uploads_survive_a_disk_that_fails_at_any_write(setup: TrialSetup) -> None:
+    found = list(all_disk_faults(setup))
     assert len(found) >= 300
-    figures = Figures().add(disk_trial(laboratory, strike) for strike in found)
+    figures = Figures().add(disk_trial(setup, fault) for fault in found)
     assert (figures.duplicates, figures.lost) == (0, 0), figures.failed
 
 
-def on_failing_disk(
-    course: Course, *command: str, number: int = 0, failure: Failure
+def run_on_failing_disk(
+    scenario: Scenario, *command: str, number: int = 0, failure: Failure
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command whose disk fails from its ``number``-th write on."""
-    return course.run(str(number), failure, "0", *command, module="disk_driver")
+    return scenario.run(str(number), failure, "0", *command, module="disk_driver")
 
 
-FULL_OR_CLOSED = (Failure.FULL, Failure.NO_PERMISSION)
+FULL_OR_FORBIDDEN = (Failure.FULL, Failure.NO_PERMISSION)
 
 PLAN = """\
 name: fechamento
@@ -49,7 +49,7 @@ steps:
 """
 
 
-@pytest.mark.parametrize("failure", FULL_OR_CLOSED)
+@pytest.mark.parametrize("failure", FULL_OR_FORBIDDEN)
 @pytest.mark.parametrize(
     "command",
     [
@@ -62,40 +62,38 @@ steps:
         "jobs",
     ],
 )
-def test_commands_tell_of_a_disk_that_fails(
-    laboratory: Laboratory, command: str, failure: Failure
-) -> None:
-    course = begin(laboratory, DIRECT)
-    (laboratory.folder / "plan.yaml").write_text(PLAN, encoding="utf-8")
-    ended = on_failing_disk(course, *command.split(), failure=failure)
+def test_commands_report_a_failing_disk(setup: TrialSetup, command: str, failure: Failure) -> None:
+    scenario = new_scenario(setup, DIRECT)
+    (setup.folder / "plan.yaml").write_text(PLAN, encoding="utf-8")
+    ended = run_on_failing_disk(scenario, *command.split(), failure=failure)
     assert ended.returncode == 6, ended.stderr
     assert any(word in ended.stderr for word in ("disk", "permission")), ended.stderr
-    assert laboratory.site.counts(DIRECT, course.known) == [0, 0, 0, 0]
+    assert setup.system.counts(DIRECT, scenario.keys) == [0, 0, 0, 0]
 
 
-def test_commands_about_a_job_tell_of_a_disk_that_fails(laboratory: Laboratory) -> None:
-    course = begin(laboratory, DIRECT)
-    writes = course.run("-1", Failure.FULL, "0", "jobs", module="disk_driver")
+def test_commands_about_a_job_report_a_failing_disk(setup: TrialSetup) -> None:
+    scenario = new_scenario(setup, DIRECT)
+    writes = scenario.run("-1", Failure.FULL, "0", "jobs", module="disk_driver")
     assert "journal: INSERT" in writes.stdout
-    assert course.upload().returncode == 0
-    job = course.job()
+    assert scenario.upload().returncode == 0
+    job = scenario.job()
     assert job is not None
     assert job["state"] == "done"
-    undone = on_failing_disk(course, "undo", job["job"], "--yes", failure=Failure.FULL)
+    undone = run_on_failing_disk(scenario, "undo", job["job"], "--yes", failure=Failure.FULL)
     assert undone.returncode == 6, undone.stderr
-    assert laboratory.site.counts(DIRECT, course.known) == [1, 1, 1, 1]
+    assert setup.system.counts(DIRECT, scenario.keys) == [1, 1, 1, 1]
 
 
-def test_a_doubt_stays_one_while_the_disk_is_full(laboratory: Laboratory) -> None:
-    """A request had left whose outcome cannot be written down: 5, until the disk is well."""
-    last = max(strike.number for strike in strikes(laboratory, [(DIRECT, ())]))
-    course = begin(laboratory, DIRECT)
-    upload = ["upload", str(course.path), "--mode", "direct", "--yes"]
-    struck = on_failing_disk(course, *upload, number=last, failure=Failure.FULL)
-    assert struck.returncode == 5, struck.stderr
-    job = course.job()
+def test_a_job_stays_in_doubt_while_the_disk_is_full(setup: TrialSetup) -> None:
+    """The outcome of a sent request cannot be stored: exit code 5, until the disk works."""
+    last = max(fault.number for fault in all_disk_faults(setup, [(DIRECT, ())]))
+    scenario = new_scenario(setup, DIRECT)
+    upload = ["upload", str(scenario.path), "--mode", "direct", "--yes"]
+    failed = run_on_failing_disk(scenario, *upload, number=last, failure=Failure.FULL)
+    assert failed.returncode == 5, failed.stderr
+    job = scenario.job()
     assert job is not None
-    again = on_failing_disk(course, "resume", job["job"], number=2, failure=Failure.FULL)
+    again = run_on_failing_disk(scenario, "resume", job["job"], number=2, failure=Failure.FULL)
     assert again.returncode == 5, again.stderr
-    assert course.run("resume", job["job"]).returncode == 0
-    assert laboratory.site.counts(DIRECT, course.known) == [1, 1, 1, 1]
+    assert scenario.run("resume", job["job"]).returncode == 0
+    assert setup.system.counts(DIRECT, scenario.keys) == [1, 1, 1, 1]

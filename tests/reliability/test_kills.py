@@ -1,9 +1,9 @@
-"""SIGKILL at every step and at random moments: no row twice, none lost, no false done."""
+"""SIGKILL at every step and at random moments: no row is lost, sent twice or reported wrongly."""
 
 from random import Random
 
 import pytest
-from kill_courses import Laboratory
+from kill_scenarios import TrialSetup
 from kill_trials import duration, kill_after, kill_at, steps
 from sampling import every
 from subjects import (
@@ -31,36 +31,40 @@ RANDOM_SUBJECTS = (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, DIRECT, BY_RECORD, *PROCES
 IN_PARTS = ("--chunk-rows", "2")
 
 
-def random_kills(laboratory: Laboratory, subject: Subject, seeds: range, parts: bool) -> Figures:
+def random_kills(setup: TrialSetup, subject: Subject, seeds: range, parts: bool) -> Figures:
     options = IN_PARTS if parts else ()
-    longest = duration(laboratory, subject, options)
+    longest = duration(setup, subject, options)
     moments = (Random(seed).uniform(0, longest) for seed in seeds)
-    return Figures().add(kill_after(laboratory, subject, moment, options) for moment in moments)
+    return Figures().add(kill_after(setup, subject, moment, options) for moment in moments)
 
 
-def hold(figures: Figures) -> None:
+def assert_nothing_lost(figures: Figures) -> None:
     assert (figures.duplicates, figures.lost) == (0, 0), figures.failed
 
 
 @pytest.mark.parametrize(
-    ("place", "subject"), list(enumerate(RANDOM_SUBJECTS))[:7:3], ids=lambda value: str(value)[:20]
+    ("number", "subject"), list(enumerate(RANDOM_SUBJECTS))[:7:3], ids=lambda value: str(value)[:20]
 )
-def test_random_kills(laboratory: Laboratory, place: int, subject: Subject) -> None:
-    figures = random_kills(laboratory, subject, range(place, place + 1), place == 4)
+def test_a_kill_at_a_random_moment_loses_and_repeats_nothing(
+    setup: TrialSetup, number: int, subject: Subject
+) -> None:
+    figures = random_kills(setup, subject, range(number, number + 1), number == 4)
     assert figures.trials == 1
-    hold(figures)
+    assert_nothing_lost(figures)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("place", "subject"), list(enumerate(RANDOM_SUBJECTS)), ids=lambda value: str(value)[:20]
+    ("number", "subject"), list(enumerate(RANDOM_SUBJECTS)), ids=lambda value: str(value)[:20]
 )
-def test_many_random_kills(laboratory: Laboratory, place: int, subject: Subject) -> None:
+def test_many_kills_at_random_moments_lose_and_repeat_nothing(
+    setup: TrialSetup, number: int, subject: Subject
+) -> None:
     figures = random_kills(
-        laboratory, subject, range(1000 + 60 * place, 1060 + 60 * place), place == 4
+        setup, subject, range(1000 + 60 * number, 1060 + 60 * number), number == 4
     )
     assert figures.trials == 60
-    hold(figures)
+    assert_nothing_lost(figures)
 
 
 @pytest.mark.slow
@@ -72,10 +76,10 @@ def test_many_random_kills(laboratory: Laboratory, place: int, subject: Subject)
     ],
     ids=lambda s: s.name,
 )
-def test_a_kill_at_every_step(laboratory: Laboratory, subject: Subject) -> None:
-    taken = list(steps(laboratory, subject))
-    assert len(taken) > 20
-    hold(Figures().add(kill_at(laboratory, subject, step) for step in taken))
+def test_a_kill_at_any_step_loses_and_repeats_nothing(setup: TrialSetup, subject: Subject) -> None:
+    all_steps = list(steps(setup, subject))
+    assert len(all_steps) > 20
+    assert_nothing_lost(Figures().add(kill_at(setup, subject, step) for step in all_steps))
 
 
 @pytest.mark.parametrize(
@@ -91,30 +95,30 @@ def test_a_kill_at_every_step(laboratory: Laboratory, subject: Subject) -> None:
         ],
     ),
 )
-def test_a_kill_around_the_request_that_writes(
-    laboratory: Laboratory, subject: Subject, writes: str
+def test_a_kill_around_a_writing_request_loses_and_repeats_nothing(
+    setup: TrialSetup, subject: Subject, writes: str
 ) -> None:
-    grave = [step for step in steps(laboratory, subject) if writes in str(step)]
-    assert len(grave) >= 5
-    hold(Figures().add(kill_at(laboratory, subject, step) for step in grave[1::5]))
+    writing = [step for step in steps(setup, subject) if writes in str(step)]
+    assert len(writing) >= 5
+    assert_nothing_lost(Figures().add(kill_at(setup, subject, step) for step in writing[1::5]))
 
 
 @pytest.mark.parametrize(("subject", "writes"), [(UPDATE, "PUT"), (UNDO, "DELETE")])
-def test_a_kill_around_the_request_that_changes(
-    laboratory: Laboratory, subject: Subject, writes: str
+def test_a_kill_around_a_changing_request_loses_and_repeats_nothing(
+    setup: TrialSetup, subject: Subject, writes: str
 ) -> None:
-    taken = list(steps(laboratory, subject))
-    grave = [step for step in taken if writes in step.what]
-    recorded = [step for step in taken if step.point is None]
-    assert len(grave) >= 5
-    assert len(recorded) >= 10
-    tried = [grave[2], recorded[len(recorded) // 2]]
-    hold(Figures().add(kill_at(laboratory, subject, step) for step in tried))
+    all_steps = list(steps(setup, subject))
+    writing = [step for step in all_steps if writes in step.description]
+    writes_to_disk = [step for step in all_steps if step.point is None]
+    assert len(writing) >= 5
+    assert len(writes_to_disk) >= 10
+    sample = [writing[2], writes_to_disk[len(writes_to_disk) // 2]]
+    assert_nothing_lost(Figures().add(kill_at(setup, subject, step) for step in sample))
 
 
-def test_a_batch_that_goes_on_at_once_sees_what_another_home_has_written_meanwhile(
-    laboratory: Laboratory,
+def test_a_resumed_batch_sees_records_another_home_wrote_meanwhile(
+    setup: TrialSetup,
 ) -> None:
-    taken = steps(laboratory, BATCHES)
-    planned = next(step for step in taken if "preview=true" in step.what)
-    hold(Figures().add([kill_at(laboratory, BATCHES, planned)]))
+    all_steps = steps(setup, BATCHES)
+    planned = next(step for step in all_steps if "preview=true" in step.description)
+    assert_nothing_lost(Figures().add([kill_at(setup, BATCHES, planned)]))

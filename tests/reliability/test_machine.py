@@ -1,36 +1,42 @@
-"""Any order of uploads, faults, absences, hours and decisions keeps the promises."""
+"""Uploads, faults, outages, delays and decisions in any order keep the guarantees."""
 
 from pathlib import Path
 
 import pytest
 from change_machine import ChangeMachine
-from courses import Courses, run_courses
 from key_machine import KeyMachine
+from state_machines import StateMachine, run_machine
 from subjects import DIRECT
-from trials import Site
+from trials import SystemUnderTest
 from upload_machine import UploadMachine
 
 _STEPS = {UploadMachine: 3000, KeyMachine: 2000, ChangeMachine: 2000}
 
 
 @pytest.mark.parametrize("kind", [UploadMachine, KeyMachine, ChangeMachine])
-def test_a_few_courses(kind: type[Courses], site: Site, tmp_path: Path) -> None:
-    assert run_courses(kind, site, tmp_path, examples=2, steps=8, same=True).steps > 10
+def test_a_few_random_scenarios_keep_the_guarantees(
+    kind: type[StateMachine], system: SystemUnderTest, tmp_path: Path
+) -> None:
+    assert run_machine(kind, system, tmp_path, examples=2, steps=8, same=True).steps > 10
 
 
-def test_a_job_that_is_over_asks_for_no_system(site: Site, tmp_path: Path) -> None:
-    course = type("Machine", (UploadMachine,), {"site": site, "folder": tmp_path, "ended": []})()
-    course.new_sheet(DIRECT, None)
-    course.run(0)
-    course.go_away()
-    course.run(0)
-    course.teardown()
-    assert [trial.lost for trial in course.ended] == [0]
+def test_a_finished_job_needs_no_system(system: SystemUnderTest, tmp_path: Path) -> None:
+    scenario = type(
+        "Machine", (UploadMachine,), {"site": system, "folder": tmp_path, "trials": []}
+    )()
+    scenario.new_sheet(DIRECT, None)
+    scenario.run(0)
+    scenario.disconnect()
+    scenario.run(0)
+    scenario.teardown()
+    assert [trial.lost for trial in scenario.trials] == [0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [UploadMachine, KeyMachine, ChangeMachine])
-def test_many_courses(kind: type[Courses], site: Site, tmp_path: Path) -> None:
-    made = 0
-    while made < _STEPS[kind]:
-        made += run_courses(kind, site, tmp_path, examples=20, steps=25).steps
+def test_many_random_scenarios_keep_the_guarantees(
+    kind: type[StateMachine], system: SystemUnderTest, tmp_path: Path
+) -> None:
+    steps = 0
+    while steps < _STEPS[kind]:
+        steps += run_machine(kind, system, tmp_path, examples=20, steps=25).steps

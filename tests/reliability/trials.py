@@ -1,4 +1,4 @@
-"""What a trial is, what it proves, and how the figures of many are added up."""
+"""Trials, the system they run on, and the sums of their figures."""
 
 import time
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from subjects import Prepared, Subject, counts, files_at_work
+from subjects import Prepared, Subject, count_running_files, counts
 from wire_proxy import WireProxy
 
 from xlbridge.client import Client, RetryPolicy, Target
@@ -17,8 +17,8 @@ _LONGEST_PROCESSING = 20.0
 
 
 @dataclass(frozen=True)
-class Site:
-    """Where trials take place: a sandbox, its database as the oracle, and a proxy before it."""
+class SystemUnderTest:
+    """System of trials: a sandbox, its database as the oracle, and a proxy in front."""
 
     sandbox: RunningSandbox
     database: Path
@@ -27,7 +27,7 @@ class Site:
     customer: int
 
     def target(self, *, trusting: bool = False) -> Target:
-        """Return the way to the sandbox through the proxy; ``trusting`` believes a 429."""
+        """Return the target of the sandbox through the proxy; ``trusting`` trusts a 429."""
         return Target(
             "rehearsal",
             self.proxy.base_url,
@@ -37,33 +37,33 @@ class Site:
         )
 
     def write(self, subject: Subject, path: Path, rows: int) -> list[str]:
-        """Write a sheet of new rows, or of new records; return what each is known by."""
+        """Write a sheet of new rows or records; return their keys."""
         if not isinstance(subject, Prepared):
             return subject.write(path, rows, self.customer)
         with Client(replace(self.target(), base_url=self.sandbox.base_url)) as client:
             return subject.create(client, path, rows, self.customer)
 
-    def counts(self, subject: Subject, known: list[str]) -> list[int]:
-        """Return how often each row is in the sandbox, once nothing is on its way any more.
+    def counts(self, subject: Subject, keys: list[str]) -> list[int]:
+        """Return how often each row is in the sandbox, once all requests are finished.
 
-        Of a row that names new records: how often what it says was done.
+        For a row that names new records, return how often it was executed.
         """
         self.proxy.wait_for_late_commits()
         deadline = time.monotonic() + _LONGEST_PROCESSING
-        while files_at_work(self.database):
+        while count_running_files(self.database):
             if time.monotonic() > deadline:
                 raise TimeoutError("a queued file does not end")
             time.sleep(0.02)
         if isinstance(subject, Prepared):
-            return subject.times(self.database, known, self.proxy.asked)
-        return counts(self.database, subject, known)
+            return subject.execution_counts(self.database, keys, self.proxy.request_counts)
+        return counts(self.database, subject, keys)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial's end: its rows in the sandbox, and how it got there.
+    """Result of a trial.
 
-    One was ``missed`` that had ended before what was to happen to it.
+    It is ``missed`` if the command ended before the kill.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Trial:
 
 @dataclass
 class Figures:
-    """The figures of many trials."""
+    """Sums of many trials."""
 
     trials: int = 0
     duplicates: int = 0
@@ -86,7 +86,7 @@ class Figures:
     failed: list[str] = field(default_factory=list)
 
     def add(self, trials: Iterable[Trial]) -> "Figures":
-        """Count trials in, and return the figures."""
+        """Add trials, and return the figures."""
         for trial in trials:
             self.trials += 1
             self.duplicates += trial.duplicates
@@ -99,7 +99,7 @@ class Figures:
         return self
 
     def merge(self, other: "Figures") -> None:
-        """Count other figures in."""
+        """Add other figures."""
         self.trials += other.trials
         self.duplicates += other.duplicates
         self.lost += other.lost
@@ -109,7 +109,7 @@ class Figures:
 
 
 def mark_exclusive(home: Path, base_url: str, email: str) -> None:
-    """Say of a sandbox that nobody else writes there: records in doubt are counted then."""
+    """Write a profile that is exclusive, so that records in doubt are counted."""
     home.mkdir(parents=True)
     (home / "profiles.toml").write_text(
         f'[profiles.rehearsal]\nbase_url = "{base_url}"\nemail = "{email}"\nexclusive = true\n',
@@ -117,8 +117,8 @@ def mark_exclusive(home: Path, base_url: str, email: str) -> None:
     )
 
 
-def judged(name: str, found: list[int], doubt: str | None = None) -> Trial:
-    """Return a trial at whose end every row should be in the sandbox once."""
+def trial_of(name: str, found: list[int], doubt: str | None = None) -> Trial:
+    """Return the trial of rows that should each be in the sandbox once."""
     return Trial(
         name=name,
         rows=len(found),
@@ -128,10 +128,10 @@ def judged(name: str, found: list[int], doubt: str | None = None) -> Trial:
     )
 
 
-def quick_client(site: Site, timeout: float, *, trusting: bool = False) -> Client:
-    """Return a client that waits for nothing but answers."""
+def quick_client(system: SystemUnderTest, timeout: float, *, trusting: bool = False) -> Client:
+    """Return a client without pauses between retries."""
     return Client(
-        site.target(trusting=trusting),
+        system.target(trusting=trusting),
         timeout=timeout,
         retry_policy=RetryPolicy(sleep=lambda _seconds: None),
     )

@@ -1,8 +1,8 @@
-"""A state machine over client, server, faults and clock: whatever happens in whatever order.
+"""State machine over client, server, faults and clock, in any order.
 
-Sheets are written down, run, resumed, uploaded again, doubts are decided; requests are struck by
-faults, the server goes away and comes back, time passes. After each step, and at the end, the
-sandbox's database tells whether a promise was broken.
+Sheets are planned, run, resumed and uploaded again, doubts are resolved; requests fail, the server
+becomes unreachable and returns, time passes. After each step, and at the end, the sandbox's
+database shows whether a guarantee was broken.
 """
 
 import itertools
@@ -13,13 +13,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
 
-from courses import PROMPT, Courses, arm_one, take_away
-from fault_trials import write_down
+from fault_trials import create_job
 from faults import KINDS, PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
+from state_machines import PROMPT, StateMachine, disconnect_server, inject_fault
 from subjects import BY_RECORD, DIRECT, OWN_QUEUE, PROCESSINGS, QUEUE, Processing, Subject
-from trials import judged, quick_client
+from trials import quick_client, trial_of
 
 from xlbridge.errors import ApiError, JournalError
 from xlbridge.settings import read_settings
@@ -38,9 +38,9 @@ from xlbridge.upload.planning import ApproveAll
 ROWS = 3
 _SETTLE = 900.0
 OPTIONS = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seconds=_SETTLE)
-_RUNS_TO_THE_END = 8
+_MAX_RUNS = 8
 _PROCESSINGS = [one for one in PROCESSINGS if one.resource != "inventario"]
-"""Those of which many records may wait: of a branch only one inventory is open."""
+"""Processings with many waiting records; a branch can have only one open inventory."""
 
 _BY_RECORD = ("POST /v2/cliente", "/processar")
 """Requests that write one record."""
@@ -48,21 +48,21 @@ _BY_RECORD = ("POST /v2/cliente", "/processar")
 
 @dataclass
 class Sheet:
-    """A sheet of the machine's, and its jobs; ``parts`` is the size of the parts it is sent in.
+    """Sheet and its jobs; ``parts`` is the size of the parts it is sent in.
 
-    ``beside`` are jobs of the rows that an unfinished job does not hold.
+    ``other_jobs`` are jobs of the rows that an unfinished job does not hold.
     """
 
     subject: Subject
     path: Path
-    known: list[str]
+    keys: list[str]
     parts: int | None
     jobs: list[str] = field(default_factory=list)
-    beside: list[str] = field(default_factory=list)
+    other_jobs: list[str] = field(default_factory=list)
 
 
-class UploadMachine(Courses):
-    """The rules; ``site`` and ``folder`` are set by ``run_courses``."""
+class UploadMachine(StateMachine):
+    """State machine; ``run_machine`` sets ``system`` and ``folder``."""
 
     numbers: ClassVar[Iterator[int]] = itertools.count()
 
@@ -74,71 +74,71 @@ class UploadMachine(Courses):
         self.time = datetime(2026, 11, 2, 9, 0)
         environment = read_settings({"XLBRIDGE_HOME": str(home), "XLBRIDGE_SETTLE": str(_SETTLE)})
         self.journal = Journal(environment.journal, now=lambda: self.time)
-        self.context = UploadContext(environment, self.site.catalogue, self.journal)
+        self.context = UploadContext(environment, self.system.catalogue, self.journal)
         self.sheets: list[Sheet] = []
         self.doubts = 0
-        self._heal()
+        self._reset_proxy()
 
     @rule(
         subject=st.sampled_from([DIRECT, QUEUE, OWN_QUEUE, BY_RECORD, *_PROCESSINGS]),
         parts=st.sampled_from([None, 2]),
     )
     def new_sheet(self, subject: Subject, parts: int | None) -> None:
-        """An analyst begins with a new sheet, or with new records to process."""
+        """An analyst starts with a new sheet, or with new records to process."""
         path = self.home / f"sheet-{len(self.sheets)}.xlsx"
-        known = self.site.write(subject, path, ROWS)
-        sheet = Sheet(subject, path, known, parts)
+        keys = self.system.write(subject, path, ROWS)
+        sheet = Sheet(subject, path, keys, parts)
         self._count()
         try:
-            sheet.jobs.append(self._write_down(sheet).id)
+            sheet.jobs.append(self._create_job(sheet).id)
         except ApiError:
             # The system cannot be asked: nothing is recorded.
             return
         self.sheets.append(sheet)
 
     @rule(kind=st.sampled_from(PROMPT), number=st.integers(0, 3))
-    def strike(self, kind: str, number: int) -> None:
-        """One of the next requests that write goes wrong."""
-        arm_one(self.site, KINDS[kind], number, _BY_RECORD)
+    def fail_request(self, kind: str, number: int) -> None:
+        """One of the next writing requests fails."""
+        inject_fault(self.system, KINDS[kind], number, _BY_RECORD)
         self._count()
 
     @rule()
-    def go_away(self) -> None:
-        """The server cannot be reached any more."""
-        take_away(self.site)
+    def disconnect(self) -> None:
+        """The server becomes unreachable."""
+        disconnect_server(self.system)
         self._count()
 
     @rule()
-    def come_back(self) -> None:
-        """The server answers as it should."""
-        self._heal()
+    def reconnect(self) -> None:
+        """The server works again."""
+        self._reset_proxy()
         self._count()
 
     @rule(seconds=st.sampled_from([1.0, 300.0, _SETTLE]))
     def pass_time(self, seconds: float) -> None:
-        """Time passes; what was on its way for so long has arrived."""
-        self.site.counts(DIRECT, [])
+        """Time passes; delayed requests arrive."""
+        self.system.counts(DIRECT, [])
         self.time += timedelta(seconds=seconds)
         self._count()
 
     @precondition(lambda self: self.sheets)
     @rule(pick=st.integers(0, 99))
     def run(self, pick: int) -> None:
-        """A job is run, or resumed."""
+        """A job is run or resumed."""
         sheet = self._pick(pick)
         self._run(sheet, sheet.jobs[-1])
-        self._hold(sheet)
+        self._check(sheet)
 
     @precondition(lambda self: self.sheets)
     @rule(pick=st.integers(0, 99))
     def upload_again(self, pick: int) -> None:
-        """The analyst sends the same sheet once more, without a reason."""
+        """The analyst sends the same sheet again, without a reason."""
         sheet = self._pick(pick)
         last = self.journal.job(sheet.jobs[-1])
         if isinstance(sheet.subject, Processing) and not last.state.is_final:
             return
         try:
-            job = self._write_down(sheet)
+            job = self._create_job(sheet)
         except ApiError:
             return
         except JournalError:
@@ -148,39 +148,39 @@ class UploadMachine(Courses):
             sheet.jobs.append(job.id)
         elif job.id != last.id:
             # It leaves the rows of the unfinished one to that, which goes on.
-            sheet.beside.append(job.id)
-        self._hold(sheet)
+            sheet.other_jobs.append(job.id)
+        self._check(sheet)
 
     @precondition(lambda self: self.sheets)
     @rule(pick=st.integers(0, 99))
     def decide(self, pick: int) -> None:
-        """A person looks at a doubt that nothing can settle."""
+        """A person resolves a doubt."""
         sheet = self._pick(pick)
         self._decide(sheet)
-        self._hold(sheet)
+        self._check(sheet)
 
     def teardown(self) -> None:
-        """Bring every sheet to its end: then each of its rows is there once."""
+        """Run every sheet to its end; then each of its rows exists once."""
         try:
             for sheet in self.sheets:
-                self._to_its_end(sheet)
-                found = self.site.counts(sheet.subject, sheet.known)
+                self._run_to_end(sheet)
+                found = self.system.counts(sheet.subject, sheet.keys)
                 doubt = "state machine: a person decided" if self.doubts else None
                 self.doubts = 0
-                trial = judged(f"state machine: {sheet.subject.name}", found, doubt)
+                trial = trial_of(f"state machine: {sheet.subject.name}", found, doubt)
                 assert (trial.duplicates, trial.lost) == (0, 0), found
-                self.ended.append(trial)
+                self.trials.append(trial)
         finally:
-            self._heal()
+            self._reset_proxy()
             self.journal.close()
             shutil.rmtree(self.home, ignore_errors=True)
 
-    def _to_its_end(self, sheet: Sheet) -> None:
-        self._heal()
-        for job_id in sheet.beside:
+    def _run_to_end(self, sheet: Sheet) -> None:
+        self._reset_proxy()
+        for job_id in sheet.other_jobs:
             self._run(sheet, job_id)
-        for _ in range(_RUNS_TO_THE_END):
-            self._heal()
+        for _ in range(_MAX_RUNS):
+            self._reset_proxy()
             self._run(sheet, sheet.jobs[-1])
             job = self.journal.job(sheet.jobs[-1])
             if job.state is State.DONE:
@@ -190,30 +190,30 @@ class UploadMachine(Courses):
             job = self.journal.job(sheet.jobs[-1])
             over = isinstance(sheet.subject, Processing) and job.state is State.PARTIAL
             if job.state.frees_rows or over:
-                sheet.jobs.append(self._write_down(sheet).id)
+                sheet.jobs.append(self._create_job(sheet).id)
             elif job.state is State.PARTIAL:
                 return self._send_the_rest(sheet)
         raise AssertionError(f"no end: {self.journal.job(sheet.jobs[-1])}")
 
     def _send_the_rest(self, sheet: Sheet) -> None:
-        """Some parts were refused: their rows are sent again, as a sheet of their own."""
-        found = self.site.counts(sheet.subject, sheet.known)
+        """Send the rows of rejected parts again, as another sheet."""
+        found = self.system.counts(sheet.subject, sheet.keys)
         job = self.journal.job(sheet.jobs[-1])
         missing = [row for row, count in zip(job.spec.rows, found, strict=True) if count == 0]
         refused = [row["row"] for row in job.last("verdict")["rejected_rows"]]
         # Other uploads of the sheet may have brought in what was refused here.
-        assert sorted(refused) == missing or (sheet.beside and {*refused} >= {*missing}), (
+        assert sorted(refused) == missing or (sheet.other_jobs and {*refused} >= {*missing}), (
             refused,
             missing,
         )
         rejects = Path(job.last("rejects_file"))
-        rest = Sheet(sheet.subject, rejects, sheet.known, None)
-        rest.jobs.append(self._write_down(rest).id)
-        self._to_its_end(rest)
+        rest = Sheet(sheet.subject, rejects, sheet.keys, None)
+        rest.jobs.append(self._create_job(rest).id)
+        self._run_to_end(rest)
 
     def _run(self, sheet: Sheet, job_id: str) -> None:
         self._count()
-        with quick_client(self.site, PATIENCE) as client:
+        with quick_client(self.system, PATIENCE) as client:
             try:
                 Uploads(self.context, client).run(self.journal.job(job_id), OPTIONS)
             except ApiError:
@@ -233,23 +233,23 @@ class UploadMachine(Courses):
         self.doubts += 1
         rows = self.journal.job(sheet.jobs[-1]).spec.rows
         found = dict(
-            zip(rows, self.site.counts(sheet.subject, sheet.known), strict=True)
-            if len(rows) == len(sheet.known)
+            zip(rows, self.system.counts(sheet.subject, sheet.keys), strict=True)
+            if len(rows) == len(sheet.keys)
             else ()
         )
-        there = [found.get(row, 0) for row in job.spec.rows]
-        seen = Resolution.APPLIED if all(there) else Resolution.NOT_APPLIED
-        resolve_job(self.context, job, seen, "looked in the database")
+        counts = [found.get(row, 0) for row in job.spec.rows]
+        resolution = Resolution.APPLIED if all(counts) else Resolution.NOT_APPLIED
+        resolve_job(self.context, job, resolution, "checked the database")
 
-    def _write_down(self, sheet: Sheet) -> Job:
+    def _create_job(self, sheet: Sheet) -> Job:
         mode = "auto" if isinstance(sheet.subject, Processing) else sheet.subject.mode
         options = replace(OPTIONS, mode=mode, chunk_rows=sheet.parts)  # type: ignore[arg-type]
-        with quick_client(self.site, PATIENCE) as client:
-            return write_down(self.context, client, sheet.subject, sheet.path, sheet.known, options)
+        with quick_client(self.system, PATIENCE) as client:
+            return create_job(self.context, client, sheet.subject, sheet.path, sheet.keys, options)
 
-    def _hold(self, sheet: Sheet) -> None:
-        """No row is there twice, and a job that is over says what is so."""
-        found = self.site.counts(sheet.subject, sheet.known)
+    def _check(self, sheet: Sheet) -> None:
+        """Check that no row exists twice and that a finished job reports the truth."""
+        found = self.system.counts(sheet.subject, sheet.keys)
         assert max(found) <= 1, found
         job = self.journal.job(sheet.jobs[-1])
         if job.state is State.DONE:
@@ -259,8 +259,8 @@ class UploadMachine(Courses):
         ):
             assert found == [0] * len(found), job.events
 
-    def _heal(self) -> None:
-        self.site.proxy.reset()
+    def _reset_proxy(self) -> None:
+        self.system.proxy.reset()
 
     def _pick(self, number: int) -> Sheet:
         return self.sheets[number % len(self.sheets)]

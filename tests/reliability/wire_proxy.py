@@ -1,4 +1,4 @@
-"""A proxy on loopback, byte by byte: it sees a request come in and decides what goes on.
+"""Proxy on loopback that works byte by byte and can inject a fault into each request.
 
 Every answer closes its connection, so that one connection is one request.
 """
@@ -17,12 +17,12 @@ from urllib.parse import urlsplit
 
 _END_OF_HEAD = b"\r\n\r\n"
 _BLOCK = 65536
-_SHUT_FOR_NOW = 0.01
+_RETRY_SECONDS = 0.01
 _RESET = struct.pack("ii", 1, 0)
 
 
 class Point(StrEnum):
-    """How far an exchange has come."""
+    """Progress of an exchange."""
 
     CONNECTED = "after connect"
     HEAD = "after headers"
@@ -34,7 +34,7 @@ class Point(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it came in; ``number`` counts them from 0."""
+    """Received request; ``number`` counts from 0."""
 
     number: int
     method: str
@@ -44,25 +44,25 @@ class Request:
 
     @property
     def may_write(self) -> bool:
-        """Whether it may write something; a login and a preview do not."""
+        """Return whether the request may write; logins and previews do not."""
         reads = any(part in self.path for part in ("preview=true", "/autenticar"))
         return self.method != "GET" and not reads
 
 
 class Cut(Exception):
-    """The exchange ends here: nothing more goes to either side."""
+    """End of the exchange: nothing more is sent to either side."""
 
 
 @dataclass
 class Exchange:
-    """One request on its way through the proxy; a fault plays with it."""
+    """One request passing through the proxy, which a fault can change."""
 
     proxy: "WireProxy"
     client: socket.socket
     request: Request
 
     def forward(self) -> bytes:
-        """Send the request on to the server and return the whole answer."""
+        """Forward the request to the server and return the complete answer."""
         return self.proxy.ask_server(self.request)
 
     def send(self, data: bytes) -> None:
@@ -71,17 +71,17 @@ class Exchange:
             self.client.sendall(data)
 
     def reset(self) -> None:
-        """Break the connection off, as a crashed peer or a firewall does."""
+        """Reset the connection, like a crashed peer or a firewall."""
         self.client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         raise Cut
 
 
 Fault = Callable[[Exchange], None]
-"""Plays its trick on an exchange once the whole request is there."""
+"""Handles an exchange once the request is complete."""
 
 
-def passed_on(exchange: Exchange) -> None:
-    """The ordinary way: ask the server, and bring back what it says."""
+def forward_unchanged(exchange: Exchange) -> None:
+    """Forward the request, and send the server's answer."""
     answer = exchange.forward()
     exchange.proxy.reach(Point.ANSWERED, exchange.request)
     exchange.send(answer)
@@ -90,22 +90,22 @@ def passed_on(exchange: Exchange) -> None:
 
 @dataclass
 class WireProxy:
-    """Stands between a client and ``target``.
+    """Proxy between a client and ``target``.
 
-    ``fault`` chooses what is done with a request; ``cut_at`` breaks one off while it comes in (the
-    point and how many bytes of the body are read first); ``watch`` is told every point that a
-    request reaches, and None as the request as long as only the connection is there. ``asked``
-    counts the requests that the server got, by method and path, whatever is forgotten else.
+    ``fault`` chooses the fault of a request; ``cut_at`` chooses the point at which an incoming
+    request is cut off; ``watch`` is called for every point that a request reaches, with None as
+    the request while there is only the connection. ``request_counts`` counts the requests
+    forwarded to the server, by method and path, and is not reset.
     """
 
     target: str
     listener: socket.socket
     address: tuple[str, int]
-    fault: Callable[[Request], Fault] = lambda _request: passed_on
+    fault: Callable[[Request], Fault] = lambda _request: forward_unchanged
     cut_at: Callable[[Request], Point | None] = lambda _request: None
     watch: Callable[[Point, int, Request | None], None] = lambda _point, _number, _request: None
     seen: list[Request] = field(default_factory=list)
-    asked: Counter[tuple[str, str]] = field(default_factory=Counter)
+    request_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     commits: list[threading.Thread] = field(default_factory=list)
     serving: set[int] = field(default_factory=set)
     _numbers: int = 0
@@ -113,11 +113,11 @@ class WireProxy:
 
     @property
     def base_url(self) -> str:
-        """Where clients find the proxy."""
+        """Address of the proxy."""
         return f"http://127.0.0.1:{self.address[1]}"
 
     def refuse(self, seconds: float) -> None:
-        """Let nobody connect for a while."""
+        """Refuse connections for some seconds."""
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 
@@ -128,38 +128,38 @@ class WireProxy:
         self.later(listen_again)
 
     def reset(self) -> None:
-        """Forget all faults and requests, once late commits have arrived."""
+        """Clear all faults and requests, once late commits have arrived."""
         self.wait_for_all()
-        self.fault = lambda _request: passed_on
+        self.fault = lambda _request: forward_unchanged
         self.cut_at = lambda _request: None
         self.watch = lambda _point, _number, _request: None
         self.seen.clear()
         self._numbers = 0
 
     def reach(self, point: Point, request: Request) -> None:
-        """Tell that a request has come to a point."""
+        """Report that a request has reached a point."""
         self.watch(point, request.number, request)
 
     def later(self, commit: Callable[[], object]) -> None:
-        """Let something happen after the exchange is over."""
+        """Run a function after the exchange has ended."""
         thread = threading.Thread(target=commit, daemon=True)
         self.commits.append(thread)
         thread.start()
 
     def wait_for_late_commits(self) -> None:
-        """Wait until whatever was to happen later has happened."""
+        """Wait for all functions of ``later``."""
         while self.commits:
             self.commits.pop().join()
 
     def wait_for_all(self) -> None:
-        """Wait until every connection that came in has been dealt with."""
+        """Wait until all connections have been handled."""
         while self.serving:
             time.sleep(0.005)
         self.wait_for_late_commits()
 
     def ask_server(self, request: Request) -> bytes:
-        """Send a request to the real server on a connection of its own; return its answer."""
-        self.asked[request.method, request.path] += 1
+        """Send a request to the real server on another connection; return its answer."""
+        self.request_counts[request.method, request.path] += 1
         address = urlsplit(self.target)
         with socket.create_connection((address.hostname, address.port), timeout=30) as server:
             server.sendall(_closing(request.head) + request.body)
@@ -197,11 +197,11 @@ class WireProxy:
         head, _, body = received.partition(_END_OF_HEAD)
         method, path, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         request = Request(number, method, path, head + _END_OF_HEAD)
-        self._break_off(Point.HEAD, request, client)
+        self._cut_off(Point.HEAD, request, client)
         length = _content_length(head)
         body = self._receive_up_to(client, body, length // 2)
         if length:
-            self._break_off(Point.BODY, request, client)
+            self._cut_off(Point.BODY, request, client)
         body = self._receive_up_to(client, body, length)
         if len(body) < length:
             return None
@@ -215,7 +215,7 @@ class WireProxy:
             body += block
         return body
 
-    def _break_off(self, point: Point, request: Request, client: socket.socket) -> None:
+    def _cut_off(self, point: Point, request: Request, client: socket.socket) -> None:
         self.reach(point, request)
         if self.cut_at(request) is point:
             self.seen.append(request)
@@ -235,7 +235,7 @@ def wire_proxy(target: str) -> Iterator[WireProxy]:
             try:
                 client, _ = proxy.listener.accept()
             except OSError:
-                time.sleep(_SHUT_FOR_NOW)
+                time.sleep(_RETRY_SECONDS)
                 continue
             threading.Thread(target=proxy.serve, args=(client,), daemon=True).start()
 
@@ -267,5 +267,5 @@ def _content_length(head: bytes) -> int:
 def _closing(head: bytes) -> bytes:
     """Return a request's head that asks the server to close the connection after its answer."""
     lines = head[: -len(_END_OF_HEAD)].split(b"\r\n")
-    kept = [line for line in lines if not line.lower().startswith(b"connection:")]
-    return b"\r\n".join([*kept, b"Connection: close"]) + _END_OF_HEAD
+    lines_kept = [line for line in lines if not line.lower().startswith(b"connection:")]
+    return b"\r\n".join([*lines_kept, b"Connection: close"]) + _END_OF_HEAD
