@@ -78,7 +78,7 @@ def write_house_sheet(path: Path, prefix: str) -> None:
 
 @dataclass
 class Story:
-    """One way through, with its steps: ``commands`` and ``edits``, in words."""
+    """One way of sending the sheet, with its ``commands`` and ``edits``."""
 
     run: Run
     folder: Path
@@ -111,7 +111,7 @@ class Story:
         path = self.folder / file
         text = path.read_text("utf-8")
         if text.count(old) != 1:
-            raise RuntimeError(f"{old!r} stands {text.count(old)} times in {file}:\n{text}")
+            raise RuntimeError(f"{old!r} occurs {text.count(old)} times in {file}:\n{text}")
         path.write_text(text.replace(old, new), "utf-8")
         self.edits.append(f"{file}: {new}")
 
@@ -119,17 +119,17 @@ class Story:
         """Check with the system, correct the date and the inactive client, send."""
         self.command("validate", file, *options, "--online", code=1)
         self.type_cells(file, {(_BAD_DATE, 8): date(2026, 11, 30), (_INACTIVE, 2): client})
-        told = self.command("upload", file, *options, "--yes")
-        if f"Rows accepted: {_ROWS} of {_ROWS}" not in told:
-            raise RuntimeError(told)
+        output = self.command("upload", file, *options, "--yes")
+        if f"Rows accepted: {_ROWS} of {_ROWS}" not in output:
+            raise RuntimeError(output)
 
 
 def retype(story: Story) -> None:
     """Type headers, clients, centres and branch anew, without a mapping."""
     write_house_sheet(story.folder / "velho.xlsx", "V")
     story.command("template", "contasreceber")
-    places = {header: number for number, header in enumerate(_HEADER, start=1)}
-    story.type_cells("velho.xlsx", {(3, places[old]): new for old, new in _RESOURCE_NAMES.items()})
+    columns = {header: number for number, header in enumerate(_HEADER, start=1)}
+    story.type_cells("velho.xlsx", {(3, columns[old]): new for old, new in _RESOURCE_NAMES.items()})
     story.command("export", "clientes", "-o", "clientes.csv")
     story.command("export", "centros-custo", "-o", "centros.csv")
     for document, (_, code) in _CLIENTS.items():
@@ -171,7 +171,7 @@ WAYS: Sequence[Way] = (
     ("a proposed mapping", propose),
     ("the saved mapping", reuse),
 )
-"""Ways in the order they are played: the last one uses the mapping of the second."""
+"""Ways in their order: the last one uses the mapping of the second."""
 
 
 def play(run: Run, folder: Path, ways: Sequence[Way] = WAYS) -> dict[str, Story]:

@@ -24,7 +24,7 @@ TWO = "2 processes"
 CLUSTER = "2 Dask workers"
 _BAD = 0.01
 _SCRIPTS = Path(sys.executable).parent
-_PATIENCE = 60
+_TIMEOUT = 60
 
 
 def main() -> None:
@@ -33,62 +33,65 @@ def main() -> None:
     parser.add_argument("files", nargs="?", type=int, default=40)
     parser.add_argument("rows", nargs="?", type=int, default=25_000)
     parser.add_argument("--runs", type=int, default=1)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+        directory = Path(folder)
         written = [
-            write_sheet(place / f"{number:03}.xlsx", asked.rows, _BAD, number)
-            for number in range(asked.files)
+            write_sheet(directory / f"{number:03}.xlsx", arguments.rows, _BAD, number)
+            for number in range(arguments.files)
         ]
         bad = sum(len(sheet.bad_cells) for sheet in written)
-        print(f"{asked.files} files of {asked.rows:,} rows x 12 columns, {bad:,} bad cells")
-        with _cluster(place) as (scheduler, workers):
-            commands = _commands(place, [sheet.path for sheet in written], scheduler)
-            found = costs(commands, asked.runs)
-            memory = [_greatest_memory(pid) for pid in workers]
+        print(f"{arguments.files} files of {arguments.rows:,} rows x 12 columns, {bad:,} bad cells")
+        with _cluster(directory) as (scheduler, workers):
+            commands = _commands(directory, [sheet.path for sheet in written], scheduler)
+            found = costs(commands, arguments.runs)
+            memory = [_peak_memory(pid) for pid in workers]
         ours = found[ONE].seconds
         for name, cost in found.items():
             print(
                 f"  {name:15} {cost.seconds:7.2f} s {cost.megabytes or 0:6.0f} MB "
                 f"{ours / cost.seconds:6.2f} x as fast"
             )
-        print(f"  the cluster's workers took {' and '.join(f'{each:.0f}' for each in memory)} MB")
-        print(f"  reports the same to the byte: {_same(place, commands)}")
+        peaks = " and ".join(f"{megabytes:.0f}" for megabytes in memory)
+        print(f"  peak memory of the cluster's workers: {peaks} MB")
+        print(f"  reports are identical: {_are_identical(directory, commands)}")
 
 
-def _commands(place: Path, files: Sequence[Path], scheduler: str) -> Mapping[str, Sequence[str]]:
-    where = {
+def _commands(
+    directory: Path, files: Sequence[Path], scheduler: str
+) -> Mapping[str, Sequence[str]]:
+    options_by_name = {
         ONE: ["--workers", "1"],
         TWO: ["--workers", "2"],
         CLUSTER: ["--scheduler", scheduler],
     }
     command = [sys.executable, "-m", "xlbridge", "validate", *map(str, files), "--format", "json"]
     return {
-        name: [*command, *options, "-o", str(_report(place, name))]
-        for name, options in where.items()
+        name: [*command, *options, "-o", str(_report(directory, name))]
+        for name, options in options_by_name.items()
     }
 
 
-def _report(place: Path, name: str) -> Path:
-    return place / f"{name}.json"
+def _report(directory: Path, name: str) -> Path:
+    return directory / f"{name}.json"
 
 
-def _same(place: Path, names: Mapping[str, object]) -> bool:
-    return len({_report(place, name).read_bytes() for name in names}) == 1
+def _are_identical(directory: Path, names: Mapping[str, object]) -> bool:
+    return len({_report(directory, name).read_bytes() for name in names}) == 1
 
 
 @contextmanager
-def _cluster(place: Path) -> Iterator[tuple[str, list[int]]]:
+def _cluster(directory: Path) -> Iterator[tuple[str, list[int]]]:
     """Start a scheduler and two single-threaded workers on loopback; stop them afterwards."""
-    log = place / "cluster.log"
-    with log.open("wb") as told:
+    log = directory / "cluster.log"
+    with log.open("wb") as output:
 
         def start(*arguments: str) -> "subprocess.Popen[bytes]":
             command = [str(_SCRIPTS / "dask"), *arguments, "--no-dashboard"]
-            return subprocess.Popen(command, cwd=place, stdout=told, stderr=told)
+            return subprocess.Popen(command, cwd=directory, stdout=output, stderr=output)
 
         scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        address = _awaited(log, r"Scheduler at:\s+(\S+)")
+        address = _wait_for(log, r"Scheduler at:\s+(\S+)")
         workers = [start("worker", address, "--nthreads", "1", "--no-nanny") for _ in range(2)]
         try:
             yield address, [worker.pid for worker in workers]
@@ -99,16 +102,16 @@ def _cluster(place: Path) -> Iterator[tuple[str, list[int]]]:
                 process.wait()
 
 
-def _awaited(log: Path, pattern: str) -> str:
-    deadline = time.monotonic() + _PATIENCE
+def _wait_for(log: Path, pattern: str) -> str:
+    deadline = time.monotonic() + _TIMEOUT
     while time.monotonic() < deadline:
         if found := re.search(pattern, log.read_text("utf-8")):
             return found[1]
         time.sleep(0.05)
-    sys.exit(f"the cluster did not begin:\n{log.read_text('utf-8')}")
+    sys.exit(f"the cluster did not start:\n{log.read_text('utf-8')}")
 
 
-def _greatest_memory(pid: int) -> float:
+def _peak_memory(pid: int) -> float:
     """Return the peak memory of a process in MB, 0 if unknown."""
     try:
         status = Path(f"/proc/{pid}/status").read_text("ascii")

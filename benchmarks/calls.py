@@ -17,14 +17,14 @@ DRAWS = 10
 def main(draws: int) -> None:
     """Print the table."""
     print(f"{'distribution':40} {'fewest':>7} {'calls':>7} {'wasted':>7} {'mean':>6} {'worst':>6}")
-    for name, drawn in DISTRIBUTIONS.items():
+    for name, draw in DISTRIBUTIONS.items():
         fewest, calls, windows = [], [], []
         for seed in range(draws):
-            moments = drawn(Random(seed))
-            settled, needed = split(moments, CLIENT_CAP)
+            moments = draw(Random(seed))
+            windows_found, needed = split(moments, CLIENT_CAP)
             fewest.append(fewest_calls(moments, CLIENT_CAP))
             calls.append(needed)
-            windows.append(len(settled))
+            windows.append(len(windows_found))
         worst = max(c / f for c, f in zip(calls, fewest, strict=True))
         wasted = (sum(calls) - sum(windows)) / draws
         print(

@@ -1,4 +1,4 @@
-"""Compare validating orders with child sheets and flat sheets with as many cells.
+"""Compare validating orders with child sheets and flat sheets with the same number of cells.
 
 Usage: python benchmarks/child_sheets.py [ORDERS] [--runs RUNS] [--bad PERCENT]
 
@@ -36,19 +36,21 @@ def main() -> None:
     parser.add_argument("orders", nargs="?", type=int, default=20_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--bad", type=float, default=0, metavar="PERCENT")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         orders, wide, narrow = (Path(name, f"{n}.xlsx") for n in ("orders", "wide", "narrow"))
-        cells = _write_orders(orders, asked.orders, asked.bad / 100)
-        write_sheet(wide, round(cells / len(COLUMNS)), asked.bad / 100, shared_texts=True)
-        _write_entries(narrow, round(cells / len(_ENTRY)), asked.bad / 100)
+        cells = _write_orders(orders, arguments.orders, arguments.bad / 100)
+        write_sheet(wide, round(cells / len(COLUMNS)), arguments.bad / 100, shared_texts=True)
+        _write_entries(narrow, round(cells / len(_ENTRY)), arguments.bad / 100)
         sizes = {
-            "orders with their lists": (orders, cells),
+            "orders with child sheets": (orders, cells),
             "flat, rows of twelve": (wide, cells),
             "flat, rows of four": (narrow, cells),
         }
         command = [sys.executable, "-m", "xlbridge", "validate", "--format", "json"]
-        found = costs({way: [*command, str(path)] for way, (path, _) in sizes.items()}, asked.runs)
+        found = costs(
+            {way: [*command, str(path)] for way, (path, _) in sizes.items()}, arguments.runs
+        )
     per_million = {way: 1e6 * found[way].processor_seconds / sizes[way][1] for way in sizes}
     for way, (_, count) in sizes.items():
         cost, megabytes = found[way], found[way].megabytes or 0
@@ -63,7 +65,7 @@ def main() -> None:
 
 
 def _write_orders(path: Path, count: int, bad: float) -> int:
-    """Write orders and their lists; return the number of filled cells."""
+    """Write orders and their child sheets; return the number of filled cells."""
     rng = random.Random(7)
     filled = 0
     with xlsxwriter.Workbook(path) as book:
@@ -109,9 +111,9 @@ def _order(rng: random.Random, number: int) -> list[tuple[str, tuple[Any, ...]]]
         rows.append(("produtos", (key, rng.randrange(1, 500), amount, cents / 100)))
     if number % 3 == 0:
         total = sum(amount * cents for amount, cents in prices)
-        for place, part in enumerate((total // 2, total - total // 2), start=1):
-            due = ordered + timedelta(days=30 * place)
-            rows.append(("parcelas", (key, place, due, part / 100)))
+        for number_of_part, part in enumerate((total // 2, total - total // 2), start=1):
+            due = ordered + timedelta(days=30 * number_of_part)
+            rows.append(("parcelas", (key, number_of_part, due, part / 100)))
     return rows
 
 

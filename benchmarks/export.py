@@ -43,7 +43,7 @@ def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
 
     Memory is sampled 50 times a second.
     """
-    begun = time.perf_counter()
+    start = time.perf_counter()
     # An installed program is compiled once, not with each command.
     compiled = {n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
     process = subprocess.Popen(command, env=compiled | environment, stdout=subprocess.DEVNULL)
@@ -56,7 +56,7 @@ def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
         time.sleep(0.02)
     if status:
         sys.exit(f"{command} ended with {status}")
-    return Cost(time.perf_counter() - begun, used.ru_utime + used.ru_stime, peak / 2**20)
+    return Cost(time.perf_counter() - start, used.ru_utime + used.ru_stime, peak / 2**20)
 
 
 @contextmanager
@@ -99,18 +99,18 @@ def main() -> None:
     parser.add_argument("orders", nargs="?", type=int, default=20_000)
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--runs", type=int, default=5, metavar="N")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with recorded_orders(folder, asked.orders) as (command, environment, first):
-            costs = {OURS: _median([cost_of(command, environment) for _ in range(asked.runs)])}
+        with recorded_orders(folder, arguments.orders) as (command, environment, first):
+            costs = {OURS: _median([cost_of(command, environment) for _ in range(arguments.runs)])}
             at_once = {
                 calls: cost_of([*command, "--at-once", str(calls)], environment)
                 for calls in (1, 2, 4)
             }
         urls = str(folder / "urls")
         usual = [sys.executable, str(Path(__file__).with_name("usual_export.py")), urls]
-        engines = {} if asked.alone else {OPENPYXL: "openpyxl", XLSXWRITER: "xlsxwriter"}
+        engines = {} if arguments.alone else {OPENPYXL: "openpyxl", XLSXWRITER: "xlsxwriter"}
         for label, engine in engines.items():
             costs[label] = cost_of([*usual, str(folder / f"{engine}.xlsx"), engine], environment)
     ours = costs[OURS]
@@ -123,8 +123,9 @@ def main() -> None:
         )
     for calls, cost in at_once.items():
         print(
-            f"--at-once {calls}: {asked.orders / cost.wall:,.0f} orders/s by the clock, "
-            f"{asked.orders / cost.processor:,.0f} in a second of processors, {cost.memory:.0f} MB"
+            f"--at-once {calls}: {arguments.orders / cost.wall:,.0f} orders/s by the clock, "
+            f"{arguments.orders / cost.processor:,.0f} in a second of processors, "
+            f"{cost.memory:.0f} MB"
         )
     share = (first.wall - ours.wall) / first.wall
     print(f"the sandbox's own share of a live export ({first.wall:.1f} s): {share:.0%}", flush=True)

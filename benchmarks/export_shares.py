@@ -31,28 +31,34 @@ class Steps:
     def time(self, owner: Any, name: str, label: str) -> None:
         """Time a function from now on."""
         function = getattr(owner, name)
-        setattr(owner, name, lambda *given, **more: self._timed(label, function, *given, **more))
+        setattr(
+            owner,
+            name,
+            lambda *arguments, **options: self._timed(label, function, *arguments, **options),
+        )
 
     def time_items(self, owner: Any, name: str, label: str) -> None:
         """Time a generator from now on, item by item."""
         function = getattr(owner, name)
 
-        def items(*given: Any) -> Iterator[Any]:
-            found, end = function(*given), object()
+        def items(*arguments: Any) -> Iterator[Any]:
+            found, end = function(*arguments), object()
             while (item := self._timed(label, next, found, end)) is not end:
                 yield item
 
         setattr(owner, name, items)
 
-    def _timed(self, label: str, function: Callable[..., Any], *given: Any, **more: Any) -> Any:
-        outer, begun = getattr(self._inner, "seconds", 0.0), time.thread_time()
+    def _timed(
+        self, label: str, function: Callable[..., Any], *arguments: Any, **options: Any
+    ) -> Any:
+        outer, start = getattr(self._inner, "seconds", 0.0), time.thread_time()
         self._inner.seconds = 0.0
         try:
-            return function(*given, **more)
+            return function(*arguments, **options)
         finally:
-            taken = time.thread_time() - begun
-            self.seconds[label] += taken - self._inner.seconds
-            self._inner.seconds = outer + taken
+            elapsed = time.thread_time() - start
+            self.seconds[label] += elapsed - self._inner.seconds
+            self._inner.seconds = outer + elapsed
 
 
 def main() -> None:
@@ -65,7 +71,7 @@ def main() -> None:
     steps.time(parts.PartWriter, "add", "naming and flattening")
     steps.time(flatten.Flattener, "lines", "naming and flattening")
     steps.time(lines.LineWriter, "lines", "cells' XML")
-    steps.time(parts.Part, "add", "keeping lines")
+    steps.time(parts.Part, "add", "storing lines")
     steps.time(compressed_rows, "number_rows", "numbering rows")
     steps.time(compressed_rows.CompressedRows, "add", "compression")
     with tempfile.TemporaryDirectory() as name:
@@ -78,9 +84,9 @@ def main() -> None:
                 request = ExportRequest(listing="pedidos", at_once=1)
                 output = OutputFile(folder / "ours.xlsx")
                 request.prepare(output, load_catalogue).run(client)
-    together = steps.seconds.total()
+    total = steps.seconds.total()
     for label, seconds in steps.seconds.most_common():
-        print(f"{label:25} {seconds:6.2f} s of processors, {seconds / together:.0%}", flush=True)
+        print(f"{label:25} {seconds:6.2f} s of processors, {seconds / total:.0%}", flush=True)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def main() -> None:
         report = Resource(path=sys.argv[1], schema=SCHEMA).validate(limit_errors=10**9)
     for kind, note, row in report.flatten(["type", "note", "rowNumber"]):
         if row is None:
-            print(f"the sheet was not judged: {kind}: {note}", file=sys.stderr)
+            print(f"the sheet was not validated: {kind}: {note}", file=sys.stderr)
             sys.exit(2)
     print(report.stats["errors"])
 

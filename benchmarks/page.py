@@ -34,7 +34,7 @@ _SMALL = 20
 _BLOCK = 50, 5
 _JUMPS = (0.9, 0.25, 0.6, 0.99, 0.1)
 _EDITS = 5
-_PATIENCE_MS = 120_000
+_TIMEOUT_MS = 120_000
 
 
 @contextmanager
@@ -54,9 +54,9 @@ def running_page(home: Path) -> Iterator[tuple[str, int]]:
 
 def seconds(work: Callable[[], object]) -> float:
     """Return the duration of a call."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     work()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def measure_server(link: str, pid: int, path: Path, rows: int) -> None:
@@ -67,51 +67,53 @@ def measure_server(link: str, pid: int, path: Path, rows: int) -> None:
         base_url=origin, headers={"Origin": origin}, follow_redirects=True, timeout=None
     ) as server:
         server.get(link)
-        ask = Asked(server, pid)
+        page = PageServer(server, pid)
         content, name = path.read_bytes(), {"X-File-Name": path.name}
-        ask.post("open", content=content, headers=name)
+        page.post("open", content=content, headers=name)
         print(f"\n{rows:,} rows: the server's answers")
-        ask.times("drop", [lambda: ask.post("open", content=content, headers=name)])
-        ask.edit(2, 0, [["1"]])
+        page.print_times("drop", [lambda: page.post("open", content=content, headers=name)])
+        page.edit(2, 0, [["1"]])
         columns = range(len(COLUMNS))
         cells = [(row, column) for row in (3, rows // 2 + 2, rows + 1) for column in columns]
-        ask.times("one cell", [lambda it=it: ask.edit(*it, [["x"]]) for it in cells])
+        page.print_times("one cell", [lambda it=it: page.edit(*it, [["x"]]) for it in cells])
         block = [[str(number + 1) for number in range(_BLOCK[1])]] * min(_BLOCK[0], rows)
         for height in sorted({len(block), max(rows // 5, 1)}):
             pasted = [block[number % len(block)] for number in range(height)]
             label = f"block of {height:,} x {_BLOCK[1]}"
-            ask.times(label, [lambda it=pasted: ask.edit(2, 0, it)] * _EDITS)
-        ways = ({"numbers": "en"}, {"numbers": "pt"})
-        ask.times("whole sheet", [lambda it=it: ask.post("reading", json=it) for it in 2 * ways])
+            page.print_times(label, [lambda it=pasted: page.edit(2, 0, it)] * _EDITS)
+        conventions = ({"numbers": "en"}, {"numbers": "pt"})
+        page.print_times(
+            "whole sheet", [lambda it=it: page.post("reading", json=it) for it in 2 * conventions]
+        )
 
 
-class Asked:
-    """The server with its process, called as the page calls it."""
+class PageServer:
+    """Server and its process, called like by the page."""
 
     def __init__(self, server: httpx.Client, pid: int) -> None:
         self._server = server
         self._pid = pid
 
-    def post(self, request: str, **given: Any) -> None:
+    def post(self, request: str, **content: Any) -> None:
         """Send a request that must succeed."""
-        self._server.post(f"/api/{request}", **given).raise_for_status()
+        self._server.post(f"/api/{request}", **content).raise_for_status()
 
     def edit(self, row: int, column: int, texts: list[list[str]]) -> None:
-        """Paste texts into the cells from a place on."""
+        """Paste texts into a block of cells, starting at the given one."""
         cells = [
-            {"row": row + below, "column": column + beside, "value": text}
-            for below, line in enumerate(texts)
-            for beside, text in enumerate(line)
+            {"row": row + row_offset, "column": column + column_offset, "value": text}
+            for row_offset, line in enumerate(texts)
+            for column_offset, text in enumerate(line)
         ]
         self.post("edit", json=cells)
 
-    def times(self, label: str, requests: list[Callable[[], None]]) -> None:
+    def print_times(self, label: str, requests: list[Callable[[], None]]) -> None:
         """Print the duration of each request and the server's processor time for one."""
         before = processor_seconds(self._pid)
-        taken = [1_000 * seconds(request) for request in requests]
+        durations = [1_000 * seconds(request) for request in requests]
         processor = 1_000 * (processor_seconds(self._pid) - before) / len(requests)
         print(
-            f"  {label:22} {statistics.median(taken):7.0f} ms   longest {max(taken):.0f} ms"
+            f"  {label:22} {statistics.median(durations):7.0f} ms   longest {max(durations):.0f} ms"
             f"   {processor:.0f} ms of processors"
         )
 
@@ -132,9 +134,9 @@ def first_rows(tab: Page, path: Path) -> None:
 
 def jump(tab: Page, share: float, rows: int) -> None:
     """Scroll to a fraction of the sheet's height and wait for the rows there."""
-    at = int(share * rows)
-    tab.evaluate("top => { document.getElementById('grid').scrollTop = top; }", at * 28)
-    tab.locator(f'[data-cell="A{at + 5}"]').wait_for()
+    row = int(share * rows)
+    tab.evaluate("top => { document.getElementById('grid').scrollTop = top; }", row * 28)
+    tab.locator(f'[data-cell="A{row + 5}"]').wait_for()
 
 
 def edit(tab: Page, row: int) -> None:
@@ -175,7 +177,7 @@ def measure_browser(path: Path, rows: int) -> None:
     with sync_playwright() as playwright, running_page(path.parent) as (link, pid):
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1280, "height": 800})
-        tab.set_default_timeout(_PATIENCE_MS)
+        tab.set_default_timeout(_TIMEOUT_MS)
         tab.goto(link)
         measure(tab, path, rows, pid)
         browser.close()
@@ -187,14 +189,14 @@ def main() -> None:
     parser.add_argument("rows", nargs="?", type=int, default=100_000)
     parser.add_argument("--bad", type=float, default=1, metavar="PERCENT")
     parser.add_argument("--server", action="store_true")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for rows in (_SMALL, asked.rows):
-            path = write_sheet(Path(folder) / f"{rows}.xlsx", rows, asked.bad / 100).path
+        for rows in (_SMALL, arguments.rows):
+            path = write_sheet(Path(folder) / f"{rows}.xlsx", rows, arguments.bad / 100).path
             with running_page(Path(folder)) as (link, pid):
                 measure_server(link, pid, path, rows)
-        if not asked.server:
-            measure_browser(path, asked.rows)
+        if not arguments.server:
+            measure_browser(path, arguments.rows)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_EVERY = 0.02
+_INTERVAL = 0.02
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ def costs(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, Cost]:
             before = _processor_seconds()
             cost = found[name]
             if number == 0:
-                seconds, cost.megabytes = _watched(name, command)
+                seconds, cost.megabytes = _run_sampled(name, command)
             else:
                 seconds = _run(name, command)
             if number or runs == 0:
@@ -57,31 +57,31 @@ def medians(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, float
     return {name: cost.seconds for name, cost in costs(commands, runs).items()}
 
 
-def print_ratios(taken: Mapping[str, float], unit: str) -> None:
+def print_ratios(seconds_by_name: Mapping[str, float], unit: str) -> None:
     """Print each command's time, absolute and relative to ``unit``."""
-    for name, seconds in taken.items():
-        print(f"{name:45} {seconds:8.3f} s  {seconds / taken[unit]:7.2f} x")
+    for name, seconds in seconds_by_name.items():
+        print(f"{name:45} {seconds:8.3f} s  {seconds / seconds_by_name[unit]:7.2f} x")
 
 
 def _processor_seconds() -> float:
     """Return the processor seconds of all ended commands and their helpers."""
-    ended = os.times()
-    return ended.children_user + ended.children_system
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _run(name: str, command: Sequence[str]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         _end(name, process)
-        return time.perf_counter() - begun
+        return time.perf_counter() - start
 
 
-def _watched(name: str, command: Sequence[str]) -> tuple[float, float | None]:
-    begun = time.perf_counter()
+def _run_sampled(name: str, command: Sequence[str]) -> tuple[float, float | None]:
+    start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        peak = _Peak(process.pid)
+        peak = _MemorySampler(process.pid)
         _end(name, process)
-        return time.perf_counter() - begun, peak.end()
+        return time.perf_counter() - start, peak.end()
 
 
 def _end(name: str, process: "subprocess.Popen[bytes]") -> None:
@@ -90,24 +90,24 @@ def _end(name: str, process: "subprocess.Popen[bytes]") -> None:
         sys.exit(f"{name} ended with {process.returncode}: {errors.decode()}")
 
 
-class _Peak:
+class _MemorySampler:
     """Samples the memory of a process and its helpers until stopped."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._greatest = 0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look)
+        self._peak = 0
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._sample)
         self._thread.start()
 
     def end(self) -> float | None:
-        self._over.set()
+        self._stopped.set()
         self._thread.join()
-        return self._greatest / 2**20 if self._greatest else None
+        return self._peak / 2**20 if self._peak else None
 
-    def _look(self) -> None:
-        while not self._over.wait(_EVERY):
-            self._greatest = max(self._greatest, resident(self._pid))
+    def _sample(self) -> None:
+        while not self._stopped.wait(_INTERVAL):
+            self._peak = max(self._peak, resident(self._pid))
 
 
 def processor_seconds(pid: int) -> float:

@@ -39,7 +39,7 @@ from xlbridge.files import LocalDatabase
 _TURNS = {0.05: 1, 0.0: 3}
 """Repetitions of the comparison, by the delay of answers in seconds."""
 
-_WAYS = (1, 4)
+_CONCURRENCIES = (1, 4)
 _PATH = "/v2/faturamento/pedido"
 _PRODUCTS = 3
 
@@ -70,54 +70,54 @@ def main() -> None:
 
 
 def _compare(http: httpx.Client, folder: Path, count: int, turns: int) -> None:
-    whose, items = _registries(http)
+    client, items = _registries(http)
     # What is imported and opened at the first upload is no part of the others.
-    _upload(_workbook(folder / "primeiro.xlsx", whose, items, 1, "0"), 1, 1)
-    loops: list[_Done] = []
-    uploads: dict[int, list[_Done]] = {at_once: [] for at_once in _WAYS}
+    _upload(_workbook(folder / "primeiro.xlsx", client, items, 1, "0"), 1, 1)
+    loops: list[_Cost] = []
+    uploads: dict[int, list[_Cost]] = {at_once: [] for at_once in _CONCURRENCIES}
     for turn in range(turns):
-        loops.append(_loop(http, whose, items, count))
+        loops.append(_loop(http, client, items, count))
         for at_once, done in uploads.items():
             name = f"{turn}-{at_once}"
-            path = _workbook(folder / f"{name}.xlsx", whose, items, count, name)
+            path = _workbook(folder / f"{name}.xlsx", client, items, count, name)
             done.append(_upload(path, count, at_once))
-    _tell("plain loop of posts", loops, loops)
+    _print_medians("plain loop of posts", loops, loops)
     for at_once, done in uploads.items():
-        _tell(f"upload, {at_once} at once", done, loops)
+        _print_medians(f"upload, {at_once} at once", done, loops)
 
 
-def _tell(name: str, done: "list[_Done]", loops: "list[_Done]") -> None:
-    def middle(of: Callable[[_Done], float]) -> float:
+def _print_medians(name: str, done: "list[_Cost]", loops: "list[_Cost]") -> None:
+    def median(of: Callable[[_Cost], float]) -> float:
         return statistics.median(map(of, done))
 
     ratio = statistics.median(one.rate / loop.rate for one, loop in zip(done, loops, strict=True))
     print(
-        f"  {name:19} {middle(lambda one: one.rate):7.1f} orders/s  {ratio:5.2f} x the loop  "
-        f"processor ms each: client {middle(lambda one: one.client) * 1000:5.2f}, "
-        f"sandbox {middle(lambda one: one.sandbox) * 1000:5.2f}   "
-        f"journal {middle(lambda one: one.journal):.1%}",
+        f"  {name:19} {median(lambda one: one.rate):7.1f} orders/s  {ratio:5.2f} x the loop  "
+        f"processor ms each: client {median(lambda one: one.client) * 1000:5.2f}, "
+        f"sandbox {median(lambda one: one.sandbox) * 1000:5.2f}   "
+        f"journal {median(lambda one: one.journal):.1%}",
         flush=True,
     )
 
 
-def _loop(http: httpx.Client, whose: int, items: list[Any], count: int) -> "_Done":
+def _loop(http: httpx.Client, client: int, items: list[Any], count: int) -> "_Cost":
     """Create orders one after another; return the cost."""
-    spent = _Spent()
+    stopwatch = _Stopwatch()
     for number in range(count):
-        order = {"codigoDaFilial": 1, "codigoDoCliente": whose, "observacao": f"Laço {number}"}
+        order = {"codigoDaFilial": 1, "codigoDoCliente": client, "observacao": f"Laço {number}"}
         http.post(_PATH, json={**order, "produtos": items}).raise_for_status()
-    return spent.on(count)
+    return stopwatch.cost_of(count)
 
 
 def _registries(http: httpx.Client) -> tuple[int, list[Any]]:
-    """Create what orders refer to; return the client code and the items."""
-    client = _created(http, "/v2/cliente", nomeComercial="Ana", cnpj="11222333000181")
+    """Create the records that orders refer to; return the client code and the items."""
+    client = _create(http, "/v2/cliente", nomeComercial="Ana", cnpj="11222333000181")
     names = [f"Parafuso {place}" for place in range(_PRODUCTS)]
-    products = [_created(http, "/v2/produto", descricaoDoProduto=name) for name in names]
+    products = [_create(http, "/v2/produto", descricaoDoProduto=name) for name in names]
     return client["codigoDoCliente"], [_item(product["idProduto"]) for product in products]
 
 
-def _created(http: httpx.Client, path: str, **fields: str) -> Any:
+def _create(http: httpx.Client, path: str, **fields: str) -> Any:
     return http.post(path, json=fields).raise_for_status().json()["data"]
 
 
@@ -135,14 +135,14 @@ def _workbook(path: Path, client: int, items: list[Any], count: int, name: str) 
         for number in range(count):
             key = f"{name}-{number:06}"
             orders.write_row(number + 1, 0, [key, 1, client, f"Planilha {key}"])
-            for place, item in enumerate(items, number * len(items) + 1):
-                products.write_row(place, 0, [key, *item.values()])
+            for row, item in enumerate(items, number * len(items) + 1):
+                products.write_row(row, 0, [key, *item.values()])
     return path
 
 
 @dataclass(frozen=True)
-class _Done:
-    """Created orders: rate per second, processor seconds of client and sandbox per order,
+class _Cost:
+    """Cost of orders: rate per second, processor seconds of client and sandbox per order,
     share of the journal; peak memory in MB after validating, after planning and at the end.
     """
 
@@ -155,17 +155,17 @@ class _Done:
     peak: float = 0.0
 
 
-class _Spent:
+class _Stopwatch:
     """Time spent since its creation."""
 
     def __init__(self) -> None:
-        self._begun = self._now()
+        self._start = self._now()
 
-    def on(self, count: int) -> _Done:
-        """Return what so many orders took."""
-        seconds, *others = (n - b for n, b in zip(self._now(), self._begun, strict=True))
+    def cost_of(self, count: int) -> _Cost:
+        """Return the cost of the given number of orders."""
+        seconds, *others = (n - b for n, b in zip(self._now(), self._start, strict=True))
         client, sandbox, journal = others
-        return _Done(count / seconds, client / count, sandbox / count, journal / seconds)
+        return _Cost(count / seconds, client / count, sandbox / count, journal / seconds)
 
     @staticmethod
     def _now() -> tuple[float, ...]:
@@ -174,7 +174,7 @@ class _Spent:
 
 
 class _Journal:
-    """Time this process has spent in the statements and commits of its databases."""
+    """Time spent by this process in statements and commits of its databases."""
 
     seconds = 0.0
 
@@ -190,16 +190,16 @@ class _Journal:
     def _measured(cls, statement: Any) -> Any:
         @wraps(statement)
         def measured(*arguments: Any) -> Any:
-            begun = time.perf_counter()
+            start = time.perf_counter()
             try:
                 return statement(*arguments)
             finally:
-                cls.seconds += time.perf_counter() - begun
+                cls.seconds += time.perf_counter() - start
 
         return measured
 
 
-def _upload(path: Path, count: int, at_once: int) -> _Done:
+def _upload(path: Path, count: int, at_once: int) -> _Cost:
     """Create orders by an upload; return the cost."""
     _Journal.measure()
     report = xb.validate(path)
@@ -209,9 +209,9 @@ def _upload(path: Path, count: int, at_once: int) -> _Done:
         erp.client.system.info()
         erp.plan(report)
         planned = _peak()
-        spent = _Spent()
+        stopwatch = _Stopwatch()
         outcome = erp.upload(report, mode="records", at_once=at_once, yes=True)
-        done = spent.on(count)
+        done = stopwatch.cost_of(count)
     if outcome.rows["accepted"] != count:
         raise SystemExit(f"{outcome.state}: {outcome.rows}")
     return replace(done, validated=validated, planned=planned, peak=_peak())

@@ -43,7 +43,7 @@ class Recorder:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Address of the server."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def answer(self, path: str, headers: dict[str, str]) -> bytes:

@@ -141,8 +141,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     for rate in fields(Rates):
         parser.add_argument(f"--{rate.name}", type=float, default=rate.default, metavar="S")
-    asked = vars(parser.parse_args())
-    print("\n\n".join(tables(rows=asked.pop("rows"), rates=Rates(**asked))))
+    arguments = vars(parser.parse_args())
+    print("\n\n".join(tables(rows=arguments.pop("rows"), rates=Rates(**arguments))))
 
 
 if __name__ == "__main__":

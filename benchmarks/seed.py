@@ -19,7 +19,7 @@ from xlbridge.sandbox import open_database
 from xlbridge.sandbox.seed import metadata
 from xlbridge.sandbox.storage import database_url
 
-_SHOWN = ("sales_orders", "sales_order_items", "sales_order_installments", "receivables")
+_PRINTED_TABLES = ("sales_orders", "sales_order_items", "sales_order_installments", "receivables")
 
 
 def main() -> None:
@@ -31,9 +31,9 @@ def main() -> None:
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
         counts = _counts(database)
     print(f"scale {scale}: {seconds:.1f} s, {peak} MB")
-    for name in _SHOWN:
+    for name in _PRINTED_TABLES:
         print(f"{counts[name]:12,} {name}")
-    print(f"{sum(counts.values()):12,} rows in all")
+    print(f"{sum(counts.values()):12,} rows in total")
 
 
 def fill_database(folder: Path, database: str, scale: int) -> float:
@@ -41,13 +41,13 @@ def fill_database(folder: Path, database: str, scale: int) -> float:
     ready = folder / "ready.json"
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--db", database]
     command += ["--scale", str(scale), "--ready-file", str(ready)]
-    begun = time.perf_counter()
+    start = time.perf_counter()
     with subprocess.Popen(command, env=os.environ | {"XLBRIDGE_HOME": str(folder)}) as process:
         while not ready.exists():
             if process.poll() is not None:
                 sys.exit(process.returncode)
             time.sleep(0.05)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         process.terminate()
     return seconds
 

@@ -1,4 +1,4 @@
-"""Draw what keeps the processes of a command busy, step by step.
+"""Draw the processor time of a command's processes over time.
 
 Usage: python benchmarks/timeline.py [FOLDER [ROWS [NAME ...]]]
 
@@ -22,9 +22,9 @@ from xml.sax.saxutils import escape
 
 from bad_sheet import write_sheet
 from export import recorded_orders
-from upload import running_site, write_titles
+from upload import running_system, write_titles
 
-_EVERY = 0.05
+_INTERVAL = 0.05
 _TICKS = os.sysconf("SC_CLK_TCK")
 _LABEL, _WIDTH, _LANE, _GAP, _TOP = 190, 640, 34, 12, 34
 _COLOURS = ("#1f6f8b", "#c2571a", "#5b7f2b", "#7a4b94", "#8a6d1f")
@@ -35,31 +35,31 @@ class Timeline:
     """Names of processes, and the processor seconds of each at every sample."""
 
     names: dict[int, str]
-    looks: list[dict[int, float]]
+    samples: list[dict[int, float]]
 
-    def taken(self, pid: int) -> float:
+    def total(self, pid: int) -> float:
         """Return the total processor time of a process."""
-        of_it = [look[pid] for look in self.looks if pid in look]
-        return of_it[-1] - of_it[0]
+        seconds = [sample[pid] for sample in self.samples if pid in sample]
+        return seconds[-1] - seconds[0]
 
 
 def watch(
-    command: Sequence[str], environment: Mapping[str, str], beside: Mapping[str, int]
+    command: Sequence[str], environment: Mapping[str, str], others: Mapping[str, int]
 ) -> Timeline:
-    """Run a command; return the timeline of its processes and of those ``beside`` it."""
+    """Run a command; return the timeline of its processes and of ``others``."""
     timeline = Timeline({}, [])
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            roots = {process.pid: "xlbridge", **{pid: name for name, pid in beside.items()}}
-            look = dict(timeline.looks[-1]) if timeline.looks else {}
+            roots = {process.pid: "xlbridge", **{pid: name for name, pid in others.items()}}
+            sample = dict(timeline.samples[-1]) if timeline.samples else {}
             for pid, name in [one for root in roots.items() for one in _with_children(*root)]:
                 seconds = _processor_seconds(pid)
                 if seconds is not None:
                     # As it begins, and once it has ended, a child has no name of its own.
                     timeline.names[pid] = max(timeline.names.get(pid, ""), name, key=len)
-                    look[pid] = seconds
-            timeline.looks.append(look)
-            time.sleep(_EVERY)
+                    sample[pid] = seconds
+            timeline.samples.append(sample)
+            time.sleep(_INTERVAL)
     if process.returncode not in (0, 1):
         sys.exit(f"{command} ended with {process.returncode}")
     return timeline
@@ -105,7 +105,7 @@ def draw(title: str, timeline: Timeline) -> str:
         top, colour = _TOP + number * (_LANE + _GAP), _COLOURS[number % len(_COLOURS)]
         lines += [
             f'<text x="8" y="{top + 14}">{escape(name)}</text>',
-            f'<text x="8" y="{top + 29}" fill="#666666">{timeline.taken(pid):.2f} s</text>',
+            f'<text x="8" y="{top + 29}" fill="#666666">{timeline.total(pid):.2f} s</text>',
             f'<rect x="{_LABEL}" y="{top}" width="{_WIDTH}" height="{_LANE}" fill="#f2f2f2"/>',
             *_bars([step.get(pid, 0.0) for step in steps], steps, end, top, colour),
         ]
@@ -114,22 +114,22 @@ def draw(title: str, timeline: Timeline) -> str:
 
 def _steps(timeline: Timeline) -> Iterator[dict[int, float]]:
     """Yield the processor time of each process between about a hundred moments."""
-    least = sum(map(timeline.taken, timeline.names)) / 100
-    last = dict(timeline.looks[0])
-    for look in timeline.looks:
-        taken = {pid: seconds - last.setdefault(pid, seconds) for pid, seconds in look.items()}
-        if sum(taken.values()) >= least:
-            yield taken
-            last = dict(look)
+    minimum = sum(map(timeline.total, timeline.names)) / 100
+    last = dict(timeline.samples[0])
+    for sample in timeline.samples:
+        elapsed = {pid: seconds - last.setdefault(pid, seconds) for pid, seconds in sample.items()}
+        if sum(elapsed.values()) >= minimum:
+            yield elapsed
+            last = dict(sample)
 
 
 def _bars(
-    own: Sequence[float], steps: Sequence[dict[int, float]], end: float, top: int, colour: str
+    lane: Sequence[float], steps: Sequence[dict[int, float]], end: float, top: int, colour: str
 ) -> Iterator[str]:
     x = float(_LABEL)
-    for seconds, step in zip(own, steps, strict=True):
-        together = sum(step.values())
-        width, bar = together / end * _WIDTH, seconds / together * _LANE
+    for seconds, step in zip(lane, steps, strict=True):
+        total = sum(step.values())
+        width, bar = total / end * _WIDTH, seconds / total * _LANE
         if bar:
             yield (
                 f'<rect x="{x:.1f}" y="{top + _LANE - bar:.1f}" width="{width:.1f}" '
@@ -152,41 +152,41 @@ def main() -> None:
     pictures = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/images")
     pictures.mkdir(parents=True, exist_ok=True)
     rows = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
-    wanted = sys.argv[3:] or list(_PICTURES)
-    for name in wanted:
+    names = sys.argv[3:] or list(_PICTURES)
+    for name in names:
         with tempfile.TemporaryDirectory() as folder:
             title, timeline = _PICTURES[name](Path(folder), rows)
         (pictures / f"timeline-{name}.svg").write_text(draw(title, timeline), encoding="utf-8")
-        together = sum(map(timeline.taken, timeline.names))
+        total = sum(map(timeline.total, timeline.names))
         for pid, lane in timeline.names.items():
-            taken = timeline.taken(pid)
-            print(f"{name:10} {lane:40} {taken:6.2f} s of processors, {taken / together:.0%}")
+            seconds = timeline.total(pid)
+            print(f"{name:10} {lane:40} {seconds:6.2f} s of processors, {seconds / total:.0%}")
 
 
-_OURS = [sys.executable, "-m", "xlbridge"]
+_XLBRIDGE = [sys.executable, "-m", "xlbridge"]
 
 
-def _validated(folder: Path, rows: int) -> tuple[str, Timeline]:
+def _run_validate(folder: Path, rows: int) -> tuple[str, Timeline]:
     sheet = write_sheet(folder / "bad.xlsx", rows, 0.01).path
-    timeline = watch([*_OURS, "validate", str(sheet), "--format", "json"], os.environ, {})
+    timeline = watch([*_XLBRIDGE, "validate", str(sheet), "--format", "json"], os.environ, {})
     return f"validate, {rows:,} x 12 cells, 1 % bad", timeline
 
 
-def _uploaded(folder: Path, rows: int) -> tuple[str, Timeline]:
-    with running_site(folder) as site:
-        titles = write_titles(folder / "titles.xlsx", site, 0, rows // 5)
-        command = [*_OURS, "upload", str(titles), "--yes", "--format", "json"]
-        timeline = watch(command, site.environment, {"sandbox": site.sandbox})
+def _run_upload(folder: Path, rows: int) -> tuple[str, Timeline]:
+    with running_system(folder) as system:
+        titles = write_titles(folder / "titles.xlsx", system, 0, rows // 5)
+        command = [*_XLBRIDGE, "upload", str(titles), "--yes", "--format", "json"]
+        timeline = watch(command, system.environment, {"sandbox": system.sandbox})
     return f"upload of {rows // 5:,} new titles through the queue", timeline
 
 
-def _exported(folder: Path, rows: int) -> tuple[str, Timeline]:
-    with recorded_orders(folder / "export", rows // 5) as (command, more, _):
-        timeline = watch(command, os.environ | more, {})
+def _run_export(folder: Path, rows: int) -> tuple[str, Timeline]:
+    with recorded_orders(folder / "export", rows // 5) as (command, settings, _):
+        timeline = watch(command, os.environ | settings, {})
     return f"export of {rows // 5:,} orders, answers recorded", timeline
 
 
-_PICTURES = {"validate": _validated, "upload": _uploaded, "export": _exported}
+_PICTURES = {"validate": _run_validate, "upload": _run_upload, "export": _run_export}
 
 
 if __name__ == "__main__":

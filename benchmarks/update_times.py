@@ -44,21 +44,21 @@ def large(random: Random, count: int) -> list[int]:
 
 def growing(random: Random, count: int) -> Moments:
     """Return times whose density grows by a factor of e every 30 days."""
-    ago = (min(SPAN - 1, int(random.expovariate(1 / (30 * DAY)))) for _ in range(count))
-    return [FIRST + MINUTE * (SPAN - minutes) for minutes in ago]
+    minutes_ago = (min(SPAN - 1, int(random.expovariate(1 / (30 * DAY)))) for _ in range(count))
+    return [FIRST + MINUTE * (SPAN - minutes) for minutes in minutes_ago]
 
 
 def long_tail(random: Random, count: int) -> Moments:
     """Return times mostly in the last days, with a few years of earlier ones."""
-    ago = (min(5 * SPAN - 1, int(60 * random.paretovariate(0.5))) for _ in range(count))
-    return [FIRST + MINUTE * (5 * SPAN - minutes) for minutes in ago]
+    minutes_ago = (min(5 * SPAN - 1, int(60 * random.paretovariate(0.5))) for _ in range(count))
+    return [FIRST + MINUTE * (5 * SPAN - minutes) for minutes in minutes_ago]
 
 
 def clusters(random: Random, count: int, spells: int) -> Moments:
     """Return times in active periods of three days over twenty years."""
     starts = [random.randrange(20 * 365 * DAY) for _ in range(spells)]
-    each = count // spells
-    return [FIRST + MINUTE * (start + random.randrange(3 * DAY)) for start in starts * each]
+    size = count // spells
+    return [FIRST + MINUTE * (start + random.randrange(3 * DAY)) for start in starts * size]
 
 
 def nightly(size: int, nights: int) -> Moments:

@@ -34,7 +34,7 @@ from processes import processor_seconds
 
 import xlbridge
 
-_HERE = Path(__file__).parent.parent
+_ROOT = Path(__file__).parent.parent
 _PLAN = "name: titles\nsteps:\n  titles: {upload: sheet.xlsx, resource: contasreceber}\n"
 _POSTS = 300
 _BLOCK = 20_000
@@ -52,8 +52,8 @@ _HEADINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """A running sandbox and its process, with environment, interpreter and client."""
+class System:
+    """Running sandbox and its process, with environment, interpreter and client."""
 
     environment: dict[str, str]
     http: httpx.Client
@@ -89,40 +89,45 @@ def main() -> None:
     parser.add_argument("--before", metavar="COMMIT")
     parser.add_argument("--pairs", type=int, default=5, metavar="N")
     parser.add_argument("--python", default=sys.executable)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     # As installed: what is measured compiles nothing.
     compileall.compile_dir(Path(xlbridge.__file__).parent, quiet=1)
-    if asked.before:
-        _compare(asked.before, asked.pairs, asked.rows, asked.titles, asked.python)
+    if arguments.before:
+        _compare(
+            arguments.before, arguments.pairs, arguments.rows, arguments.titles, arguments.python
+        )
     else:
-        _measure(asked.rows, asked.titles, asked.python)
+        _measure(arguments.rows, arguments.titles, arguments.python)
 
 
 def _measure(rows: int, titles: int, python: str) -> None:
     """Print the cost of each command."""
-    with tempfile.TemporaryDirectory() as folder, running_site(Path(folder), python=python) as site:
-        _fill(site, Path(folder), titles)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_system(Path(folder), python=python) as system,
+    ):
+        _fill(system, Path(folder), titles)
         half = min(rows // 2, titles)
-        sheet = write_titles(Path(folder) / "sheet.xlsx", site, titles - half, rows)
-        print(f"{rows:,} rows, {half:,} of them there, against {titles:,} titles")
+        sheet = write_titles(Path(folder) / "sheet.xlsx", system, titles - half, rows)
+        print(f"{rows:,} rows, {half:,} of them in the system, against {titles:,} titles")
         print(f"  {'seconds':26}{'clock':>8}{'client':>8}{'sandbox':>8}{'share':>8}{'MB':>8}")
-        validated, _ = _cost(site, "validate", sheet)
+        validated, _ = _cost(system, "validate", sheet)
         print(validated.line("validate"))
         (Path(folder) / "plan.yaml").write_text(_PLAN, "utf-8")
         preview = ("upload", sheet, "--mode", "preview", "--no-preview", "--yes")
         plan = ("batch", "plan", Path(folder) / "plan.yaml")
         for name, command in (("plan", plan), ("plan, stored and previewed", preview)):
-            cost, _ = _cost(site, *command)
+            cost, _ = _cost(system, *command)
             print(cost.line(name, f"client: {cost.client / validated.client:.2f} x validate"))
-        uploaded, counts = _cost(site, "upload", sheet, "--yes", "--format", "json")
+        uploaded, counts = _cost(system, "upload", sheet, "--yes", "--format", "json")
         decided = rows / uploaded.elapsed
         print(uploaded.line("upload to verdict", f"{decided:,.0f} rows/s decided"))
         print(f"    created {counts['created']:,}, unchanged {counts['unchanged']:,}")
-        new = write_titles(Path(folder) / "new.xlsx", site, titles + rows, rows)
-        sent, counts = _cost(site, "upload", new, "--yes", "--format", "json")
+        new = write_titles(Path(folder) / "new.xlsx", system, titles + rows, rows)
+        sent, counts = _cost(system, "upload", new, "--yes", "--format", "json")
         rate = counts["created"] / sent.elapsed
         print(sent.line("upload of new rows", f"{rate:,.0f} rows/s created"))
-        posts = _posts_per_second(site)
+        posts = _posts_per_second(system)
         print(f"  plain loop of posts {posts:.0f} rows/s: decided {decided / posts:.1f} x as fast,")
         print(f"    created {rate / posts:.1f} x as fast")
 
@@ -130,22 +135,22 @@ def _measure(rows: int, titles: int, python: str) -> None:
 def _compare(before: str, pairs: int, rows: int, titles: int, python: str) -> None:
     """Print the cost of uploading new titles at a commit and now."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
-        trees = {before: running.enter_context(_checked_out(before)), "now": _HERE}
-        sites = {}
+        trees = {before: running.enter_context(_checked_out(before)), "now": _ROOT}
+        systems = {}
         for name, tree in trees.items():
-            own = Path(folder) / name
-            own.mkdir()
-            sites[name] = running.enter_context(running_site(own, tree, python))
-            _fill(sites[name], own, titles)
-        costs: dict[str, list[Cost]] = {name: [] for name in sites}
+            directory = Path(folder) / name
+            directory.mkdir()
+            systems[name] = running.enter_context(running_system(directory, tree, python))
+            _fill(systems[name], directory, titles)
+        costs: dict[str, list[Cost]] = {name: [] for name in systems}
         for number in range(pairs):
-            for name, site in sites.items():
+            for name, system in systems.items():
                 sheet = Path(folder) / f"{name}.xlsx"
-                write_titles(sheet, site, titles + number * rows, rows)
-                costs[name].append(_cost(site, "upload", sheet, "--yes", "--format", "json")[0])
+                write_titles(sheet, system, titles + number * rows, rows)
+                costs[name].append(_cost(system, "upload", sheet, "--yes", "--format", "json")[0])
     print(f"{rows:,} new rows against {titles:,} titles, medians of {pairs} pairs")
     print(f"  {'seconds':26}{'clock':>8}{'client':>8}{'sandbox':>8}{'share':>8}{'MB':>8}")
-    found = {name: _median(of_commit) for name, of_commit in costs.items()}
+    found = {name: _median(commit_costs) for name, commit_costs in costs.items()}
     for name, cost in found.items():
         print(cost.line(name, f"{rows / cost.elapsed:,.0f} rows/s"))
     earlier, now = found[before], found["now"]
@@ -168,7 +173,7 @@ def _checked_out(commit: str) -> Iterator[Path]:
     """Yield a folder with the files of a commit."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
-        git = ["git", "-C", str(_HERE), "worktree"]
+        git = ["git", "-C", str(_ROOT), "worktree"]
         subprocess.run([*git, "add", "--quiet", "--detach", str(tree), commit], check=True)
         try:
             yield tree
@@ -176,48 +181,52 @@ def _checked_out(commit: str) -> Iterator[Path]:
             subprocess.run([*git, "remove", "--force", str(tree)], check=True)
 
 
-def _fill(site: Site, folder: Path, titles: int) -> None:
+def _fill(system: System, folder: Path, titles: int) -> None:
     """Import titles in blocks, without looking for them first."""
     for start in range(0, titles, _BLOCK):
-        block = write_titles(folder / "block.xlsx", site, start, min(_BLOCK, titles - start))
+        block = write_titles(folder / "block.xlsx", system, start, min(_BLOCK, titles - start))
         options = ("--yes", "--mode", "direct", "--no-read-back", "--no-preview")
-        _run(site, "upload", block, *options)
+        _run(system, "upload", block, *options)
 
 
-def write_titles(path: Path, site: Site, start: int, count: int) -> Path:
+def write_titles(path: Path, system: System, start: int, count: int) -> Path:
     """Write a sheet of titles, numbered from ``start`` on."""
     with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
         sheet = book.add_worksheet("contasreceber")
         sheet.write_row(0, 0, _HEADINGS)
         for row in range(1, count + 1):
             number = start + row
-            fixed = (1, site.customer, "1.01.001", "01.001", 1)
+            fixed = (1, system.customer, "1.01.001", "01.001", 1)
             values = (f"Mensalidade {number}", f"NF-{number:08d}", "30/11/2026", number / 100)
             sheet.write_row(row, 0, (*fixed, *values))
     return path
 
 
-def _posts_per_second(site: Site) -> float:
+def _posts_per_second(system: System) -> float:
     """Return the titles per second of a loop of single posts."""
-    fixed = dict(zip(_HEADINGS[:5], (1, site.customer, "1.01.001", "01.001", 1), strict=True))
+    fixed = dict(zip(_HEADINGS[:5], (1, system.customer, "1.01.001", "01.001", 1), strict=True))
     before = time.perf_counter()
     for number in range(_POSTS):
         body = {**fixed, "historico": f"Avulso {number}", "numeroDoDocumento": f"AV-{number}"}
-        site.http.post("/v2/financeiro/contasreceber", json=body).raise_for_status()
+        system.http.post("/v2/financeiro/contasreceber", json=body).raise_for_status()
     return _POSTS / (time.perf_counter() - before)
 
 
-def _cost(site: Site, *arguments: object) -> tuple[Cost, dict[str, int]]:
+def _cost(system: System, *arguments: object) -> tuple[Cost, dict[str, int]]:
     """Run a command; return its cost, and its row counts if it reports any."""
-    began, own, sandbox = time.perf_counter(), _children_time(), processor_seconds(site.sandbox)
-    told, memory = _run(site, *arguments)
+    start, children, sandbox = (
+        time.perf_counter(),
+        _children_time(),
+        processor_seconds(system.sandbox),
+    )
+    output, memory = _run(system, *arguments)
     cost = Cost(
-        time.perf_counter() - began,
-        _children_time() - own,
-        processor_seconds(site.sandbox) - sandbox,
+        time.perf_counter() - start,
+        _children_time() - children,
+        processor_seconds(system.sandbox) - sandbox,
         memory,
     )
-    return cost, json.loads(told)["rows"] if "json" in arguments else {}
+    return cost, json.loads(output)["rows"] if "json" in arguments else {}
 
 
 def _children_time() -> float:
@@ -226,28 +235,36 @@ def _children_time() -> float:
     return used.children_user + used.children_system
 
 
-def _run(site: Site, *arguments: object) -> tuple[str, float]:
+def _run(system: System, *arguments: object) -> tuple[str, float]:
     """Run a command; return its output and the memory of its largest process in MB."""
-    command = [site.python, "-P", "-m", "xlbridge", *map(str, arguments)]
-    with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as errors:
-        with subprocess.Popen(command, env=site.environment, stdout=told, stderr=errors) as running:
+    command = [system.python, "-P", "-m", "xlbridge", *map(str, arguments)]
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        with subprocess.Popen(
+            command, env=system.environment, stdout=output, stderr=errors
+        ) as running:
             # Only so is the memory this command's, and not that of any so far.
             _, status, used = os.wait4(running.pid, 0)
             running.returncode = os.waitstatus_to_exitcode(status)
-        told.seek(0)
+        output.seek(0)
         errors.seek(0)
-        text = told.read()
+        text = output.read()
         if running.returncode:
             raise SystemExit(f"{' '.join(command)}\n{text[-2000:]}{errors.read()[-2000:]}")
     return text, used.ru_maxrss / 1024
 
 
 @contextmanager
-def running_site(folder: Path, tree: Path = _HERE, python: str = sys.executable) -> Iterator[Site]:
+def running_system(
+    folder: Path, tree: Path = _ROOT, python: str = sys.executable
+) -> Iterator[System]:
     """Run a sandbox of the program in ``tree``, with registries and one client."""
     ready = folder / "ready.json"
-    own = {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en", "PYTHONPATH": str(tree)}
-    environment = {**os.environ, **own}
+    settings = {
+        "XLBRIDGE_HOME": str(folder / "home"),
+        "XLBRIDGE_LANG": "en",
+        "PYTHONPATH": str(tree),
+    }
+    environment = {**os.environ, **settings}
     options = ["--seed", "empty", "--db", str(folder / "sandbox.db"), "--ready-file", str(ready)]
     command = [python, "-P", "-m", "xlbridge", "sandbox", *options]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
@@ -260,7 +277,7 @@ def running_site(folder: Path, tree: Path = _HERE, python: str = sys.executable)
                 token = http.post("/v2/autenticar", json=login).json()["accessToken"]
                 http.headers["Authorization"] = f"Bearer {token}"
                 created = http.post("/v2/cliente", json={"nomeComercial": "Ana"}).json()
-                site = Site(
+                system = System(
                     {
                         **environment,
                         "XLBRIDGE_BASE_URL": running["base_url"],
@@ -272,7 +289,7 @@ def running_site(folder: Path, tree: Path = _HERE, python: str = sys.executable)
                     process.pid,
                     python,
                 )
-                yield site
+                yield system
         finally:
             process.terminate()
 

@@ -19,12 +19,12 @@ def main() -> None:
     warnings.simplefilter("ignore")
     with httpx.Client() as client:
         orders = [order for url in urls for order in client.get(url).json()["data"]]
-    own = [
+    main_rows = [
         {name: value for name, value in order.items() if name not in ("parcelas", "produtos")}
         for order in orders
     ]
     frames = {
-        "pedidos": pd.json_normalize(own),
+        "pedidos": pd.json_normalize(main_rows),
         "parcelas": pd.json_normalize(orders, "parcelas"),
         "produtos": pd.json_normalize(orders, "produtos"),
     }

@@ -39,7 +39,7 @@ _BARE_READ = (
     "print(sum(1 for _ in s.iter_rows()))"
 )
 _LAST_ROW = 1_048_575
-_MOST_FOR_OTHERS = 100_000
+_MAX_ROWS_OF_OTHERS = 100_000
 _SMALL = 1_000
 _SIZES = (_SMALL, 10_000, 100_000)
 _ALL = 100
@@ -57,24 +57,28 @@ def main() -> None:
     parser.add_argument("--texts", nargs="+", choices=_TEXTS, default=_TEXTS)
     parser.add_argument("--python", metavar="PYTHON", default=sys.executable)
     parser.add_argument("--frictionless", metavar="PYTHON", default=_with_frictionless())
-    asked = parser.parse_args()
-    taken: list[Taken] = []
+    arguments = parser.parse_args()
+    measurements: list[Measurement] = []
     with tempfile.TemporaryDirectory() as folder:
-        for rows, percent, texts in itertools.product(asked.rows, asked.bad, asked.texts):
-            if texts == _SHARED and rows > _MOST_FOR_OTHERS:
+        for rows, percent, texts in itertools.product(
+            arguments.rows, arguments.bad, arguments.texts
+        ):
+            if texts == _SHARED and rows > _MAX_ROWS_OF_OTHERS:
                 continue
             path, shared = Path(folder) / "bad.xlsx", texts == _SHARED
             written = write_sheet(path, rows, percent / 100, shared_texts=shared)
-            commands = _commands(path, rows, percent, asked)
-            found = costs(commands, asked.runs if rows <= _MOST_FOR_OTHERS else 0)
+            commands = _commands(path, rows, percent, arguments)
+            found = costs(commands, arguments.runs if rows <= _MAX_ROWS_OF_OTHERS else 0)
             _print_costs(rows, percent, texts, written, found)
-            taken.append(Taken(rows, percent, texts, len(written.bad_cells), found[OURS]))
-    _print_growth_of_rows(taken)
-    _print_growth_of_findings(taken)
+            measurements.append(
+                Measurement(rows, percent, texts, len(written.bad_cells), found[OURS])
+            )
+    _print_growth_of_rows(measurements)
+    _print_growth_of_findings(measurements)
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Measurement:
     """Cost of our command for a sheet."""
 
     rows: int
@@ -89,21 +93,21 @@ def _with_frictionless() -> str | None:
 
 
 def _commands(
-    path: Path, rows: int, percent: float, asked: argparse.Namespace
+    path: Path, rows: int, percent: float, arguments: argparse.Namespace
 ) -> dict[str, list[str]]:
-    here = Path(__file__).parent
+    folder = Path(__file__).parent
     commands = {
-        OURS: [*_ours(asked.python, path), "--format", "json"],
-        BARE: [asked.python, "-c", _BARE_READ, str(path)],
+        OURS: [*_ours(arguments.python, path), "--format", "json"],
+        BARE: [arguments.python, "-c", _BARE_READ, str(path)],
     }
     if rows <= _SMALL:
-        commands[IMPORT] = [asked.python, "-c", "import pandas, pandera.pandas"]
-    if rows <= _MOST_FOR_OTHERS and percent < _ALL:
-        commands[USUAL] = [asked.python, str(here / "usual_pipeline.py"), str(path)]
-        if asked.frictionless:
+        commands[IMPORT] = [arguments.python, "-c", "import pandas, pandera.pandas"]
+    if rows <= _MAX_ROWS_OF_OTHERS and percent < _ALL:
+        commands[USUAL] = [arguments.python, str(folder / "usual_pipeline.py"), str(path)]
+        if arguments.frictionless:
             commands[FRICTIONLESS] = [
-                asked.frictionless,
-                str(here / "frictionless_pipeline.py"),
+                arguments.frictionless,
+                str(folder / "frictionless_pipeline.py"),
                 str(path),
             ]
     return commands
@@ -135,28 +139,28 @@ def _print_costs(
     if IMPORT in found:
         clock = ours - found[IMPORT].seconds
         processor = found[OURS].processor_seconds - found[IMPORT].processor_seconds
-        print(f"  ours is {clock:+.3f} s ({processor:+.3f} s of processors) beside that import")
+        print(f"  ours is {clock:+.3f} s ({processor:+.3f} s of processors) besides that import")
     _print_exactness(written, rows)
 
 
 def _print_exactness(written: BadSheet, rows: int) -> None:
-    limit = [] if rows <= _MOST_FOR_OTHERS else ["--limit", "0"]
+    limit = [] if rows <= _MAX_ROWS_OF_OTHERS else ["--limit", "0"]
     command = [*_ours(sys.executable, written.path), "--format", "json", *limit]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     (file,) = json.loads(done.stdout)["files"]
     if limit:
         print(f"  findings counted: {file['errors'] + file['warnings']:,}")
         return
-    told = {finding["cell"] for finding in file["findings"]}
-    missed, invented = written.bad_cells - told, told - written.bad_cells
-    print(f"  bad cells missed: {len(missed)}, good cells called bad: {len(invented)}")
+    reported = {finding["cell"] for finding in file["findings"]}
+    missed, false = written.bad_cells - reported, reported - written.bad_cells
+    print(f"  bad cells missed: {len(missed)}, good cells reported as bad: {len(false)}")
 
 
-def _print_growth_of_rows(taken: Sequence[Taken]) -> None:
-    print("\nfrom size to size: rows, seconds and memory of ours, times those of the size before")
-    for percent, texts in sorted({(each.percent, each.texts) for each in taken}):
-        alike = (t for t in taken if (t.percent, t.texts) == (percent, texts))
-        sizes = sorted(alike, key=lambda each: each.rows)
+def _print_growth_of_rows(measurements: Sequence[Measurement]) -> None:
+    print("\ngrowth between sizes: rows, seconds and memory of ours, relative to the smaller size")
+    for percent, texts in sorted({(one.percent, one.texts) for one in measurements}):
+        same_kind = (t for t in measurements if (t.percent, t.texts) == (percent, texts))
+        sizes = sorted(same_kind, key=lambda one: one.rows)
         for before, after in itertools.pairwise(sizes):
             print(
                 f"  {percent:3g} % bad, {texts}, {before.rows:,} to {after.rows:,}: "
@@ -166,23 +170,23 @@ def _print_growth_of_rows(taken: Sequence[Taken]) -> None:
             )
 
 
-def _print_growth_of_findings(taken: Sequence[Taken]) -> None:
-    print("\nwhat findings add: to a sheet of as many rows without any, for each thousand of them")
-    clean = {(each.rows, each.texts): each for each in taken if not each.findings}
-    for each in taken:
-        if each.findings and (each.rows, each.texts) in clean:
-            thousands = each.findings / 1_000
-            without = clean[each.rows, each.texts]
-            seconds = each.cost.seconds - without.cost.seconds
-            megabytes = _megabytes(each) - _megabytes(without)
+def _print_growth_of_findings(measurements: Sequence[Measurement]) -> None:
+    print("\ncost of findings: relative to a sheet of as many rows without findings, per thousand")
+    clean = {(one.rows, one.texts): one for one in measurements if not one.findings}
+    for one in measurements:
+        if one.findings and (one.rows, one.texts) in clean:
+            thousands = one.findings / 1_000
+            without = clean[one.rows, one.texts]
+            seconds = one.cost.seconds - without.cost.seconds
+            megabytes = _megabytes(one) - _megabytes(without)
             print(
-                f"  {each.rows:,} rows, {each.texts} texts, {each.findings:,} findings: "
+                f"  {one.rows:,} rows, {one.texts} texts, {one.findings:,} findings: "
                 f"{seconds / thousands * 1_000:.1f} ms and {megabytes / thousands:.2f} MB each"
             )
 
 
-def _megabytes(each: Taken) -> float:
-    return each.cost.megabytes or 0
+def _megabytes(one: Measurement) -> float:
+    return one.cost.megabytes or 0
 
 
 if __name__ == "__main__":
