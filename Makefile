@@ -67,7 +67,7 @@ fuzz: $(VENV)/.dev ## readers of each kind of file and both JSON parsers, guided
 reliability: $(VENV)/.dev ## kills, faults and a state machine; prints duplicates, losses and doubts
 	PYTHONPATH=.:tests:tests/reliability $(BIN)/python tests/reliability/report.py $(RELIABILITY_ARGS)
 
-truth: $(VENV)/.dev ## each case that an analyst's program may write: right, named or changed in silence
+truth: $(VENV)/.dev ## what analysts' programs may write: right, reported or changed silently
 	PYTHONPATH=.:samples:tests:tests/export:tests/truth:tests/validation:tests/workbook \
 	$(BIN)/python tests/truth/report.py
 

@@ -124,7 +124,7 @@ def answer_trial(
 ) -> Trial:
     """Send an answer to the first write of a mode. Raises what ``fault_trial`` raises."""
     mode = MODES[mode_name]
-    spot = Spot(mode.subject, mode.path, mode.ends, trusting=mode.trusting)
+    spot = Spot(mode.subject, mode.path, mode.final_states, trusting=mode.trusting)
     name = f"{mode_name}, {' '.join(answer)}"
     return _trial(system, folder, spot, ANSWERS[answer], name, PATIENCE)
 

@@ -69,7 +69,7 @@ def run_machine(
 
     With ``same``, every run has the same scenarios.
     """
-    machine = type("Machine", (kind,), {"site": system, "folder": folder, "ended": []})
+    machine = type("Machine", (kind,), {"system": system, "folder": folder, "trials": []})
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         machine,
         settings=settings(

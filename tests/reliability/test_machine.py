@@ -22,7 +22,7 @@ def test_a_few_random_scenarios_keep_the_guarantees(
 
 def test_a_finished_job_needs_no_system(system: SystemUnderTest, tmp_path: Path) -> None:
     scenario = type(
-        "Machine", (UploadMachine,), {"site": system, "folder": tmp_path, "trials": []}
+        "Machine", (UploadMachine,), {"system": system, "folder": tmp_path, "trials": []}
     )()
     scenario.new_sheet(DIRECT, None)
     scenario.run(0)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from sheets import ErrorCell, Formula
-from truth import REFUSED, AnyOf, Case, Shown
+from truth import REFUSED, AnyOf, Case, Formatted
 
 _CR, _CLIENT, _NFS, _CP, _PLACE = (
     "contasreceber",
@@ -18,7 +18,7 @@ _CR, _CLIENT, _NFS, _CP, _PLACE = (
 
 
 def numbers_by_format() -> Iterator[Case]:
-    """Numbers whose format may show another one than would be sent."""
+    """Numbers whose format may show another number than would be sent."""
     amounts = [
         (1234.5, "#,##0.00", 1234.5), (1234.5, '"R$" #,##0.00', 1234.5),
         (1234.5, "General", 1234.5),
@@ -42,7 +42,7 @@ def numbers_by_format() -> Iterator[Case]:
         (-100, "#,##0.00;#,##0.00", REFUSED), (0, '0;0;"zero"', REFUSED),
     ]  # fmt: skip
     for value, form, meant in amounts:
-        yield _shown(_CR, "valorDoLancamento", value, form, meant)
+        yield _formatted(_CR, "valorDoLancamento", value, form, meant)
     integers = [
         (1001, "0", 1001), (1001, "#,##0", 1001), (1001, "General", 1001), (1001, "00000", 1001),
         (10, "0%", REFUSED), (1001, '"C-"0', REFUSED), (1001, "0,", REFUSED), (1001, "-0", REFUSED),
@@ -52,7 +52,7 @@ def numbers_by_format() -> Iterator[Case]:
         (1e15, "0", REFUSED), (0.9999999999, "0", REFUSED), (1001, '0" un"', REFUSED),
     ]  # fmt: skip
     for value, form, meant in integers:
-        yield _shown(_CR, "codigoDoCliente", value, form, meant)
+        yield _formatted(_CR, "codigoDoCliente", value, form, meant)
     rates = [
         (0.025, "0.0%", REFUSED), (2.5, '0.0"%"', 2.5), (2.5, "0.00", 2.5), (2.5, "0", 2.5),
         (2.5, ";;;", REFUSED), (2.5, "-0.0", REFUSED), (2.5, '0.0" dias"', REFUSED),
@@ -61,7 +61,7 @@ def numbers_by_format() -> Iterator[Case]:
         (2.5, '0.0"‰"', REFUSED), (2.5, "(0.0)", REFUSED), (101, "0", REFUSED),
     ]  # fmt: skip
     for value, form, meant in rates:
-        yield _shown(_NFS, "aliquotaISSRetido", value, form, meant)
+        yield _formatted(_NFS, "aliquotaISSRetido", value, form, meant)
     november = date(2026, 11, 1)
     days = [
         (46327, "dd/mm/yyyy", november), (46327, "d-mmm-yy", november),
@@ -77,7 +77,7 @@ def numbers_by_format() -> Iterator[Case]:
         (1e10, "0", REFUSED), (46327, "yyyy", november), (46327.9999999, "dd/mm/yyyy", november),
     ]  # fmt: skip
     for value, form, meant in days:
-        yield _shown(_CR, "dataDeVencimento", value, form, meant)
+        yield _formatted(_CR, "dataDeVencimento", value, form, meant)
     texts = [
         (4512, '"NF "000000', REFUSED), (0.1, "0%", REFUSED), (4512, "000000", REFUSED),
         (3, '"Loja "000', REFUSED), (1234.5, "#,##0.00", REFUSED), (46327, "dd/mm/yyyy", REFUSED),
@@ -90,15 +90,15 @@ def numbers_by_format() -> Iterator[Case]:
         (5, "0°", REFUSED), (12, "@", "12"),
     ]  # fmt: skip
     for value, form, meant in texts:
-        yield _shown(_CR, "historico", value, form, meant)
+        yield _formatted(_CR, "historico", value, form, meant)
 
 
-def _shown(resource: str, column: str, value: float, form: str, meant: Any) -> Case:
-    return Case("cell", f"{value!r} as {form}", resource, column, Shown(value, form), meant)
+def _formatted(resource: str, column: str, value: float, form: str, meant: Any) -> Case:
+    return Case("cell", f"{value!r} as {form}", resource, column, Formatted(value, form), meant)
 
 
 def text_dates() -> Iterator[Case]:
-    """Dates kept as text, each the only one of its column, or beside others."""
+    """Dates stored as text, alone in their column or with others."""
     christmas, november = date(2026, 12, 25), date(2026, 11, 5)
     alone = [
         ("25/12/2026", christmas), ("12/25/2026", christmas), ("05/11/2026", REFUSED),
@@ -124,7 +124,7 @@ def text_dates() -> Iterator[Case]:
         yield _text(_CR, "dataDeVencimento", text, meant)
     brazilian = ("25/11/2026", "27/11/2026", "30/11/2026", "28/11/2026")
     few = ("03/12/2026", "07/10/2026", "08/11/2026")
-    beside = [
+    in_context = [
         ("one Brazilian text decides nothing", "05/11/2026", ("25/11/2026",), REFUSED),
         ("one American text decides nothing", "05/11/2026", (*few, "10/30/2026"), REFUSED),
         ("many Brazilian ones decide", "05/11/2026", brazilian, november),
@@ -134,12 +134,12 @@ def text_dates() -> Iterator[Case]:
         ("ISO beside ambiguous", "05/11/2026", ("2026-11-25", "2026-11-26"), REFUSED),
         ("a short year beside full ones", "25/12/26", brazilian, christmas),
     ]  # fmt: skip
-    for name, cell, among, meant in beside:
-        yield Case("cell", name, _CR, "dataDeVencimento", cell, meant, among=among)
+    for name, cell, column_cells, meant in in_context:
+        yield Case("cell", name, _CR, "dataDeVencimento", cell, meant, column_cells=column_cells)
 
 
 def text_numbers() -> Iterator[Case]:
-    """Amounts, whole numbers and rates kept as text."""
+    """Amounts, integers and rates stored as text."""
     amounts = [
         ("1.234", REFUSED), ("1,234", REFUSED), ("1.234,56", 1234.56), ("1,234.56", 1234.56),
         ("1234,56", 1234.56), ("1234.56", 1234.56), ("12,5", 12.5), ("12.5", 12.5),
@@ -163,16 +163,16 @@ def text_numbers() -> Iterator[Case]:
     ]  # fmt: skip
     for text, meant in amounts:
         yield _text(_CR, "valorDoLancamento", text, meant)
-    whole = [
+    integers = [
         ("1001", 1001), ("1.001", AnyOf((1001,))), ("1,001", REFUSED), ("1001.0", 1001),
         ("1001,00", 1001), ("1e3", AnyOf((1000,))), ("01001", 1001), ("+1001", 1001),
         ("-1001", REFUSED), ("1001a", REFUSED), ("10 01", AnyOf((1001,))), ("MATRIZ", REFUSED),
         ("1001/1", REFUSED), ("1001-2", REFUSED), ("#1001", REFUSED), ("1001;1002", REFUSED),
         ("I00I", REFUSED), ("٣", REFUSED), ("1001.5", REFUSED), ("Ⅳ", REFUSED), ("²", REFUSED),
     ]  # fmt: skip
-    for text, meant in whole:
+    for text, meant in integers:
         yield _text(_CR, "codigoDoCliente", text, meant)
-    beside = [
+    in_context = [
         ("a point beside a decimal point", "1.234", ("12.5",), REFUSED),
         ("one Brazilian amount beside a point", "1.234", ("1.234,56",), REFUSED),
         ("a decimal point beside a point", "12.5", ("1.234",), AnyOf((12.5,))),
@@ -180,8 +180,8 @@ def text_numbers() -> Iterator[Case]:
         ("a point beside Brazilian amounts", "1.234", ("1.234,56", "2.345,67", "9,90"), 1234),
         ("Brazilian and American ones", "1.234", ("1.234,56", "1,234.56"), REFUSED),
     ]
-    for name, cell, among, meant in beside:
-        yield Case("cell", name, _CR, "valorDoLancamento", cell, meant, among=among)
+    for name, cell, column_cells, meant in in_context:
+        yield Case("cell", name, _CR, "valorDoLancamento", cell, meant, column_cells=column_cells)
 
 
 def odd_types() -> Iterator[Case]:
@@ -203,7 +203,7 @@ def odd_types() -> Iterator[Case]:
             yield Case("cell", f"error {error}", _CR, column, ErrorCell(error), REFUSED)
     for column in ("historico", "valorDoLancamento", "dataDeVencimento", "codigoDoCliente"):
         yield Case("cell", "no result", _CR, column, Formula("=1+1"), REFUSED)
-    said = [
+    booleans = [
         (True, True), (False, False), ("VERDADEIRO", True), ("FALSO", False), ("sim", True),
         ("Sim", True), ("não", False), ("N", False), ("S", True), ("true", True), ("FALSE", False),
         (1, True), (0, False), ("1", True), ("0", False), (2, REFUSED), (-1, REFUSED),
@@ -213,7 +213,7 @@ def odd_types() -> Iterator[Case]:
         ("V", AnyOf((True,))),
         ("F", AnyOf((False,))), ("ok", REFUSED),
     ]  # fmt: skip
-    for cell, meant in said:
+    for cell, meant in booleans:
         yield Case("cell", repr(cell), _PLACE, "ativo", cell, meant)
 
 
@@ -230,16 +230,16 @@ def codes() -> Iterator[Case]:
             (123456789012345, "123456789012345"),
             (True, REFUSED), (date(2026, 2, 1), REFUSED), ("A-1 ", "A-1"), ("A\u200b-1", "A-1"),
             ("А-1", REFUSED), ("'00123", REFUSED), ("A\u00ad-1", "A-1"), ("#N/D", REFUSED),
-            (Shown(123, "00000"), REFUSED), (Shown(1001, "0.00"), REFUSED),
-            (Shown(1001, '"C"0'), REFUSED), (Shown(0.5, "0%"), REFUSED),
-            (Shown(1001, ";;;"), REFUSED),
+            (Formatted(123, "00000"), REFUSED), (Formatted(1001, "0.00"), REFUSED),
+            (Formatted(1001, '"C"0'), REFUSED), (Formatted(0.5, "0%"), REFUSED),
+            (Formatted(1001, ";;;"), REFUSED),
             ("-", REFUSED), ("N/A", REFUSED), ("null", REFUSED), ("nan", REFUSED),
             ("None", REFUSED),
             ("1.0E+05", REFUSED), ("00123", "00123"), ("A 1", "A 1"), ("\ufeffA1", "A1"),
             ("ＡＢ１", AnyOf(("AB1",))),
         ):  # fmt: skip
             yield Case("cell", repr(cell), resource, column, cell, meant, alone=True)
-        for name, cell, among in (
+        for name, cell, column_cells in (
             ("a number among zeros", 200, zeros),
             ("a longer text among zeros", "200", zeros),
             ("a number that lost its points", 1001, points),
@@ -248,13 +248,15 @@ def codes() -> Iterator[Case]:
             ("a text of another shape among letters", "12", letters),
             ("a date among points", date(2026, 1, 1), points),
         ):
-            yield Case("cell", name, resource, column, cell, REFUSED, among=among)
+            yield Case("cell", name, resource, column, cell, REFUSED, column_cells=column_cells)
     for resource, column in ((_CR, "idws"), (_CLIENT, "seuCodigo")):
-        yield Case("cell", "CLI-1 and cli-1", resource, column, "cli-1", REFUSED, among=("CLI-1",))
+        yield Case(
+            "cell", "CLI-1 and cli-1", resource, column, "cli-1", REFUSED, column_cells=("CLI-1",)
+        )
 
 
 def documents() -> Iterator[Case]:
-    """CNPJ and CPF, with lost zeros, in each other's place, and against the nature."""
+    """CNPJ and CPF: with lost zeros, exchanged, or not fitting the nature."""
     cpf = {"natureza": "F", "cnpj": None}
     company = [
         ("11.222.333/0001-81", "11222333000181"), ("11222333000181", "11222333000181"),
@@ -267,7 +269,7 @@ def documents() -> Iterator[Case]:
         (1.1222333000181e13, "11222333000181"),
         ("1,1222E+13", REFUSED), ("11 222 333 0001 81", "11222333000181"), ("ISENTO", REFUSED),
         ("11.222.333/0001-81 / 11.444.777/0001-61", REFUSED),
-        (Shown(11222333000181, '00"."000"."000"/"0000-00'), "11222333000181"),
+        (Formatted(11222333000181, '00"."000"."000"/"0000-00'), "11222333000181"),
     ]  # fmt: skip
     for cell, meant in company:
         yield _document("cnpj", cell, meant, {"natureza": "J"})
@@ -277,21 +279,26 @@ def documents() -> Iterator[Case]:
         ("11.222.333/0001-81", REFUSED), ("11222333000181", REFUSED), ("111.111.111-11", REFUSED),
         ("529.982.247-26", REFUSED), (12345678909, "12345678909"), (191, REFUSED),
         ("1234567890", REFUSED),
-        (Shown(1234567890, "00000000000"), REFUSED), ("000.000.001-91", AnyOf(("00000000191",))),
+        (Formatted(1234567890, "00000000000"), REFUSED),
+        ("000.000.001-91", AnyOf(("00000000191",))),
     ]  # fmt: skip
     for cell, meant in person:
         yield _document("cpf", cell, meant, cpf)
     cnpj = {"natureza": "J", "cnpj": None}
     yield _document("cpf", "529.982.247-25", REFUSED, cnpj, "a CPF under natureza J")
-    beside = {"natureza": "F"}
-    yield _document("cnpj", "11.222.333/0001-81", REFUSED, beside, "a CNPJ under natureza F")
+    person_row = {"natureza": "F"}
+    yield _document("cnpj", "11.222.333/0001-81", REFUSED, person_row, "a CNPJ under natureza F")
 
 
-def _document(column: str, cell: Any, meant: Any, beside: dict[str, Any], name: str = "") -> Case:
+def _document(
+    column: str, cell: Any, meant: Any, row_cells: dict[str, Any], name: str = ""
+) -> Case:
     # A mask may stay or go: what counts are the digits, which the payload has alone.
     if isinstance(meant, str):
         meant = AnyOf((meant, _masked(meant)))
-    return Case("cell", name or repr(cell), _CLIENT, column, cell, meant, alone=True, beside=beside)
+    return Case(
+        "cell", name or repr(cell), _CLIENT, column, cell, meant, alone=True, row_cells=row_cells
+    )
 
 
 def _masked(digits: str) -> str:
@@ -301,7 +308,7 @@ def _masked(digits: str) -> str:
 
 
 def free_texts() -> Iterator[Case]:
-    """Texts with what cannot be seen, what was converted badly, and what stands for nothing."""
+    """Texts with invisible characters, wrong encodings and placeholders."""
     texts = [
         ("\u2800", REFUSED), ("\u3164", REFUSED), ("\u115f", REFUSED), ("\u200b\u200b", REFUSED),
         ("Ana\u200bMaria", "AnaMaria"), ("\ue000 Ana", "\ue000 Ana"),
@@ -347,7 +354,7 @@ def _text(resource: str, column: str, text: str, meant: Any, *, alone: bool = Tr
 
 @cache
 def cell_cases() -> Sequence[Case]:
-    """Return all of them."""
+    """Return all cases."""
     makers = (
         numbers_by_format, text_dates, text_numbers, odd_types, codes, documents, free_texts,
     )  # fmt: skip

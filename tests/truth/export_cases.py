@@ -1,4 +1,4 @@
-"""Values that a system sends, in every format of an export, read back by other programs.
+"""Values that a system sends, exported in every format and read back by other programs.
 
 Inside: export.
 """
@@ -68,29 +68,29 @@ class ExportCase:
 
 
 def export_cases() -> Iterator[ExportCase]:
-    """Yield all of them."""
+    """Yield all cases."""
     for form in _FORMS:
         for name, values in _VALUES.items():
             yield from (ExportCase(form, name, value) for value in values)
 
 
-def judge_exports(folder: Path) -> Outcomes:
-    """Judge each format, in one file for each field, but for what it refuses."""
+def evaluate_exports(folder: Path) -> Outcomes:
+    """Evaluate each format, with one file for each field; refused values are left out."""
     outcomes: Outcomes = {}
     for form in _FORMS:
         for name, values in _VALUES.items():
             cases = [ExportCase(form, name, value) for value in values]
-            outcomes |= _judge_field(folder, form, name, cases)
+            outcomes |= _evaluate_field(folder, form, name, cases)
     return outcomes
 
 
-def _judge_field(folder: Path, form: str, name: str, cases: Sequence[ExportCase]) -> Outcomes:
+def _evaluate_field(folder: Path, form: str, name: str, cases: Sequence[ExportCase]) -> Outcomes:
     path, outcomes, written = folder / f"{form}-{name}{_suffix(form)}", {}, cases
     try:
         read = _write(path, form, cases)
     except XlbridgeError:
         written = [case for case in cases if _is_written(path, case)]
-        outcomes |= {str(case): Outcome.NAMED for case in cases if case not in written}
+        outcomes |= {str(case): Outcome.REPORTED for case in cases if case not in written}
         read = _write(path, form, written)
     read = read or _READERS[form.partition(" ")[0]](path, name)
     for case, value in zip(written, read, strict=True):
@@ -111,7 +111,7 @@ def _suffix(form: str) -> str:
 
 
 def _write(path: Path, form: str, cases: Sequence[ExportCase]) -> list[Any]:
-    """Write one record for each case; return the values of the field where there is no file."""
+    """Write one record for each case; return the values of the field if there is no file."""
     key = dict.fromkeys(_LISTING.key, "1")
     records = [{**key, case.field: case.value} for case in cases]
     sheets: tuple[Sheet, ...] = _LISTING.sheets[:1]
@@ -137,7 +137,7 @@ def _outcome(case: ExportCase, read: Any) -> Outcome:
     flattener.lines([{case.field: case.value}])
     for zone in flattener.zones.get(case.field, ()):
         if _same(ExportCase(case.form, case.field, case.value.removesuffix(zone)), read):
-            return Outcome.NAMED
+            return Outcome.REPORTED
     return Outcome.SILENT
 
 
@@ -149,14 +149,14 @@ def _same(case: ExportCase, read: Any) -> bool:
         return _same_moment(case, read)
     try:
         # Parquet's columns hold 12 decimal places, as its documentation says.
-        finest = Decimal("1e-12") if case.form == "parquet" else Decimal(0)
-        return abs(Decimal(str(read).replace(",", ".")) - Decimal(case.value)) <= finest
+        tolerance = Decimal("1e-12") if case.form == "parquet" else Decimal(0)
+        return abs(Decimal(str(read).replace(",", ".")) - Decimal(case.value)) <= tolerance
     except InvalidOperation:
         return False
 
 
 def _same_moment(case: ExportCase, read: Any) -> bool:
-    """Compare moments: to the second at least, of an import sheet the day; never a later one."""
+    """Compare times to the second, or the day in an import sheet; a later time is wrong."""
     meant = datetime.fromisoformat(case.value)
     if isinstance(read, str):
         if "/" in read:

@@ -1,4 +1,4 @@
-"""Sheets that LibreOffice made of a .csv and an .ods, cell by cell."""
+"""Sheets that LibreOffice converts from a .csv and an .ods file, cell by cell."""
 
 import subprocess
 import zipfile
@@ -14,7 +14,7 @@ from truth import REFUSED, AnyOf, Outcomes, outcome_of, validated
 
 _NAMES = [*GOOD["contasreceber"], "numeroDoDocumento"]
 _BRAZILIAN_CSV = "CSV:59,34,76,1,,1046,false,true"
-"""Semicolons, quotes, UTF-8, from row 1, Portuguese of Brazil, dates and numbers recognised."""
+"""Semicolons, quotes, UTF-8, from row 1, Brazilian Portuguese, dates and numbers detected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +109,12 @@ def _ods_cases() -> Iterator[SavedCase]:
 
 
 def libreoffice_cases() -> Sequence[SavedCase]:
-    """Return all of them."""
+    """Return all cases."""
     return [*_csv_cases(), *_ods_cases()]
 
 
-def judge_libreoffice(folder: Path) -> Outcomes:
-    """Let LibreOffice save both files as .xlsx, and judge what became of their cells."""
+def evaluate_libreoffice(folder: Path) -> Outcomes:
+    """Let LibreOffice save both files as .xlsx, and evaluate their cells."""
     require_libreoffice()
     csv, ods = folder / "csv.csv", folder / "ods.ods"
     csv.write_text("\n".join([";".join(_NAMES), *map(_csv_row, _csv_cases())]) + "\n", "utf-8")
@@ -186,7 +186,7 @@ _STYLES = {
     "currency": "currency-style|<number:currency-symbol>R$</number:currency-symbol>"
     '<number:number number:decimal-places="2"/>',
 }
-"""Styles that a spreadsheet program gives to cells of a type."""
+"""Styles that spreadsheet programs use for cells of a type."""
 
 
 def _style(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Good rows through everything that writes them anew, column by column."""
+"""Good rows through everything that rewrites them, column by column."""
 
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -25,8 +25,8 @@ def _write_payload(resource: Resource, _source: Path, frame: pd.DataFrame, targe
 
 
 def _run(option: str, resource: Resource, source: Path, _frame: Any, target: Path) -> None:
-    named = ["--resource", resource.name]  # Two resources may have the same columns.
-    main(["validate", str(source), *named, option, str(target), "-o", f"{target}.txt"])
+    options = ["--resource", resource.name]  # Two resources may have the same columns.
+    main(["validate", str(source), *options, option, str(target), "-o", f"{target}.txt"])
 
 
 def _fill_template(resource: Resource, _source: Path, frame: pd.DataFrame, target: Path) -> None:
@@ -34,14 +34,14 @@ def _fill_template(resource: Resource, _source: Path, frame: pd.DataFrame, targe
         sheet = sheets[resource.sheet]
         formats = [cell_format(book, column) for column in resource.columns]
         for number, row in enumerate(frame.to_dict("records"), start=1):
-            for place, (column, form) in enumerate(zip(resource.columns, formats, strict=True)):
+            for position, (column, form) in enumerate(zip(resource.columns, formats, strict=True)):
                 value = row[column.name]
                 if not pd.isna(value):
                     day = isinstance(value, pd.Timestamp)
-                    sheet.write(number, place, value.to_pydatetime() if day else value, form)
+                    sheet.write(number, position, value.to_pydatetime() if day else value, form)
 
 
-WAYS: Mapping[str, Rewrite] = {
+REWRITES: Mapping[str, Rewrite] = {
     "payload": _write_payload,
     "template": _fill_template,
     "fixed copy": partial(_run, "--fix"),
@@ -49,8 +49,8 @@ WAYS: Mapping[str, Rewrite] = {
 }
 
 
-def judge_round_trips(folder: Path, every: int) -> Outcomes:
-    """Judge each way with each column of each ``every``-th resource."""
+def evaluate_round_trips(folder: Path, every: int) -> Outcomes:
+    """Evaluate each rewrite with each column of each ``every``-th resource."""
     outcomes: Outcomes = {}
     for resource in [*load_catalogue().values()][::every]:
         source = folder / f"{resource.name}.xlsx"
@@ -61,21 +61,23 @@ def judge_round_trips(folder: Path, every: int) -> Outcomes:
         write_rows(texts, names, [[_as_text(row.get(name)) for name in names] for row in rows])
         before = validated(source, resource=resource.name)
         assert before is not None
-        for way, rewrite in WAYS.items():
+        for way, rewrite in REWRITES.items():
             target = folder / f"{resource.name} {way}.xlsx"
             rewrite(resource, texts if way == "fixed copy" else source, before.frame, target)
             after = validated(target, resource=resource.name)
             assert after is not None
             for name in names:
                 same = _same(before.frame[name], after.frame[name])
-                told = any(finding.column in (name, None) for finding in after.findings)
-                outcome = Outcome.RIGHT if same else Outcome.NAMED if told else Outcome.SILENT
+                is_reported = any(finding.column in (name, None) for finding in after.findings)
+                outcome = (
+                    Outcome.RIGHT if same else Outcome.REPORTED if is_reported else Outcome.SILENT
+                )
                 outcomes[f"round trip: {way}: {resource.name}: {name}"] = outcome
     return outcomes
 
 
 def _as_text(value: Any) -> Any:
-    """Return a number or a day as Brazilians write it, which ``--fix`` makes what it was."""
+    """Return a number or date in Brazilian notation, which ``--fix`` converts back."""
     if isinstance(value, float):
         exact = f"{value:,.2f}" if round(value, 2) == value else f"{value:,}"
         return exact.translate(str.maketrans(",.", ".,"))

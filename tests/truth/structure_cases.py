@@ -1,4 +1,4 @@
-"""Sheets whose rows and columns are not all records: totals, notes, what cannot be seen."""
+"""Sheets with more than records: totals, notes, hidden content."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ _CLIENTS: Sequence[dict[str, Any]] = [
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A sheet being written: its page, the formats, where header and records stand."""
+    """Sheet being written: its page, names and records, and its top left corner."""
 
     book: Any
     page: Page
@@ -35,7 +35,7 @@ class Layout:
 
     @property
     def below(self) -> int:
-        """The first row below the records."""
+        """First row below the records."""
         return self.top + 1 + len(self.records)
 
     def column(self, name: str) -> int:
@@ -64,25 +64,25 @@ Build = Callable[[Layout], None]
 
 @dataclass(frozen=True, slots=True)
 class StructureCase:
-    """Sheet whose records are those of its layout; ``build`` writes them and what else it has."""
+    """Sheet with the records of its layout; ``build`` writes them and further content."""
 
     name: str
     build: Build
     clients: bool = False
-    place: tuple[int, int] = (0, 0)
+    corner: tuple[int, int] = (0, 0)
     options: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"structure: {self.name}"
 
-    def judged(self, path: Path) -> Outcome:
+    def outcome(self, path: Path) -> Outcome:
         names = _CLIENT_NAMES if self.clients else _NAMES
         records = _CLIENTS if self.clients else _RECORDS
         with xlsxwriter.Workbook(path, self.options) as book:
-            self.build(Layout(book, book.add_worksheet("Plan1"), names, records, *self.place))
+            self.build(Layout(book, book.add_worksheet("Plan1"), names, records, *self.corner))
         sheet = validated(path)
         if sheet is None:
-            return Outcome.NAMED
+            return Outcome.REPORTED
         rows = sheet.frame.to_dict("records")
         same = len(rows) == len(records) and all(
             is_meant(row.get(name), record[name])
@@ -91,17 +91,17 @@ class StructureCase:
         )
         if same and not sheet.errors:
             return Outcome.RIGHT
-        return Outcome.NAMED if sheet.findings else Outcome.SILENT
+        return Outcome.REPORTED if sheet.findings else Outcome.SILENT
 
 
 def structure_cases() -> Sequence[StructureCase]:
-    """Return all of them."""
-    return [*_totals(), *_unseen(), *_layouts()]
+    """Return all cases."""
+    return [*_totals(), *_hidden_content(), *_layouts()]
 
 
-def judge_structures(folder: Path, every: int) -> Outcomes:
+def evaluate_structures(folder: Path, every: int) -> Outcomes:
     return {
-        str(case): case.judged(folder / f"{number}.xlsx")
+        str(case): case.outcome(folder / f"{number}.xlsx")
         for number, case in enumerate(structure_cases()[::every])
     }
 
@@ -131,7 +131,9 @@ def _totals() -> Iterator[StructureCase]:
         yield StructureCase(
             f"the note {note}", _row_below({"nomeComercial": note}, gap=1), clients=True
         )
-        yield StructureCase(f"beside: {note}", _row_below({"codigoDaFilial": note}, gap=1))
+        yield StructureCase(
+            f"in the first column: {note}", _row_below({"codigoDaFilial": note}, gap=1)
+        )
     yield StructureCase("a table with a row of totals", _with_totals_row)
     yield StructureCase("a row of totals of clients", _with_totals_row, clients=True)
     yield StructureCase("a row of column numbers", _below_header(range(1, 20)))
@@ -176,7 +178,7 @@ def _header_again(layout: Layout) -> None:
     layout.page.write_row(layout.below, layout.left, layout.names)
 
 
-def _unseen() -> Iterator[StructureCase]:
+def _hidden_content() -> Iterator[StructureCase]:
     extra = {**_RECORDS[0], "historico": "Parcela 4"}
     for name, options in (
         ("hidden", {"hidden": True}),
@@ -208,10 +210,10 @@ def _extra_row(values: dict[str, Any], height: float | None, options: dict[str, 
     return build
 
 
-def _struck(values: dict[str, Any], beside: dict[str, Any] = {}) -> Build:  # noqa: B006
+def _struck(values: dict[str, Any], other_cells: dict[str, Any] = {}) -> Build:  # noqa: B006
     def build(layout: Layout) -> None:
         layout.write_all()
-        layout.write(layout.below, beside)
+        layout.write(layout.below, other_cells)
         layout.write(layout.below, values, layout.book.add_format({"font_strikeout": True}))
 
     return build
@@ -222,8 +224,8 @@ def _struck_rich(values: dict[str, Any]) -> Build:
         layout.write_all()
         layout.write(layout.below, values)
         struck = layout.book.add_format({"font_strikeout": True})
-        place = layout.column("historico")
-        layout.page.write_rich_string(layout.below, place, struck, "Par", struck, "cela 4")
+        column = layout.column("historico")
+        layout.page.write_rich_string(layout.below, column, struck, "Par", struck, "cela 4")
 
     return build
 
@@ -240,11 +242,11 @@ def _filtered(values: dict[str, Any]) -> Build:
 def _extra_column(width: float | None, options: dict[str, Any]) -> Build:
     def build(layout: Layout) -> None:
         layout.write_all()
-        place = len(layout.names)
-        layout.page.write(layout.top, place, "numeroDoDocumento")
+        column = len(layout.names)
+        layout.page.write(layout.top, column, "numeroDoDocumento")
         for number in range(len(layout.records)):
-            layout.page.write(layout.top + 1 + number, place, f"NF-{number}")
-        layout.page.set_column(place, place, width, None, options)
+            layout.page.write(layout.top + 1 + number, column, f"NF-{number}")
+        layout.page.set_column(column, column, width, None, options)
 
     return build
 
@@ -263,11 +265,11 @@ def _other_sheet(*, hidden: bool) -> Build:
 def _layouts() -> Iterator[StructureCase]:
     yield StructureCase("nothing odd", Layout.write_all)
     yield StructureCase("nothing odd, of clients", Layout.write_all, clients=True)
-    yield StructureCase("far from the corner", Layout.write_all, place=(6, 3))
+    yield StructureCase("far from the corner", Layout.write_all, corner=(6, 3))
     yield StructureCase("blank rows between", lambda layout: layout.write_all(skip=[2, 3]))
     yield StructureCase("dates from 1904", Layout.write_all, options={"date_1904": True})
     titled = "Contas a receber de outubro"
-    yield StructureCase("a title above", _title_above(titled), place=(3, 0))
+    yield StructureCase("a title above", _title_above(titled), corner=(3, 0))
     for old, new in (
         ("valorDoLancamento", "Valor do lançamento (R$)"),
         ("valorDoLancamento", "Valor do lançamento:"),
@@ -283,8 +285,8 @@ def _layouts() -> Iterator[StructureCase]:
     yield StructureCase("a header twice", _renamed("dataDeEmissao", "dataDeVencimento"))
     yield StructureCase("a column without a header", _renamed("dataDeEmissao", ""))
     yield StructureCase("merged cells", _merged)
-    yield StructureCase("a header of two rows", _two_row_header, place=(1, 0))
-    yield StructureCase("two tables side by side", _beside)
+    yield StructureCase("a header of two rows", _two_row_header, corner=(1, 0))
+    yield StructureCase("two tables side by side", _side_by_side)
     yield StructureCase("two tables one below the other", _second_table)
     yield StructureCase("text in a cell without a header", _stray)
 
@@ -307,8 +309,8 @@ def _renamed(old: str, new: str) -> Build:
 
 def _merged(layout: Layout) -> None:
     layout.write_all()
-    place = layout.column("historico")
-    layout.page.merge_range(layout.top + 1, place, layout.top + 2, place, "Parcela 1")
+    column = layout.column("historico")
+    layout.page.merge_range(layout.top + 1, column, layout.top + 2, column, "Parcela 1")
 
 
 def _two_row_header(layout: Layout) -> None:
@@ -317,7 +319,7 @@ def _two_row_header(layout: Layout) -> None:
     layout.write_all()
 
 
-def _beside(layout: Layout) -> None:
+def _side_by_side(layout: Layout) -> None:
     layout.write_all()
     other = Layout(layout.book, layout.page, layout.names, layout.records, 0, len(layout.names) + 1)
     other.write_all()

@@ -1,4 +1,4 @@
-"""Random damage is never passed over, and what nobody damaged stays what it was."""
+"""Random damage is always reported, and undamaged cells are unchanged."""
 
 from pathlib import Path
 from random import SystemRandom
@@ -16,8 +16,10 @@ def test_damage_is_reported_and_the_rest_is_unchanged(tmp_path: Path, seed: int)
 
 @pytest.mark.slow
 def test_new_random_sheets(tmp_path: Path) -> None:
-    """The first seed is printed; those after it follow one by one."""
+    """The first of 400 consecutive seeds is printed."""
     first = SystemRandom().randrange(10**9)
     print(f"seeds {first} to {first + 399}")
-    found = [told for seed in range(first, first + 400) for told in silent_changes(seed, tmp_path)]
+    found = [
+        change for seed in range(first, first + 400) for change in silent_changes(seed, tmp_path)
+    ]
     assert found == []

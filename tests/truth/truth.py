@@ -1,8 +1,8 @@
-"""What became of what an author meant: right, named, or changed in silence.
+"""Outcomes of what an author meant: right, reported, or changed silently.
 
-A case is something that an analyst's program may write, with the value that its author meant.
-It is ``right`` when that value would be sent, ``named`` when a finding stands on it or the workbook
-is refused, and ``silent`` when another value would be sent without a word. None may be silent.
+A case is something that an analyst's program may write, with the value that its author meant. It
+is ``right`` if that value would be sent, ``reported`` if it has a finding or the workbook is
+refused, and ``silent`` if another value would be sent without a finding. None may be silent.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ from xlbridge.validation import ValidatedSheet, validate_workbook
 
 class Outcome(StrEnum):
     RIGHT = "right"
-    NAMED = "named"
+    REPORTED = "reported"
     SILENT = "silent"
 
 
 class Refused:
-    """Stands for a meaning that no value has: only a finding is right."""
+    """Marker for cells without a right value: they must be reported."""
 
     def __repr__(self) -> str:
         return "refused"
@@ -41,14 +41,14 @@ REFUSED = Refused()
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Values of which each is what was meant."""
+    """Several values, any of which is right."""
 
     values: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """Number that is shown by a number format."""
+class Formatted:
+    """Number with a number format."""
 
     value: float
     form: str
@@ -58,8 +58,8 @@ class Shown:
 class Case:
     """Cell of a column, and what its author meant.
 
-    ``among`` are the other cells of its column; with ``alone`` there are none, and either has a
-    workbook of its own. ``beside`` are other cells of its row.
+    ``column_cells`` are the other cells of its column; with ``alone`` there are none. Both kinds
+    have their own workbook. ``row_cells`` are other cells of its row.
     """
 
     group: str
@@ -68,9 +68,9 @@ class Case:
     column: str
     cell: Any
     meant: Any
-    among: tuple[Any, ...] = ()
+    column_cells: tuple[Any, ...] = ()
     alone: bool = False
-    beside: Mapping[str, Any] = field(default_factory=dict)
+    row_cells: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.group}: {self.column}: {self.name}"
@@ -85,108 +85,108 @@ def _catalogue() -> Any:
 
 
 def validated(path: Path, **options: Any) -> ValidatedSheet | None:
-    """Return a judged sheet, None where the workbook was refused, or a question asked."""
+    """Return the validated sheet, None if the workbook was refused or needs a choice."""
     try:
         return validate_workbook(path, _catalogue(), **options)
     except XlbridgeError:
         return None
 
 
-def judge(cases: Sequence[Case], folder: Path, every: int) -> Outcomes:
-    """Judge cases, all that need no company in one workbook for each resource.
+def evaluate(cases: Sequence[Case], folder: Path, every: int) -> Outcomes:
+    """Evaluate cases; those that need no workbook of their own share one for each resource.
 
-    Of those that have a workbook of their own, each ``every``-th.
+    Of those that do, only each ``every``-th is evaluated.
     """
-    together: dict[str, list[Case]] = {}
+    shared: dict[str, list[Case]] = {}
     outcomes: Outcomes = {}
-    for number, case in enumerate([one for one in cases if one.among or one.alone][::every]):
-        outcomes |= _judge_sheet(folder / f"{number}.xlsx", case.resource, [case])
+    for number, case in enumerate([one for one in cases if one.column_cells or one.alone][::every]):
+        outcomes |= _evaluate_sheet(folder / f"{number}.xlsx", case.resource, [case])
     for case in cases:
-        if not (case.among or case.alone):
-            together.setdefault(case.resource, []).append(case)
-    for resource, some in together.items():
-        outcomes |= _judge_sheet(folder / f"{resource}.xlsx", resource, some)
+        if not (case.column_cells or case.alone):
+            shared.setdefault(case.resource, []).append(case)
+    for resource, group in shared.items():
+        outcomes |= _evaluate_sheet(folder / f"{resource}.xlsx", resource, group)
     return outcomes
 
 
-def _judge_sheet(path: Path, resource: str, cases: Sequence[Case]) -> Outcomes:
-    """Write one row for each case, then those among which a single one stands; judge them."""
-    rows = [{case.column: case.cell, **case.beside} for case in cases]
-    rows += [{case.column: cell} for case in cases for cell in case.among]
+def _evaluate_sheet(path: Path, resource: str, cases: Sequence[Case]) -> Outcomes:
+    """Write one row for each case, then the other cells of its column; evaluate the cases."""
+    rows = [{case.column: case.cell, **case.row_cells} for case in cases]
+    rows += [{case.column: cell} for case in cases for cell in case.column_cells]
     write_sheet(path, resource, rows)
     sheet = validated(path)
     return {
-        str(case): outcome_of(sheet, row, case.column, case.meant, case.beside)
+        str(case): outcome_of(sheet, row, case.column, case.meant, case.row_cells)
         for row, case in enumerate(cases, start=2)
     }
 
 
 def write_sheet(path: Path, resource: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write good rows of a resource with those cells changed; columns that nobody needs are out."""
-    given = {name for row in rows for name in row}
-    names = list(dict.fromkeys([*GOOD[resource], *sorted(given)]))
+    """Write good rows of a resource with the given cells changed."""
+    changed = {name for row in rows for name in row}
+    names = list(dict.fromkeys([*GOOD[resource], *sorted(changed)]))
     with xlsxwriter.Workbook(path) as book:
         page = book.add_worksheet("Plan1")
         page.write_row(0, 0, names)
         day = book.add_format({"num_format": "dd/mm/yyyy"})
         for number, row in enumerate(rows, start=1):
-            for place, name in enumerate(names):
-                write_cell(book, page, number, place, {**GOOD[resource], **row}.get(name), day)
+            for column, name in enumerate(names):
+                write_cell(book, page, number, column, {**GOOD[resource], **row}.get(name), day)
 
 
 _FORMATS = {Percent: "0.0%", Padded: "00000", Dollars: "[$US$-409] #,##0.00"}
 
 
-def write_cell(book: Any, page: Any, row: int, place: int, cell: Any, day: Any) -> None:
-    """Write a cell as what it is; ``day`` is the format of dates."""
+def write_cell(book: Any, page: Any, row: int, column: int, cell: Any, day: Any) -> None:
+    """Write a cell by its type; ``day`` is the format of dates."""
     match cell:
         case None:
             pass
-        case Shown():
+        case Formatted():
             form = book.add_format({"num_format": cell.form})
-            page.write_number(row, place, cell.value, form)
+            page.write_number(row, column, cell.value, form)
         case Percent() | Padded() | Dollars():
             form = book.add_format({"num_format": _FORMATS[type(cell)]})
-            page.write_number(row, place, cell, form)
+            page.write_number(row, column, cell, form)
         case time():
-            page.write_datetime(row, place, cell, book.add_format({"num_format": "hh:mm"}))
+            page.write_datetime(row, column, cell, book.add_format({"num_format": "hh:mm"}))
         case ErrorCell():
-            page.write_formula(row, place, "=NA()", None, str(cell))
+            page.write_formula(row, column, "=NA()", None, str(cell))
         case Formula():
-            page.write_formula(row, place, str(cell), None, "")
+            page.write_formula(row, column, str(cell), None, "")
         case bool():
-            page.write_boolean(row, place, cell)
+            page.write_boolean(row, column, cell)
         case str():
-            page.write_string(row, place, cell)
+            page.write_string(row, column, cell)
         case date():
-            page.write_datetime(row, place, cell, day)
+            page.write_datetime(row, column, cell, day)
         case _:
-            page.write_number(row, place, cell)
+            page.write_number(row, column, cell)
 
 
 def outcome_of(
-    sheet: ValidatedSheet | None, row: int, column: str, meant: Any, beside: Iterable[str] = ()
+    sheet: ValidatedSheet | None, row: int, column: str, meant: Any, related: Iterable[str] = ()
 ) -> Outcome:
-    """Tell what becomes of a cell, by its row in the workbook and the name of its column.
+    """Return the outcome of a cell, by its row in the workbook and the name of its column.
 
-    What is said of the columns ``beside`` it in its row is said of the cell too.
+    Findings in the ``related`` columns of its row count for the cell, too.
     """
     if sheet is None:
-        return Outcome.NAMED
+        return Outcome.REPORTED
     if row in sheet.rows and column in sheet.frame:
         sent = sheet.frame[column].iloc[sheet.rows.index(row)]
         if is_meant(sent, meant):
             return Outcome.RIGHT
-    told = any(
-        (finding.row == row and finding.column in (column, None, *beside))
+    is_reported = any(
+        (finding.row == row and finding.column in (column, None, *related))
         or (finding.column == column and finding.row in (None, sheet.header_row))
         for finding in sheet.findings
     )
-    return Outcome.NAMED if told else Outcome.SILENT
+    return Outcome.REPORTED if is_reported else Outcome.SILENT
 
 
 def is_meant(sent: Any, meant: Any) -> bool:
-    """Tell whether a value of a typed column is the one that was meant."""
+    """Return whether a value of a typed column is the one that was meant."""
     if meant is REFUSED:
         return False
     if isinstance(meant, AnyOf):

@@ -1,4 +1,4 @@
-"""All cases by group, and the table of what became of them."""
+"""All cases by group, and the table of their outcomes."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -6,41 +6,41 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cell_cases import cell_cases
-from export_cases import judge_exports
-from libreoffice_cases import judge_libreoffice
-from round_trips import judge_round_trips
-from structure_cases import judge_structures
-from truth import Outcome, Outcomes, judge
-from xml_cases import judge_xml
+from export_cases import evaluate_exports
+from libreoffice_cases import evaluate_libreoffice
+from round_trips import evaluate_round_trips
+from structure_cases import evaluate_structures
+from truth import Outcome, Outcomes, evaluate
+from xml_cases import evaluate_xml
 
 GROUPS: Mapping[str, Callable[[Path, int], Outcomes]] = {
-    "cell": lambda folder, every: judge(cell_cases(), folder, every),
-    "structure": judge_structures,
-    "raw XML": judge_xml,
-    "LibreOffice": lambda folder, _every: judge_libreoffice(folder),
-    "round trip": judge_round_trips,
-    "export": lambda folder, _every: judge_exports(folder),
+    "cell": lambda folder, every: evaluate(cell_cases(), folder, every),
+    "structure": evaluate_structures,
+    "raw XML": evaluate_xml,
+    "LibreOffice": lambda folder, _every: evaluate_libreoffice(folder),
+    "round trip": evaluate_round_trips,
+    "export": lambda folder, _every: evaluate_exports(folder),
 }
-"""What judges each group, in a folder of its own."""
+"""Functions that evaluate each group in a folder."""
 
 
-def judge_group(group: str, every: int = 1) -> Outcomes:
-    """Judge a group; of what needs a workbook of its own, each ``every``-th."""
+def evaluate_group(group: str, every: int = 1) -> Outcomes:
+    """Evaluate a group; of cases with their own workbook, only each ``every``-th."""
     with TemporaryDirectory(prefix="xlbridge-truth-") as folder:
         return GROUPS[group](Path(folder), every)
 
 
 def table(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
     """Yield the lines of the table: each group with its counts, then all of them."""
-    yield f"{'group':<14}" + "".join(f"{kind:>8}" for kind in (*Outcome, "cases"))
-    every: Counter[str] = Counter()
-    for group, of_group in outcomes.items():
-        counts = Counter(of_group.values())
-        every.update(counts)
+    yield f"{'group':<14}" + "".join(f"{kind:>10}" for kind in (*Outcome, "cases"))
+    total: Counter[str] = Counter()
+    for group, group_outcomes in outcomes.items():
+        counts = Counter(group_outcomes.values())
+        total.update(counts)
         yield _line(group, counts)
-    yield _line("all", every)
+    yield _line("all", total)
 
 
 def _line(group: str, counts: Mapping[str, int]) -> str:
     numbers = [counts.get(kind, 0) for kind in Outcome]
-    return f"{group:<14}" + "".join(f"{number:>8}" for number in (*numbers, sum(numbers)))
+    return f"{group:<14}" + "".join(f"{number:>10}" for number in (*numbers, sum(numbers)))

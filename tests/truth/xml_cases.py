@@ -1,4 +1,4 @@
-"""Cells as other programs write them into the XML of a sheet, rightly or wrongly."""
+"""Cells as other programs write them into the XML of a sheet, correctly or not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _STRING_TABLE = (
 
 @dataclass(frozen=True, slots=True)
 class XmlCase:
-    """Cell of a column as XML, after ``r="…"``; ``row`` is put behind the good row."""
+    """Cell of a column as XML, after ``r="…"``; ``row`` follows the good row."""
 
     column: str
     xml: str
@@ -35,7 +35,7 @@ class XmlCase:
     def __str__(self) -> str:
         return f"raw XML: {self.column}: {self.xml} {self.row}".rstrip()
 
-    def judged(self, parts: dict[str, bytes], path: Path) -> Outcome:
+    def outcome(self, parts: dict[str, bytes], path: Path) -> Outcome:
         path.write_bytes(packed({**parts, SHEET: self.sheet(), STRINGS: _STRING_TABLE}))
         return outcome_of(validated(path), _ROW, self.column, self.meant)
 
@@ -45,8 +45,8 @@ class XmlCase:
         rows = f'<row r="1">{header}</row><row r="{_ROW}">{cells}</row>{self.row}'
         return f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'.encode()
 
-    def _cell(self, place: int, name: str) -> str:
-        address = f"{_letter(place)}{_ROW}"
+    def _cell(self, index: int, name: str) -> str:
+        address = f"{_letter(index)}{_ROW}"
         if name == self.column:
             return f"<c r='{address}'{self.xml}" if self.xml.startswith(" ") else self.xml
         value = GOOD["contasreceber"][name]
@@ -56,8 +56,8 @@ class XmlCase:
         return f'<c r="{address}"><v>{number}</v></c>'
 
 
-def _letter(place: int) -> str:
-    return "ABCDEFGHIJ"[place]
+def _letter(index: int) -> str:
+    return "ABCDEFGHIJ"[index]
 
 
 def _text(address: str, text: str) -> str:
@@ -135,7 +135,7 @@ _TYPED: Sequence[tuple[str, str, Any]] = [
     (_DUE, ' t="n"><v>46&#51;26</v></c>', date(2026, 10, 31)),
 ]  # fmt: skip
 
-_PLACES: Sequence[tuple[str, str, Any, str]] = [
+_ADDRESSES: Sequence[tuple[str, str, Any, str]] = [
     (_AMOUNT, f'<c r="{_at(_AMOUNT)}"><v>12</v></c><c r="{_at(_AMOUNT)}"><v>34</v></c>', REFUSED,
      ""),
     (_AMOUNT, "<c><v>12</v></c>", AnyOf((12,)), ""),
@@ -153,23 +153,23 @@ _PLACES: Sequence[tuple[str, str, Any, str]] = [
 
 
 def xml_cases() -> Sequence[XmlCase]:
-    """Return all of them."""
+    """Return all cases."""
     typed = [XmlCase(column, xml, meant) for column, xml, meant in _TYPED]
     numbers = [XmlCase(_AMOUNT, f" >{xml}</c>", meant) for xml, meant in _NUMBERS]
-    return [*numbers, *typed, *(XmlCase(c, x, m, row) for c, x, m, row in _PLACES)]
+    return [*numbers, *typed, *(XmlCase(c, x, m, row) for c, x, m, row in _ADDRESSES)]
 
 
 def base_workbook(folder: Path) -> Path:
-    """Write the workbook whose sheet and strings are replaced."""
+    """Write a workbook whose sheet and strings are replaced."""
     path = folder / "base.xlsx"
     with xlsxwriter.Workbook(path) as book:
         book.add_worksheet("Plan1").write(0, 0, "x")
     return path
 
 
-def judge_xml(folder: Path, every: int) -> Outcomes:
+def evaluate_xml(folder: Path, every: int) -> Outcomes:
     parts = unpacked(base_workbook(folder))
     return {
-        str(case): case.judged(parts, folder / f"{number}.xlsx")
+        str(case): case.outcome(parts, folder / f"{number}.xlsx")
         for number, case in enumerate(xml_cases()[::every])
     }

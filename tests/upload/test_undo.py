@@ -59,7 +59,7 @@ def test_created_payables_are_removed_and_can_be_sent_again(
     undo = report["job"]
     code, report = run("jobs", job)
     assert report["undone"] == {"rows": 3, "by": undo}
-    shown = xlbridge("jobs", job, **toward_proxy).stdout
+    shown = xlbridge("jobs", job, **proxy_environment).stdout
     assert f"Reversed since, by {undo}: 3 rows." in shown
     code, report = run("undo", job, "--yes")
     assert (code, report["rows"], writes(proxy)) == (

@@ -52,9 +52,9 @@ def _directory_changed(offset: int, form: str, value: int, entry: str = SHEET) -
 
     def make(parts: Parts) -> bytes:
         content = bytearray(packed(parts))
-        offset = content.rfind(entry.encode()) - 46
-        assert content[offset : offset + 4] == _CENTRAL
-        struct.pack_into(form, content, offset + offset, value)
+        start = content.rfind(entry.encode()) - 46
+        assert content[start : start + 4] == _CENTRAL
+        struct.pack_into(form, content, start + offset, value)
         return bytes(content)
 
     return make
@@ -110,8 +110,8 @@ def _overlapping(parts: Parts) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as package:
         offset = package.getinfo(SHEET).header_offset
     changed = bytearray(content)
-    offset = changed.rfind(b"xl/worksheets/sheet0.xml") - 46
-    struct.pack_into("<L", changed, offset + 42, offset)
+    start = changed.rfind(b"xl/worksheets/sheet0.xml") - 46
+    struct.pack_into("<L", changed, start + 42, offset)
     return bytes(changed)
 
 

@@ -392,7 +392,9 @@ def test_lists_of_registries_are_text_and_mention_omitted_records(tmp_path: Path
     assert book.custom_doc_props[TEMPLATE_PROPERTY].value == fingerprint
     book["contasreceber"]["B2"].value = offered[0]
     book.save(path)
-    sheet = validate_workbook(path, catalogue)
-    assert sheet.resource is not None
-    assert sheet.resource.by_name["codigoDoCliente"].link is not None
-    assert {finding.column for finding in sheet.error_findings()}.isdisjoint({"codigoDoCliente"})
+    validated = validate_workbook(path, catalogue)
+    assert validated.resource is not None
+    assert validated.resource.by_name["codigoDoCliente"].link is not None
+    assert {finding.column for finding in validated.error_findings()}.isdisjoint(
+        {"codigoDoCliente"}
+    )
