@@ -120,10 +120,12 @@ def untranslated(text: str) -> Text:
     return Text(pt=text, en=text)
 
 
-def joined(texts: Iterable[Text]) -> Text:
-    """Return several messages as one, separated by semicolons."""
+def joined(texts: Iterable[Text], separator: str = "; ") -> Text:
+    """Return several messages as one."""
     messages = list(texts)
-    return Text(pt="; ".join(m.pt for m in messages), en="; ".join(m.en for m in messages))
+    return Text(
+        pt=separator.join(m.pt for m in messages), en=separator.join(m.en for m in messages)
+    )
 
 
 def localized_number(number: str) -> Text:

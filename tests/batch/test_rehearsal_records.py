@@ -18,7 +18,7 @@ from upload_parts import new_cnpj
 
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import SeedKind, open_database, seed_database
-from xlbridge.sandbox.rehearsal import own_code, table_name_of, table_title
+from xlbridge.sandbox.rehearsal import own_code, table_name_of
 from xlbridge.sandbox.storage import database_url
 from xlbridge.upload.lookup import CODE_SEPARATOR
 
@@ -55,10 +55,9 @@ def gains(found: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     return {t["table"]: (t["after"] - t["before"], t["expected"]) for t in found["tables"]}
 
 
-def test_every_resource_has_a_table_with_a_title(catalogue: Catalogue) -> None:
+def test_every_resource_has_a_table(catalogue: Catalogue) -> None:
     names = {table_name_of(resource) for resource in catalogue.values()}
     assert len(names) == len(catalogue)
-    assert [name for name in names if table_title(name) == name] == []
     assert CODE_SEPARATOR == "/"
     brought = {name: code for name, one in catalogue.items() if (code := own_code(one))}
     assert set(brought) == {"tipocliente", "categoriacliente", "tipo-de-produto", "centrodecusto"}
@@ -182,6 +181,23 @@ def test_a_record_created_twice_and_a_lost_one_are_found(month: Month, tmp_path:
     }  # fmt: skip
     (twice,) = (b["message"] for b in found["breaches"] if b["kind"] == "twice")
     assert re.fullmatch(r"suppliers: 1 row more than were sent \(number 5\d{3}\)", twice)
+
+
+def test_the_report_shows_why_rows_were_not_sent(month: Month) -> None:
+    supplier = {"nomeComercial": "Energia", "natureza": "J"}
+    bad = [{**supplier, "cnpj": new_cnpj()}, {**supplier, "cnpj": "11.222.333/0001-00"}]
+    write_book(month, "fornecedor", bad)
+    held = {"codigoDoTipoDeCliente": 1, "descricaoDoTipoDeCliente": "Outro"}
+    write_book(month, "tipocliente", [held])
+    write_plan(month, {name: upload_of(name) for name in ("fornecedor", "tipocliente")})
+    done = month.rehearse()
+    assert done.returncode == 1, done.stderr
+    lines = done.stdout.splitlines()
+    place = lines.index("  ✗ fornecedor · ../books/fornecedor.xlsx: 2 rows = 2 not sent")
+    assert "C3 cnpj" in lines[place + 1]
+    assert "  ✗ tipocliente · ../books/tipocliente.xlsx: 1 row = 1 held" in lines
+    place = lines.index("Held: 1")
+    assert lines[place + 1].startswith("  ../books/tipocliente.xlsx, row 2 (tipocliente): in the")
 
 
 def write_sample(month: Month, workbooks: int, rows: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from xlbridge.batch.batch import Batch, UnitOverview
+from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.proof.model import ProofFile
 from xlbridge.batch.proof.upload_history import SentFile, SentRow, UploadHistory
@@ -84,6 +84,7 @@ def reconcile_trial(
     return TrialCounts(
         workbooks=tuple(_workbook_result(unit, file) for unit, file in files),
         refusals=tuple(refusal for unit, file in files for refusal in _refusals(unit, file)),
+        held=tuple(held for unit, file in files for held in _held_rows(unit, file)),
         comparison=replace(comparison, violations=(*comparison.violations, *contradictions)),
         open_steps={
             state.step.name: _reason_of_open_step(state) for state in states if not state.done
@@ -108,9 +109,26 @@ _WAITS_FOR = Text(pt="espera por {steps}", en="waits for {steps}")
 
 def _workbook_result(unit: UnitOverview, file: SentFile) -> WorkbookResult:
     outcomes = {
-        row.origin: row.outcome for row in file.rows if row.outcome is not RowOutcome.UNSENT
+        row.origin: row.outcome
+        for row in file.rows
+        if row.outcome is not RowOutcome.UNSENT and not row.is_non_record
     }
-    return WorkbookResult(file.step, unit.name, file.file.rows_in_sheet, outcomes, unit.problem)
+    check = unit.check if unit.status is UnitStatus.INVALID else None
+    return WorkbookResult(
+        file.step,
+        unit.name,
+        file.file.rows_in_sheet,
+        outcomes,
+        unit.problem,
+        () if check is None else check.first_findings,
+    )
+
+
+def _held_rows(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
+    for row in file.rows:
+        if row.outcome is RowOutcome.HELD and row.planned is not None and not row.is_non_record:
+            reason = row.planned.text or untranslated("–")
+            yield Refusal(RowId(file.step, unit.name, row.origin), reason)
 
 
 def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any
 
 from xlbridge.batch.rehearsal.result import (
+    Refusal,
     RehearsalResult,
     RehearsalState,
     RowDifference,
@@ -16,8 +17,8 @@ from xlbridge.batch.rehearsal.result import (
     WorkbookResult,
 )
 from xlbridge.files import as_argument
-from xlbridge.i18n import Text, untranslated
-from xlbridge.sandbox.rehearsal import REGISTRY_TITLES, table_title
+from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload.results import RowOutcome
 
 _MAX_SHOWN = 10
@@ -50,6 +51,10 @@ _OUTCOME_NAMES = {
 _IN_DATABASE = {
     True: Text(pt="está no sistema", en="is in the system"),
     False: Text(pt="não está no sistema", en="is not in the system"),
+    None: Text(
+        pt="o sistema tem só uma parte destas linhas, e nada mostra se tem esta",
+        en="the system has only some of these rows, and nothing shows whether it has this one",
+    ),
 }
 
 _PASSED = Text(
@@ -67,9 +72,9 @@ _VERDICTS = {
     ),
     RehearsalState.IN_DOUBT: Text(
         pt="✗ O lote ainda não está pronto: {doubts} {doubts:linha ficou|linhas ficaram} em "
-        "dúvida. Preencha uma chave pela qual possam ser lidas de volta e ensaie de novo.",
-        en="✗ The batch is not ready yet: {doubts} {doubts:row was|rows were} left in doubt. Fill "
-        "in a key by which they can be read back, then rehearse again.",
+        "dúvida. Numa execução real, alguém teria de conferir cada uma no sistema.",
+        en="✗ The batch is not ready yet: {doubts} {doubts:row was|rows were} left in doubt. In a "
+        "real run, a person would have to look up each one in the system.",
     ),
     RehearsalState.BROKEN: Text(
         pt="✗✗ Não rode este lote: {violations} "
@@ -88,8 +93,10 @@ _NEXT_STEPS = {
         en="Next: xlbridge batch plan {plan} shows the errors of each workbook.",
     ),
     RehearsalState.IN_DOUBT: Text(
-        pt="A seguir: xlbridge batch rehearse {plan}, depois de preencher a chave.",
-        en="Next: xlbridge batch rehearse {plan}, once the key is filled in.",
+        pt="A seguir: se a planilha tem uma coluna de chave (CNPJ, idws, código próprio), "
+        "preencha-a e ensaie de novo: xlbridge batch rehearse {plan}",
+        en="Next: if the sheet has a key column (CNPJ, idws, your own code), fill it in and "
+        "rehearse again: xlbridge batch rehearse {plan}",
     ),
     RehearsalState.BROKEN: Text(
         pt="A seguir: xlbridge batch rehearse {plan} --keep PASTA",
@@ -155,6 +162,7 @@ def rehearsal_json(result: RehearsalResult) -> dict[str, Any]:
                 "workbook": w.name,
                 "rows": row_counts([w]),
                 "problem": None if w.problem is None else str(w.problem),
+                "errors": [str(error) for error in w.errors],
             }
             for w in counts.workbooks
         ],
@@ -165,19 +173,24 @@ def rehearsal_json(result: RehearsalResult) -> dict[str, Any]:
         "in_doubt": [
             {**_row_id_json(d.row_id), "there": d.in_database} for d in counts.comparison.doubts
         ],
-        "rejected": [{**_row_id_json(r.row_id), "message": str(r.reason)} for r in counts.refusals],
+        "rejected": _refusals_json(counts.refusals),
+        "held": _refusals_json(counts.held),
         "there_before": [_row_id_json(row_id) for row_id in counts.comparison.preexisting],
-        "tables": [asdict(table) for table in counts.comparison.tables],
+        "tables": [table.to_json() for table in counts.comparison.tables],
         "open_steps": {name: str(text) for name, text in counts.open_steps.items()},
         "differences": None if differences is None else list(map(_difference_json, differences)),
     }
+
+
+def _refusals_json(refusals: Sequence[Refusal]) -> list[dict[str, Any]]:
+    return [{**_row_id_json(one.row_id), "message": str(one.reason)} for one in refusals]
 
 
 def rehearsal_text(result: RehearsalResult) -> Iterator[Text]:
     """Yield the lines of a report: the trial, the outcomes, and the verdict at the end."""
     yield from _trial_lines(result)
     for workbook in result.counts.workbooks:
-        yield _workbook_line(workbook)
+        yield from _workbook_lines(workbook)
     for name, text in result.counts.open_steps.items():
         yield Text(
             pt="  etapa não concluída: {name}, {text}", en="  step not done: {name}, {text}"
@@ -194,7 +207,7 @@ def _table_line(table: TableCount) -> Text:
     text = Text(
         pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
         en="  table {table}: {before} before, {after} after; expected: {expected} more",
-    ).format(**asdict(table) | {"table": table_title(table.table)})
+    ).format(table=table.title, before=table.before, after=table.after, expected=table.expected)
     if not table.derived:
         return text
     return Text(
@@ -230,23 +243,32 @@ def runs_text(trial: TrialResult) -> Text:
     ).format(faulty=trial.faulty_runs, killed=trial.killed_runs, calm=trial.calm_runs)
 
 
-def _workbook_line(workbook: WorkbookResult) -> Text:
-    text = Text(
-        pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {accepted} "
-        "{accepted:aceita|aceitas} + {rejected} {rejected:rejeitada|rejeitadas} + "
-        "{unknown} em dúvida + {unsent} {unsent:não enviada|não enviadas} + {unchanged} sem "
-        "alteração + {held} {held:retida|retidas}",
-        en="{mark} {step} · {name}: {read} {read:row|rows} = {accepted} accepted + {rejected} "
-        "rejected + {unknown} in doubt + {unsent} not sent + {unchanged} unchanged + {held} held",
+_COUNT_TEXTS = {
+    "accepted": Text(pt="{n} {n:aceita|aceitas}", en="{n} accepted"),
+    "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
+    "unknown": Text(pt="{n} em dúvida", en="{n} in doubt"),
+    "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
+    "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
+    "held": Text(pt="{n} {n:retida|retidas}", en="{n} held"),
+}
+
+
+def _workbook_lines(workbook: WorkbookResult) -> Iterator[Text]:
+    counts = row_counts([workbook])
+    terms = [text.format(n=counts[key]) for key, text in _COUNT_TEXTS.items() if counts[key]]
+    yield Text(
+        pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {terms}{why}",
+        en="{mark} {step} · {name}: {read} {read:row|rows} = {terms}{why}",
     ).format(
         mark="  ✓" if workbook.settled else "  ✗",
         step=workbook.step,
         name=workbook.name,
-        **row_counts([workbook]),
+        read=workbook.rows,
+        terms=joined(terms, " + ") if terms else "0",
+        why="" if workbook.problem is None else untranslated(" ({p})").format(p=workbook.problem),
     )
-    if workbook.problem is None:
-        return text
-    return untranslated("{text} ({why})").format(text=text, why=workbook.problem)
+    for error in workbook.errors:
+        yield untranslated("      {error}").format(error=error)
 
 
 def row_lists(result: RehearsalResult) -> Iterator[tuple[Text, Iterable[tuple[RowId, Text]]]]:
@@ -254,6 +276,8 @@ def row_lists(result: RehearsalResult) -> Iterator[tuple[Text, Iterable[tuple[Ro
     counts = result.counts
     refused = ((refusal.row_id, refusal.reason) for refusal in counts.refusals)
     yield Text(pt="Rejeitadas", en="Rejected"), refused
+    held = ((row.row_id, row.reason) for row in counts.held)
+    yield Text(pt="Retidas", en="Held"), held
     doubts = ((d.row_id, _IN_DATABASE[d.in_database]) for d in counts.comparison.doubts)
     yield Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts
     repeated = Text(pt="agora aparece mais de uma vez", en="is now there more than once")

@@ -21,9 +21,8 @@ from xlbridge.batch.rehearsal.report import (
     verdict_lines,
 )
 from xlbridge.batch.rehearsal.result import RehearsalResult, RehearsalState, RowId, WorkbookResult
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 from xlbridge.report_forms import ReportForms, render_page
-from xlbridge.sandbox.rehearsal import table_title
 
 _STATES = {
     RehearsalState.PASSED: "verified",
@@ -99,8 +98,14 @@ def _workbook_table(workbooks: Sequence[WorkbookResult]) -> ReportTable:
         counts = row_counts([workbook]).values()
         values: tuple[Value, ...] = (workbook.step, workbook.name, *counts)
         tone = Tone.PLAIN if workbook.settled else Tone.OPEN
-        lines.append(Line((*values, workbook.problem), tone))
+        lines.append(Line((*values, _reason_of(workbook)), tone))
     return _table(Text(pt="Arquivos", en="Workbooks"), titles, lines)
+
+
+def _reason_of(workbook: WorkbookResult) -> Text | None:
+    """Return the problem of a workbook, and its first errors."""
+    reasons = [*([] if workbook.problem is None else [workbook.problem]), *workbook.errors]
+    return joined(reasons) if reasons else None
 
 
 def _row_tables(result: RehearsalResult) -> Iterator[ReportTable]:
@@ -136,7 +141,7 @@ def _table_table(result: RehearsalResult) -> ReportTable:
         Text(pt="Criadas pelo processamento", en="Created by processing"),
     )
     lines = [
-        Line((table_title(one.table), one.before, one.after, one.expected, one.derived))
+        Line((one.title, one.before, one.after, one.expected, one.derived))
         for one in result.counts.comparison.tables
     ]
     return _table(Text(pt="Linhas no banco", en="Rows in the database"), titles, lines)

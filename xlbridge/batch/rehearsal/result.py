@@ -43,15 +43,18 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulRow:
-    """A row in doubt at the end, and whether it is in the database."""
+    """A row in doubt at the end, and whether it is in the database.
+
+    None: some rows of the table are, and nothing shows which ones.
+    """
 
     row_id: RowId
-    in_database: bool
+    in_database: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that was not accepted, and the reason."""
+    """A row that was rejected or held, and the reason."""
 
     row_id: RowId
     reason: Text
@@ -61,7 +64,7 @@ class Refusal:
 class WorkbookResult:
     """A workbook at the end: its number of rows, and the outcomes of sent rows by row number.
 
-    ``problem`` is why not all rows were sent.
+    ``problem`` is why not all rows were sent, ``errors`` are the first errors in the workbook.
     """
 
     step: str
@@ -69,6 +72,7 @@ class WorkbookResult:
     rows: int
     outcomes: Mapping[int, RowOutcome] = field(repr=False)
     problem: Text | None = None
+    errors: tuple[Text, ...] = ()
 
     def count(self, *outcomes: RowOutcome) -> int:
         """Return the number of rows with one of these outcomes."""
@@ -93,10 +97,17 @@ class TableCount:
     """
 
     table: str
+    title: Text
     before: int
     after: int
     expected: int
     derived: int = 0
+
+    def to_json(self) -> dict[str, str | int]:
+        """Return the counts as JSON."""
+        counts = (self.before, self.after, self.expected, self.derived)
+        names = ("before", "after", "expected", "derived")
+        return {"table": self.table, **dict(zip(names, counts, strict=True))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +133,13 @@ class TableComparison:
 class TrialCounts:
     """Outcomes of all rows of a trial.
 
-    ``open_steps`` are those that are not done, with their status.
+    ``refusals`` are the rejected rows, ``held`` those that the plan left out. ``open_steps`` are
+    those that are not done, with their status.
     """
 
     workbooks: tuple[WorkbookResult, ...]
     refusals: tuple[Refusal, ...]
+    held: tuple[Refusal, ...]
     comparison: TableComparison
     open_steps: Mapping[str, Text]
 

@@ -15,7 +15,7 @@ from xlbridge.batch.rehearsal.result import (
     ViolationKind,
 )
 from xlbridge.i18n import Text
-from xlbridge.sandbox.rehearsal import RowDigest, StoredRows, table_title
+from xlbridge.sandbox.rehearsal import RowDigest, StoredRows
 from xlbridge.upload.results import RowOutcome
 
 NOT_IN_TABLE = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
@@ -90,7 +90,7 @@ class _TableCheck(ABC):
 
     def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
         self.before, self.after, self.rows = before, after, rows
-        self.title = table_title(after.table)
+        self.title = after.title
         self.accepted = [row for row in rows if row.outcome is RowOutcome.ACCEPTED]
         self.in_doubt = [row for row in rows if row.outcome is RowOutcome.UNKNOWN]
 
@@ -103,7 +103,8 @@ class _TableCheck(ABC):
         """Return the table's counts."""
         before, after = len(self.before.rows), len(self.after.rows)
         derived = len(self.after.derived - self.before.rows.keys())
-        return TableCount(self.after.table, before, after, self.expected() + derived, derived)
+        expected = self.expected() + derived
+        return TableCount(self.after.table, self.title, before, after, expected, derived)
 
     @abstractmethod
     def expected(self) -> int:
@@ -143,18 +144,30 @@ class _AddingTableCheck(_TableCheck):
             is_there = row.number in after.rows if row.changes else self._left.take(row)
             if not is_there:
                 self._lost.append(row)
-        self._doubts = [
-            DoubtfulRow(
-                row.row_id, row.number in after.rows if row.changes else self._left.take(row)
-            )
-            for row in sorted(self.in_doubt, key=_precision)
-        ]
+        self._doubtful_records = 0
+        self._doubts = list(self._settled_doubts())
+
+    def _settled_doubts(self) -> Iterator[DoubtfulRow]:
+        """Yield the rows in doubt; of rows without a number only the count of records is known."""
+        unnumbered = []
+        for row in self.in_doubt:
+            if row.changes:
+                yield DoubtfulRow(row.row_id, row.number in self.after.rows)
+            elif row.number == "":
+                unnumbered.append(row)
+            else:
+                taken = self._left.take(row)
+                self._doubtful_records += taken
+                yield DoubtfulRow(row.row_id, taken)
+        found = sum(self._left.take(row) for row in unnumbered)
+        self._doubtful_records += found
+        is_known = found in (0, len(unnumbered))
+        for row in unnumbered:
+            yield DoubtfulRow(row.row_id, bool(found) if is_known else None)
 
     def expected(self) -> int:
         created = sum(not row.changes for row in self.accepted)
-        doubtful = {doubt.row_id for doubt in self._doubts if doubt.in_database}
-        doubtful -= {row.row_id for row in self.in_doubt if row.changes}
-        return created + len(doubtful) + self._withdrawn
+        return created + self._doubtful_records + self._withdrawn
 
     def doubts(self) -> list[DoubtfulRow]:
         return self._doubts
@@ -299,12 +312,12 @@ def _contents_by_key(stored: StoredRows) -> dict[bytes, bytes]:
     return {digest.key: digest.content for digest in stored.rows.values() if digest is not None}
 
 
-def _stray_message(title: Text | str, numbers: Sequence[str]) -> Text:
+def _stray_message(title: Text, numbers: Sequence[str]) -> Text:
     shown = [*numbers[:_MAX_NUMBERS], *(["…"] if len(numbers) > _MAX_NUMBERS else [])]
     return _STRAY.format(table=title, n=len(numbers), numbers=", ".join(shown))
 
 
-def _surplus_violation(title: Text | str, rows: Sequence[ExpectedRow]) -> Violation:
+def _surplus_violation(title: Text, rows: Sequence[ExpectedRow]) -> Violation:
     """Return the violation if equal rows were added more often than they were accepted."""
     accepted = [row for row in rows if row.outcome is RowOutcome.ACCEPTED]
     if accepted or any(row.outcome is RowOutcome.UNKNOWN for row in rows):

@@ -1,6 +1,7 @@
 from .expected_rows import expected_row_digests as expected_row_digests
 from .stand_ins import (
     CODE_COLUMNS as CODE_COLUMNS,
+    REGISTRY_TITLES as REGISTRY_TITLES,
     StandIns as StandIns,
     own_code as own_code,
 )
@@ -11,8 +12,4 @@ from .stored_rows import (
     one_resource_per_table as one_resource_per_table,
     read_stored_rows as read_stored_rows,
     table_name_of as table_name_of,
-)
-from .table_titles import (
-    REGISTRY_TITLES as REGISTRY_TITLES,
-    table_title as table_title,
 )

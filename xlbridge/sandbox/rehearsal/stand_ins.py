@@ -12,22 +12,34 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, insert, or_, select, update
 
+from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, counters
 from xlbridge.sandbox.areas.registry.rules import PRODUCT_COLUMNS, SUPPLIER_COLUMNS
 from xlbridge.sandbox.areas.registry.tables import (
+    abc_costs,
+    accounts,
     branches,
     categories,
     client_types,
     clients,
+    collaborators,
     cost_centres,
     invoice_models,
     issuers,
     payment_conditions,
+    payment_methods,
     portfolios,
+    product_categories,
+    product_groups,
     product_types,
     products,
+    projects,
+    purchase_reasons,
+    purchase_types,
     sections,
+    sellers,
+    services,
     suppliers,
     units,
     warehouses,
@@ -37,6 +49,35 @@ from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
 from xlbridge.wire.registry import Client
 from xlbridge.wire.sales import SalesOrderInput
+
+REGISTRY_TITLES: Mapping[str, Text] = {
+    clients.name: Text(pt="clientes", en="clients"),
+    suppliers.name: Text(pt="fornecedores", en="suppliers"),
+    products.name: Text(pt="produtos", en="products"),
+    branches.name: Text(pt="filiais", en="branches"),
+    warehouses.name: Text(pt="almoxarifados", en="warehouses"),
+    sections.name: Text(pt="seções", en="sections"),
+    cost_centres.name: Text(pt="centros de custo", en="cost centres"),
+    categories.name: Text(pt="categorias", en="categories"),
+    accounts.name: Text(pt="contas correntes", en="current accounts"),
+    portfolios.name: Text(pt="carteiras", en="portfolios"),
+    payment_methods.name: Text(pt="formas de pagamento", en="payment methods"),
+    product_types.name: Text(pt="tipos de produto", en="product types"),
+    client_types.name: Text(pt="tipos de cliente", en="client types"),
+    sellers.name: Text(pt="vendedores", en="sellers"),
+    abc_costs.name: Text(pt="custos ABC", en="ABC costs"),
+    services.name: Text(pt="serviços", en="services"),
+    projects.name: Text(pt="projetos", en="projects"),
+    collaborators.name: Text(pt="colaboradores", en="collaborators"),
+    units.name: Text(pt="unidades de medida", en="units of measure"),
+    product_groups.name: Text(pt="grupos de produto", en="product groups"),
+    product_categories.name: Text(pt="categorias de produto", en="product categories"),
+    purchase_types.name: Text(pt="tipos de compra", en="purchase types"),
+    purchase_reasons.name: Text(pt="motivos de compra", en="purchase reasons"),
+    invoice_models.name: Text(pt="modelos de nota", en="invoice models"),
+    payment_conditions.name: Text(pt="condições de pagamento", en="payment conditions"),
+}
+"""Titles of the registries in which stand-ins are created."""
 
 _NAME_COLUMNS: Mapping[str, tuple[Table, Mapping[str, str]]] = {
     "cliente": (

@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, exists, false, select
 
+from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.sandbox.areas.financial.tables import TITLE_KEY, payables, receivables
 from xlbridge.sandbox.areas.purchasing.tables import (
@@ -82,11 +83,12 @@ class RowDigest:
 class StoredRows:
     """Digests of a table's rows by their numbers, None in tables compared by number alone.
 
-    ``replaces``: a row replaces the one with the same key. ``derived`` are the numbers of records
-    that the system created by processing others.
+    ``title`` names the table in reports. ``replaces``: a row replaces the one with the same key.
+    ``derived`` are the numbers of records that the system created by processing others.
     """
 
     table: str
+    title: Text
     rows: Mapping[str, RowDigest | None]
     replaces: bool = False
     derived: frozenset[str] = frozenset()
@@ -236,7 +238,7 @@ def read_stored_rows(connection: Connection, resource: Resource) -> StoredRows:
         records = select(own_records).where(own_records.c.resource == resource.name)
         for record in connection.execute(records):
             digests[str(record.id)] = _own_record_digest(record.record)
-        return StoredRows(table_name_of(resource), digests)
+        return StoredRows(table_name_of(resource), _title_of(resource), digests)
     spec = _TABLE_SPECS[model]
     keys = (column.name for column in spec.table.primary_key)
     names = sorted({*spec.number_columns, *spec.compared_columns, *keys})
@@ -250,7 +252,15 @@ def read_stored_rows(connection: Connection, resource: Resource) -> StoredRows:
         digests[number] = spec.row_digest(row)
         if row[_DERIVED]:
             derived_numbers.add(number)
-    return StoredRows(spec.result_name, digests, spec.replaces, frozenset(derived_numbers))
+    return StoredRows(
+        spec.result_name, _title_of(resource), digests, spec.replaces, frozenset(derived_numbers)
+    )
+
+
+def _title_of(resource: Resource) -> Text:
+    """Return the title of a resource as it is written within a sentence."""
+    pt, en = (text[:1].lower() + text[1:] for text in (resource.title.pt, resource.title.en))
+    return Text(pt=pt, en=en)
 
 
 def record_digest(resource: Resource, record: Any) -> RowDigest | None:
