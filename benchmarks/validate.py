@@ -130,7 +130,7 @@ def _print_costs(
         times = cost.seconds / ours
         processor = f"{cost.processor_seconds:8.2f} s of processors"
         print(f"  {name:45} {cost.seconds:8.3f} s {processor} {memory} {times:8.2f} x ours")
-    # Less than a tick of the clock is told as none.
+    # A time below one tick of the clock is measured as zero.
     processor = found[OURS].processor_seconds / max(found[BARE].processor_seconds, _TICK)
     print(
         f"  ours is {ours / found[BARE].seconds:.2f} times the bare parser "

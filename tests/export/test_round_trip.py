@@ -46,7 +46,7 @@ def test_an_unedited_export_is_unchanged_when_uploaded(
     assert report["resource"] == resource
     assert [one["findings"] for one in (report, *lists)] == [[]] * (1 + len(lists))
     assert report["rows"] > 0
-    # No import takes lists; where nothing is to be written, nothing is asked either.
+    # Lists cannot be imported; without changes there is nothing to confirm either.
     mode = "records" if lists else "preview"
     planned = xlbridge("upload", sheet, "--mode", mode, "--format", "json", **environment)
     assert planned.stdout, planned.stderr

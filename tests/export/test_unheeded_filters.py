@@ -105,7 +105,7 @@ def test_records_outside_the_filter_are_not_written(
     assert [int(row[column]) for row in rows] == kept
     assert manifest["records"] == len(kept)
     if excess is not None:
-        # Orders and invoices are asked for month by month, and come with every answer.
+        # Orders and invoices are requested month by month; every answer has the excess records.
         times = max(1, len(manifest["windows"]))
         assert manifest["excess"] == {name: n * times for name, n in excess.items()}
     for name in manifest["excess"]:

@@ -89,20 +89,20 @@ def test_requisitions_of_several_branches_keep_their_branch(
     with fake_system(answers) as system:
         environment = system.environment()
         arguments = ["export", "requisicoes-estoque", "-o", output, "--force"]
-        given = xlbridge(*arguments, "--branch", "1", "--branch", "4", **environment)
-        assert given.returncode == 0, given.stderr
+        with_branches = xlbridge(*arguments, "--branch", "1", "--branch", "4", **environment)
+        assert with_branches.returncode == 0, with_branches.stderr
         assert [row["codigoDaFilial"] for row in rows_of(output)] == ["1", "4"]
         items = rows_of(tmp_path / "r.itens.csv")
         assert [(row["codigoDaFilial"], row["numeroDaRequisicao"]) for row in items] == [
             ("1", "1"),
             ("4", "1"),
         ]
-        seen = xlbridge(*arguments, **environment)
-    assert seen.returncode == 1
-    assert "1, 2" in seen.stderr
+        without_branches = xlbridge(*arguments, **environment)
+    assert without_branches.returncode == 1
+    assert "1, 2" in without_branches.stderr
     advice = "Next: the same command with --branch and all values that exist."
-    assert seen.stderr.splitlines()[-1] == advice
-    assert "Next:" not in given.stderr
+    assert without_branches.stderr.splitlines()[-1] == advice
+    assert "Next:" not in with_branches.stderr
     assert [row["codigoDaFilial"] for row in rows_of(output)] == ["1", "2"]
 
 

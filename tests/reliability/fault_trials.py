@@ -310,7 +310,7 @@ class _Scenario:
                 except ApiError:
                     # Nothing was written, and no job is there yet.
                     time.sleep(_REFUSED)
-        raise WrongVerdict("the system could not be asked for the records of the rows")
+        raise WrongVerdict("the records of the rows could not be read from the system")
 
     def plan(self, client: Client) -> Job:
         """Plan the upload, and store its job."""

@@ -92,7 +92,7 @@ class UploadMachine(StateMachine):
         try:
             sheet.jobs.append(self._create_job(sheet).id)
         except ApiError:
-            # The system cannot be asked: nothing is recorded.
+            # The system is unavailable: nothing is recorded.
             return
         self.sheets.append(sheet)
 

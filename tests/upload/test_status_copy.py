@@ -50,7 +50,7 @@ def test_a_status_copy_has_statuses_reasons_and_codes(
     assert str(coloured.rules[0].dxf.fill.bgColor.rgb) == f"FF{ERROR_FILL}"
     assert [sheet.column_dimensions[letter].width for letter in "DEF"] == [18, 60, 22]
     assert sheet.auto_filter.ref == "A3:F5"
-    # A reason is the system's word, and the analyst edits beside it.
+    # The reason is the message of the system; the analyst edits the cells next to it.
     assert [cell.quotePrefix for cell in sheet[5][3:5]] == [True, True]
     again = validate_workbook(copy, context.catalogue)
     assert (again.ok, again.warnings) == (True, 0)

@@ -238,11 +238,11 @@ def test_an_undo_needs_consent_and_a_finished_upload(
     payables: Path,
 ) -> None:
     job, before = newest_job(run, "queue"), titles(client)
-    asked = xlbridge("undo", job, **proxy_environment)
-    assert asked.returncode == 2
-    assert "rows to reverse: 3" in asked.stderr
+    refused = xlbridge("undo", job, **proxy_environment)
+    assert refused.returncode == 2
+    assert "rows to reverse: 3" in refused.stderr
     (token,) = [
-        line.split()[-1] for line in asked.stderr.splitlines() if "confirmation: 3:" in line
+        line.split()[-1] for line in refused.stderr.splitlines() if "confirmation: 3:" in line
     ]
     wrong = xlbridge("undo", job, "--confirm", "3:00000000", **proxy_environment)
     assert (wrong.returncode, titles(client)) == (2, before)
@@ -306,7 +306,7 @@ def test_fields_filled_by_the_system_do_not_count_as_changes(
     seen: list[str] = []
 
     def decide(method: str, path: str) -> Fate:
-        # The titles are read back after the log has said that they were taken in.
+        # The titles are read back after the log reports them as imported.
         if "log-importacao" in path:
             seen.append("log")
         if method == "GET" and "contaspagar" in path and seen[-1:] == ["log"]:
