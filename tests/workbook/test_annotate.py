@@ -333,6 +333,7 @@ def test_all_cells_of_a_combined_finding_are_coloured(annotated: Annotated) -> N
     assert len(summary_rows(book)) == 2
 
 
+@pytest.mark.slow
 def test_ten_thousand_cells_are_marked_in_few_ranges(tmp_path: Path, source: Path) -> None:
     many = [
         Finding(CATALOGUE["type-boolean"], row, "d", f"D{row}", "x") for row in range(10, 12_010)

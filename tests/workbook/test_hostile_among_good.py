@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from environment import clean_environment
 from hostile_sheets import SHEETS
 from packing import good_parts, packed
@@ -21,6 +22,7 @@ print(code, int(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1]) // 1024)
 """
 
 
+@pytest.mark.slow
 def test_others_are_validated_in_little_memory(home: Path, tmp_path: Path) -> None:
     good = good_parts(tmp_path)
     files = []
