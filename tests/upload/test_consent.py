@@ -166,7 +166,7 @@ def test_differences_are_formatted_for_each_language(context: UploadContext) -> 
         "rateio": ["1.50", "1.5"],
     }
     row = PlannedRow.of_journal(4, RowAction.HELD, RowReason.DIFFERS, {"differences": differing})
-    _, *lines = reason_lines([row], context.catalogue["contasreceber"].by_name)
+    _, *lines = reason_lines([row], context.catalogue["contasreceber"].by_path)
     assert [line.pt.strip() for line in lines] == [
         "linha 4, valorDoLancamento: planilha 777,7, sistema –",
         "linha 4, dataDeVencimento: planilha 04/03/2027, sistema 19/04/2025",
@@ -174,3 +174,25 @@ def test_differences_are_formatted_for_each_language(context: UploadContext) -> 
         "linha 4, rateio: planilha 1.50, sistema 1.5",
     ]
     assert lines[0].en.endswith("sheet 777.7, system –")
+
+
+def test_of_a_list_only_the_differing_values_are_shown(context: UploadContext) -> None:
+    items = [
+        ["rateio", 1, "valor", "777.7", "1937.61"],
+        ["rateio", 1, "codigoDoCentroDeCusto", "01.001", None],
+        ["rateio", None, "", "1", "2"],
+    ]
+    lists = ["codigoDaFilialDoRateio=1 valor=777.7", "codigoDaFilialDoRateio=1 valor=1937.61"]
+    stored = {"differences": {"rateio": [*lists, items]}}
+    row = PlannedRow.of_journal(4, RowAction.UPDATE, None, stored)
+    _, *lines = reason_lines([row], context.catalogue["contaspagar"].by_path)
+    assert [line.pt.strip() for line in lines] == [
+        "linha 4, rateio, item 2, valor: planilha 777,7, sistema 1937,61",
+        "linha 4, rateio, item 2, codigoDoCentroDeCusto: planilha 01.001, sistema –",
+        "linha 4, rateio: planilha 1 item, sistema 2 itens",
+    ]
+    assert lines[0].en.strip() == "row 4, rateio, item 2, valor: sheet 777.7, system 1937.61"
+    assert row.to_journal().detail["differences"] == stored["differences"]
+    assert row.to_json()["differences"] == [
+        {"column": "rateio", "yours": lists[0], "theirs": lists[1]}
+    ]

@@ -114,7 +114,7 @@ class WorkbookSender:
         held = plan.rows.select(
             lambda action, reason: action is RowAction.HELD and reason is not RowReason.NO_RECORD
         )
-        columns = {} if prepared.resource is None else prepared.resource.by_name
+        columns = {} if prepared.resource is None else prepared.resource.by_path
         return replace(
             unit,
             rows=RowCounts(read=count, unsent=count),

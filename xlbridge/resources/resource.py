@@ -279,6 +279,14 @@ class Resource:
         return {column.name: column for column in self.columns}
 
     @cached_property
+    def by_path(self) -> Mapping[str, Column]:
+        """The columns by their names, those of lists by ``list.name``."""
+        lists = {
+            f"{one.sheet}.{column.name}": column for one in self.children for column in one.columns
+        }
+        return {**self.by_name, **lists}
+
+    @cached_property
     def required(self) -> tuple[str, ...]:
         """Names of the required columns."""
         return tuple(column.name for column in self.columns if column.required)

@@ -217,10 +217,14 @@ class PlannedAction:
 
     @classmethod
     def of(cls, row: PlannedRow, columns: Mapping[str, Column]) -> "PlannedAction":
-        """Return the action of a planned row; ``columns`` are those of the resource."""
+        """Return the action of a planned row; ``columns`` are those of the resource, by path."""
+        texts: dict[str, list[str]] = {}
+        for shown in row.shown_differences(columns):
+            is_item = str(shown.label) != shown.column
+            theirs = f"{shown.label}: {shown.theirs}" if is_item else str(shown.theirs)
+            texts.setdefault(shown.column, []).append(theirs)
         differences = {
-            name: str(_DIFFERS.format(theirs=difference.shown(columns.get(name))[1]))
-            for name, difference in row.differences.items()
+            name: str(_DIFFERS.format(theirs="; ".join(values))) for name, values in texts.items()
         }
         return cls(row.action.value, planned_text(row), differences)
 

@@ -81,7 +81,7 @@ class SheetUploads:
             target = client.target
         rows = [row for row in planned.plan.rows if not row.is_created]
         listed = sorted(rows, key=lambda row: _LISTING_ORDER.index(row.action))
-        columns = {} if sheet.resource is None else sheet.resource.by_name
+        columns = {} if sheet.resource is None else sheet.resource.by_path
         with editor.lock:
             if editor.version == version:
                 editor.remarks.planned = {row.row: PlannedAction.of(row, columns) for row in rows}
@@ -292,10 +292,10 @@ _LISTING_ORDER = (RowAction.HELD, RowAction.UNREAD, RowAction.UPDATE, RowAction.
 
 def _planned_row(row: PlannedRow, columns: Mapping[str, Column]) -> dict[str, Any]:
     """Return a row of the plan for the page, with differing values formatted for people."""
-    differences = []
-    for name, difference in row.differences.items():
-        yours, theirs = difference.shown(columns.get(name))
-        differences.append({"column": name, "yours": str(yours), "theirs": str(theirs)})
+    differences = [
+        {"column": str(shown.label), "yours": str(shown.yours), "theirs": str(shown.theirs)}
+        for shown in row.shown_differences(columns)
+    ]
     return row.to_json() | {"message": planned_text(row), "differences": differences}
 
 

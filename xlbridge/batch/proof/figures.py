@@ -297,7 +297,7 @@ def refused_rows(file: SentFile, catalogue: Catalogue) -> Iterator[RefusedRow]:
                 row=row.row,
                 cell=None,
                 column=None,
-                message=row.planned.full_text(catalogue.named(row.job.spec.resource).by_name),
+                message=row.planned.full_text(catalogue.named(row.job.spec.resource).by_path),
             )
     for job in file.jobs:
         for answer in job.verdict.rejected_rows:

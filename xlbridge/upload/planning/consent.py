@@ -40,7 +40,7 @@ class ConsentRequest:
         """Return the request for a job, with its stored plan."""
         journal = context.journal
         if job.spec.mode is not Mode.PROCESS:
-            columns = context.catalogue.named(job.spec.resource).by_name
+            columns = context.catalogue.named(job.spec.resource).by_path
             return cls(job, target, journal.plan_of(job), columns=columns)
         # Imported here, since it loads operations that other commands do not need.
         from xlbridge.upload.processing.plan import planned_records

@@ -14,11 +14,14 @@ from functools import lru_cache
 from itertools import compress, count, repeat, starmap
 from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.resources import Column, Kind
 from xlbridge.upload.lookup.row_table import LazySequence, PackedColumn
+
+if TYPE_CHECKING:
+    from xlbridge.upload.lookup.snapshot import ItemDifference
 
 _DIGEST_LENGTH = 8
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -185,15 +188,46 @@ _OPTIONS: Mapping[RowReason, Text] = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Values of a column in which a row and its record differ: the sheet's and the system's."""
+    """Values of a column in which a row and its record differ: the sheet's and the system's.
+
+    If the column is a list, ``items`` are the differences of its items.
+    """
 
     yours: str | None
     theirs: str | None
+    items: "Sequence[ItemDifference]" = field(default=(), compare=False)
 
-    def shown(self, column: Column | None) -> tuple[Text, Text]:
-        """Return both values formatted for display; ``column`` is None for values of a list."""
-        kind = None if column is None else column.kind
-        return _shown_value(self.yours, kind), _shown_value(self.theirs, kind)
+    def shown(self, name: str, columns: Mapping[str, Column]) -> "Iterator[ShownDifference]":
+        """Yield the differing values formatted for display, of a list only those of its items.
+
+        ``name`` is the column's, ``columns`` are those of the resource, by path.
+        """
+        if not self.items:
+            kind = None if name not in columns else columns[name].kind
+            yours, theirs = _shown_value(self.yours, kind), _shown_value(self.theirs, kind)
+            yield ShownDifference(name, untranslated(name), yours, theirs)
+        for sheet, number, column, *values in self.items:
+            if number is None:
+                label, kind = untranslated(sheet), None
+                first, second = (_ITEM_COUNT.format(n=int(count)) for count in values)
+            else:
+                kind = columns[f"{sheet}.{column}"].kind
+                label = _ITEM_LABEL.format(sheet=sheet, n=number + 1, column=column)
+                first, second = (_shown_value(value, kind) for value in values)
+            yield ShownDifference(name, label, first, second)
+
+
+class ShownDifference(NamedTuple):
+    """Difference formatted for display: its column, the label of the values, and both values."""
+
+    column: str
+    label: Text
+    yours: Text
+    theirs: Text
+
+
+_ITEM_LABEL = Text(pt="{sheet}, item {n}, {column}", en="{sheet}, item {n}, {column}")
+_ITEM_COUNT = Text(pt="{n} {n:item|itens}", en="{n} {n:item|items}")
 
 
 def _shown_value(value: str | None, kind: Kind | None) -> Text:
@@ -256,14 +290,19 @@ class PlannedRow(NamedTuple):
             return None
         return self.reason.text(remedies).format(job=self.job or "–", why=self.why or "–")
 
-    def difference_texts(self, columns: Mapping[str, Column]) -> Iterator[Text]:
-        """Yield the text of each difference; ``columns`` are those of the resource, by name."""
+    def shown_differences(self, columns: Mapping[str, Column]) -> Iterator[ShownDifference]:
+        """Yield the differences formatted for display; ``columns`` are those of the resource, by
+        path."""
         for name, difference in self.differences.items():
-            yours, theirs = difference.shown(columns.get(name))
+            yield from difference.shown(name, columns)
+
+    def difference_texts(self, columns: Mapping[str, Column]) -> Iterator[Text]:
+        """Yield the text of each difference; ``columns`` are those of the resource, by path."""
+        for shown in self.shown_differences(columns):
             yield Text(
-                pt="{column}: planilha {yours}, sistema {theirs}",
-                en="{column}: sheet {yours}, system {theirs}",
-            ).format(column=name, yours=yours, theirs=theirs)
+                pt="{label}: planilha {yours}, sistema {theirs}",
+                en="{label}: sheet {yours}, system {theirs}",
+            ).format(label=shown.label, yours=shown.yours, theirs=shown.theirs)
 
     def full_text(self, columns: Mapping[str, Column]) -> str:
         """Return the reason and the differences as one line."""
@@ -282,7 +321,8 @@ class PlannedRow(NamedTuple):
         if self.differences:
             pairs = self.differences.items()
             detail["differences"] = {
-                name: [difference.yours, difference.theirs] for name, difference in pairs
+                name: [pair.yours, pair.theirs, *([pair.items] if pair.items else [])]
+                for name, pair in pairs
             }
         if self.number:
             detail["number"] = self.number

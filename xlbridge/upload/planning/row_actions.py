@@ -262,7 +262,10 @@ class _Planner:
             return PlannedRow(
                 row.row, RowAction.UNCHANGED, RowReason.SAME, record, number=row.number
             )
-        differences = {name: Difference(*pair) for name, pair in record.differing.items()}
+        differences = {
+            name: Difference(yours, theirs, [item for item in record.items if item[0] == name])
+            for name, (yours, theirs) in record.differing.items()
+        }
         row = row._replace(record=record.code, differences=differences)
         change = self._resource.change
         children = {child.sheet for child in self._resource.children}

@@ -177,7 +177,7 @@ def _reasons(resource: Resource, job: Job, planned: Sequence[PlannedRow]) -> dic
     if job.state is State.REJECTED:
         reasons = {row: reasons.get(row, REJECTED_AS_A_WHOLE) for row in job.spec.rows}
     held = {
-        row.row: row.full_text(resource.by_name)
+        row.row: row.full_text(resource.by_path)
         for row in planned
         if row.action is RowAction.HELD and row.reason is not RowReason.NO_RECORD
     }
