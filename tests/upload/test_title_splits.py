@@ -110,7 +110,7 @@ def test_a_title_whose_splits_were_removed_from_its_export_is_held(
 def test_a_plan_shows_the_values_that_differ_in_an_edited_split(
     run: Run,
     xlbridge: Xlbridge,
-    toward_proxy: dict[str, str],
+    proxy_environment: dict[str, str],
     parties: Mapping[str, Mapping[str, int]],
     tmp_path: Path,
 ) -> None:
@@ -119,7 +119,7 @@ def test_a_plan_shows_the_values_that_differ_in_an_edited_split(
     run("upload", write_workbook(tmp_path / "t.xlsx", contaspagar=[row], rateio=parts), "--yes")
     edited = [parts[0] | {"valor": 59.5}, parts[1] | {"valor": 40.5}]
     path = write_workbook(tmp_path / "edited.xlsx", contaspagar=[row], rateio=edited)
-    shown = xlbridge("--lang", "pt-BR", "upload", path, "--update", "--yes", **toward_proxy)
+    shown = xlbridge("--lang", "pt-BR", "upload", path, "--update", "--yes", **proxy_environment)
     assert "rateio, item 1, valor: planilha 59,5, sistema 60\n" in shown.stderr + shown.stdout
     assert "valor=" not in shown.stderr + shown.stdout
 
