@@ -111,6 +111,44 @@ def test_what_a_sheet_is_called_tells_between_resources_of_the_same_columns(
     assert "cnpj: {from: CNPJ/CPF, when: cnpj}" in proposed.stdout
 
 
+@pytest.mark.parametrize(
+    ("names", "resource"),
+    [("Nome do cliente", "cliente"), ("Nome do fornecedor", "fornecedor")],
+)
+def test_a_header_that_names_the_record_decides_between_resources_of_the_same_columns(
+    tmp_path: Path, xlbridge: Xlbridge, names: str, resource: str
+) -> None:
+    # Both names have as many letters as a document has digits.
+    rows = ["Padaria São João;11.222.333/0001-81", "José da Silva;529.982.247-25"]
+    (tmp_path / "t.csv").write_text("\n".join([f"{names};CNPJ/CPF", *rows]), "utf-8")
+    proposed = xlbridge("map", "t.csv")
+    assert proposed.stderr.startswith(f"{resource} · sheet t"), proposed.stderr
+    columns = yaml.safe_load(proposed.stdout)["columns"]
+    assert columns == {
+        "nomeComercial": {"from": names},
+        "natureza": {"from": "CNPJ/CPF", "values": {"cnpj": "J", "cpf": "F"}},
+        "cnpj": {"from": "CNPJ/CPF", "when": "cnpj"},
+        "cpf": {"from": "CNPJ/CPF", "when": "cpf"},
+    }
+    (tmp_path / "n.csv").write_text("\n".join(["Nome;CNPJ/CPF", *rows]), "utf-8")
+    unclear = xlbridge("map", "n.csv")
+    assert unclear.returncode == 2
+    assert "the nearest: cliente, fornecedor" in unclear.stderr
+
+
+def test_the_nature_follows_the_document_rather_than_an_earlier_constant(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    (tmp_path / "a.csv").write_text("Empresa;Doc\nPadaria;11.222.333/0001-81\n", "utf-8")
+    columns = "nomeComercial: {from: Empresa}, cnpj: {from: Doc}, natureza: {constant: J}"
+    mapping = f"version: 1\nresource: cliente\nheader: [Empresa, Doc]\ncolumns: {{{columns}}}\n"
+    (tmp_path / "a.yaml").write_text(mapping, "utf-8")
+    assert xlbridge("validate", "a.csv", "--map", "a.yaml").returncode == 0
+    (tmp_path / "b.csv").write_text("Nome do cliente;CPF\nAna Souza;529.982.247-25\n", "utf-8")
+    body = yaml.safe_load(xlbridge("map", "b.csv").stdout)["columns"]["natureza"]
+    assert body == {"from": "CPF", "values": {"cpf": "F"}}
+
+
 def test_ambiguous_values_say_nothing_against_a_column_and_documents_more_than_names(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:

@@ -47,13 +47,16 @@ class ConvertedCells:
 def document_kind(value: object) -> DocumentKind | None:
     """Return the kind of document in a cell, by its check digits, else by its length.
 
-    A document without its leading zeros counts if it can only be of one kind.
+    A document without its leading zeros counts if it can only be of one kind. A wrong document has
+    mostly digits, unlike a name of the same length.
     """
     bare = bare_document(strip_invisible(display(value))[0].strip())
     documents = {kind: DOCUMENTS[kind] for kind in DOCUMENT_KINDS}
     valid = [kind for kind, one in documents.items() if one.is_valid(bare.zfill(one.symbols))]
     if len(valid) == 1:
         return valid[0]
+    if 2 * sum(map(str.isdecimal, bare)) < len(bare):
+        return None
     return next((kind for kind, one in documents.items() if one.symbols == len(bare)), None)
 
 

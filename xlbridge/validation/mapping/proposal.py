@@ -360,6 +360,12 @@ def _fill_missing(resource: Resource, choice: _Choice, earlier: Sequence[SheetMa
 
     The nature of a client follows from the document.
     """
+    nature, cpf, cnpj = (choice.columns.get(name) for name in ("natureza", "cpf", "cnpj"))
+    if "natureza" in resource.by_name and nature is None and cpf is not None:
+        natures = {"cpf": "F"} if cnpj is None else {"cnpj": "J", "cpf": "F"}
+        if cnpj is None or cnpj.sources == cpf.sources:
+            by_document = {"from": cpf.sources[0], "values": natures}
+            choice.add("natureza", by_document, cpf.confidence, _NATURE)
     constants = {
         mapped.name: mapped.constant
         for mapping in earlier
@@ -374,12 +380,6 @@ def _fill_missing(resource: Resource, choice: _Choice, earlier: Sequence[SheetMa
             choice.add(column.name, body, Confidence.MEDIUM, _EARLIER_CONSTANT)
         elif column.required:
             choice.add(column.name, {"constant": TO_FILL_IN}, Confidence.LOW, _TO_BE_FILLED_IN)
-    nature, cpf, cnpj = (choice.columns.get(name) for name in ("natureza", "cpf", "cnpj"))
-    if "natureza" in resource.by_name and nature is None and cpf is not None:
-        natures = {"cpf": "F"} if cnpj is None else {"cnpj": "J", "cpf": "F"}
-        if cnpj is None or cnpj.sources == cpf.sources:
-            by_document = {"from": cpf.sources[0], "values": natures}
-            choice.add("natureza", by_document, cpf.confidence, _NATURE)
 
 
 _NO_VALUES = Text(

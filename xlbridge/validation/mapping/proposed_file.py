@@ -44,6 +44,8 @@ _MIN_HEADERS = 2
 _CLOSE = 0.25
 _TITLE_WEIGHT = 1.0
 """Weight of a name with the resource's title, the same as that of a matched column."""
+_HEADER_WEIGHT = 0.3
+"""Weight of a header with the title: it only decides between resources with the same columns."""
 
 _STEM = 6
 _WIDTH = 10_000
@@ -104,7 +106,15 @@ def propose_mapping(
         proposals = counting or proposals
     titled = _resources_in_names(catalogue.values(), path, cells, position)
     ranked = sorted(
-        ((p.weight + _TITLE_WEIGHT * (p.resource.name in titled), p) for p in proposals),
+        (
+            (
+                p.weight
+                + _TITLE_WEIGHT * (p.resource.name in titled)
+                + _HEADER_WEIGHT * _has_title_in_header(p),
+                p,
+            )
+            for p in proposals
+        ),
         key=lambda ranking: -ranking[0],
     )
     if len(ranked) > 1 and ranked[0][0] - ranked[1][0] < _CLOSE:
@@ -164,11 +174,22 @@ def _resources_in_names(
     """
     above = [value for row in range(header) for value in cells.row(row) if isinstance(value, str)]
     words = _stems([path.stem, cells.name, *above])
-    titles = {one.name: _stems([one.title.pt]) - _stems(["contas a"]) for one in resources}
+    titles = {one.name: _title_stems(one) for one in resources}
     found = {name: title for name, title in titles.items() if title and title <= words}
     return {
         name for name, title in found.items() if not any(title < other for other in found.values())
     }
+
+
+def _has_title_in_header(proposal: MappingProposal) -> bool:
+    """Return whether a header of the resource's own columns has its title ("Nome do cliente")."""
+    own = (column for column in proposal.columns if "link" not in column.body)
+    title = _title_stems(proposal.resource)
+    return bool(title) and any(title <= _stems([text]) for one in own for text in one.sources)
+
+
+def _title_stems(resource: Resource) -> set[str]:
+    return _stems([resource.title.pt]) - _stems(["contas a"])
 
 
 def _stems(texts: Iterable[str]) -> set[str]:
