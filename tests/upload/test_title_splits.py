@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from environment import Xlbridge
 from openpyxl import load_workbook
 from sheets import GOOD, write_workbook
@@ -13,6 +14,7 @@ from update_parts import Run
 
 from xlbridge.client import Client
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN, RECEIVABLE_LIST_OPEN, PayableChange
+from xlbridge.workbook import STATUS_COLUMNS
 
 HALVES = (
     {"codigoDoCentroDeCusto": "01.001", "valor": 60},
@@ -122,6 +124,35 @@ def test_a_plan_shows_the_values_that_differ_in_an_edited_split(
     shown = xlbridge("--lang", "pt-BR", "upload", path, "--update", "--yes", **proxy_environment)
     assert "rateio, item 1, valor: planilha 59,5, sistema 60\n" in shown.stderr + shown.stdout
     assert "valor=" not in shown.stderr + shown.stdout
+
+
+def test_a_status_copy_of_a_foreign_sheet_has_the_states_of_titles_and_splits(
+    run: Run, parties: Mapping[str, Mapping[str, int]], tmp_path: Path
+) -> None:
+    names = {"chave": "Nº", "codigoDaFilial": "Loja"}
+    first = title("contaspagar", "foreign", **parties["contaspagar"])
+    names = {name: names.get(name, f"Coluna {at}") for at, name in enumerate(first)}
+    rows = [{**first, "chave": 1000001 + at, "numeroDoDocumento": f"F{at}"} for at in range(2)]
+    foreign = [{names[column]: value for column, value in row.items()} for row in rows]
+    parts = [{"chave": str(row["chave"]), **part} for row in rows for part in HALVES]
+    path = write_workbook(tmp_path / "t.xlsx", contaspagar=foreign, rateio=parts)
+    columns = {column: {"from": header} for column, header in names.items()}
+    mapping = {"version": 1, "resource": "contaspagar", "header": [*foreign[0]], "columns": columns}
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(mapping), "utf-8")
+    copy = tmp_path / "copy.xlsx"
+    options = ("--map", tmp_path / "m.yaml", "--annotate", copy)
+    code, report = run("upload", path, "--yes", *options)
+    assert (code, report["rows"]["created"]) == (0, 2), report
+    book = load_workbook(copy)
+    titles, splits = (
+        [row[-3:] for row in book[sheet].iter_rows(values_only=True)]
+        for sheet in ("contaspagar", "rateio")
+    )
+    assert titles[0] == splits[0] == STATUS_COLUMNS
+    codes = [code for _, _, code in titles[1:]]
+    assert titles[1:] == [("accepted", None, code) for code in codes]
+    assert splits[1:] == [("accepted", None, code) for code in codes for _ in HALVES]
+    assert len(set(codes)) == 2
 
 
 def test_an_undo_leaves_titles_whose_splits_changed(

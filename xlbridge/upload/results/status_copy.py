@@ -2,7 +2,7 @@
 and by the values of a column, for later sheets that link to the records.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from xlbridge.resources import KEY, Resource, normalize_header
 from xlbridge.resources.findings import Severity
 from xlbridge.resources.references import SheetLink
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import NO_POSITION, Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot
@@ -26,7 +26,7 @@ from xlbridge.upload.single_records.write_journal import WriteState
 from xlbridge.validation.cells import display
 from xlbridge.validation.headers import child_cells, find_header_row, header_key
 from xlbridge.workbook import STATUS_COLUMNS
-from xlbridge.workbook.read import SheetCells, read_workbook
+from xlbridge.workbook.read import CellColumn, SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx
 
 if TYPE_CHECKING:
@@ -86,29 +86,41 @@ def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "li
     source, limits = Path(job.spec.file), context.settings.limits
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
     statuses = row_statuses(context, job)
-    columns = [_status_columns(main, resource, statuses)]
-    if KEY not in resource.by_name:
+    header = find_header_row(main, resource)
+    columns = [
+        _status_columns(main, _row_above(main, statuses) if header is None else header, statuses)
+    ]
+    position = job.spec.columns.get(KEY, NO_POSITION)
+    if position == NO_POSITION:
         return columns
-    by_key = {key: statuses[row] for row, key in _row_keys(main, resource) if row in statuses}
+    keys = _keys_in(main.columns[position - main.first_column], statuses)
+    by_key = {key: statuses[row] for row, key in keys}
     children = child_cells(read_workbook(source, limits).sheets, main.name, resource)
     for child in resource.children:
         cells = children.get(child.sheet)
-        if cells is None or find_header_row(cells, child) is None:
+        if cells is None or (header := find_header_row(cells, child)) is None:
             continue
-        keys = _row_keys(cells, child)
-        item_statuses = {row: by_key[key] for row, key in keys if key in by_key}
-        columns.append(_status_columns(cells, child, item_statuses))
+        rows = range(header + 2, cells.height + 1)
+        column = _key_column(cells, header, child)
+        item_keys = () if column is None else _keys_in(column, rows)
+        item_statuses = {row: by_key[key] for row, key in item_keys if key in by_key}
+        columns.append(_status_columns(cells, header, item_statuses))
     return columns
 
 
+def _row_above(cells: SheetCells, rows: Iterable[int]) -> int:
+    """Return the zero-based row of a foreign header: the last filled one above the given ``rows``,
+    which are Excel's numbers."""
+    above = range(min(rows) - 2, 0, -1)
+    return next((row for row in above if any(value != "" for value in cells.row(row))), 0)
+
+
 def _status_columns(
-    cells: SheetCells, resource: Resource, statuses: Mapping[int, RowStatus]
+    cells: SheetCells, header: int, statuses: Mapping[int, RowStatus]
 ) -> "RemarkColumns":
+    """Return the status columns of a sheet; ``header`` is the zero-based header row."""
     from xlbridge.workbook.edit import RemarkColumns
 
-    header = find_header_row(cells, resource)
-    if header is None:
-        raise AssertionError(f"{cells.name} has lost its header")
     names = [header_key(cell) for cell in cells.row(header)]
     first = header_key(STATUS_COLUMNS[0])
     return RemarkColumns(
@@ -125,22 +137,19 @@ def _status_columns(
     )
 
 
-def _row_keys(cells: SheetCells, resource: Resource) -> Iterator[tuple[int, str]]:
-    """Yield the Excel row numbers and the keys of the rows below the header that have a key."""
-    header = find_header_row(cells, resource)
-    if header is None:
-        return
+def _key_column(cells: SheetCells, header: int, resource: Resource) -> CellColumn | None:
+    """Return the column of the key that joins sheets, None if the sheet has none."""
     title = resource.by_name[KEY].title
     known = {header_key(text) for text in (KEY, title.pt, title.en)}
     names = [header_key(cell) for cell in cells.row(header)]
-    column = next((at for at, name in enumerate(names) if name in known), None)
-    if column is None:
-        return
-    for position in range(header + 1, cells.height):
-        value = cells.columns[column].value(position)
-        key = f"{value:g}" if isinstance(value, float) else str(value).strip()
-        if key:
-            yield position + 1, key
+    return next((cells.columns[at] for at, name in enumerate(names) if name in known), None)
+
+
+def _keys_in(column: CellColumn, rows: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """Yield those of the given rows, Excel's numbers, that have a key, and the key."""
+    for row in rows:
+        if key := display(column.value(row - 1)).strip():
+            yield row, key
 
 
 def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None:

@@ -16,7 +16,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.text import quoted
 from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher, header_key
-from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
+from xlbridge.workbook import EARLIER_STATUS_COLUMN, REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 if TYPE_CHECKING:
@@ -225,7 +225,9 @@ def _split_names(
     return found
 
 
-REMARK_HEADERS = frozenset(map(header_key, (*REJECTS_COLUMNS, *STATUS_COLUMNS)))
+REMARK_HEADERS = frozenset(
+    map(header_key, (*REJECTS_COLUMNS, *STATUS_COLUMNS, EARLIER_STATUS_COLUMN))
+)
 """Keys of the headers that xlbridge adds to copies."""
 
 
