@@ -183,6 +183,28 @@ def test_a_record_created_twice_and_a_lost_one_are_found(month: Month, tmp_path:
     assert re.fullmatch(r"suppliers: 1 row more than were sent \(number 5\d{3}\)", twice)
 
 
+def test_a_record_that_is_closed_as_its_lists_are_refused_is_not_a_row_too_many(
+    month: Month,
+) -> None:
+    good, bad = make_rows("inventario", 2, "inventory")
+    bad["contagens"] = [{**bad["contagens"][0], "idProd": 98765}]
+    write_book(month, "inventario", [good, bad])
+    write_plan(month, {"inventario": upload_of("inventario")})
+    found = month.report(1, "--seed", "demo")
+    assert (found["assertions"], gains(found)) == (ALL_HOLD, {"inventories": (2, 2)})
+    (refused,) = found["rejected"]
+    assert (refused["row"], "98765" in refused["message"]) == (3, True)
+    assert "was closed" in refused["message"]
+
+
+def test_a_row_of_totals_needs_no_outcome(month: Month) -> None:
+    suppliers = [{"nomeComercial": "Energia", "natureza": "J", "cnpj": new_cnpj()}]
+    write_book(month, "fornecedor", [*suppliers, {"nomeComercial": "Total"}])
+    write_plan(month, {"fornecedor": upload_of("fornecedor")})
+    found = month.report(0)
+    assert (found["assertions"], found["rows"]["read"]) == (ALL_HOLD, 1)
+
+
 def test_the_report_shows_why_rows_were_not_sent(month: Month) -> None:
     supplier = {"nomeComercial": "Energia", "natureza": "J"}
     bad = [{**supplier, "cnpj": new_cnpj()}, {**supplier, "cnpj": "11.222.333/0001-00"}]

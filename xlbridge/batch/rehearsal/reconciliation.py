@@ -132,15 +132,10 @@ def _held_rows(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
 
 
 def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
-    reasons: dict[tuple[str, int | None], Text] = {}
-    for job in file.jobs:
-        for refused in job.verdict.rejected_rows:
-            column = f"{refused.column}: " if refused.column else ""
-            message = untranslated("{column}{text}").format(column=column, text=refused.message)
-            reasons.setdefault((job.id, refused.row), message)
+    reasons = {job.id: job.verdict.reasons for job in file.jobs}
     for row in file.rows:
         if row.outcome in NOT_IN_TABLE:
-            message = reasons.get((row.job.id, row.row)) or (
+            message = reasons.get(row.job.id, {}).get(row.row) or (
                 row.job.reason if row.job.last("reason") else _NOT_SENT
             )
             yield Refusal(RowId(file.step, unit.name, row.origin), message)

@@ -219,7 +219,7 @@ class Trial:
                 self.show(Text(pt="Lendo {name}", en="Reading {name}").format(name=workbook.name))
                 result = validate_workbook(batch, StepWorkbook(step, workbook))
                 sheet = result if isinstance(result, ValidatedSheet) else None
-                rows[step.name, workbook.name] = len(sheet.rows) if sheet else 0
+                rows[step.name, workbook.name] = _record_count(sheet) if sheet else 0
                 if sheet is not None and conditions.stand_ins:
                     required.add(sheet)
         return rows, required
@@ -303,3 +303,7 @@ def _unblocked_states(report: Mapping[str, Any]) -> list[str]:
     return [
         unit["state"] for step in report["steps"] if not step["waits_for"] for unit in step["units"]
     ]
+
+
+def _record_count(sheet: ValidatedSheet) -> int:
+    return sum(row not in sheet.non_records for row in sheet.rows)

@@ -223,15 +223,24 @@ def _trial_lines(result: RehearsalResult) -> Iterator[Text]:
         pt="  arquivos copiados para uma pasta isolada: {n}; o ambiente real não foi chamado",
         en="  workbooks copied to an isolated folder: {n}; the real environment was not called",
     ).format(n=trial.copied)
-    for table, count in trial.stand_ins.items():
+    for text in stand_in_texts(trial):
         yield Text(
-            pt="  criados no ensaio para códigos que faltavam: {n} {what}",
-            en="  created in the rehearsal for missing codes: {n} {what}",
-        ).format(n=count, what=REGISTRY_TITLES[table])
+            pt="  criados no ensaio para códigos que faltavam: {text}",
+            en="  created in the rehearsal for missing codes: {text}",
+        ).format(text=text)
     yield Text(pt="  falhas: {faults}", en="  faults: {faults}").format(
         faults=result.faults or Text(pt="nenhuma", en="none")
     )
     yield Text(pt="  execuções: {runs}", en="  runs: {runs}").format(runs=runs_text(trial))
+
+
+def stand_in_texts(trial: TrialResult) -> list[Text]:
+    """Return how many records were created for missing codes, if any."""
+    counts = [
+        untranslated("{n} {what}").format(n=count, what=REGISTRY_TITLES[table])
+        for table, count in trial.stand_ins.items()
+    ]
+    return [joined(counts, ", ")] if counts else []
 
 
 def runs_text(trial: TrialResult) -> Text:

@@ -18,6 +18,7 @@ from xlbridge.batch.rehearsal.report import (
     row_counts,
     row_lists,
     runs_text,
+    stand_in_texts,
     verdict_lines,
 )
 from xlbridge.batch.rehearsal.result import RehearsalResult, RehearsalState, RowId, WorkbookResult
@@ -83,7 +84,17 @@ def _facts(result: RehearsalResult) -> list[tuple[Text, object]]:
         (Text(pt="Arquivos copiados", en="Workbooks copied"), trial.copied),
         (Text(pt="Falhas", en="Faults"), result.faults or none),
         (Text(pt="Execuções", en="Runs"), runs_text(trial)),
+        *(
+            (what, _BROKEN_MARK if result.violations(*kinds) else _HOLDS_MARK)
+            for what, kinds in ASSERTIONS.values()
+        ),
+        *((_CREATED, text) for text in stand_in_texts(trial)),
     ]
+
+
+_HOLDS_MARK = Text(pt="✓ vale", en="✓ holds")
+_BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
+_CREATED = Text(pt="Criados no ensaio", en="Created in the rehearsal")
 
 
 def _workbook_table(workbooks: Sequence[WorkbookResult]) -> ReportTable:
@@ -122,7 +133,7 @@ def _row_tables(result: RehearsalResult) -> Iterator[ReportTable]:
             ((RowId(name, "", 0), text) for name, text in counts.open_steps.items()),
         ),
     ]
-    titles = (_STEP, _WORKBOOK, Text(pt="Linha", en="Row"), _REASON)
+    titles = (_STEP, _WORKBOOK, Text(pt="Linha", en="Row"), _DETAILS)
     for title, rows in lists:
         lines = [
             Line((row.step, row.workbook or None, row.row or None, reason), Tone.OPEN)
@@ -150,9 +161,12 @@ def _table_table(result: RehearsalResult) -> ReportTable:
 _STEP = Text(pt="Etapa", en="Step")
 _WORKBOOK = Text(pt="Arquivo", en="Workbook")
 _REASON = Text(pt="Motivo", en="Reason")
+_DETAILS = Text(pt="Detalhes", en="Details")
 
 
 def _table(title: Text, column_titles: Sequence[Text], lines: Sequence[Line]) -> ReportTable:
     none = Text(pt="Nenhuma.", en="None.")
-    headings = tuple(Heading(column, words=column is _REASON) for column in column_titles)
+    headings = tuple(
+        Heading(column, words=column in (_REASON, _DETAILS)) for column in column_titles
+    )
     return ReportTable(title, headings, lines, none)
