@@ -27,8 +27,8 @@ from xlbridge.upload.planning.plan_builder import (
     refresh_plan,
     replan_job,
 )
-from xlbridge.upload.planning.planned_row import RowAction
 from xlbridge.upload.planning.row_actions import RowPlan
+from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.validation import ValidatedSheet
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from .corrected_rows import (
     require_rejected as require_rejected,
 )
 from .plan_builder import may_be_sent as may_be_sent
-from .planned_row import (
+from .planned_row import PlannedRow as PlannedRow
+from .row_reasons import (
     ACTION_COUNTS as ACTION_COUNTS,
-    PlannedRow as PlannedRow,
     RowAction as RowAction,
     RowReason as RowReason,
 )

@@ -8,7 +8,8 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
-from xlbridge.upload.planning.planned_row import ACTION_COUNTS, PlannedRow, RowAction, RowReason
+from xlbridge.upload.planning.planned_row import PlannedRow
+from xlbridge.upload.planning.row_reasons import ACTION_COUNTS, RowAction, RowReason
 from xlbridge.upload.results.report import mode_name
 
 if TYPE_CHECKING:

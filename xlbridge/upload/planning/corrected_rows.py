@@ -18,8 +18,9 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
 from xlbridge.upload.planning.plan_builder import SheetSource
-from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowReason, SetAside
+from xlbridge.upload.planning.planned_row import PlannedRow, SetAside
 from xlbridge.upload.planning.row_actions import RowPlan, SheetRows
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.retried_rows import (
     doubtful_rows,
     outcomes_with_retries,

@@ -31,8 +31,9 @@ from xlbridge.upload.payload import (
     record_positions,
     row_digests,
 )
-from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, RowReason, SetAside
+from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, SetAside
 from xlbridge.upload.planning.row_actions import RowPlan, SheetRows, plan_rows, read_rows
+from xlbridge.upload.planning.row_reasons import RowReason
 from xlbridge.upload.results.verdict import ItemAddresses, item_column
 from xlbridge.validation import ValidatedSheet
 

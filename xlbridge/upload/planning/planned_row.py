@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
-from enum import StrEnum
 from functools import lru_cache
 from itertools import compress, count, repeat, starmap
 from json.encoder import encode_basestring_ascii
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.resources import Column, Kind
 from xlbridge.upload.lookup.row_table import LazySequence, PackedColumn
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.snapshot import ItemDifference
@@ -39,151 +39,6 @@ class StoredAction(NamedTuple):
     action: str
     reason: str | None
     detail: Mapping[str, Any]
-
-
-class RowAction(StrEnum):
-    """Action on a row of a sheet."""
-
-    CREATE = "create"
-    UPDATE = "update"
-    UNCHANGED = "unchanged"
-    HELD = "held"
-    UNREAD = "unread"
-
-    @property
-    def writes(self) -> bool:
-        """True if the row is sent."""
-        return self in _WRITING
-
-
-_WRITING = frozenset({RowAction.CREATE, RowAction.UPDATE, RowAction.UNREAD})
-
-
-ACTION_COUNTS = Text(
-    pt="{create} a incluir · {update} a alterar · {unchanged} sem alteração · {held} "
-    "{held:retida|retidas} · {unread} a incluir sem conferir",
-    en="{create} to create · {update} to update · {unchanged} unchanged · {held} held · "
-    "{unread} to create without a look-up",
-)
-"""Counts of a plan by action."""
-
-
-class RowReason(StrEnum):
-    """Reason why a row is not created, with a stable code."""
-
-    SAME = "same"
-    SENT_BEFORE = "sent-before"
-    DIFFERS = "differs"
-    CANNOT_CHANGE = "cannot-change"
-    EMPTY_CELL = "empty-cell"
-    SEVERAL = "several"
-    CLAIMED = "claimed"
-    GONE = "gone"
-    NOT_LOOKED_UP = "not-looked-up"
-    NO_KEY = "no-key"
-    SET_LATER = "set-later"
-    NO_RECORD = "no-record"
-    ERRORS = "errors"
-    REJECTED = "rejected"
-    SENT_OTHERWISE = "sent-otherwise"
-
-    def text(self, remedies: "Mapping[RowReason, Text] | None" = None) -> Text:
-        """Return the explanation with its remedy, by default a command-line option."""
-        remedy = (_OPTIONS if remedies is None else remedies).get(self)
-        reason = _REASONS[self]
-        return reason if remedy is None else Text(reason.pt + remedy.pt, reason.en + remedy.en)
-
-    @property
-    def summary(self) -> Text:
-        """Explanation of several rows that differ in their details."""
-        return self.text().format(job="…", why="…")
-
-    @property
-    def is_of_sheet(self) -> bool:
-        """True if the reason is in the sheet, independent of the system's records."""
-        return self in _SHEET_REASONS
-
-
-_SHEET_REASONS = frozenset(
-    {RowReason.NO_RECORD, RowReason.ERRORS, RowReason.REJECTED, RowReason.SENT_OTHERWISE}
-)
-
-_REASONS: Mapping[RowReason, Text] = {
-    RowReason.SAME: Text(
-        pt="já está no sistema com os mesmos valores", en="in the system with the same values"
-    ),
-    RowReason.SENT_BEFORE: Text(
-        pt="já foi aceita no envio {job}", en="was already accepted, in the upload {job}"
-    ),
-    RowReason.DIFFERS: Text(
-        pt="já está no sistema com outros valores", en="in the system with other values"
-    ),
-    RowReason.CANNOT_CHANGE: Text(
-        pt="já está no sistema com outros valores, que a interface não altera; altere manualmente "
-        "no sistema",
-        en="in the system with other values, which the interface cannot change; change it by hand "
-        "in the system",
-    ),
-    RowReason.EMPTY_CELL: Text(
-        pt="a célula está vazia e o sistema tem um valor",
-        en="the cell is empty and the system has a value",
-    ),
-    RowReason.SEVERAL: Text(
-        pt="vários registros ou linhas têm a mesma chave, e não se sabe qual é qual",
-        en="several records or rows have the same key and cannot be told apart",
-    ),
-    RowReason.CLAIMED: Text(
-        pt="o envio {job} a contém e não terminou",
-        en="is in the upload {job}, which is not finished",
-    ),
-    RowReason.GONE: Text(
-        pt="já foi aceita ou esteve no sistema, e não está mais lá",
-        en="was accepted or was in the system before, and is no longer there",
-    ),
-    RowReason.NOT_LOOKED_UP: Text(
-        pt="não foi possível procurá-la no sistema ({why})",
-        en="could not be looked up in the system ({why})",
-    ),
-    RowReason.NO_KEY: Text(
-        pt="não tem chave pela qual achar o registro a alterar",
-        en="has no key to find the record to change",
-    ),
-    RowReason.SET_LATER: Text(
-        pt="{why} só pode ser gravado em registro que já está no sistema; inclua a linha sem esse "
-        "valor e depois envie-o com --update",
-        en="{why} can only be set on a record that is in the system; create the row without that "
-        "value, then send it with --update",
-    ),
-    RowReason.NO_RECORD: Text(pt="não é um registro: {why}", en="is not a record: {why}"),
-    RowReason.ERRORS: Text(pt="tem erros: {why}", en="has errors: {why}"),
-    RowReason.REJECTED: Text(
-        pt="foi rejeitada e não mudou desde então: {why}",
-        en="was rejected and has not changed since: {why}",
-    ),
-    RowReason.SENT_OTHERWISE: Text(
-        pt="já foi aceita com outra chave ({why}); altere o registro manualmente no sistema",
-        en="was accepted with another key ({why}); change the record by hand in the system",
-    ),
-}
-
-_OPTIONS: Mapping[RowReason, Text] = {
-    RowReason.DIFFERS: Text(
-        pt='; para alterar o registro: --update; para incluir mais um: --again "motivo"',
-        en='; to change the record: --update; to add one more: --again "reason"',
-    ),
-    RowReason.EMPTY_CELL: Text(
-        pt="; para apagar o valor: --clear", en="; to clear the value: --clear"
-    ),
-    RowReason.CLAIMED: Text(pt=": xlbridge resume {job}", en=": xlbridge resume {job}"),
-    RowReason.GONE: Text(
-        pt='; para incluí-la de novo: --again "motivo"', en='; to create it again: --again "reason"'
-    ),
-    RowReason.NOT_LOOKED_UP: Text(
-        pt="; para incluí-la assim mesmo: --create-unread",
-        en="; to create it anyway: --create-unread",
-    ),
-}
-"""Remedies by command-line options."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,11 @@ from xlbridge.upload.planning.planned_row import (
     Difference,
     PlannedRow,
     PlannedRows,
-    RowAction,
-    RowReason,
     SetAside,
     StoredAction,
     plan_token,
 )
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
 _LOOKUP_REJECTED = Text(
     pt="o sistema não permitiu a leitura: {reason}",

@@ -16,7 +16,8 @@ from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
-from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowReason
+from xlbridge.upload.planning.planned_row import PlannedRow
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.report import mode_name
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome, parse_item_column
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.planning.planned_row import RowReason
+from xlbridge.upload.planning.row_reasons import RowReason
 from xlbridge.upload.results.verdict import LaterRows, RowOutcome, SettledRows, UndoneRows
 from xlbridge.upload.single_records.write_journal import WriteState
 

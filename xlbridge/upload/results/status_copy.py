@@ -19,7 +19,8 @@ from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot
 from xlbridge.upload.payload import file_hash, sent_rows
-from xlbridge.upload.planning.planned_row import PlannedRow, RowAction
+from xlbridge.upload.planning.planned_row import PlannedRow
+from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.retried_rows import with_retries
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 from xlbridge.upload.single_records.write_journal import WriteState
