@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pandas as pd
@@ -249,6 +250,23 @@ def test_what_cannot_be_exported_is_raised(
 ) -> None:
     with pytest.raises(xb.errors.UsageError):
         reading.export(**asked)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("listing", "filters", "message"),
+    [
+        ("pedidos", {"start": "x"}, "start: 'x' is not a date."),
+        ("pedidos", {"start": "2026-10-02", "end": "2026-10-01"}, "start, end: the start comes"),
+        ("clientes", {"cost_centre": 1}, "has no filter cost_centre."),
+    ],
+)
+def test_errors_of_filters_name_the_parameters(
+    reading: xb.Connection, listing: str, filters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(xb.errors.UsageError) as raised:
+        reading.export(listing, **filters)
+    assert message in str(raised.value.message)
+    assert "--" not in f"{raised.value.message} {raised.value.hint}"
 
 
 @pytest.mark.parametrize(

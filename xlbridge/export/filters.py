@@ -294,23 +294,38 @@ _MAX_CODES = 1_000_000
 
 
 class InvalidFilter(UsageError):
-    """Invalid filters, named by ``{filters}`` in the message: by default as command options."""
+    """Invalid filters, named by ``{filters}`` in the message: by default as command options.
+
+    ``offered`` are the filters that the listing has, named in the hint.
+    """
 
     def __init__(
-        self, message: Text, names: Sequence[Filter], hint: Text | None = None, **details: object
+        self,
+        message: Text,
+        names: Sequence[Filter],
+        offered: Sequence[Filter] | None = None,
+        **details: object,
     ) -> None:
-        super().__init__(message.format(filters=option_names(names), **details), hint)
-        self.names = tuple(names)
+        self.names, self._offered = tuple(names), offered
         self._template, self._details = message, details
+        super().__init__(self.message_with(_option), self.hint_with(_option))
 
     def message_with(self, label: Callable[[Filter], str]) -> Text:
         """Return the message with other names of the filters."""
         return self._template.format(filters=", ".join(map(label, self.names)), **self._details)
 
+    def hint_with(self, label: Callable[[Filter], str]) -> Text | None:
+        """Return the hint with other names of the filters."""
+        if self._offered is None:
+            return None
+        if not self._offered:
+            return Text(pt="Ela não tem filtros.", en="It has no filters.")
+        names = ", ".join(map(label, self._offered))
+        return Text(pt="Ela tem: {names}.", en="It has: {names}.").format(names=names)
 
-def option_names(names: Sequence[Filter]) -> str:
-    """Return the command options of filters as text."""
-    return ", ".join(f"--{name}" for name in names)
+
+def _option(name: Filter) -> str:
+    return f"--{name}"
 
 
 def _require_values(texts: Mapping[Filter, Any]) -> None:

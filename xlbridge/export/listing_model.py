@@ -13,7 +13,6 @@ from xlbridge.export.filters import (
     Filters,
     InvalidFilter,
     ValueKind,
-    option_names,
     query_field,
 )
 from xlbridge.export.record_filter import Criterion, Period, RecordFilter, comparable
@@ -228,7 +227,7 @@ def _require_offered(listing: Listing, filters: Filters) -> None:
                     en="The listing {listing} has no filter {filters}.",
                 ),
                 [name],
-                _offered_filters(listing),
+                list(listing.filters),
                 listing=listing.name,
             )
     missing = [name for name in listing.required if name not in filters.values]
@@ -282,14 +281,6 @@ def _criteria(listing: Listing, filters: Filters) -> Iterator[Criterion]:
                 is_nonzero=name.type.is_nonzero,
                 is_empty=name.type.is_empty,
             )
-
-
-def _offered_filters(listing: Listing) -> Text:
-    if not listing.filters:
-        return Text(pt="Ela não tem filtros.", en="It has no filters.")
-    return Text(pt="Ela tem: {names}.", en="It has: {names}.").format(
-        names=option_names(list(listing.filters))
-    )
 
 
 _KINDS: tuple[tuple[type, Kind], ...] = (

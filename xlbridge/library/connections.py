@@ -3,8 +3,8 @@
 import datetime as dt
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
@@ -15,12 +15,13 @@ import pandas as pd
 
 from xlbridge.client import Client
 from xlbridge.connection import connect as connect_client
-from xlbridge.errors import require_choice
+from xlbridge.errors import UsageError, require_choice
 from xlbridge.export import (
     ExportProgress,
     ExportRequest,
     Filter,
     Filters,
+    InvalidFilter,
     export_frames,
     find_listing,
 )
@@ -82,6 +83,20 @@ def _filter_text(filter_: Filter, value: object) -> object:
         values = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
         return tuple(map(str, values))
     return str(value)
+
+
+def _parameter(name: Filter) -> str:
+    """Return the parameter of ``Connection.export`` for a filter."""
+    return {Filter.FROM: "start", Filter.TO: "end"}.get(name, name.name.lower())
+
+
+@contextmanager
+def _parameter_names() -> Iterator[None]:
+    """Name the parameters, rather than command options, in errors of filters."""
+    try:
+        yield
+    except InvalidFilter as error:
+        raise UsageError(error.message_with(_parameter), error.hint_with(_parameter)) from error
 
 
 _LOGGER = logging.getLogger("xlbridge")
@@ -308,11 +323,12 @@ class Connection:
         answer or refuses. Source: the spec's section of each listing; ``docs/exports.md``.
         """
         require_positive("at_once", at_once)
-        # Filters are named after the parameters, except for these two.
-        values = {name.upper(): value for name, value in locals().items()}
-        values |= {"FROM": start, "TO": end}
+        values = locals()
         found = find_listing(listing)
-        filters = Filters.parse({each: _filter_text(each, values[each.name]) for each in Filter})
+        with _parameter_names():
+            filters = Filters.parse(
+                {each: _filter_text(each, values[_parameter(each)]) for each in Filter}
+            )
         known = None
         if found.accepts_known_ids(filters):
             known = known_numbers(self._settings, found.name, self._client)
@@ -328,7 +344,8 @@ class Connection:
             known_ids=known,
         )
         load = partial(load_catalogue, self._settings.schemas)
-        result, frames = export_frames(self._client, request, load, on_progress=on_progress)
+        with _parameter_names():
+            result, frames = export_frames(self._client, request, load, on_progress=on_progress)
         return ExportedFrames(
             listing=result.listing,
             records=result.records,

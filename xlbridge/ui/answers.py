@@ -22,10 +22,10 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 def error_json(error: XlbridgeError) -> dict[str, str]:
     """Return the message and hint of an error."""
-    message = (
-        error.message_with(filter_label) if isinstance(error, InvalidFilter) else error.message
-    )
-    return {"message": str(message), "hint": "" if error.hint is None else str(error.hint)}
+    message, hint = error.message, error.hint
+    if isinstance(error, InvalidFilter):
+        message, hint = error.message_with(filter_label), error.hint_with(filter_label)
+    return {"message": str(message), "hint": "" if hint is None else str(hint)}
 
 
 def filter_label(name: Filter) -> str:
