@@ -3,6 +3,7 @@
 Inside: cli.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -49,6 +50,35 @@ def test_a_closed_pipe_ends_it_quietly(home: Path, command: tuple[str, ...]) -> 
         assert run(home, writing, *command) == (141, "")
     finally:
         os.close(writing)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a closed pipe is an error of its own elsewhere")
+def test_files_are_written_before_a_closed_pipe_ends_a_command(home: Path, tmp_path: Path) -> None:
+    home.mkdir(exist_ok=True)
+    reading, writing = os.pipe()
+    os.close(reading)
+    marked, sent, again = (tmp_path / f"{name}.xlsx" for name in ("marked", "sent", "again"))
+    sample = ROOT / "samples/tipocliente.xlsx"
+    try:
+        code, _ = run(home, writing, "validate", sample, "--annotate", marked)
+        assert (code, marked.is_file()) == (141, True)
+        code, _ = run(home, writing, "upload", sample, "--yes", "--annotate", sent)
+        assert (code, sent.is_file()) == (141, True)
+        job = json.loads(_printed(home, "jobs", "--format", "json"))["jobs"][0]["job"]
+        code, _ = run(home, writing, "jobs", job, "--annotate", again)
+        assert (code, again.is_file()) == (141, True)
+    finally:
+        os.close(writing)
+
+
+def _printed(home: Path, *arguments: str) -> str:
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as output:
+        try:
+            assert run(home, writing, *arguments)[0] == 0
+        finally:
+            os.close(writing)
+        return output.read()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

@@ -44,13 +44,13 @@ from xlbridge.upload.results import ensure_evidence, job_json, later_rows, mode_
 def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
     with open_context(command_settings()) as context:
         if job_id is not None:
-            job = context.journal.job(job_id)
+            job = ensure_evidence(context, context.journal.job(job_id))
+            if annotate is not None:
+                save_status_copy(context, job, annotate)
             if form == "text":
                 _print_history(job)
                 _print_table(context.journal.parts_of(job))
-            print_job(context, ensure_evidence(context, job), form)
-            if annotate is not None:
-                save_status_copy(context, context.journal.job(job.id), annotate)
+            print_job(context, job, form)
             return ExitCode.GOOD
         jobs = context.journal.jobs()
         with_parts = [j for job in jobs for j in (job, *context.journal.parts_of(job))]

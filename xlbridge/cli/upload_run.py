@@ -74,15 +74,16 @@ def report_job(
     annotated: Path | None,
     client: "Client | None" = None,
 ) -> ExitCode:
-    """Print a job's report, write its status copy if requested, and return the worst exit code."""
-    codes = [print_job(context, job, form)]
+    """Write a job's status copy if requested, print its report, and return the worst exit code."""
+    codes = []
     if annotated is not None:
+        # Before the report, whose reader may close the pipe.
         try:
             save_status_copy(context, job, annotated, client)
         except XlbridgeError as error:
             print_error(error)
             codes.append(exit_code_of(error))
-    return worst_code(codes)
+    return worst_code([*codes, print_job(context, job, form)])
 
 
 def failure_exit_code(context: UploadContext, job: Job, error: XlbridgeError) -> ExitCode:

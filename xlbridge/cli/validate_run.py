@@ -43,16 +43,20 @@ def report_results(
         _require_any(results)
     report = Report.of(results, arguments.limit, reading_options(request, settings.limits.csv))
     online_error = _check_online(report.sheets, settings) if arguments.online else None
+    marked = False
+    if arguments.annotated is not None and report.sheets:
+        # Before the report, whose reader may close the pipe.
+        with failures.collect():
+            with show_progress(Text(pt="Marcando as células", en="Marking the cells")):
+                report_forms(report).write("workbook", arguments.annotated)
+            marked = True
     with failures.collect():
         write_report(report_forms(report), arguments.form, arguments.output)
     if not arguments.online:
         _report_unchecked_names(report.sheets)
-    if arguments.annotated is not None and report.sheets:
-        with failures.collect():
-            with show_progress(Text(pt="Marcando as células", en="Marking the cells")):
-                report_forms(report).write("workbook", arguments.annotated)
-            marked = Text(pt="Cópia marcada em {f}", en="Marked copy in {f}")
-            print_message(marked.format(f=arguments.annotated))
+    if marked:
+        text = Text(pt="Cópia marcada em {f}", en="Marked copy in {f}")
+        print_message(text.format(f=arguments.annotated))
     write_code = failures.report()
     if online_error is not None:
         raise online_error
