@@ -194,8 +194,9 @@ def test_a_sheet_of_records_without_a_key_is_refused(
     with pytest.raises(UsageError, match="no key") as refused:
         require_records_of(LISTINGS["movimentacoes"], catalogue.named("saida"))
     assert "another record" in str(refused.value.hint)
-    with pytest.raises(UsageError, match="does not hold the records"):
+    with pytest.raises(UsageError, match="does not hold the records") as raised:
         require_records_of(LISTINGS["nfse"], catalogue.named("contaspagar"))
+    assert "contaspagar: contaspagar, contaspagar-baixados." in str(raised.value.hint)
 
 
 def test_a_record_listed_twice_counts_once(catalogue: Catalogue) -> None:

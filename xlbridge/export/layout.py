@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from xlbridge.client.listings import record_shape
 from xlbridge.errors import UsageError
+from xlbridge.export.all_listings import LISTINGS
 from xlbridge.export.filters import NO_FILTERS, Filters
 from xlbridge.export.flatten import (
     ImportRow,
@@ -130,8 +131,24 @@ def require_records_of(listing: Listing, resource: Resource) -> None:
             Text(
                 pt="A listagem {listing} não tem os registros de {resource}.",
                 en="The listing {listing} does not hold the records of {resource}.",
-            ).format(listing=listing.name, resource=resource.name)
+            ).format(listing=listing.name, resource=resource.name),
+            _HOW_TO_EXPORT_RECORDS.format(
+                resource=resource.name,
+                names=", ".join(
+                    one.name
+                    for one in LISTINGS.values()
+                    if one.operation.name in declared.operation_names
+                ),
+            ),
         )
+
+
+_HOW_TO_EXPORT_RECORDS = Text(
+    pt="Listagens com os registros de {resource}: {names}. Para a planilha de importação da "
+    "própria listagem, use --as-template sem recurso.",
+    en="Listings with the records of {resource}: {names}. For the listing's own import sheet, use "
+    "--as-template without a resource.",
+)
 
 
 def resource_of(listing: Listing, resources: Iterable[Resource]) -> Resource:
