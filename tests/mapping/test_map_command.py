@@ -8,7 +8,7 @@ import pytest
 import yaml
 from environment import Xlbridge
 from openpyxl import load_workbook
-from sheets import write_rows
+from sheets import write_rows, write_workbook
 
 HEADER = ["Filial", "Cliente", "Conta", "Categoria", "CC", "Emissão", "Vencto", "Valor (R$)"]
 HEADER += ["Histórico", "Obs"]
@@ -134,6 +134,27 @@ def test_a_header_that_names_the_record_decides_between_resources_of_the_same_co
     unclear = xlbridge("map", "n.csv")
     assert unclear.returncode == 2
     assert "the nearest: cliente, fornecedor" in unclear.stderr
+
+
+@pytest.mark.parametrize(("sheet", "chosen"), [("contaspagar", ()), ("Plan1", ("Plan1",))])
+def test_the_keys_of_a_child_sheet_identify_their_column(
+    tmp_path: Path, xlbridge: Xlbridge, sheet: str, chosen: tuple[str, ...]
+) -> None:
+    titles = [
+        {"Lançamento": 1000001 + at, "Loja": 1, "Valor (R$)": 100, "Vencimento": date(2026, 12, 1)}
+        for at in range(3)
+    ]
+    parts = [{"chave": str(1000001 + at), "valor": 50} for at in (0, 0, 2, 2)]
+    write_workbook(tmp_path / "t.xlsx", **{sheet: titles, "rateio": parts})
+    options = ("--resource", "contaspagar", *(("--sheet", *chosen) if chosen else ()))
+    proposed = xlbridge("map", "t.xlsx", *options)
+    document = yaml.safe_load(proposed.stdout)
+    assert document["columns"]["chave"] == {"from": "Lançamento"}
+    assert "Lançamento" not in document.get("ignore", [])
+    assert "the keys of the sheet rateio are values of the column" in proposed.stdout
+    parts[0]["chave"] = "other"
+    write_workbook(tmp_path / "t.xlsx", **{sheet: titles, "rateio": parts})
+    assert "chave" not in yaml.safe_load(xlbridge("map", "t.xlsx", *options).stdout)["columns"]
 
 
 def test_the_nature_follows_the_document_rather_than_an_earlier_constant(

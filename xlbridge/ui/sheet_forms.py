@@ -107,7 +107,8 @@ def proposed_form(
         resource=resource,
         earlier=remembered_mappings(settings.mappings),
         header_row=header_row,
-        workbook=lambda: _chosen_sheets(editor),
+        sheet=editor.choice.sheet,
+        workbook=lambda: editor.workbook,
     )
     columns = {column.name: dict(column.body) for column in proposal.columns}
     cells = editor.sheet_cells(proposal.sheet)

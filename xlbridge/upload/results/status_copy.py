@@ -25,7 +25,7 @@ from xlbridge.upload.results.retried_rows import with_retries
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 from xlbridge.upload.single_records.write_journal import WriteState
 from xlbridge.validation.cells import display
-from xlbridge.validation.headers import child_cells, find_header_row, header_key
+from xlbridge.validation.headers import child_cells, find_header_row, header_key, key_column
 from xlbridge.workbook import STATUS_COLUMNS
 from xlbridge.workbook.read import CellColumn, SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx
@@ -102,7 +102,7 @@ def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "li
         if cells is None or (header := find_header_row(cells, child)) is None:
             continue
         rows = range(header + 2, cells.height + 1)
-        column = _key_column(cells, header, child)
+        column = key_column(cells, header, child)
         item_keys = () if column is None else _keys_in(column, rows)
         item_statuses = {row: by_key[key] for row, key in item_keys if key in by_key}
         columns.append(_status_columns(cells, header, item_statuses))
@@ -136,14 +136,6 @@ def _status_columns(
             if status.state in _SEVERITIES
         },
     )
-
-
-def _key_column(cells: SheetCells, header: int, resource: Resource) -> CellColumn | None:
-    """Return the column of the key that joins sheets, None if the sheet has none."""
-    title = resource.by_name[KEY].title
-    known = {header_key(text) for text in (KEY, title.pt, title.en)}
-    names = [header_key(cell) for cell in cells.row(header)]
-    return next((cells.columns[at] for at, name in enumerate(names) if name in known), None)
 
 
 def _keys_in(column: CellColumn, rows: Iterable[int]) -> Iterator[tuple[int, str]]:

@@ -76,6 +76,14 @@ def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
     return best_row(cells, count_columns)
 
 
+def key_column(cells: SheetCells, header: int, resource: Resource) -> CellColumn | None:
+    """Return the column of the key that joins sheets, None if the sheet has none."""
+    title = resource.by_name[KEY].title
+    known = {header_key(text) for text in (KEY, title.pt, title.en)}
+    names = [header_key(cell) for cell in cells.row(header)]
+    return next((cells.columns[at] for at, name in enumerate(names) if name in known), None)
+
+
 def find_similar_header_row(cells: SheetCells, resource: Resource) -> int | None:
     """Return the position of the row with the most fuzzy matches of columns, None if no row has
     two."""

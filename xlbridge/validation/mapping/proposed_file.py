@@ -23,6 +23,7 @@ from xlbridge.validation.headers.header_row import (
     exported_column_missing,
 )
 from xlbridge.validation.headers.sheet_choice import export_only_error, is_of_other_records
+from xlbridge.validation.mapping.child_keys import with_child_keys
 from xlbridge.validation.mapping.conversion import ForeignColumn, record_rows
 from xlbridge.validation.mapping.header_search import header_texts
 from xlbridge.validation.mapping.mapping_file import SheetMapping
@@ -72,21 +73,25 @@ def propose_mapping(
     """Propose a mapping of the sheet of a workbook with most headers and data.
 
     ``earlier`` are mappings that a person confirmed, the latest last; ``header_row`` is Excel's row
-    number of the header if a person chose it; ``workbook`` returns the cells if the file was read
+    number of the header if a person chose it; ``workbook`` returns all cells if the file was read
     already; ``numbers`` is the style of ambiguous text numbers. Raises ``UsageError`` if there is
     no such file, sheet or resource, no header row with rows below it, or the resource is unclear;
     ``WorkbookRefused`` if the file cannot be read.
     """
     requested = None if resource is None else catalogue.named(resource)
-    sheets = (workbook() if workbook else read_workbook(path, limits, sheet)).sheets
+    sheets = (workbook() if workbook else read_workbook(path, limits)).sheets
+    chosen = [one for one in sheets if sheet in {None, one.name}]
+    if not chosen:
+        # Hidden sheets must be requested.
+        chosen = read_workbook(path, limits, sheet).sheets
     found = [
         (score, cells, position)
-        for cells in sheets
+        for cells in chosen
         if (best := _header_position(cells, header_row)) is not None
         for score, position in [best]
     ]
     if not found:
-        _require_no_months(sheets)
+        _require_no_months(chosen)
         raise _no_header(path)
     _, cells, position = max(found, key=lambda candidate: candidate[0])
     columns, repeated = foreign_columns(cells, position)
@@ -99,7 +104,8 @@ def propose_mapping(
     proposals = []
     for one in fitting:
         confirmed = [mapping for mapping in earlier if mapping.resource == one.name]
-        proposals.append(propose(one, cells.name, columns, repeated, confirmed))
+        proposal = propose(one, cells.name, columns, repeated, confirmed)
+        proposals.append(with_child_keys(proposal, sheets, cells, position))
     if requested is None:
         counting = [proposal for proposal in proposals if not _lacks_counts(proposal)]
         _require_rows_of_records(headers, resources, [proposal.resource for proposal in counting])
