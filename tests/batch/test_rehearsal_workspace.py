@@ -119,6 +119,16 @@ def test_a_database_is_copied_and_the_original_left_alone(tmp_path: Path) -> Non
         assert connection.scalars(select(clients.c.codigoDoCliente)).all() == [1001]
 
 
+def test_the_practice_system_keeps_its_address(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home")
+    stage = prepare_workspace(tmp_path / "stage", settings, FaultPlan(), None, SeedKind.EMPTY)
+    addresses = []
+    for faults in ("error-before@0.1", None):
+        with stage.sandbox(faults) as running:
+            addresses.append(running.base_url)
+    assert addresses[0] == addresses[1]
+
+
 def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home")
     other = tmp_path / "other.db"

@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+import socket
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -55,6 +56,7 @@ class Workspace:
     folder: Path
     settings: Settings
     settle: float
+    port: int
 
     @property
     def home(self) -> Path:
@@ -86,8 +88,11 @@ class Workspace:
 
     @contextmanager
     def sandbox(self, faults: str | None) -> Iterator[RunningSandbox]:
-        """Run the practice system. Raises what ``sandbox_process`` raises."""
-        options = ["--db", str(self.database)]
+        """Run the practice system, always at the same address, which identifies it.
+
+        Otherwise uploads could not be resumed. Raises what ``sandbox_process`` raises.
+        """
+        options = ["--db", str(self.database), "--port", str(self.port)]
         if faults:
             options += ["--faults", faults]
         with sandbox_process(self.home, options, self._environment()) as running:
@@ -131,7 +136,7 @@ def prepare_workspace(
     practice system.
     """
     delays = sum(f.value for f in faults.faults if f.kind is FaultKind.DELAY)
-    workspace = Workspace(folder, settings, _MIN_SETTLE_SECONDS + delays)
+    workspace = Workspace(folder, settings, _MIN_SETTLE_SECONDS + delays, _free_port())
     workspace.home.mkdir(parents=True)
     workspace.month.mkdir()
     if original is not None:
@@ -151,6 +156,12 @@ def prepare_workspace(
         )
         raise ConfigError(message.format(file=original, why=error.message), error.hint) from error
     return workspace
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
 
 
 def _copy_database(original: Path, copy: Path) -> None:
