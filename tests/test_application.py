@@ -53,7 +53,7 @@ def run(program: Path, home: Path, *arguments: object) -> "subprocess.CompletedP
     )
 
 
-def test_it_plays_the_demo(program: Path) -> None:
+def test_demo_runs_without_python(program: Path) -> None:
     out = ROOT / "out"
     done = subprocess.run(
         [sys.executable, ROOT / "samples" / "demo.py", program],
@@ -71,7 +71,7 @@ def test_it_plays_the_demo(program: Path) -> None:
     orders.close()
 
 
-def test_it_validates_or_refuses_each_hostile_workbook(program: Path, tmp_path: Path) -> None:
+def test_every_hostile_workbook_is_validated_or_refused(program: Path, tmp_path: Path) -> None:
     names = sorted(name for name in CASES.keys() - LONG if CASES[name][0] != "usage")
     files = write_hostile(tmp_path, names)
     done = run(program, tmp_path, "validate", *files.values(), "--resource", "cliente")
@@ -87,14 +87,14 @@ def _outcome(file: dict[str, Any]) -> str:
     return "findings" if file["errors"] else "good"
 
 
-def test_its_workers_run(program: Path, tmp_path: Path) -> None:
+def test_validation_runs_with_two_workers(program: Path, tmp_path: Path) -> None:
     samples = [ROOT / "samples" / name for name in ("cliente.xlsx", "fornecedor.xlsx")]
     done = run(program, tmp_path, "validate", *samples, "--workers", "2")
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["files"]) == len(samples)
 
 
-def test_opened_without_arguments_it_serves_the_page(program: Path, tmp_path: Path) -> None:
+def test_starting_without_arguments_serves_the_page(program: Path, tmp_path: Path) -> None:
     environment = without_python(tmp_path) | {"BROWSER": "true"}
     with (tmp_path / "log").open("w+") as log:
         page = subprocess.Popen([program], env=environment, stdout=log, stderr=log)

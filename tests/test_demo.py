@@ -10,7 +10,7 @@ from openpyxl import load_workbook
 from sandboxes import sandbox_process
 
 
-def test_the_story_ends_well(forks: Zygote, capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_completes(forks: Zygote, capsys: pytest.CaptureFixture[str]) -> None:
     """Commands run in forks here; ``make demo`` itself starts the program each time."""
 
     def run(

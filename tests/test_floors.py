@@ -66,7 +66,7 @@ def enters_by_a_side_door(importer: str, module: str) -> bool:
     )
 
 
-def test_a_room_is_entered_by_its_face() -> None:
+def test_rooms_import_only_public_names_of_other_rooms() -> None:
     wrong = {}
     for path in SOURCES:
         importer = ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -76,7 +76,7 @@ def test_a_room_is_entered_by_its_face() -> None:
 
 
 @pytest.mark.parametrize("face", sorted(FACES))
-def test_a_face_gives_all_that_it_lists(face: str) -> None:
+def test_listed_public_names_exist(face: str) -> None:
     room = __import__(face, fromlist=["__all__"])
     assert 0 < len(room.__all__) <= MOST_NAMES
     assert [name for name in room.__all__ if not hasattr(room, name)] == []
@@ -116,7 +116,7 @@ def names_taken(path: Path, *, types: bool = True) -> Iterator[tuple[str, str]]:
                 yield modules.get(node.value.id, ""), node.attr
 
 
-def test_faces_list_nothing_that_only_their_own_rooms_use() -> None:
+def test_public_names_are_used_outside_their_room() -> None:
     unused = {face: {*__import__(face, fromlist=["__all__"]).__all__} for face in FACES}
     for folder in USERS:
         for path in [*folder.rglob("*.py"), *folder.rglob("*.pyi")]:
@@ -142,7 +142,7 @@ def module_that_gives(source: str, name: str) -> str:
     return f"{source}.{name}"  # a room within the room
 
 
-def test_imports_go_in_no_circle_and_not_deep() -> None:
+def test_imports_have_no_cycle_and_limited_depth() -> None:
     imported = {
         module: {module_that_gives(*taken) for taken in names_taken(path, types=False)}
         & MODULES.keys()
@@ -162,7 +162,7 @@ def rooms_said(path: Path) -> set[str]:
     return set(inside[1].split(", ")) if inside else set()
 
 
-def test_tests_that_enter_by_a_side_door_say_so() -> None:
+def test_tests_declare_the_rooms_whose_internals_they_import() -> None:
     wrong = {}
     for path in (ROOT / "tests").rglob("*.py"):
         modules = [name for name in imported_modules(path) if enters_by_a_side_door("tests", name)]

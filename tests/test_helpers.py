@@ -27,9 +27,7 @@ def broken_python(
     return program
 
 
-def test_a_parser_that_does_not_start_is_no_fault_of_the_file(
-    broken_python: Path, tmp_path: Path
-) -> None:
+def test_failed_parser_start_does_not_blame_the_file(broken_python: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "large.csv"
     sheet.write_text("a;b\n" + "1;2\n" * 100_000, encoding="ascii")
     with pytest.raises(LocalFailure, match=r"did not start|não iniciou") as error:
@@ -39,7 +37,7 @@ def test_a_parser_that_does_not_start_is_no_fault_of_the_file(
 
 
 @pytest.mark.usefixtures("broken_python")
-def test_workers_that_do_not_start_are_no_fault_of_their_items() -> None:
+def test_failed_worker_start_does_not_blame_the_items() -> None:
     def work() -> list[object]:
         with executor_for([Path(name) for name in "abc"], 2, None) as executor:
             assert executor is not None

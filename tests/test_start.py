@@ -94,11 +94,11 @@ def imported(home: Path, lines: Sequence[str]) -> list[set[str]]:
 
 
 @pytest.mark.parametrize("lines", list(chains()), ids=" and ".join)
-def test_a_command_imports_only_what_it_has_use_for(tmp_path: Path, lines: list[str]) -> None:
+def test_commands_import_only_allowed_packages(tmp_path: Path, lines: list[str]) -> None:
     found = zip(lines, imported(tmp_path, lines), strict=True)
     too_many = {line: names - {*MAY_IMPORT[line].split()} for line, names in found}
     assert {line: names for line, names in too_many.items() if names} == {}
 
 
-def test_the_table_names_what_is_imported_for_real(tmp_path: Path) -> None:
+def test_imported_packages_are_detected(tmp_path: Path) -> None:
     assert imported(tmp_path, ["resources"]) == [{"pydantic", "yaml"}]

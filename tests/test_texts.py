@@ -53,14 +53,14 @@ def test_both_languages_have_the_same_placeholders() -> None:
     assert differing == []
 
 
-def test_no_message_is_left_in_one_language() -> None:
+def test_no_message_is_empty_in_either_language() -> None:
     blank = [
         (path.name, line) for path in SOURCES for line, pt, en in texts(path) if not pt or not en
     ]
     assert blank == []
 
 
-def test_what_is_counted_agrees_with_its_number() -> None:
+def test_plural_forms_follow_the_number() -> None:
     told = Text(
         pt="{n} {n:linha aceita|linhas aceitas}; {of:a única|as {of} outras}",
         en="{n} {n:row|rows} accepted; {of:the only one|the {of} others}",
@@ -74,7 +74,7 @@ def counts_one_as_several(message: str) -> bool:
     return bool(COUNTED.search(AGREEING.sub("", message)))
 
 
-def test_no_message_counts_one_as_several() -> None:
+def test_messages_with_counts_have_singular_forms() -> None:
     assert counts_one_as_several("{n} rows were sent")
     found = {(path.name, told) for path in SOURCES for _, *both in texts(path) for told in both}
     wrong = {entry for entry in found if counts_one_as_several(entry[1])}
@@ -93,7 +93,7 @@ def test_catalogue_codes_are_stable_words(code: str) -> None:
     assert str(finding.hint)
 
 
-def test_the_language_is_chosen_and_texts_nest() -> None:
+def test_nested_texts_follow_the_chosen_language() -> None:
     inner = Text(pt="uma", en="one")
     outer = Text(pt="só {n}", en="only {n}").format(n=inner)
     set_language("pt-BR")
@@ -102,7 +102,7 @@ def test_the_language_is_chosen_and_texts_nest() -> None:
     assert str(outer) == "only one"
 
 
-def test_a_language_holds_in_other_threads_and_a_block_s_own_in_none() -> None:
+def test_language_applies_to_all_threads_and_its_override_to_one() -> None:
     said = Text(pt="uma", en="one")
     set_language("pt-BR")
     with ThreadPoolExecutor(1) as threads, override_language("en"):
@@ -121,5 +121,7 @@ def test_a_language_holds_in_other_threads_and_a_block_s_own_in_none() -> None:
         ({"LC_ALL": "de_DE", "LANG": "pt_BR"}, "en"),
     ],
 )
-def test_the_environment_chooses(environment: dict[str, str], language: str) -> None:
+def test_environment_variables_select_the_language(
+    environment: dict[str, str], language: str
+) -> None:
     assert language_from_environment(environment) == language

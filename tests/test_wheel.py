@@ -45,7 +45,7 @@ def run(installed: Path, folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_the_wheel_carries_its_files_and_works_from_them(installed: Path, tmp_path: Path) -> None:
+def test_wheel_contains_its_files_and_works(installed: Path, tmp_path: Path) -> None:
     runs_from_the_wheel(installed, tmp_path)
     carries_schemas_and_templates(installed, tmp_path)
     carries_the_files_of_its_pages(installed)

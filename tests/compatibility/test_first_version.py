@@ -83,7 +83,7 @@ def first(tmp_path: Path, xlbridge: Xlbridge) -> Iterator[FirstVersion]:
         yield FirstVersion(folder, run)
 
 
-def test_its_jobs_are_listed(first: FirstVersion) -> None:
+def test_jobs_of_the_first_version_are_listed(first: FirstVersion) -> None:
     status, out = first.run("jobs", "--format", "json")
     assert status == 0
     states = {job["job"]: job["state"] for job in json.loads(out)["jobs"]}
@@ -91,14 +91,14 @@ def test_its_jobs_are_listed(first: FirstVersion) -> None:
     assert (states[DONE], states[REFUSED_ROW], states[QUEUED]) == ("done", "partial", "processing")
 
 
-def test_the_queued_job_is_carried_on(first: FirstVersion) -> None:
+def test_queued_job_is_continued(first: FirstVersion) -> None:
     status, out = first.run("resume", QUEUED, "--format", "json")
     assert status == 0
     assert json.loads(out)["rows"]["accepted"] == 3
     assert len([name for name in first.clients() if name.startswith("Livraria")]) == 3
 
 
-def test_what_was_sent_is_not_sent_again(first: FirstVersion) -> None:
+def test_sent_rows_of_the_first_version_are_not_sent_again(first: FirstVersion) -> None:
     before = first.clients()
     status, out = first.run("upload", "books/clientes.xlsx", "--mode", "queue", "--yes")
     assert status == 0
@@ -106,7 +106,7 @@ def test_what_was_sent_is_not_sent_again(first: FirstVersion) -> None:
     assert first.clients() == before
 
 
-def test_the_refused_row_is_corrected_and_sent(first: FirstVersion) -> None:
+def test_rejected_row_is_corrected_and_sent(first: FirstVersion) -> None:
     rejects = next((first.folder / "books").glob("parcial-rejeitadas-*.xlsx"))
     workbook = load_workbook(rejects)
     sheet = workbook.worksheets[0]
@@ -123,7 +123,7 @@ def test_the_refused_row_is_corrected_and_sent(first: FirstVersion) -> None:
     ]
 
 
-def test_its_batch_is_done_and_stays_done(first: FirstVersion) -> None:
+def test_finished_batch_stays_finished(first: FirstVersion) -> None:
     before = first.clients()
     status, out = first.run("batch", "run", "plan.yaml", "--month", "2026-10", "--yes")
     assert status == 0
@@ -132,7 +132,9 @@ def test_its_batch_is_done_and_stays_done(first: FirstVersion) -> None:
 
 
 @pytest.mark.parametrize("workbook", ["books/clientes.xlsx", "centros/2026-10-a.xlsx"])
-def test_its_filled_templates_are_valid(first: FirstVersion, workbook: str) -> None:
+def test_filled_templates_of_the_first_version_are_valid(
+    first: FirstVersion, workbook: str
+) -> None:
     status, out = first.run("validate", workbook, "--format", "json")
     assert status == 0
     (file,) = json.loads(out)["files"]

@@ -54,7 +54,7 @@ def test_the_modules_named_exist(page: Path) -> None:
     assert [word for word in named if MODULE.fullmatch(word) and not modules(word)] == []
 
 
-def test_the_one_place_that_holds_an_assumption_holds_it() -> None:
+def test_assumptions_name_existing_code() -> None:
     page = (ROOT / "docs" / "assumptions.md").read_text(encoding="utf-8")
     places = [line.rstrip("| ").rpartition(" | ")[2] for line in page.splitlines()]
     held = [pair for place in places for pair in names_by_module(place) if pair[0]]

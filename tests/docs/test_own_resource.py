@@ -58,7 +58,7 @@ def finished(client: Client, log_id: int) -> ImportLog:
         time.sleep(0.05)
 
 
-def test_the_page_s_resource_from_its_template_to_a_refused_line(
+def test_page_example_works_from_template_to_rejected_line(
     xlbridge: Xlbridge, tmp_path: Path, schemas: Path, sandbox: RunningSandbox
 ) -> None:
     def run(*arguments: object, **environment: str) -> tuple[int, str]:

@@ -115,12 +115,12 @@ def test_the_schema_file_shown_is_a_resource(tmp_path: Path) -> None:
     assert load_catalogue(tmp_path)["centro-de-custo"].required == ("codigo", "descricao")
 
 
-def test_every_rule_is_named_for_own_resources() -> None:
+def test_page_on_custom_resources_names_every_rule() -> None:
     page = (ROOT / "docs" / "how-to" / "own-resource.md").read_text(encoding="utf-8")
     assert [name for name in (*RULES, *ROW_RULES) if f"`{name}`" not in page] == []
 
 
-def test_the_analyst_guide_is_kept_in_step() -> None:
+def test_analyst_guides_have_the_same_sections() -> None:
     english, portuguese = (
         ROOT / "docs" / "how-to" / name for name in ("analyst.md", "analyst.pt-BR.md")
     )

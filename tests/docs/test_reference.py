@@ -25,13 +25,13 @@ def headings(page: str) -> set[str]:
     return {line.lstrip("# ") for line in lines if line.startswith("##")}
 
 
-def test_the_committed_pages_are_what_the_generator_writes(tmp_path: Path) -> None:
+def test_committed_pages_are_up_to_date(tmp_path: Path) -> None:
     generator = ROOT / "docs" / "generate_reference.py"
     subprocess.run([sys.executable, generator, tmp_path], cwd=ROOT, check=True)
     assert pages(REFERENCE) == pages(tmp_path), "run `make reference` and commit docs/reference"
 
 
-def test_everything_declared_has_a_heading(catalogue: Catalogue) -> None:
+def test_every_declaration_has_a_heading(catalogue: Catalogue) -> None:
     assert headings("commands.md") >= set(root.list_commands(None))  # type: ignore[arg-type]
     assert headings("resources.md") >= set(catalogue)
     assert headings("findings.md") >= set(CATALOGUE)

@@ -6,7 +6,7 @@ import sys
 from environment import ROOT
 
 
-def test_the_tables_of_the_page_are_those_of_the_script() -> None:
+def test_tables_of_the_page_match_the_script() -> None:
     script = ROOT / "benchmarks" / "scale.py"
     printed = subprocess.run([sys.executable, script], capture_output=True, check=True, text=True)
     page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")

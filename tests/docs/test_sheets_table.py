@@ -60,7 +60,7 @@ def marked_operations(test: str) -> set[str]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.operation.name)
-def test_the_named_tests_exercise_the_operation(row: Row) -> None:
+def test_named_tests_are_marked_with_the_operation(row: Row) -> None:
     assert bool(row.exercises) != row.explained
     for test in row.exercises:
         assert row.operation.name in marked_operations(test)
@@ -74,7 +74,7 @@ def test_the_named_tests_exercise_the_operation(row: Row) -> None:
         ("POST", "/v2/faturamento/pedido/processar/7", 400),
     ],
 )
-def test_another_or_a_refused_request_does_not_exercise_an_operation(
+def test_only_accepted_requests_exercise_their_operation(
     method: str, path: str, status: int
 ) -> None:
     note_answer(method, path, status)
@@ -84,7 +84,7 @@ def test_another_or_a_refused_request_does_not_exercise_an_operation(
 
 
 @pytest.mark.parametrize("test", [sheets_table.GOOD_TEST, sheets_table.BAD_TEST])
-def test_the_samples_of_the_table_are_those_that_are_judged(test: str) -> None:
+def test_samples_in_the_table_are_validated(test: str) -> None:
     file, _, function = test.partition("::")
     (mark,) = getattr(module_of(file), function).pytestmark
     judged = {mark.kwargs["ids"](one) for one in mark.args[1]}

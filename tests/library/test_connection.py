@@ -174,7 +174,7 @@ def test_rows_that_the_system_rejects_are_reported_by_label_and_stored(
     assert len(list((own_home / "frames").glob("dataframe-*.xlsx"))) == 2
 
 
-def test_production_takes_a_token_only(production: xb.Connection, report: xb.Report) -> None:
+def test_production_accepts_only_a_token(production: xb.Connection, report: xb.Report) -> None:
     with pytest.raises(xb.errors.UsageError):
         production.upload(report, yes=True)
     assert written_clients(production) == 0
@@ -245,7 +245,7 @@ def test_an_export_as_template_can_be_validated(reading: xb.Connection) -> None:
     ],
     ids=["listing", "filter", "date", "at once"],
 )
-def test_what_cannot_be_exported_is_raised(
+def test_impossible_export_raises_an_error(
     reading: xb.Connection, asked: dict[str, object]
 ) -> None:
     with pytest.raises(xb.errors.UsageError):
@@ -280,7 +280,7 @@ def test_errors_of_filters_name_the_parameters(
     ],
     ids=["path", "frame", "mode", "chunk", "confirmation"],
 )
-def test_what_cannot_be_sent_is_raised(
+def test_impossible_upload_raises_an_error(
     erp: xb.Connection, report: xb.Report, sent: object, options: dict[str, object]
 ) -> None:
     with pytest.raises(xb.errors.UsageError):
@@ -289,7 +289,7 @@ def test_what_cannot_be_sent_is_raised(
 
 @pytest.mark.parametrize("address", [None, "https://erp.example.com"])
 @pytest.mark.parametrize("name", ["nothing", ""])
-def test_an_unknown_profile_is_raised(
+def test_unknown_profile_raises_an_error(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, name: str, address: str | None
 ) -> None:
     if address is not None:

@@ -13,7 +13,7 @@ BLOCKS = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.usefixtures("demo_home")
-def test_the_page_prints_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_examples_print_the_displayed_output(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     names: dict[str, Any] = {}
     wanted, printed = io.StringIO(), io.StringIO()

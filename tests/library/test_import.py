@@ -29,7 +29,7 @@ def test_a_bare_import_imports_no_other_module_of_ours_and_nothing_heavy(tmp_pat
 
 
 @pytest.mark.parametrize("name", [name for name in dir(xb) if name != "errors"])
-def test_every_public_name_is_there_with_a_docstring(name: str) -> None:
+def test_every_public_name_exists_with_a_docstring(name: str) -> None:
     assert getattr(xb, name).__doc__
 
 

@@ -64,7 +64,7 @@ def test_the_columns_are_typed() -> None:
     assert {type(amount) for amount in frame["valorDoLancamento"]} == {Decimal}
 
 
-def test_money_is_exact_to_the_cent_and_keeps_what_is_finer() -> None:
+def test_money_is_exact_to_the_cent_and_keeps_finer_amounts() -> None:
     amounts = [0.1 + 0.2, 1234.5, 1.2345, None, 99999999.99]
     report = xb.validate(titles(*(title(valorDoLancamento=a) for a in amounts)), "contasreceber")
     assert report.frame["valorDoLancamento"].tolist() == [
@@ -86,7 +86,7 @@ def test_good_and_bad_rows_are_separated_by_their_errors() -> None:
     assert sorted([*report.good.index, *report.bad.index]) == list(report.frame.index)
 
 
-def test_no_row_is_good_where_the_layout_is_wrong() -> None:
+def test_no_row_is_good_if_the_layout_is_wrong() -> None:
     report = xb.validate(titles(title()).drop(columns="historico"), "contasreceber")
     assert (len(report.good), len(report.bad)) == (0, 1)
     assert report.findings["code"].tolist() == ["column-missing"]
@@ -100,7 +100,7 @@ def test_an_empty_report_has_the_same_columns() -> None:
     assert report.findings["row"].dtype == "Int64"
 
 
-def test_findings_of_a_frame_bear_its_labels() -> None:
+def test_findings_of_a_frame_have_its_labels() -> None:
     frame = titles(title(), title(codigoDoCliente="x"), index=["a", "b"])
     report = xb.validate(frame, "contasreceber")
     assert report.findings[["row", "cell", "column"]].values.tolist() == [
@@ -131,12 +131,12 @@ def test_a_multiindex_of_columns_is_refused() -> None:
         xb.validate(frame, "contasreceber")
 
 
-def test_sparse_columns_hold_what_they_show() -> None:
+def test_sparse_columns_are_read_like_dense_ones() -> None:
     frame = titles(title(), title()).astype({"codigoDaFilial": pd.SparseDtype("int64", 1)})
     assert xb.validate(frame, "contasreceber").frame["codigoDaFilial"].tolist() == [1, 1]
 
 
-def test_findings_of_a_frame_with_two_levels_bear_both() -> None:
+def test_findings_of_a_frame_with_two_index_levels_have_both() -> None:
     index = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
     report = xb.validate(titles(title(), title(codigoDoCliente=-1), index=index), "contasreceber")
     assert report.findings["row"].tolist() == [("a", 2)]
@@ -188,7 +188,7 @@ def test_a_frame_and_the_workbook_made_of_it_have_the_same_findings(tmp_path: Pa
 
 
 @pytest.mark.parametrize("dtype", ["float32", "Float32", "float[pyarrow]", "object"])
-def test_single_precision_and_numpy_dates_are_what_they_show(dtype: str) -> None:
+def test_single_precision_and_numpy_dates_keep_their_displayed_value(dtype: str) -> None:
     frame = titles(title(), title())
     amounts = pd.Series([np.float32(99.9), None], dtype=object)
     frame["valorDoLancamento"] = amounts.astype(dtype)
@@ -199,14 +199,14 @@ def test_single_precision_and_numpy_dates_are_what_they_show(dtype: str) -> None
     assert report.frame["dataDeVencimento"].tolist() == [pd.Timestamp("2026-10-31")]
 
 
-def test_what_a_report_says_is_good_is_good_again() -> None:
+def test_good_rows_of_a_report_pass_again() -> None:
     good = xb.validate(ROOT / "samples" / "contasreceber.xlsx").good
     again = xb.validate(good, "contasreceber")
     assert again.ok
     assert again.frame.equals(good)
 
 
-def test_the_marked_copy_replaces_only_such_a_copy(tmp_path: Path) -> None:
+def test_annotated_copy_replaces_only_an_earlier_one(tmp_path: Path) -> None:
     report, copy = xb.validate(SAMPLE), tmp_path / "copy.xlsx"
     report.to_excel(str(copy))
     report.to_excel(copy)
@@ -234,7 +234,7 @@ def test_text_dates_and_numbers_are_read_as_declared() -> None:
     assert row.valorDoLancamento == Decimal("1234")
 
 
-def test_messages_are_in_the_language_that_was_chosen() -> None:
+def test_messages_are_in_the_chosen_language() -> None:
     with override_language("pt-BR"):
         message = xb.validate(titles(title(codigoDoCliente=-1))).findings["message"].item()
     assert message == "O valor deve ser maior que 0."
@@ -285,7 +285,7 @@ def test_a_source_of_the_wrong_type_is_refused_with_a_hint(source: object) -> No
     assert "pd.DataFrame(rows)" in str(raised.value.hint)
 
 
-def test_an_address_is_no_path() -> None:
+def test_url_is_not_accepted_as_a_path() -> None:
     with pytest.raises(UsageError) as raised:
         xb.validate("https://example.com/clientes.xlsx")
     assert "Download the file" in str(raised.value.hint)
@@ -308,7 +308,7 @@ def test_pandera_reads_a_shipped_schema_and_validates_the_frame() -> None:
     assert xb.schema("contasreceber").validate(numbers).equals(numbers)
 
 
-def test_own_schemas_are_found_where_they_are_named(tmp_path: Path) -> None:
+def test_custom_schemas_are_loaded_from_the_named_folder(tmp_path: Path) -> None:
     shipped = xb.available_resources()["cliente"].source
     own = shipped.read_text("utf-8").replace("resource: cliente", "resource: parceiro")
     (tmp_path / "parceiro.yaml").write_text(own, encoding="utf-8")

@@ -10,7 +10,7 @@ MOST_STEPS = {"a proposed mapping": 12, "the saved mapping": 8}
 
 
 @pytest.mark.parametrize("first", [1, pytest.param(0, marks=pytest.mark.slow)])
-def test_a_sheet_of_the_house_goes_up_in_few_steps(
+def test_foreign_sheet_is_uploaded_in_few_steps(
     at_demo: Xlbridge, tmp_path: Path, first: int
 ) -> None:
     stories = play(at_demo, tmp_path, WAYS[first:])

@@ -45,7 +45,7 @@ def column(sheet: ValidatedSheet, name: str) -> list[object]:
     return [None if gone else value for value, gone in zip(values, values.isna(), strict=True)]
 
 
-def test_documents_are_split_by_kind_and_tell_the_nature(judge: Any) -> None:
+def test_documents_are_split_by_kind_and_determine_the_nature(judge: Any) -> None:
     rows = [["A", CNPJ], ["B", CPF], ["C", 52998224725], ["D", "isento"], ["E", None]]
     judged = judge(
         "cliente",
@@ -66,7 +66,7 @@ def test_documents_are_split_by_kind_and_tell_the_nature(judge: Any) -> None:
     assert {f.header for f in judged.findings} == {"CNPJ/CPF"}
 
 
-def test_a_document_that_no_column_takes_is_named(judge: Any) -> None:
+def test_document_without_a_matching_column_is_reported(judge: Any) -> None:
     judged = judge(
         "cliente",
         ["Nome", "Documento"],
@@ -84,7 +84,7 @@ PLACE = {
 }
 
 
-def test_values_constants_and_joined_texts(judge: Any) -> None:
+def test_values_constants_and_joined_texts_are_converted(judge: Any) -> None:
     rows = [
         ["Matriz", "A", 1, 2001, "Sim"],
         [" MATRIZ ", "B", None, 2002, "não"],
@@ -109,7 +109,7 @@ def test_values_constants_and_joined_texts(judge: Any) -> None:
     ]
 
 
-def test_constants_make_no_records_of_blank_rows_and_totals(judge: Any) -> None:
+def test_constants_do_not_turn_blank_rows_and_totals_into_records(judge: Any) -> None:
     rows = [
         ["Matriz", 1001, "1.01.001", "01.001", "Mensalidade", 10.5, date(2026, 10, 31)],
         [None] * 7,
@@ -137,7 +137,7 @@ def test_constants_make_no_records_of_blank_rows_and_totals(judge: Any) -> None:
 
 
 @pytest.mark.parametrize(("style", "read"), [("pt", 1.234), ("en", 1234.0)])
-def test_the_mapping_tells_how_numbers_are_written(judge: Any, style: str, read: float) -> None:
+def test_mapping_declares_the_number_style(judge: Any, style: str, read: float) -> None:
     judged = judge(
         "nota-fiscal-servico",
         ["Valor"],
@@ -152,14 +152,14 @@ def test_the_mapping_tells_how_numbers_are_written(judge: Any, style: str, read:
     assert column(judged, "valorDoServico") == [read]
 
 
-def test_a_required_column_that_the_mapping_lacks_is_named_once(judge: Any) -> None:
+def test_required_column_missing_in_the_mapping_is_reported_once(judge: Any) -> None:
     judged = judge("cliente", ["CNPJ"], [[CNPJ]], {"cnpj": {"from": "CNPJ"}})
     assert [(f.row, f.column, f.kind.code) for f in judged.findings] == [
         (1, "nomeComercial", "mapping-column-missing")
     ]
 
 
-def test_a_row_that_repeats_the_header_is_told_once(judge: Any) -> None:
+def test_row_that_repeats_the_header_is_reported_once(judge: Any) -> None:
     judged = judge(
         "cliente",
         ["Nome", "Doc"],

@@ -22,7 +22,7 @@ def proposed(catalogue: Catalogue) -> Callable[[str], list[Proposed]]:
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_nine_headers_in_ten_are_proposed_right_and_none_is_surely_wrong(
+def test_most_headers_are_proposed_correctly_and_none_wrongly_with_high_confidence(
     proposed: Callable[[str], list[Proposed]], half: str
 ) -> None:
     found = list(scores(proposed(half)))
@@ -34,7 +34,7 @@ def test_nine_headers_in_ten_are_proposed_right_and_none_is_surely_wrong(
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_every_proposed_file_is_a_mapping_of_its_whole_header(
+def test_every_proposal_maps_the_whole_header(
     tmp_path: Path, proposed: Callable[[str], list[Proposed]], half: str
 ) -> None:
     for number, (sheet, proposal) in enumerate(proposed(half)):

@@ -71,7 +71,9 @@ def judge_edits(
         require_same(judged(memo), judged(ColumnMemo()))
 
 
-def test_edits_are_judged_as_a_new_sheet_is(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_revalidation_after_edits_equals_first_validation(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
     dates = [dt.date(2026, month, 1) for month in (9, 11, 12)]
     rows = [
         {"numeroDoDocumento": "NF-1", "valorDoLancamento": 10, "dataDeEmissao": dates[n % 3]}
@@ -81,14 +83,16 @@ def test_edits_are_judged_as_a_new_sheet_is(tmp_path: Path, catalogue: Catalogue
     judge_edits(path, catalogue, seed=1, edits=30)
 
 
-def test_edits_of_lists_are_judged_as_new_sheets_are(samples: Path, catalogue: Catalogue) -> None:
+def test_revalidation_of_child_sheets_equals_first_validation(
+    samples: Path, catalogue: Catalogue
+) -> None:
     path = samples / "contaspagar-com-rateio-com-erros.xlsx"
     judge_edits(path, catalogue, seed=1, edits=3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", ALL, ids=lambda path: path.stem)
-def test_many_edits_are_judged_as_a_new_sheet_is(
+def test_revalidation_after_many_edits_equals_first_validation(
     tmp_path: Path, catalogue: Catalogue, sample: Path
 ) -> None:
     judge_edits(sample, catalogue, seed=2, edits=40)
@@ -96,7 +100,7 @@ def test_many_edits_are_judged_as_a_new_sheet_is(
     judge_edits(twin.path, catalogue, seed=3, edits=20, mapping=read_mapping(twin.mapping))
 
 
-def test_constants_are_judged_again_where_rows_are_left_out(
+def test_revalidation_of_constants_with_skipped_rows_equals_first_validation(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     header = ["Razão Social", "CNPJ", "Obs"]

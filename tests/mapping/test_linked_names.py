@@ -81,7 +81,7 @@ def test_names_become_codes_and_are_sent_once(demo: Path, at_demo: Xlbridge) -> 
     assert json.loads(again.stdout)["rows"]["unchanged"] == 5
 
 
-def test_a_name_that_is_unknown_or_of_two_is_a_finding_with_candidates_and_not_sent(
+def test_unknown_and_ambiguous_names_are_reported_with_candidates_and_not_sent(
     demo: Path, at_demo: Xlbridge
 ) -> None:
     body = '{"nomeComercial": "Pousada Nova Era LTDA", "seuCodigo": "LN-TWIN"}'
@@ -117,7 +117,7 @@ def test_a_name_that_is_unknown_or_of_two_is_a_finding_with_candidates_and_not_s
     assert set(stored(at_demo)) == {"LN-D"}
 
 
-def test_a_proposal_looks_documents_and_names_up(demo: Path, at_demo: Xlbridge) -> None:
+def test_proposal_looks_up_documents_and_names(demo: Path, at_demo: Xlbridge) -> None:
     header = ["Loja", "CNPJ", *HEADER[2:]]
     write_rows(demo, header, [row(1, "69.879.837/0001-59", "01.001", "LN-1")])
     done = at_demo("map", "t.xlsx", "--resource", "contasreceber")
@@ -132,9 +132,7 @@ def test_a_proposal_looks_documents_and_names_up(demo: Path, at_demo: Xlbridge) 
     assert "codigoDoCliente: {from: Sacado, link: cliente}" in named.stdout
 
 
-def test_a_link_on_the_command_line_serves_a_sheet_with_the_headers_of_the_interface(
-    demo: Path, at_demo: Xlbridge
-) -> None:
+def test_link_option_works_with_the_headers_of_the_interface(demo: Path, at_demo: Xlbridge) -> None:
     names = ["Companhia Paulista de Energia", "44.881.234/0001-60"]
     changes = [
         {"codigoDoFornecedor": name, "numeroDoDocumento": f"LN-P{n}"}
@@ -150,7 +148,7 @@ def test_a_link_on_the_command_line_serves_a_sheet_with_the_headers_of_the_inter
     assert (codes["LN-P0"], codes["LN-P1"]) == (501, 502)
 
 
-def test_what_a_template_with_lists_offers_becomes_codes(demo: Path, at_demo: Xlbridge) -> None:
+def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbridge) -> None:
     made = at_demo("template", "contasreceber", "--with-lists", "-o", str(demo))
     assert made.returncode == 0, made.stderr
     assert "  the branches: 3 in the list\n" in made.stderr
@@ -186,7 +184,7 @@ def test_what_a_template_with_lists_offers_becomes_codes(demo: Path, at_demo: Xl
     assert there["LN-2"]["codigoDoCentroDeCusto"] == "01.003"
 
 
-def test_the_sheets_of_lists_offer_records_too(demo: Path, at_demo: Xlbridge) -> None:
+def test_child_sheets_of_a_template_offer_records_too(demo: Path, at_demo: Xlbridge) -> None:
     made = at_demo("template", "pedido", "--with-lists", "-o", str(demo))
     assert "  the products: 120 in the list\n" in made.stderr
     book = load_workbook(demo)
@@ -213,7 +211,7 @@ def test_the_sheets_of_lists_offer_records_too(demo: Path, at_demo: Xlbridge) ->
     assert (order["codigoDaFilial"], order["codigoDoCliente"]) == (2, 1311)
 
 
-def test_refused_rows_are_sent_again_by_names_and_by_codes(demo: Path, at_demo: Xlbridge) -> None:
+def test_rejected_rows_are_sent_again_with_the_same_links(demo: Path, at_demo: Xlbridge) -> None:
     link = ["--link", "codigoDoCliente=cliente"]
     named = {"codigoDoCliente": "CLI-01429", "numeroDoDocumento": "LN-R"}
     write_records(demo, "contasreceber", [named | {"codigoDaContaCorrente": 99}])
@@ -236,7 +234,7 @@ def test_refused_rows_are_sent_again_by_names_and_by_codes(demo: Path, at_demo: 
         (["--all", "modelos"], "writes the template of one resource"),
     ],
 )
-def test_lists_that_cannot_be_end_with_2(
+def test_impossible_template_lists_end_with_2(
     xlbridge: Xlbridge, arguments: list[str], words: str
 ) -> None:
     done = xlbridge("template", "--with-lists", *arguments)
@@ -251,7 +249,7 @@ def test_lists_that_cannot_be_end_with_2(
         ("codigoDoCliente=fornecedor", "allowed here: idws, cnpj, cpf, seuCodigo, cliente"),
     ],
 )
-def test_a_link_that_cannot_be_ends_with_2(
+def test_invalid_link_ends_with_2(
     tmp_path: Path, xlbridge: Xlbridge, link: str, words: str
 ) -> None:
     write_records(tmp_path / "t.xlsx", "contasreceber", [{}])

@@ -55,7 +55,7 @@ def test_a_proposal_is_written_confirmed_remembered_and_offered(
     assert elsewhere.returncode == 2
 
 
-def test_commands_that_are_shown_can_be_typed(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_displayed_commands_are_quoted_for_the_shell(tmp_path: Path, xlbridge: Xlbridge) -> None:
     write_titles(tmp_path, "d'água; (2).xlsx")
     proposed = xlbridge("map", "d'água; (2).xlsx", "-o", "m&m.yaml")
     assert """xlbridge validate "d'água; (2).xlsx" --map "m&m.yaml\"""" in proposed.stderr
@@ -65,9 +65,7 @@ def test_commands_that_are_shown_can_be_typed(tmp_path: Path, xlbridge: Xlbridge
     assert xlbridge("template", "cliente", "-o", "a&b.xlsx").stderr.endswith('"a&b.xlsx"\n')
 
 
-def test_an_amount_is_not_left_out_because_most_of_its_cells_are_odd(
-    tmp_path: Path, xlbridge: Xlbridge
-) -> None:
+def test_amount_column_is_proposed_despite_odd_cells(tmp_path: Path, xlbridge: Xlbridge) -> None:
     header = ["codigoDaFilial", "Cód. Cliente", "Cód. Item de Lançamento", "Nº Doc", "Valor"]
     amounts = ["R$ 1.234,56", "(123,45)", "US$ 10,00", "1,234.56", "#N/D", "99,90"]
     rows = [[1, 1001 + n, 1, f"A-{n}", amount] for n, amount in enumerate(amounts)]
@@ -78,7 +76,7 @@ def test_an_amount_is_not_left_out_because_most_of_its_cells_are_odd(
     assert "Valor → valorDoLancamento: low confidence" in proposed.stderr
 
 
-def test_an_account_is_not_taken_for_its_amount(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_account_is_not_mapped_as_amount(tmp_path: Path, xlbridge: Xlbridge) -> None:
     header = ["Filial", "Cliente", "Item de lançamento", "C. Custo", "Conta", "Título", "Valor"]
     rows = [[1, 1001 + n, "1.01.001", "01.001", 1, 700 + n, f"({n}0,00)"] for n in range(1, 9)]
     write_rows(tmp_path / "t.xlsx", [*header, "Vencimento"], [[*row, _DAY] for row in rows])
@@ -97,7 +95,7 @@ def test_an_account_is_not_taken_for_its_amount(tmp_path: Path, xlbridge: Xlbrid
         ("2026-10.xlsx", "Plan1", "Cadastro de fornecedores", "fornecedor"),
     ],
 )
-def test_what_a_sheet_is_called_tells_between_resources_of_the_same_columns(
+def test_names_and_titles_distinguish_resources_with_the_same_columns(
     tmp_path: Path, xlbridge: Xlbridge, name: str, sheet: str, title: str, resource: str
 ) -> None:
     header = ["Razão Social", "CNPJ/CPF", "E-mail", "Telefone", "CEP", "Número", "Bairro"]
@@ -170,7 +168,7 @@ def test_the_nature_follows_the_document_rather_than_an_earlier_constant(
     assert body == {"from": "CPF", "values": {"cpf": "F"}}
 
 
-def test_ambiguous_values_say_nothing_against_a_column_and_documents_more_than_names(
+def test_ambiguous_values_do_not_exclude_a_column_and_documents_outrank_names(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
     header = "Filial;Cliente;CNPJ/CPF;Conta;Emissão;Vencto;Valor;Histórico;CC"
@@ -199,7 +197,7 @@ def test_ambiguous_values_say_nothing_against_a_column_and_documents_more_than_n
         ("fornecedor", "contaspagar", "codigoDoFornecedor"),
     ],
 )
-def test_a_header_that_names_a_party_decides_between_receivables_and_payables(
+def test_party_in_a_header_decides_between_receivables_and_payables(
     tmp_path: Path, xlbridge: Xlbridge, party: str, resource: str, column: str
 ) -> None:
     header = [f"Nome do {party}" if name == "Cliente" else name for name in HEADER]
@@ -211,7 +209,7 @@ def test_a_header_that_names_a_party_decides_between_receivables_and_payables(
     assert body == {"from": f"Nome do {party}", "link": party}
 
 
-def test_an_exported_sheet_is_proposed_for_no_other_records(
+def test_exported_sheet_is_not_proposed_for_another_resource(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
     header = ["tipoDeMovimentacao", "numeroDaMovimentacao", "codigoDaFilial", "idProd"]
@@ -223,7 +221,7 @@ def test_an_exported_sheet_is_proposed_for_no_other_records(
     assert xlbridge("map", "movimentacoes.xlsx", "--resource", "saida").returncode == 0
 
 
-def test_what_was_confirmed_helps_with_another_header(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_confirmed_mapping_improves_later_proposals(tmp_path: Path, xlbridge: Xlbridge) -> None:
     write_titles(tmp_path)
     assert xlbridge("map", "titulos.xlsx", "-o", "m.yaml").returncode == 0
     text = (tmp_path / "m.yaml").read_text("utf-8")
@@ -242,7 +240,7 @@ def test_what_was_confirmed_helps_with_another_header(tmp_path: Path, xlbridge: 
     assert columns["codigoDaContaCorrente"] == {"constant": 7}
 
 
-def test_what_only_a_person_knows_is_asked_and_never_guessed(
+def test_values_only_the_user_knows_are_asked_for_and_never_guessed(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
     header = [text for text in HEADER if text != "Conta"]
@@ -268,7 +266,7 @@ def test_what_only_a_person_knows_is_asked_and_never_guessed(
         (["odd.xlsx"], "which resource"),
     ],
 )
-def test_a_map_that_cannot_be_ends_with_2_and_writes_nothing(
+def test_impossible_mapping_ends_with_2_and_writes_nothing(
     tmp_path: Path, xlbridge: Xlbridge, arguments: list[str], words: str
 ) -> None:
     write_titles(tmp_path)
@@ -282,7 +280,7 @@ def test_a_map_that_cannot_be_ends_with_2_and_writes_nothing(
     assert not list(tmp_path.glob("*.yaml.*"))
 
 
-def test_the_form_of_the_file_is_printed_for_editors(xlbridge: Xlbridge) -> None:
+def test_json_schema_of_the_file_is_printed_for_editors(xlbridge: Xlbridge) -> None:
     form = json.loads(xlbridge("map", "--json-schema").stdout)
     assert form["title"] == "xlbridge mapping"
     assert set(form["properties"]) == {"version", "resource", "header", "columns", "ignore"}
@@ -325,7 +323,7 @@ def test_a_corrected_mapped_sheet_is_retried_with_its_mapping(
     assert (again.returncode, rows["held"], rows["rejected"]) == (0, 0, 0), again.stdout
 
 
-def test_a_step_of_a_plan_takes_a_mapping(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_plan_step_accepts_a_mapping(tmp_path: Path, xlbridge: Xlbridge) -> None:
     write_titles(tmp_path)
     xlbridge("map", "titulos.xlsx", "-o", "m.yaml")
     plan = "version: 1\nname: mes\nsteps:\n  titulos: {validate: titulos.xlsx, map: m.yaml}\n"
@@ -377,7 +375,7 @@ _COUNTED = ["Almoxarifado", "Seção", "SKU", "Descrição", "Quantidade contada
         "listing",
     ],
 )
-def test_a_sheet_whose_rows_are_no_records_is_told(
+def test_sheet_whose_rows_are_not_records_is_explained(
     tmp_path: Path, xlbridge: Xlbridge, header: list[str], row: list[object], told: str
 ) -> None:
     """Never proposed for other records, which have a few of its columns."""
@@ -421,7 +419,7 @@ def test_a_sheet_whose_rows_are_no_records_is_told(
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_the_resource_is_told_by_what_it_has_and_what_others_have(
+def test_resource_is_detected_by_its_distinguishing_columns(
     tmp_path: Path,
     xlbridge: Xlbridge,
     resource: str,
@@ -435,9 +433,7 @@ def test_the_resource_is_told_by_what_it_has_and_what_others_have(
     assert columns.items() <= told.items()
 
 
-def test_a_group_above_the_header_tells_what_its_columns_are(
-    tmp_path: Path, xlbridge: Xlbridge
-) -> None:
+def test_group_above_the_header_identifies_its_columns(tmp_path: Path, xlbridge: Xlbridge) -> None:
     rows = [["Código", "Nome", "Número", "Vencimento", "Valor", "Filial"]]
     rows += [[1001, "Padaria", f"NF-{n}", date(2026, 10, n), 10.5, 1] for n in (1, 2)]
     write_rows(tmp_path / "t.xlsx", ["Cliente", "", "Título", "", "", "Empresa"], rows)

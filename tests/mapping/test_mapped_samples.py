@@ -54,7 +54,7 @@ def test_a_mapped_sample_has_the_same_findings(
     }
 
 
-def test_the_columns_may_stand_in_any_order(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_columns_may_be_in_any_order(tmp_path: Path, catalogue: Catalogue) -> None:
     header, row = ["Razão Social", "CNPJ"], ["Padaria", "11.222.333/0001-81"]
     mapping = read_mapping(
         write_mapping(

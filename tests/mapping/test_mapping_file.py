@@ -33,7 +33,7 @@ ignore: [Fone]
 """
 
 
-def test_the_form_of_the_contract_is_read(tmp_path: Path) -> None:
+def test_documented_format_is_read(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     path.write_text(CONTRACT, "utf-8")
     mapping = read_mapping(path)
@@ -67,7 +67,7 @@ def test_the_form_of_the_contract_is_read(tmp_path: Path) -> None:
         ("columns:", "\tcolumns:", 4, "tab"),
     ],
 )
-def test_each_mistake_has_its_line(
+def test_each_mistake_is_reported_with_its_line(
     tmp_path: Path, catalogue: Catalogue, old: str, new: str, line: int, words: str
 ) -> None:
     path = tmp_path / "m.yaml"
@@ -80,9 +80,7 @@ def test_each_mistake_has_its_line(
     assert words in str(caught.value)
 
 
-def test_a_changed_header_is_told_by_name_and_ends_with_2(
-    tmp_path: Path, xlbridge: Xlbridge
-) -> None:
+def test_changed_headers_are_named_and_end_with_2(tmp_path: Path, xlbridge: Xlbridge) -> None:
     (tmp_path / "m.yaml").write_text(SMALL, "utf-8")
     write_rows(tmp_path / "a.xlsx", ["Nome", "Documento", "Fone", "Fone"], [["A", "", "", ""]])
     done = xlbridge("validate", "a.xlsx", "--map", "m.yaml", XLBRIDGE_LANG="pt-BR")
@@ -103,7 +101,7 @@ def test_a_changed_header_is_told_by_name_and_ends_with_2(
         ["--map", "m.yaml", "-o", "m.yaml"],
     ],
 )
-def test_what_does_not_go_with_a_mapping_ends_with_2(
+def test_options_incompatible_with_a_mapping_end_with_2(
     tmp_path: Path, xlbridge: Xlbridge, arguments: list[str]
 ) -> None:
     (tmp_path / "m.yaml").write_text(SMALL, "utf-8")
@@ -113,7 +111,7 @@ def test_what_does_not_go_with_a_mapping_ends_with_2(
     assert (tmp_path / "m.yaml").read_text("utf-8") == SMALL
 
 
-def test_fix_and_the_marked_copy_keep_the_sheet(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_fix_and_annotate_keep_the_foreign_headers(tmp_path: Path, xlbridge: Xlbridge) -> None:
     (tmp_path / "m.yaml").write_text(
         SMALL.replace("Fone, Fone", "Fone").replace("ignore: [Fone]", "")
         + "  natureza: {from: Doc, values: {cnpj: J}}\n  telefone: {from: Fone}\n",

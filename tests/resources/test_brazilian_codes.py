@@ -40,16 +40,16 @@ WRONG: list[tuple[Callable[[str], bool], list[str]]] = [
 
 
 @pytest.mark.parametrize(("judge", "text"), [(j, t) for j, texts in RIGHT for t in texts])
-def test_a_right_code_passes(judge: Callable[[str], bool], text: str) -> None:
+def test_valid_code_passes(judge: Callable[[str], bool], text: str) -> None:
     assert judge(text)
 
 
 @pytest.mark.parametrize(("judge", "text"), [(j, t) for j, texts in WRONG for t in texts])
-def test_a_wrong_code_does_not(judge: Callable[[str], bool], text: str) -> None:
+def test_invalid_code_does_not_pass(judge: Callable[[str], bool], text: str) -> None:
     assert not judge(text)
 
 
-def test_one_wrong_digit_of_a_municipality_is_noticed() -> None:
+def test_one_wrong_digit_of_a_municipality_is_detected() -> None:
     right = "3550308"
     for place, digit in product(range(len(right)), "0123456789"):
         typed = right[:place] + digit + right[place + 1 :]

@@ -89,7 +89,7 @@ CHILDREN = (
 
 
 @pytest.mark.parametrize("name", [*RESOURCES, *CHILDREN])
-def test_columns_are_those_of_the_wire_model(catalogue: Catalogue, name: str) -> None:
+def test_columns_match_the_wire_model(catalogue: Catalogue, name: str) -> None:
     resource = catalogue[name]
     model = resource.row_model
     assert model is not None
@@ -147,7 +147,7 @@ def test_every_rule_has_a_function_and_a_finding() -> None:
         assert row_rule.finding is None or CATALOGUE[row_rule.finding.code] is row_rule.finding
 
 
-def test_fingerprints_differ_and_tell_the_resource(catalogue: Catalogue) -> None:
+def test_fingerprints_differ_and_name_the_resource(catalogue: Catalogue) -> None:
     prints = [resource.fingerprint for resource in catalogue.values()]
     assert len(set(prints)) == len(prints)
     assert all(text.startswith(f"{name}:") for name, text in zip(catalogue, prints, strict=True))
@@ -184,7 +184,9 @@ def test_fingerprints_differ_and_tell_the_resource(catalogue: Catalogue) -> None
         ),
     ],
 )
-def test_formats(check: str, right: list[str], wrong: list[str]) -> None:
+def test_documents_emails_and_barcodes_are_checked(
+    check: str, right: list[str], wrong: list[str]
+) -> None:
     column_test = RULES[check].column_test
     assert column_test is not None
     values = pd.Series([*right, *wrong, None], dtype="str")
@@ -192,7 +194,7 @@ def test_formats(check: str, right: list[str], wrong: list[str]) -> None:
     assert column_test(values).tolist() == expected
 
 
-def test_a_condition_is_told_as_cells_show_it() -> None:
+def test_conditions_are_worded_as_cells_display_them() -> None:
     told = ROW_RULES["required_when"].wording(
         {"column": "motivo", "other": "aprovada", "values": [False, None]}
     )
@@ -200,13 +202,13 @@ def test_a_condition_is_told_as_cells_show_it() -> None:
     assert told.en == "motivo: required when aprovada is FALSE or blank"
 
 
-def test_of_many_allowed_values_the_first_are_named() -> None:
+def test_only_the_first_of_many_allowed_values_are_named() -> None:
     rule = RULES["isin"]
     few, many = ({"value": [f"v{n}" for n in range(count)]} for count in (12, 300))
     assert rule.wording(few).en == "one of: " + ", ".join(few["value"])
     assert str(rule.details(many)["allowed"]) == f"{', '.join(few['value'])}… (300 in all)"
 
 
-def test_one_length_is_told_as_one() -> None:
+def test_equal_limits_are_worded_as_one_length() -> None:
     assert RULES["str_length"].wording({"min_value": 7, "max_value": 7}).pt == "7 caracteres"
     assert RULES["in_range"].wording({"min_value": 1, "max_value": 7}).pt == "de 1 a 7"

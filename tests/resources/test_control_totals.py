@@ -34,7 +34,7 @@ def test_titles_are_added_up_by_due_date_client_and_branch(catalogue: Catalogue)
     assert catalogue.named("cliente").totals.amount is None
 
 
-def test_without_a_word_dates_and_registries_divide_the_first_money(tmp_path: Path) -> None:
+def test_default_totals_group_the_first_money_by_dates_and_registries(tmp_path: Path) -> None:
     lines = SCHEMA.read_text(encoding="utf-8").splitlines()
     path = tmp_path / "contasreceber.yaml"
     kept = [line for line in lines if "control_totals" not in line]
@@ -61,7 +61,7 @@ def test_without_a_word_dates_and_registries_divide_the_first_money(tmp_path: Pa
         (DECLARED.replace("by:", "of:"), "control_totals.*of"),
     ],
 )
-def test_mistakes_are_named_with_their_place(tmp_path: Path, new: str, told: str) -> None:
+def test_mistakes_are_reported_with_their_location(tmp_path: Path, new: str, told: str) -> None:
     written(tmp_path, DECLARED, new)
     with pytest.raises(SchemaFileError, match=told):
         load_catalogue(tmp_path)

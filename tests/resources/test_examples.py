@@ -51,7 +51,7 @@ columns:
         ("boolean", "boolean", '"sim"', "required: true", "true or false"),
     ],
 )
-def test_an_example_that_breaks_a_rule_has_its_line(
+def test_example_that_breaks_a_rule_is_reported_with_its_line(
     tmp_path: Path, kind: str, dtype: str, example: str, rule: str, told: str
 ) -> None:
     path = tmp_path / "vendedor.yaml"
@@ -86,12 +86,12 @@ RIGHT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", [n for n, rule in RULES.items() if not rule.statistics])
-def test_every_rule_of_texts_judges_examples(name: str) -> None:
+def test_every_text_rule_checks_examples(name: str) -> None:
     if name in RIGHT:
         assert example_error(Kind.CODE, {name: {}}, RIGHT[name]) is None
     accepted = example_error(Kind.CODE, {name: {}}, "não") is None
     assert accepted == (name == "no_repeats")
 
 
-def test_a_date_is_an_example_of_a_date() -> None:
+def test_date_is_a_valid_example_of_a_date_column() -> None:
     assert example_error(Kind.DATE, {}, date(2026, 12, 31)) is None

@@ -54,7 +54,7 @@ def run(site: Path, *arguments: object) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_an_installed_resource_is_judged_by_an_installed_check(site: Path) -> None:
+def test_installed_resource_is_validated_by_an_installed_check(site: Path) -> None:
     template = site.parent / "veiculo.xlsx"
     assert run(site, "-m", "xlbridge", "template", "veiculo", "-o", template).returncode == 0
     book = openpyxl.load_workbook(template)
@@ -70,7 +70,7 @@ def test_an_installed_resource_is_judged_by_an_installed_check(site: Path) -> No
     assert "errors: 2" in done.stdout
 
 
-def test_pandera_knows_it_too(site: Path) -> None:
+def test_installed_check_is_available_to_pandera(site: Path) -> None:
     code = "from xlbridge.checks import schema; print(schema('veiculo').columns['placa'].checks)"
     done = run(site, "-c", code)
     assert done.stdout == "[<Check placa>]\n", done.stderr
@@ -85,7 +85,7 @@ def test_a_check_that_cannot_be_loaded_is_named(site: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_name_that_is_taken_is_told(site: Path) -> None:
+def test_existing_rule_name_is_reported(site: Path) -> None:
     path = site / "frota" / "checks.py"
     path.write_text(path.read_text().replace('"placa"', '"cep"'))
     done = run(site, "-m", "xlbridge", "resources")
@@ -93,7 +93,7 @@ def test_a_name_that_is_taken_is_told(site: Path) -> None:
     assert "There is a rule 'cep' already." in done.stderr
 
 
-def test_resources_that_are_no_package_are_named(site: Path) -> None:
+def test_resources_that_are_not_a_package_are_reported(site: Path) -> None:
     entries = site / "frota-1.0.dist-info" / "entry_points.txt"
     entries.write_text("[xlbridge.resources]\nfrota = frota.checks\n")
     done = run(site, "-m", "xlbridge", "resources")

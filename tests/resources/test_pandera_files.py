@@ -43,7 +43,7 @@ class Seller(pa.DataFrameModel):
         unique = ["nome", "tipo"]  # noqa: RUF012
 
 
-def test_a_model_that_pandera_writes_is_a_resource(tmp_path: Path) -> None:
+def test_exported_pandera_model_is_a_resource(tmp_path: Path) -> None:
     Seller.to_yaml(tmp_path / "seller.yaml")
     resource = load_catalogue(tmp_path)["vendedor-novo"]
     assert (resource.title.pt, resource.description) == ("Vendedor Novo", "Vendedores da empresa.")
@@ -71,7 +71,7 @@ def test_a_model_that_pandera_writes_is_a_resource(tmp_path: Path) -> None:
     assert unique.statistics["columns"] == ["nome", "tipo"]
 
 
-def test_its_workbook_is_judged(tmp_path: Path) -> None:
+def test_workbook_of_a_pandera_model_is_validated(tmp_path: Path) -> None:
     Seller.to_yaml(tmp_path / "seller.yaml")
     book = openpyxl.Workbook()
     sheet = book.active
@@ -98,7 +98,7 @@ def test_its_workbook_is_judged(tmp_path: Path) -> None:
     assert begins.message.pt == "O valor deve ser 01/01/2026 ou depois."
 
 
-def test_whatever_form_pandera_lists_checks_in_is_read(tmp_path: Path) -> None:
+def test_every_notation_of_pandera_checks_is_read(tmp_path: Path) -> None:
     schema = pa.DataFrameSchema(
         {
             "a": pa.Column("str", pa.Check.str_length(max_value=3)),
@@ -163,7 +163,7 @@ CASES: list[tuple[str, str, Any, list[Any], list[Any]]] = [
 
 
 @pytest.mark.parametrize(("check", "dtype", "statistic", "right", "wrong"), CASES)
-def test_each_check_of_pandera_judges_as_pandera_does(
+def test_each_check_agrees_with_pandera(
     tmp_path: Path, check: str, dtype: str, statistic: Any, right: list[Any], wrong: list[Any]
 ) -> None:
     path = tmp_path / "one.yaml"
@@ -223,7 +223,7 @@ def test_a_column_has_exactly_the_values(values: list[str | None], wrong: list[i
         ("{dtype: str, in_range: {min_value: 1, max_value: 2}}", "columns.a.in_range", "only for"),
     ],
 )
-def test_what_a_sheet_cannot_have_is_refused(
+def test_unsupported_pandera_settings_are_refused(
     tmp_path: Path, column: str, place: str, said: str
 ) -> None:
     path = tmp_path / "um.yaml"

@@ -51,7 +51,9 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
         ("blank: {natureza: J}", "by_number: [registry.clients.create]", "by_number.*create"),
     ],
 )
-def test_mistakes_are_named_with_their_place(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_mistakes_are_reported_with_their_location(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
     text = (ROOT / "schemas" / "cliente.yaml").read_text(encoding="utf-8")
     path = tmp_path / "cliente.yaml"
     path.write_text(text.replace(old, new), encoding="utf-8")

@@ -33,7 +33,7 @@ checks:
 """
 
 
-def test_a_users_own_file_joins_the_catalogue(tmp_path: Path) -> None:
+def test_custom_file_joins_the_catalogue(tmp_path: Path) -> None:
     (tmp_path / "vendedor.yaml").write_text(GOOD, encoding="utf-8")
     resource = load_catalogue(tmp_path)["vendedor"]
     assert resource.columns[0].width == 4
@@ -62,7 +62,7 @@ def test_a_resource_may_be_created_record_by_record(tmp_path: Path) -> None:
     ],
     ids=["endless", "far larger than its text"],
 )
-def test_aliases_cannot_keep_anybody_busy(tmp_path: Path, text: str) -> None:
+def test_endless_and_exploding_aliases_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SchemaFileError, match=r"a\.yaml:\d+: .*aliases"):
@@ -90,7 +90,9 @@ def test_aliases_cannot_keep_anybody_busy(tmp_path: Path, text: str) -> None:
         ("digits: {width: 4}", "in_range: {min_value: 1}", "columns.codigo.in_range", "max_value"),
     ],
 )
-def test_mistakes_are_named(tmp_path: Path, old: str, new: str, place: str, allowed: str) -> None:
+def test_mistakes_are_reported_with_place_and_allowed_values(
+    tmp_path: Path, old: str, new: str, place: str, allowed: str
+) -> None:
     path = tmp_path / "vendedor.yaml"
     assert old in GOOD
     path.write_text(GOOD.replace(old, new), encoding="utf-8")
@@ -125,7 +127,9 @@ def test_mistakes_are_named(tmp_path: Path, old: str, new: str, place: str, allo
         (GOOD, "\t", 1),
     ],
 )
-def test_mistakes_have_their_line(tmp_path: Path, old: str, new: str, line: int) -> None:
+def test_mistakes_are_reported_with_their_line(
+    tmp_path: Path, old: str, new: str, line: int
+) -> None:
     path = tmp_path / "vendedor.yaml"
     assert old in GOOD
     path.write_text(GOOD.replace(old, new, 1), encoding="utf-8")
@@ -160,7 +164,7 @@ checks:
 """
 
 
-def test_rules_may_stand_where_they_suit(tmp_path: Path) -> None:
+def test_fitting_rules_are_accepted(tmp_path: Path) -> None:
     path = tmp_path / "meta.yaml"
     path.write_text(TWO, encoding="utf-8")
     assert len(load_catalogue(tmp_path)["meta"].columns) == 5
@@ -190,7 +194,7 @@ def test_rules_may_stand_where_they_suit(tmp_path: Path) -> None:
         ("velho: inicio", "velho: comeco", 6, "comeco"),
     ],
 )
-def test_contradictions_have_their_line_and_say_what_is_allowed(
+def test_contradictions_are_reported_with_line_and_allowed_values(
     tmp_path: Path, old: str, new: str, line: int, said: str
 ) -> None:
     path = tmp_path / "meta.yaml"
@@ -234,7 +238,7 @@ def test_contradictions_have_their_line_and_say_what_is_allowed(
         ),
     ],
 )
-def test_a_broken_file_is_explained_in_either_language(
+def test_syntax_errors_are_explained_in_both_languages(
     tmp_path: Path, old: str, new: str, line: int, pt: str, en: str
 ) -> None:
     path = tmp_path / "vendedor.yaml"
@@ -249,9 +253,7 @@ def test_a_broken_file_is_explained_in_either_language(
 
 
 @pytest.mark.parametrize("name", ["2026", "no", "null", "1.5", "2026-10-01"])
-def test_a_column_may_be_called_what_yaml_takes_for_something_else(
-    tmp_path: Path, name: str
-) -> None:
+def test_column_names_that_yaml_reads_as_other_types_are_kept(tmp_path: Path, name: str) -> None:
     path = tmp_path / "vendedor.yaml"
     keys, rule = GOOD.replace(" codigo:", f" {name}:").split("checks:")
     path.write_text(f"{keys}checks:{rule.replace('codigo', repr(name))}", encoding="utf-8")
@@ -261,7 +263,7 @@ def test_a_column_may_be_called_what_yaml_takes_for_something_else(
 
 
 @pytest.mark.parametrize("name", ["''", "' a'", "'a '", '"a\\nb"'])
-def test_a_column_s_name_is_one_line_without_spaces_at_its_ends(tmp_path: Path, name: str) -> None:
+def test_column_name_is_one_line_without_outer_spaces(tmp_path: Path, name: str) -> None:
     path = tmp_path / "vendedor.yaml"
     path.write_text(GOOD.replace("checks:", f"  {name}: {{dtype: str}}\nchecks:"), "utf-8")
     with pytest.raises(
@@ -289,7 +291,7 @@ def test_two_files_cannot_have_one_resource(tmp_path: Path) -> None:
     assert caught.value.message.en == f"{told}{tmp_path / 'a.yaml'}."
 
 
-def test_another_folder_s_file_of_the_same_resource_comes_in_its_place(tmp_path: Path) -> None:
+def test_file_in_a_later_folder_replaces_the_resource(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "v.yaml").write_text(GOOD.replace("Vendedores", name), "utf-8")
@@ -297,13 +299,13 @@ def test_another_folder_s_file_of_the_same_resource_comes_in_its_place(tmp_path:
 
 
 @pytest.mark.parametrize("name", ["v.yaml", "v.yml", "V.YAML", "V.Yml"])
-def test_either_ending_is_read_in_any_case(tmp_path: Path, name: str) -> None:
+def test_both_file_extensions_are_read_in_any_case(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(GOOD, encoding="utf-8")
     (tmp_path / f".#{name}").write_text("what an editor: [leaves beside", encoding="utf-8")
     assert "vendedor" in load_catalogue(tmp_path)
 
 
-def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_unreadable_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").mkdir()
     with pytest.raises(SchemaFileError, match=r"x\.yaml:1: it cannot be read: it is a directory\."):
         load_catalogue(tmp_path)
@@ -313,7 +315,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
         load_catalogue(tmp_path)
 
 
-def test_a_file_of_another_size_is_not_read(tmp_path: Path) -> None:
+def test_oversized_file_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "vendedor.yaml"
     path.write_text(f"{GOOD}# {'x' * 1_000_000}\n", encoding="utf-8")
     with pytest.raises(SchemaFileError, match="more than 1000000 bytes"):
@@ -321,7 +323,7 @@ def test_a_file_of_another_size_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["\r\n", "\ufeff"])
-def test_how_windows_writes_texts_is_read_too(tmp_path: Path, change: str) -> None:
+def test_windows_line_endings_and_byte_order_mark_are_read(tmp_path: Path, change: str) -> None:
     path = tmp_path / "vendedor.yaml"
     text = GOOD.replace("\n", change) if change == "\r\n" else change + GOOD
     path.write_bytes(text.encode())
@@ -331,7 +333,7 @@ def test_how_windows_writes_texts_is_read_too(tmp_path: Path, change: str) -> No
         load_catalogue(tmp_path)
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     path = tmp_path / "vendedor.yaml"
     wrong = GOOD.replace("dtype: str", "dtype: text").replace("width: 4", "width: many")
     path.write_text(wrong, encoding="utf-8")
@@ -342,7 +344,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     assert second == f"{path}:13: columns.codigo.digits.width: this must be a whole number."
 
 
-def test_a_mistake_is_told_in_either_language_only(tmp_path: Path) -> None:
+def test_messages_do_not_mix_languages(tmp_path: Path) -> None:
     path = tmp_path / "vendedor.yaml"
     wrong = GOOD.replace("resource: vendedor", "resource: Vendedor Novo")
     path.write_text(wrong.replace("width: 4", "width: 0"), encoding="utf-8")
@@ -353,7 +355,7 @@ def test_a_mistake_is_told_in_either_language_only(tmp_path: Path) -> None:
     assert second.endswith("columns.codigo.digits.width: 0 é menor que o mínimo, 1.")
 
 
-def test_the_json_schema_is_itself_one_and_knows_every_check() -> None:
+def test_json_schema_is_valid_and_covers_every_check() -> None:
     schema = schema_file_format()
     jsonschema_rs.meta.validate(schema)
     columns = schema["properties"]["columns"]["additionalProperties"]["properties"]
@@ -367,7 +369,7 @@ def test_the_command_prints_the_json_schema(capsys: pytest.CaptureFixture[str]) 
     assert json.loads(capsys.readouterr().out) == schema_file_format()
 
 
-def test_what_became_of_earlier_columns(tmp_path: Path) -> None:
+def test_column_changes_are_collected_since_a_layout(tmp_path: Path) -> None:
     path = tmp_path / "vendedor.yaml"
     layouts = (
         "resource: vendedor\n  layout: 3\n  layouts:\n"
@@ -398,7 +400,7 @@ columns:
 """
 
 
-def test_a_column_takes_from_the_model_what_the_file_does_not_state(tmp_path: Path) -> None:
+def test_column_defaults_come_from_the_model(tmp_path: Path) -> None:
     path = tmp_path / "tipo.yaml"
     path.write_text(SHORT, encoding="utf-8")
     code, name = load_catalogue(tmp_path)["tipo"].columns
@@ -408,7 +410,7 @@ def test_a_column_takes_from_the_model_what_the_file_does_not_state(tmp_path: Pa
     assert name.checks == {"str_length": {"min_value": 3, "max_value": 9}}
 
 
-def test_a_column_with_a_dtype_is_as_the_file_states_it(tmp_path: Path) -> None:
+def test_column_with_a_dtype_does_not_use_the_model(tmp_path: Path) -> None:
     path = tmp_path / "tipo.yaml"
     stated = "codigoDoTipoDeProduto: {dtype: str, nullable: true}"
     text = SHORT.replace("codigoDoTipoDeProduto: {}", stated)

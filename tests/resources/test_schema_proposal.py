@@ -87,7 +87,7 @@ def test_the_example_fits_its_own_proposal(
 
 
 @pytest.mark.parametrize("name", ["cliente", "contasreceber", "contaspagar", "nota-fiscal-servico"])
-def test_samples_fit_what_is_proposed_from_them(
+def test_samples_fit_their_own_proposals(
     xlbridge: Xlbridge, home: Path, samples: Path, name: str
 ) -> None:
     folder = home / "schemas"
@@ -100,7 +100,7 @@ def test_samples_fit_what_is_proposed_from_them(
     assert "errors: 0" in done.stdout, done.stdout
 
 
-def test_a_sheet_without_rows_is_no_example(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_sheet_without_rows_is_not_an_example(xlbridge: Xlbridge, tmp_path: Path) -> None:
     path = tmp_path / "vazia.xlsx"
     with xlsxwriter.Workbook(path) as book:
         book.add_worksheet().write_row(0, 0, HEADER)
@@ -110,7 +110,7 @@ def test_a_sheet_without_rows_is_no_example(xlbridge: Xlbridge, tmp_path: Path) 
     assert "Traceback" not in done.stderr
 
 
-def test_a_file_is_not_overwritten_unasked(
+def test_existing_file_is_not_overwritten(
     xlbridge: Xlbridge, example: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "centros.yaml"

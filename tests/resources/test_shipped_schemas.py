@@ -24,7 +24,7 @@ def test_the_shipped_files_fit_the_json_schema(path: Path) -> None:
     assert [e.instance_path[-1] for e in validator.iter_errors(document)] == ["dtype"]
 
 
-def test_the_shipped_files_are_written_down_as_they_are(tmp_path: Path) -> None:
+def test_shipped_json_matches_the_schema_files(tmp_path: Path) -> None:
     written = tmp_path / "shipped_schemas.json"
     script = ROOT / "docs" / "generate_shipped_schemas.py"
     subprocess.run([sys.executable, script, written], check=True)
@@ -34,7 +34,7 @@ def test_the_shipped_files_are_written_down_as_they_are(tmp_path: Path) -> None:
     )
 
 
-def test_a_shipped_resource_is_that_of_its_file() -> None:
+def test_shipped_resource_equals_that_of_its_file() -> None:
     of_files = load_catalogue(ROOT / "schemas")
     for name, resource in load_catalogue().items():
         assert of_files[name] == resource, name

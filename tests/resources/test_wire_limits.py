@@ -53,7 +53,7 @@ TESTED = [
 
 
 @pytest.mark.parametrize("resource", every(2, TESTED), ids=lambda resource: resource.name)
-def test_what_passes_a_limit_of_the_wire_is_an_error(tmp_path: Path, resource: Resource) -> None:
+def test_values_beyond_a_limit_of_the_wire_are_errors(tmp_path: Path, resource: Resource) -> None:
     cases = [(column, value) for column in resource.columns for value in beyond(column)]
     assert all(refused_by_the_server(column, value) for column, value in cases)
     rows = [{column.name: value} for column, value in cases]

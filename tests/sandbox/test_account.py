@@ -37,7 +37,7 @@ def test_another_home_changes_the_password_only_if_one_is_set(tmp_path: Path) ->
     storage.close()
 
 
-def test_a_password_of_the_environment_is_not_kept(tmp_path: Path) -> None:
+def test_password_from_the_environment_is_not_stored(tmp_path: Path) -> None:
     storage = opened(str(tmp_path / "own.db"))
     prepare_account(storage, Settings(home=tmp_path / "home", password="given"))
     storage.close()
@@ -45,7 +45,7 @@ def test_a_password_of_the_environment_is_not_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["same.db", "folder/../same.db", "sqlite:///same.db"])
-def test_one_database_has_one_kept_password_however_it_is_spelt(
+def test_stored_password_does_not_depend_on_the_spelling_of_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

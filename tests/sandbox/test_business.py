@@ -167,14 +167,14 @@ def test_unit_prices_keep_their_decimals(http: httpx.Client, price: float) -> No
         ),
     ],
 )
-def test_no_instalment_is_of_nothing_and_percentages_add_up(
+def test_instalments_are_positive_and_percentages_add_up(
     http: httpx.Client, price: float, terms: dict[str, Any], key: str
 ) -> None:
     product = {"idProduto": 2001, "quantidade": 1, "valorUnitario": price}
     assert key in refused_keys(order_of(http, product, **terms))
 
 
-def test_an_order_that_costs_nothing_has_no_instalments(http: httpx.Client) -> None:
+def test_free_order_has_no_instalments(http: httpx.Client) -> None:
     sample = {"idProduto": 2001, "quantidade": 1, "valorUnitario": 0}
     order = data_of(order_of(http, sample))
     assert (order["parcelas"], order["quantidadeDeParcelas"]) == ([], 0)
@@ -246,7 +246,7 @@ def test_an_order_may_only_have_items_of_its_requisition(http: httpx.Client) -> 
     assert [item["key"] for item in refused["notifications"]] == ["itens.0.idProduto"]
 
 
-def test_suppliers_have_documents(http: httpx.Client) -> None:
+def test_supplier_needs_a_document(http: httpx.Client) -> None:
     listed = data_of(http.get("/v2/fornecedor"))
     seeded = [supplier for supplier in listed if supplier["codigoDoFornecedor"] <= 506]
     assert len({supplier["cnpjcpf"] for supplier in seeded}) == len(seeded) == 6

@@ -73,7 +73,7 @@ def test_the_demo_has_the_records_in_the_contract(demo: Connection) -> None:
     assert empty == {True, False}
 
 
-def test_it_is_the_same_every_time_and_a_second_seed_changes_nothing(
+def test_demo_is_reproducible_and_a_second_seed_changes_nothing(
     demo: Connection, tmp_path: Path
 ) -> None:
     again = seeded(tmp_path / "again")
@@ -108,7 +108,7 @@ def test_a_forecast_has_a_next_date_until_it_ends(demo: Connection) -> None:
 
 
 @pytest.mark.slow  # test_unusable_databases.py covers the multiplied records
-def test_a_scale_multiplies(tmp_path: Path) -> None:
+def test_scale_multiplies_the_records(tmp_path: Path) -> None:
     storage = seeded(tmp_path / "scaled", scale=2)
     with storage.transaction(writing=False) as connection:
         assert len(rows(connection, clients)) == 2600
@@ -116,7 +116,7 @@ def test_a_scale_multiplies(tmp_path: Path) -> None:
     storage.close()
 
 
-def test_empty_has_the_registries_only(tmp_path: Path) -> None:
+def test_empty_seed_has_only_the_registries(tmp_path: Path) -> None:
     storage = seeded(tmp_path / "empty", SeedKind.EMPTY)
     with storage.transaction(writing=False) as connection:
         assert rows(connection, branches)

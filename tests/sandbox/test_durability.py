@@ -99,7 +99,7 @@ def test_the_end_of_a_queued_file_is_notified_once(start: Start, tmp_path: Path)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_ends_it_cleanly(tmp_path: Path, ending: signal.Signals) -> None:
+def test_interruption_ends_the_sandbox_cleanly(tmp_path: Path, ending: signal.Signals) -> None:
     ready = tmp_path / "ready.json"
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty"]
     environment = without_coverage({**os.environ, "XLBRIDGE_HOME": str(tmp_path)})
@@ -116,7 +116,7 @@ def test_an_interruption_ends_it_cleanly(tmp_path: Path, ending: signal.Signals)
     assert not ready.exists()
 
 
-def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+def test_sandbox_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty"]
     environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path)}

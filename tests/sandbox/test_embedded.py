@@ -29,7 +29,7 @@ from xlbridge.settings import Settings
 pytestmark = pytest.mark.one_database
 
 
-def test_it_lasts_as_long_as_the_context(tmp_path: Path) -> None:
+def test_sandbox_ends_with_its_context(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with embedded_sandbox(Settings(home=home)) as server:
         with log_in(server) as http:
@@ -90,7 +90,7 @@ def test_a_failed_start_is_reported_with_its_log(
     assert "delete it" in str(raised.value.hint)
 
 
-def test_it_uses_the_language_of_the_command(tmp_path: Path) -> None:
+def test_sandbox_uses_the_language_of_the_command(tmp_path: Path) -> None:
     (tmp_path / "sandbox.db").write_text("no database")
     set_language("pt-BR")
     try:
@@ -147,7 +147,7 @@ def test_a_port_in_use_ends_with_a_message(server: RunningSandbox, xlbridge: Xlb
     assert "choose another with --port" in ended.stderr
 
 
-def test_a_sandbox_that_the_user_runs_explains_its_use_and_is_used_and_left_running(
+def test_sandbox_run_by_the_user_explains_its_use_and_keeps_running(
     tmp_path: Path,
 ) -> None:
     environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path), "XLBRIDGE_LANG": "en"}
@@ -171,7 +171,7 @@ def test_a_sandbox_that_the_user_runs_explains_its_use_and_is_used_and_left_runn
         assert line in logged
 
 
-def test_several_that_start_at_once_on_a_new_database_agree(tmp_path: Path, forks: Zygote) -> None:
+def test_concurrent_starts_on_a_new_database_agree(tmp_path: Path, forks: Zygote) -> None:
     environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path)}
     command = ["sandbox", "--seed", "empty", "--ready-file"]
     ready = [tmp_path / f"ready-{index}.json" for index in range(3)]
@@ -186,7 +186,7 @@ def test_several_that_start_at_once_on_a_new_database_agree(tmp_path: Path, fork
                 assert http.get("/v2/sistema/info").status_code == 200
 
 
-def test_starting_needs_none_of_the_libraries_of_spreadsheets() -> None:
+def test_starting_imports_no_spreadsheet_libraries() -> None:
     listed = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", "import xlbridge.sandbox.server"],
         capture_output=True,

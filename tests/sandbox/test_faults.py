@@ -99,7 +99,7 @@ def registered(plain: httpx.Client) -> int:
         ("delay=0.1", 200, 1),
     ],
 )
-def test_each_kind(
+def test_each_kind_of_fault_has_its_effect(
     folder: Path, plain: httpx.Client, faults: str, status: int | None, clients: int
 ) -> None:
     before = registered(plain)

@@ -171,7 +171,7 @@ def test_a_preview_does_not_check_business_rules(http: httpx.Client) -> None:
         ),
     ],
 )
-def test_the_business_rules_judge_each_queued_line(
+def test_business_rules_check_each_queued_line(
     http: httpx.Client, resource: str, rows: list[list[Any]]
 ) -> None:
     listed = http.get("/v2/cliente").json()["data"]
@@ -245,7 +245,7 @@ columns:
 """
 
 
-def test_a_sheet_passes_no_limit_that_a_call_may_not_pass(http: httpx.Client) -> None:
+def test_imports_have_the_same_limits_as_requests(http: httpx.Client) -> None:
     invoice = {
         "codigoDaFilial": 1, "codigoDoCliente": 1001, "codigoDoServicoPrestado": "14.01",
         "valorDoServico": 10, "CodigoTipoDaOperacao": 2**31,

@@ -148,7 +148,7 @@ def test_a_change_moves_the_last_update_and_an_emission_too(http: httpx.Client) 
     assert changed not in earlier
 
 
-def test_a_sheets_line_is_judged_as_a_call_is(http: httpx.Client) -> None:
+def test_imported_line_is_checked_like_a_request(http: httpx.Client) -> None:
     client = new_client(http)
     content = service_invoice(client, codigoDoServicoPrestado="99.99")
     refused = http.post("/v2/faturamento/nfs", json=content).json()["errors"]

@@ -73,7 +73,7 @@ def test_orders_are_unlimited_without_qtde(http: httpx.Client) -> None:
     assert order == sorted(order)
 
 
-def test_orders_of_a_branch(http: httpx.Client) -> None:
+def test_orders_are_filtered_by_branch(http: httpx.Client) -> None:
     listed = windowed(http, "/v2/faturamento/pedido", codigoDaFilial="2")
     assert {order["codigoDaFilial"] for order in listed} == {2}
     assert 0 < len(listed) < 2000

@@ -141,7 +141,7 @@ def test_a_database_of_another_encoding_is_refused(postgresql: PostgresqlServer)
         open_database(database_url(postgresql.database("latin", options)))
 
 
-def test_it_works_again_when_the_server_is_back(
+def test_sandbox_recovers_when_the_server_is_back(
     own_server: PostgresqlServer, tmp_path: Path
 ) -> None:
     database = ("--db", own_server.database("lost"))

@@ -126,7 +126,7 @@ def test_a_refused_purchase_order_leaves_its_order_open_and_uses_no_number(
         ({"idProduto": "2001"}, ["itens.0.idProduto"]),
     ],
 )
-def test_what_is_bought_can_be_counted(
+def test_bought_quantity_must_be_countable(
     http: httpx.Client, item: dict[str, Any], keys: list[str]
 ) -> None:
     assert notified(http, PURCHASE | {"itens": [BOUGHT | item]}) == keys
@@ -173,7 +173,7 @@ def test_a_limit_cannot_be_changed_to_the_key_of_another(http: httpx.Client) -> 
     assert listed(http, "planejamento", {"ano": 2030, "codigoDoProjeto": 1}) == [other]
 
 
-def test_the_demo_has_purchases_in_every_state_and_they_fit(http: httpx.Client) -> None:
+def test_demo_has_consistent_purchases_in_every_state(http: httpx.Client) -> None:
     closed = {item["numeroDaRequisicao"] for item in listed(http, "requisicao/encerradas")}
     orders = [*listed(http, "ordem/abertas"), *listed(http, "ordem/encerradas")]
     origins = [item["NumeroDaRequisicaoDeCompra"] for item in orders]

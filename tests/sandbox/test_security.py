@@ -54,7 +54,7 @@ def status_under(server: RunningSandbox, host: str) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a whole network of loopbacks")
-def test_it_listens_on_one_loopback_address_only(server: RunningSandbox) -> None:
+def test_sandbox_listens_on_one_loopback_address_only(server: RunningSandbox) -> None:
     port = urlsplit(server.base_url).port
     assert urlsplit(server.base_url).hostname == "127.0.0.1"
     socket.create_connection(("127.0.0.1", port)).close()

@@ -119,7 +119,7 @@ def order(http: httpx.Client, **fields: Any) -> httpx.Response:
         ),
     ],
 )
-def test_what_only_the_tolerant_sandbox_accepts_is_refused(
+def test_requests_only_the_tolerant_sandbox_accepts_are_refused(
     http: httpx.Client, strict: httpx.Client, fields: dict[str, Any], key: str
 ) -> None:
     assert order(http, **fields).status_code == 200

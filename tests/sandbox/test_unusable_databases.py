@@ -121,7 +121,7 @@ def test_the_command_ends_with_the_message_only(xlbridge: Xlbridge, tmp_path: Pa
         ("{broken}", "damaged"),
     ],
 )
-def test_a_file_that_cannot_be_used(
+def test_unusable_file_is_reported(
     xlbridge: Xlbridge, tmp_path: Path, path: str, message: str
 ) -> None:
     file, broken = tmp_path / "notes.txt", tmp_path / "broken.db"

@@ -28,7 +28,7 @@ steps:
 """
 
 
-def test_an_export_keeps_what_its_filters_ask_for(
+def test_export_applies_its_filters(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
     documents = ("90.817.263/0001-80", "90.817.263/0002-61")
@@ -51,7 +51,7 @@ def test_an_export_keeps_what_its_filters_ask_for(
     assert "'amanhã' is not a date" in message
 
 
-def test_a_batch_shows_what_is_left_to_mend(
+def test_batch_shows_the_corrections_left_to_make(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
     assert client.get("/api/batches").json()["batches"] == []
@@ -72,7 +72,7 @@ def test_a_batch_shows_what_is_left_to_mend(
 
 
 @pytest.mark.programs
-def test_what_is_not_there_is_not_processed(page: Page, ui: RunningPage) -> None:
+def test_missing_records_are_not_processed(page: Page, ui: RunningPage) -> None:
     tab = page.tab
     tab.goto(ui.link)
     tab.locator("[data-view=process]").click()

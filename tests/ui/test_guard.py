@@ -82,7 +82,7 @@ def test_no_answer_holds_the_password(ui: RunningPage, empty_sandbox: RunningSan
     assert empty_sandbox.password not in ui.ready_file.read_text("utf-8")
 
 
-def test_the_button_ends_it(ui: RunningPage) -> None:
+def test_end_button_stops_the_page(ui: RunningPage) -> None:
     with enter(ui) as client:
         answer = client.post("/api/stop", json={}, headers={"Origin": ui.address})
         assert answer.status_code == 200

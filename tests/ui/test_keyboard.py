@@ -19,9 +19,7 @@ _CUT = """() => {
 }"""
 
 
-def test_keys_do_in_the_sheet_what_they_do_in_excel(
-    page: Page, ui: RunningPage, tmp_path: Path
-) -> None:
+def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     names = (None, *(f"Loja {n}" for n in range(2, 301)))
     records = [
         {"cnpj": None, "seuCodigo": f"KEY-{n}", "nomeComercial": name}
@@ -59,9 +57,7 @@ def test_keys_do_in_the_sheet_what_they_do_in_excel(
     tab.locator("#counts", has_text="errors: 2").wait_for()
 
 
-def test_rows_that_were_not_in_sight_are_copied_too(
-    page: Page, ui: RunningPage, tmp_path: Path
-) -> None:
+def test_rows_outside_the_view_are_copied(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     records = [
         {"cnpj": None, "seuCodigo": f"KEY-{n}", "nomeComercial": f"Loja {n}"} for n in range(300)
     ]

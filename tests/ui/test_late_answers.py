@@ -168,7 +168,7 @@ def test_a_tab_downloads_the_sheet_that_it_shows(
     expect(tab.locator("#mend")).to_be_visible()
 
 
-def test_it_is_shown_at_once_that_a_work_is_to_stop(page: Page, ui: RunningPage) -> None:
+def test_stop_request_is_shown_immediately(page: Page, ui: RunningPage) -> None:
     tab = begin_without_file(page, ui)
     running = {"running": True, "lines": ["Reading"], "outcome": None, "error": None}
     told = f"data: {json.dumps(running)}\n\n"

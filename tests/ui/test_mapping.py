@@ -74,7 +74,7 @@ def test_the_header_row_is_corrected(client: httpx.Client, tmp_path: Path) -> No
     assert "no header row" in refused["error"]["message"]
 
 
-def test_what_only_a_person_knows_is_asked_for(client: httpx.Client, tmp_path: Path) -> None:
+def test_values_only_the_user_knows_are_asked_for(client: httpx.Client, tmp_path: Path) -> None:
     form = proposed(client, write_foreign(tmp_path / "cadastro.xlsx"))
     form["columns"]["natureza"] = {"constant": "?"}
     names = ("resource", "sheet", "header_row", "columns")

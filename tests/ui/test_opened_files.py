@@ -60,7 +60,7 @@ def test_a_refused_file_is_named_and_leaves_the_other_open(
     expect(tab.locator("#begin")).to_be_visible()
 
 
-def test_a_file_whose_page_is_gone_is_not_opened(
+def test_upload_from_a_closed_page_is_not_opened(
     ui: RunningPage, client: httpx.Client, tmp_path: Path
 ) -> None:
     content = write_sheet(tmp_path / "titulos.xlsx", 3_000, 0.01).path.read_bytes()

@@ -25,7 +25,7 @@ def test_an_unconfirmed_job_is_not_sent_by_a_click(
     assert client.get("/api/jobs").json()["jobs"] == [job]
 
 
-def test_a_doubt_is_settled_by_what_a_person_saw(
+def test_doubtful_write_is_resolved_manually(
     tmp_path: Path, home: Path, forks: Zygote, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
     path = tmp_path / "clientes.xlsx"
@@ -49,7 +49,7 @@ def test_a_doubt_is_settled_by_what_a_person_saw(
             assert "is not in doubt" in again.json()["error"]["message"]
 
 
-def test_a_job_of_the_command_line_ends_in_the_page(
+def test_command_line_job_is_finished_in_the_page(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
     record = {"cnpj": None, "seuCodigo": "BOTH-WAYS"}
@@ -68,7 +68,7 @@ def test_a_job_of_the_command_line_ends_in_the_page(
     assert not any("xlbridge" in line for line in content)  # the page has a button for what is next
 
 
-def test_what_the_command_line_sent_and_was_refused_is_corrected_in_the_grid(
+def test_rows_rejected_on_the_command_line_are_corrected_in_the_grid(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
     path = write_records(tmp_path / "titulos.xlsx", "contasreceber", [{"codigoDoCliente": 987654}])
@@ -90,7 +90,7 @@ def test_what_the_command_line_sent_and_was_refused_is_corrected_in_the_grid(
     assert "no longer the file that was sent" in gone.json()["error"]["message"]
 
 
-def test_a_job_that_is_stopped_in_the_page_ends_on_the_command_line(
+def test_job_stopped_in_the_page_is_finished_on_the_command_line(
     tmp_path: Path, home: Path, forks: Zygote, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
     path = write_records(tmp_path / "clientes.xlsx", "cliente", [{"cnpj": None}])

@@ -30,7 +30,7 @@ def sent(client: httpx.Client) -> dict[str, Any]:
     return outcome
 
 
-def test_findings_are_those_of_validate(client: httpx.Client, samples: Path) -> None:
+def test_findings_equal_those_of_validate(client: httpx.Client, samples: Path) -> None:
     path = samples / "contasreceber-com-erros.xlsx"
     sheet = opened(client, path)
     report = validate(path)
@@ -50,7 +50,9 @@ def test_findings_are_those_of_validate(client: httpx.Client, samples: Path) -> 
     assert marked == set(of_cells["cell"].dropna())
 
 
-def test_typed_values_are_what_the_column_holds(client: httpx.Client, tmp_path: Path) -> None:
+def test_typed_values_are_converted_to_the_type_of_the_column(
+    client: httpx.Client, tmp_path: Path
+) -> None:
     path = tmp_path / "títulos.xlsx"
     wrong = {"codigoDaFilial": "x", "dataDeVencimento": "amanhã", "valorDoLancamento": "dez"}
     write_records(path, "contasreceber", [wrong])
@@ -72,7 +74,7 @@ def test_typed_values_are_what_the_column_holds(client: httpx.Client, tmp_path: 
     assert str(row["valorDoLancamento"]) == "7.25"
 
 
-def test_steps_are_undone_and_done_again(client: httpx.Client, samples: Path) -> None:
+def test_edits_are_undone_and_redone(client: httpx.Client, samples: Path) -> None:
     before = opened(client, samples / "cliente-com-erros.xlsx")
     column = before["columns"][0]
     assert column["name"] == "nomeComercial"
@@ -85,7 +87,7 @@ def test_steps_are_undone_and_done_again(client: httpx.Client, samples: Path) ->
     assert (codes(again), again["edited"]) == (codes(after), 1)
 
 
-def test_the_certain_corrections_of_a_rule_are_made_at_once(
+def test_all_certain_fixes_of_a_rule_are_applied_at_once(
     client: httpx.Client, samples: Path
 ) -> None:
     sheet = opened(client, samples / "cliente-com-erros.xlsx")
@@ -98,7 +100,7 @@ def test_the_certain_corrections_of_a_rule_are_made_at_once(
     assert after["edited"] == shown["count"]
 
 
-def test_the_next_error_goes_round(client: httpx.Client, samples: Path) -> None:
+def test_next_error_wraps_around(client: httpx.Client, samples: Path) -> None:
     opened(client, samples / "contasreceber-com-erros.xlsx")
     expected = validate(samples / "contasreceber-com-erros.xlsx").findings
     expected = expected[expected["severity"] == "error"]
@@ -139,7 +141,7 @@ def test_a_tab_does_not_change_the_sheet_of_another(client: httpx.Client, sample
     assert (now["sheet"], now["edited"]) == (other["sheet"], 1)
 
 
-def test_a_refused_file_says_why_and_the_page_goes_on(
+def test_refused_file_is_explained_and_the_page_keeps_working(
     client: httpx.Client, tmp_path: Path, samples: Path
 ) -> None:
     path = tmp_path / "texto.xlsx"
@@ -182,7 +184,9 @@ def test_the_corrected_copy_keeps_the_rest_of_the_original(
     assert repr(before["A4"].border) == repr(after["A4"].border)
 
 
-def test_a_csv_has_the_findings_that_the_command_has(client: httpx.Client, tmp_path: Path) -> None:
+def test_csv_has_the_same_findings_as_on_the_command_line(
+    client: httpx.Client, tmp_path: Path
+) -> None:
     header = "codigoDaFilial;codigoDoCliente;codigoDoItemDeLancamento;codigoDoCentroDeCusto;"
     header += "codigoDaContaCorrente;historico;dataDeVencimento;valorDoLancamento"
     row = "1;1001;1.01.001;01.001;1;Serviço;31/10/2026;1.234,56"
@@ -241,9 +245,7 @@ def test_rows_of_totals_are_set_aside_and_restored(client: httpx.Client, tmp_pat
         assert client.get("/api/rows").json()["total"] == wrong
 
 
-def test_the_lists_of_records_are_corrected_in_sheets_of_their_own(
-    client: httpx.Client, tmp_path: Path
-) -> None:
+def test_child_sheets_are_corrected_separately(client: httpx.Client, tmp_path: Path) -> None:
     order = {"chave": "A", "codigoDaFilial": 1, "codigoDoCliente": None}
     product = {"chave": "A", "idProduto": 2001, "quantidade": "duas", "valorUnitario": 10.5}
     path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])
@@ -276,7 +278,7 @@ def test_the_lists_of_records_are_corrected_in_sheets_of_their_own(
     assert client.post("/api/plan", json={}).json()["writes"] == 1
 
 
-def test_refused_items_are_marked_in_the_sheet_of_their_list(
+def test_rejected_child_rows_are_marked_in_their_sheet(
     client: httpx.Client, tmp_path: Path
 ) -> None:
     orders = [{"chave": key, "codigoDaFilial": 1, "codigoDoCliente": 987654} for key in "AB"]
@@ -308,7 +310,7 @@ def test_refused_items_are_marked_in_the_sheet_of_their_list(
     assert {it["sheet"]: it["refused"] for it in again["parts"]} == {"pedido": 2, "produtos": 2}
 
 
-def test_an_empty_sheet_of_a_list_takes_a_block_of_rows(
+def test_block_of_rows_is_added_to_an_empty_child_sheet(
     client: httpx.Client, tmp_path: Path
 ) -> None:
     path = tmp_path / "pedido.xlsx"
@@ -345,7 +347,7 @@ def test_an_empty_sheet_of_a_list_takes_a_block_of_rows(
     assert list(load_workbook(copy)["produtos"].values)[-1][1] == 7
 
 
-def test_the_plan_is_shown_in_the_grid_with_what_differs(
+def test_plan_is_shown_in_the_grid_with_differing_values(
     client: httpx.Client, tmp_path: Path
 ) -> None:
     due = {"dataDeVencimento": "30/11/2026", "historico": "Aluguel"}
@@ -370,9 +372,7 @@ def test_the_plan_is_shown_in_the_grid_with_what_differs(
     assert (mark["severity"], mark["message"]) == ("planned", "in the system: Aluguel")
 
 
-def test_dates_and_numbers_are_read_otherwise_by_a_click(
-    client: httpx.Client, tmp_path: Path
-) -> None:
+def test_reading_of_dates_and_numbers_can_be_changed(client: httpx.Client, tmp_path: Path) -> None:
     record = {"dataDeVencimento": "03/04/2030", "valorDoLancamento": "1,234"}
     path = write_records(tmp_path / "titulos.xlsx", "contasreceber", [record])
     sheet = opened(client, path)
@@ -383,7 +383,7 @@ def test_dates_and_numbers_are_read_otherwise_by_a_click(
     assert found.isdisjoint(rule["code"] for rule in read["rules"] if rule["severity"] == "error")
 
 
-def test_the_next_error_is_no_warning_while_there_are_errors(
+def test_next_error_skips_warnings_while_there_are_errors(
     client: httpx.Client, tmp_path: Path
 ) -> None:
     warned = {"dataDeVencimento": "31/10/2030"}

@@ -130,7 +130,7 @@ def test_rows_refused_by_the_system_are_marked_in_the_grid(
     assert {first["rows"]["rejected"], second["rows"]["rejected"]} == {1}
 
 
-def test_the_lists_of_an_order_are_corrected_in_the_grid(
+def test_child_sheets_of_an_order_are_corrected_in_the_grid(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
     order = {"chave": "A", "codigoDaFilial": 1, "codigoDoCliente": None}
@@ -225,7 +225,7 @@ def tab_to(tab: Tab, selector: str) -> None:
     raise AssertionError(f"Tab does not reach {selector}")
 
 
-def test_all_of_it_goes_by_the_keyboard(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+def test_whole_workflow_works_by_keyboard(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     path = tmp_path / "clientes.xlsx"
     records = [{"cnpj": None, "seuCodigo": f"KEYS-{n}", "nomeComercial": None} for n in range(2)]
     write_records(path, "cliente", records)
@@ -259,7 +259,7 @@ def test_a_lost_connection_is_reported(page: Page, ui: RunningPage, samples: Pat
 
 
 @pytest.mark.parametrize("rows", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_a_long_sheet_is_seen_and_corrected_to_its_end(
+def test_long_sheet_is_displayed_and_corrected_to_its_end(
     page: Page, ui: RunningPage, tmp_path: Path, rows: int
 ) -> None:
     written = write_sheet(tmp_path / "longa.xlsx", rows, 0.01)
@@ -283,7 +283,7 @@ def test_a_long_sheet_is_seen_and_corrected_to_its_end(
     expect(tab.locator("#counts")).to_contain_text(f"errors: {errors} ")
 
 
-def test_the_form_of_a_csv_is_chosen_on_the_page(
+def test_delimiter_and_encoding_of_a_csv_are_chosen_on_the_page(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
     path = tmp_path / "clientes.csv"

@@ -65,7 +65,7 @@ def found(judged: ValidatedWorkbook) -> dict[str, list[tuple[str | None, str]]]:
     return {s.sheet: [(f.cell, f.kind.code) for f in s.findings] for s in judged.sheets}
 
 
-def test_each_sheet_is_judged_by_its_own_resource(migration: Path, catalogue: Catalogue) -> None:
+def test_each_sheet_is_validated_as_its_own_resource(migration: Path, catalogue: Catalogue) -> None:
     judged = validate_all_sheets(migration, catalogue)
     assert sheets(judged) == [
         ("Matriz", "cliente"),
@@ -80,13 +80,13 @@ def test_each_sheet_is_judged_by_its_own_resource(migration: Path, catalogue: Ca
     }
 
 
-def test_one_resource_may_be_asked_for(migration: Path, catalogue: Catalogue) -> None:
+def test_resource_option_selects_its_sheets(migration: Path, catalogue: Catalogue) -> None:
     judged = validate_all_sheets(migration, catalogue, resource="contasreceber")
     assert sheets(judged) == [("Títulos", "contasreceber")]
     assert judged.skipped == ["Matriz", "Filiais", "Notas", "Vazia"]
 
 
-def test_what_templates_add_is_passed_over(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_sheets_added_by_templates_are_skipped(tmp_path: Path, catalogue: Catalogue) -> None:
     path = tmp_path / "cliente.xlsx"
     write_template(path, catalogue["cliente"])
     book = openpyxl.load_workbook(path)
@@ -109,7 +109,7 @@ def test_what_templates_add_is_passed_over(tmp_path: Path, catalogue: Catalogue)
         ("contasreceber", ["codigoDaFilial"], ["column-missing"]),
     ],
 )
-def test_a_sheet_that_is_meant_for_a_resource_is_not_passed_over(
+def test_sheets_resembling_a_resource_are_not_skipped(
     tmp_path: Path, catalogue: Catalogue, name: str, header: list[str], codes: list[str]
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -121,7 +121,7 @@ def test_a_sheet_that_is_meant_for_a_resource_is_not_passed_over(
     assert set(codes) <= {f.kind.code for f in judged.sheets[1].findings}
 
 
-def test_where_nothing_fits_it_is_as_without_the_option(
+def test_without_matching_sheets_the_option_changes_nothing(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     notes = write_rows(tmp_path / "notas.xlsx", ["feito por"], [["Ana"]])
@@ -134,7 +134,7 @@ def test_where_nothing_fits_it_is_as_without_the_option(
         validate_all_sheets(empty, catalogue, resource="nada")
 
 
-def test_a_sheet_for_two_resources_stops_the_command(
+def test_sheet_matching_two_resources_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     guide = (ROOT / "docs/how-to/own-resource.md").read_text(encoding="utf-8")
@@ -149,7 +149,7 @@ def test_a_sheet_for_two_resources_stops_the_command(
     assert "dois, um" in told
 
 
-def test_without_the_option_several_sheets_stop_and_both_ways_are_named(
+def test_several_sheets_without_the_option_suggest_both_options(
     migration: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["validate", str(migration)]) == 2
@@ -165,7 +165,7 @@ def report(arguments: list[Any], capsys: pytest.CaptureFixture[str]) -> tuple[in
     return code, capsys.readouterr().out
 
 
-def test_every_form_of_the_report_has_every_sheet(
+def test_every_report_format_lists_every_sheet(
     migration: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, told = report([migration, "--format", "json"], capsys)
@@ -195,7 +195,7 @@ def test_every_form_of_the_report_has_every_sheet(
     assert "Vazia" in data["files"][4]["skipped"]
 
 
-def test_good_sheets_beside_a_skipped_one_are_good(
+def test_skipped_sheets_do_not_fail_validation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -206,7 +206,7 @@ def test_good_sheets_beside_a_skipped_one_are_good(
     assert (code, json.loads(told)["ok"]) == (0, True)
 
 
-def test_each_workbook_stands_for_itself(
+def test_workbooks_are_validated_independently(
     tmp_path: Path, migration: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = write_records(tmp_path / "outra.xlsx", "cliente", [{}])
@@ -292,7 +292,7 @@ def test_all_sheets_are_marked_in_one_copy(
     assert limited.max_row == 9
 
 
-def test_a_code_that_another_sheet_registers_is_known_to_the_online_check(
+def test_online_check_accepts_codes_from_other_sheets(
     xlbridge: Xlbridge, tmp_path: Path, home: Path, empty_sandbox: RunningSandbox
 ) -> None:
     guide = (ROOT / "docs/how-to/own-resource.md").read_text(encoding="utf-8")
@@ -320,7 +320,7 @@ def test_a_code_that_another_sheet_registers_is_known_to_the_online_check(
     assert centres("--all-sheets") == ["D3"]
 
 
-def test_more_sheets_than_one_of_the_same_resource(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_duplicates_are_found_across_several_sheets(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_sheets(
         tmp_path / "a.xlsx", {f"S{n}": ("cliente", [{"cnpj": STAR}]) for n in range(4)}
     )
@@ -328,7 +328,7 @@ def test_more_sheets_than_one_of_the_same_resource(tmp_path: Path, catalogue: Ca
     assert [f.details["first"] for s in judged.sheets for f in s.findings] == ["S0!C2"] * 3
 
 
-def test_a_code_that_an_earlier_sheet_spells_otherwise_is_told_once(
+def test_code_spelled_differently_in_an_earlier_sheet_is_reported_once(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     other = {"seuCodigo": "cli-1", "cnpj": "11.444.777/0001-61", "nomeComercial": "Mercado"}

@@ -16,7 +16,7 @@ BLANKS = ["\u2800", "\u3164", "\u115f", "\u1160", "\uffa0", " \u2800\u200b"]
 
 @pytest.mark.parametrize("blank", BLANKS)
 @pytest.mark.parametrize("column", ["historico", "codigoDoCentroDeCusto", "codigoDoCliente"])
-def test_what_looks_blank_is_blank(
+def test_blank_looking_text_counts_as_missing(
     tmp_path: Path, catalogue: Catalogue, column: str, blank: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{column: blank}])
@@ -25,7 +25,7 @@ def test_what_looks_blank_is_blank(
 
 
 @pytest.mark.parametrize("column", ["dataDeVencimento", "valorDoLancamento", "numeroDoDocumento"])
-def test_what_looks_blank_says_nothing_where_nothing_is_required(
+def test_blank_looking_optional_text_is_ignored(
     tmp_path: Path, catalogue: Catalogue, column: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{column: "\u2800"}])
@@ -34,9 +34,7 @@ def test_what_looks_blank_says_nothing_where_nothing_is_required(
     assert judged.frame[column].isna().all()
 
 
-def test_a_letter_that_looks_blank_is_a_space_within_a_text(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_blank_looking_letter_is_replaced_by_a_space(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"historico": "Aluguel\u3164de maio\u2800"}])
     judged, changes, after = fixed(path, catalogue)
     assert [f.kind.code for f in judged.findings] == ["invisible-character"]
@@ -52,7 +50,7 @@ def test_a_letter_that_looks_blank_is_a_space_within_a_text(
         ("numeroDoDocumento", "NF\ue0001", "hidden-character"),
     ],
 )
-def test_a_private_character_is_named_and_stays(
+def test_private_use_character_is_reported_but_not_fixed(
     tmp_path: Path, catalogue: Catalogue, column: str, text: Any, code: str
 ) -> None:
     judged, changes, after = fixed(

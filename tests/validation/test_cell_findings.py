@@ -43,7 +43,7 @@ def judged(written: BadSheet, catalogue: Catalogue) -> ValidatedSheet:
     return validate_workbook(written.path, catalogue)
 
 
-def test_every_cell_of_a_wholly_bad_sheet_has_its_finding(
+def test_every_cell_of_a_fully_bad_sheet_has_its_finding(
     written: BadSheet, judged: ValidatedSheet
 ) -> None:
     cells = [finding.cell for finding in judged.findings]
@@ -63,7 +63,7 @@ def test_cells_may_have_more_findings_than_the_sheet_has_rows(
     ]
 
 
-def test_numbers_and_texts_of_a_bad_column_are_told_apart(
+def test_numbers_and_texts_of_a_bad_column_are_distinguished(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     rows = [{"valorDoLancamento": value} for value in ["x1.5", -1.25] * 3]
@@ -71,7 +71,7 @@ def test_numbers_and_texts_of_a_bad_column_are_told_apart(
     assert [f.numeric for f in judged.findings] == [False, True] * 3
 
 
-def test_they_read_as_a_list(judged: ValidatedSheet) -> None:
+def test_findings_behave_like_a_list(judged: ValidatedSheet) -> None:
     findings, listed = judged.findings, list(judged.findings)
     assert isinstance(findings, SheetFindings)
     assert findings == listed
@@ -84,7 +84,7 @@ def test_they_read_as_a_list(judged: ValidatedSheet) -> None:
     assert pickle.loads(pickle.dumps(findings)) == listed
 
 
-def test_counts_and_groups_are_of_all(judged: ValidatedSheet) -> None:
+def test_counts_and_groups_cover_all_findings(judged: ValidatedSheet) -> None:
     listed = list(judged.findings)
     errors = sum(finding.kind.severity is Severity.ERROR for finding in listed)
     assert (judged.errors, judged.warnings) == (errors, len(listed) - errors)
@@ -104,7 +104,7 @@ def test_counts_and_groups_are_of_all(judged: ValidatedSheet) -> None:
 
 
 @pytest.mark.parametrize("limit", every(2, [None, 0, 4_097, 50_000]))
-def test_the_json_report_tells_each_finding_up_to_its_limit(
+def test_json_report_lists_findings_up_to_its_limit(
     judged: ValidatedSheet, limit: int | None
 ) -> None:
     refused = RefusedFile(

@@ -14,7 +14,7 @@ def remark(problems: CellProblems, number: int) -> ProblemDetails:
     return problems.remarks[problems.details[number]]
 
 
-def test_equal_remarks_are_kept_once() -> None:
+def test_equal_details_are_stored_once() -> None:
     problems = CellProblems.none(4)
     problems.add(0, "number-as-text", {"read": "1,5"}, corrected=Decimal("1.5"))
     problems.add(1, "number-as-text", {"read": "1,5"}, corrected=Decimal("1.5"))
@@ -26,7 +26,7 @@ def test_equal_remarks_are_kept_once() -> None:
     assert (first.corrected, third.corrected) == (Decimal("1.5"), None)
 
 
-def test_more_remarks_than_are_remembered_stay_each_with_its_problem() -> None:
+def test_details_beyond_the_cache_stay_with_their_problems() -> None:
     count = 70_000
     problems = CellProblems.none(2 * count)
     for position in range(2 * count):
@@ -35,7 +35,7 @@ def test_more_remarks_than_are_remembered_stay_each_with_its_problem() -> None:
     assert told == [str(position % count) for position in range(2 * count)]
 
 
-def test_of_the_problems_that_stay_each_keeps_its_remark() -> None:
+def test_filtered_problems_keep_their_details() -> None:
     problems = CellProblems.none(3)
     for position, read in enumerate("abc"):
         problems.add(position, "number-as-text", {"read": read}, corrected=read.upper())

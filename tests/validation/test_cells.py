@@ -230,14 +230,16 @@ def test_a_damaged_cell_has_one_finding(
         (END, {"ativo": "ＳＩＭ"}),
     ],
 )
-def test_a_right_cell_has_no_finding(
+def test_valid_cell_has_no_finding(
     tmp_path: Path, catalogue: Catalogue, resource: str, change: dict[str, object]
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", resource, [change])
     assert validate_workbook(path, catalogue, resource=resource).findings == []
 
 
-def test_codes_lose_their_mask_and_money_its_noise(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_code_masks_and_floating_point_noise_are_removed(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
     path = write_records(tmp_path / "a.xlsx", "cliente", [{"cnpj": "12.abc.345/01de-35"}])
     assert validate_workbook(path, catalogue).frame["cnpj"].tolist() == ["12ABC34501DE35"]
     path = write_records(tmp_path / "b.xlsx", CR, [{"valorDoLancamento": 0.1 + 0.2}])
@@ -245,7 +247,7 @@ def test_codes_lose_their_mask_and_money_its_noise(tmp_path: Path, catalogue: Ca
 
 
 @pytest.mark.parametrize("stored", [b"NaN", b"INF", b"1e400"])
-def test_a_stored_number_that_is_none_is_told(
+def test_stored_nan_and_infinity_are_reported(
     tmp_path: Path, catalogue: Catalogue, stored: bytes
 ) -> None:
     good = write_records(tmp_path / "good.xlsx", CR, [{}])
@@ -267,7 +269,7 @@ def test_a_repeated_document_names_the_first_cell(tmp_path: Path, catalogue: Cat
     assert "C2" in str(finding.message)
 
 
-def test_repeated_rows_are_found_by_all_their_keys(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_repeated_rows_are_compared_by_all_keys(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", END, [{}, {"codigoDaSecao": "A-02"}, {}])
     (finding,) = validate_workbook(path, catalogue).findings
     assert (finding.cell, finding.kind.code, finding.details) == (
@@ -277,7 +279,9 @@ def test_repeated_rows_are_found_by_all_their_keys(tmp_path: Path, catalogue: Ca
     )
 
 
-def test_the_column_settles_ambiguous_dates(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_other_dates_of_the_column_resolve_ambiguous_ones(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
     changes = [{"dataDeVencimento": f"{day}/2026"} for day in ("31/12", "01/11", "30/11")]
     judged = validate_workbook(write_records(tmp_path / "a.xlsx", CR, changes), catalogue)
     assert {f.kind.code for f in judged.findings} == {"date-as-text"}
@@ -292,7 +296,7 @@ def test_the_column_settles_ambiguous_dates(tmp_path: Path, catalogue: Catalogue
     ("reading", "expected"),
     [(ParseOptions(dates="dmy"), "2026-11-02"), (ParseOptions(dates="mdy"), "2026-02-11")],
 )
-def test_a_declared_order_settles_ambiguous_dates(
+def test_declared_order_resolves_ambiguous_dates(
     tmp_path: Path, catalogue: Catalogue, reading: ParseOptions, expected: str
 ) -> None:
     change = {"dataDeEmissao": None, "dataDeVencimento": "02/11/2026"}
@@ -303,7 +307,7 @@ def test_a_declared_order_settles_ambiguous_dates(
 
 
 @pytest.mark.parametrize(("numbers", "expected"), [("pt", 1234.0), ("en", 1.23)])
-def test_a_declared_style_settles_ambiguous_numbers(
+def test_declared_style_resolves_ambiguous_numbers(
     tmp_path: Path, catalogue: Catalogue, numbers: Any, expected: float
 ) -> None:
     text = "1.234" if numbers == "pt" else "1.230"
@@ -313,7 +317,7 @@ def test_a_declared_style_settles_ambiguous_numbers(
     assert judged.frame["valorDoLancamento"].tolist() == [expected]
 
 
-def test_a_wrong_type_mutes_the_rules_that_read_the_cell(
+def test_wrong_type_suppresses_other_rules_of_the_cell(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CP, [{"ValorBruto": "cem", "historico": None}])
@@ -321,7 +325,7 @@ def test_a_wrong_type_mutes_the_rules_that_read_the_cell(
     assert [f.kind.code for f in judged.findings] == ["required-missing", "type-number"]
 
 
-def test_numbers_are_written_as_each_language_does(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_messages_format_numbers_by_language(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234"}])
     (finding,) = validate_workbook(path, catalogue).findings
     assert "1234 ou 1,234" in finding.message.pt
@@ -356,7 +360,7 @@ def test_numbers_are_written_as_each_language_does(tmp_path: Path, catalogue: Ca
         ("1899-12-31", ParseOptions(), "the year is before 1905"),
     ],
 )
-def test_what_is_no_date_is_told_with_its_reason(
+def test_invalid_date_is_reported_with_the_reason(
     tmp_path: Path, catalogue: Catalogue, value: object, reading: ParseOptions, words: str
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -389,7 +393,7 @@ def test_what_is_no_date_is_told_with_its_reason(
         ("valorDoLancamento", 1e20, None, "que caiba na célula: o Excel guarda só 15 algarismos."),
     ],
 )
-def test_what_is_no_number_is_told_with_its_reason(
+def test_invalid_number_is_reported_with_the_reason(
     tmp_path: Path, catalogue: Catalogue, column: str, value: object, style: Any, words: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{column: value}])
@@ -398,9 +402,7 @@ def test_what_is_no_number_is_told_with_its_reason(
     assert finding.message.pt.endswith(words)
 
 
-def test_people_without_a_document_are_not_one_another(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_document_placeholders_are_not_duplicates(tmp_path: Path, catalogue: Catalogue) -> None:
     people = [{"natureza": "F", "cnpj": text, "cpf": None} for text in ("-", "-", "isento")]
     judged = validate_workbook(write_records(tmp_path / "a.xlsx", "cliente", people), catalogue)
     assert [(f.cell, f.kind.code) for f in judged.findings] == [
@@ -410,7 +412,7 @@ def test_people_without_a_document_are_not_one_another(
     assert judged.frame["cnpj"][2] == "isento"
 
 
-def test_what_cannot_be_seen_has_a_visible_mark(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_invisible_characters_are_shown_as_symbols(tmp_path: Path, catalogue: Catalogue) -> None:
     text = "R$\N{NO-BREAK SPACE}1.234,56"
     path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
     told = "\n".join(report_lines(Report.of([validate_workbook(path, catalogue)])))

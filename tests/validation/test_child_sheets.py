@@ -26,13 +26,13 @@ def found(xlbridge: Xlbridge, path: Path, *options: str) -> list[tuple[str, str 
     ]
 
 
-def test_a_whole_order_has_no_findings(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_complete_order_has_no_findings(xlbridge: Xlbridge, tmp_path: Path) -> None:
     parts = [{"chave": "A", "percentual": 40}, {"chave": "A", "percentual": 60}]
     path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT], parcelas=parts)
     assert found(xlbridge, path) == []
 
 
-def test_each_judged_sheet_is_an_entry_of_the_report(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_each_validated_sheet_is_an_entry_of_the_report(xlbridge: Xlbridge, tmp_path: Path) -> None:
     path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT, PRODUCT])
     result = xlbridge("validate", path, "--format", "json")
     files = json.loads(result.stdout)["files"]
@@ -40,13 +40,13 @@ def test_each_judged_sheet_is_an_entry_of_the_report(xlbridge: Xlbridge, tmp_pat
     assert told == [("pedido", "pedido", 1), ("pedido.produtos", "produtos", 2)]
 
 
-def test_a_row_of_a_list_without_its_record_is_found(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_child_row_without_its_parent_is_reported(xlbridge: Xlbridge, tmp_path: Path) -> None:
     stray = {**PRODUCT, "chave": "B"}
     path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT, stray])
     assert found(xlbridge, path) == [("produtos", "A3", "child-without-parent")]
 
 
-def test_a_main_sheet_without_the_key_of_its_lists_is_found_once(
+def test_main_sheet_without_the_key_column_is_reported_once(
     xlbridge: Xlbridge, tmp_path: Path
 ) -> None:
     title = {name: value for name, value in GOOD["contasreceber"].items() if name != "chave"}
@@ -55,18 +55,18 @@ def test_a_main_sheet_without_the_key_of_its_lists_is_found_once(
     assert found(xlbridge, path) == [("contasreceber", None, "key-column-missing")]
 
 
-def test_a_record_without_rows_of_its_lists_is_found(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_parent_without_child_rows_is_reported(xlbridge: Xlbridge, tmp_path: Path) -> None:
     lonely = {**ORDER, "chave": "B"}
     path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER, lonely], produtos=[PRODUCT])
     assert found(xlbridge, path) == [("pedido", "A3", "parent-without-children")]
 
 
-def test_a_record_without_any_list_sheet_is_found(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_parent_without_child_sheet_is_reported(xlbridge: Xlbridge, tmp_path: Path) -> None:
     path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER])
     assert found(xlbridge, path) == [("pedido", "A2", "parent-without-children")]
 
 
-def test_a_missing_key_and_a_repeated_one_are_found(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_missing_and_repeated_keys_are_reported(xlbridge: Xlbridge, tmp_path: Path) -> None:
     keyless = {**PRODUCT, "chave": None}
     path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER, ORDER], produtos=[PRODUCT, keyless])
     assert found(xlbridge, path) == [
@@ -83,16 +83,14 @@ def test_a_missing_key_and_a_repeated_one_are_found(xlbridge: Xlbridge, tmp_path
     ],
     ids=["percentages", "amounts"],
 )
-def test_instalments_that_do_not_add_up_are_found(
+def test_instalments_that_do_not_add_up_are_reported(
     xlbridge: Xlbridge, tmp_path: Path, parts: Rows, cell: str
 ) -> None:
     path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT], parcelas=parts)
     assert found(xlbridge, path) == [("parcelas", cell, "child-sum")]
 
 
-def test_a_total_that_only_the_system_knows_is_not_judged(
-    xlbridge: Xlbridge, tmp_path: Path
-) -> None:
+def test_total_known_only_to_the_system_is_not_checked(xlbridge: Xlbridge, tmp_path: Path) -> None:
     parts = [{"chave": "A", "valor": 10}]
     discounted = {**PRODUCT, "valorDesconto": 3}
     unpriced = {"chave": "A", "idProduto": 2001, "quantidade": 1}
@@ -103,9 +101,7 @@ def test_a_total_that_only_the_system_knows_is_not_judged(
         assert found(xlbridge, path) == []
 
 
-def test_an_unusable_item_has_one_finding_and_its_sum_none(
-    xlbridge: Xlbridge, tmp_path: Path
-) -> None:
+def test_invalid_item_suppresses_the_sum_check(xlbridge: Xlbridge, tmp_path: Path) -> None:
     broken = {**PRODUCT, "quantidade": "duas"}
     parts = [{"chave": "A", "valor": 10}]
     path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[broken], parcelas=parts)
@@ -115,7 +111,7 @@ def test_an_unusable_item_has_one_finding_and_its_sum_none(
 @pytest.mark.parametrize("key", [None, "B"], ids=["no key", "another key"])
 @pytest.mark.parametrize("amounts", [(40, 60), (10, 30, 60)])
 @pytest.mark.parametrize("name", ["parcelas", "produtos"])
-def test_a_sum_that_rows_without_their_record_would_fill_has_no_finding_of_its_own(
+def test_sum_is_not_checked_if_orphan_rows_could_complete_it(
     xlbridge: Xlbridge, tmp_path: Path, name: str, amounts: tuple[int, ...], key: str | None
 ) -> None:
     products: Rows = [{**PRODUCT, "quantidade": 1, "valorUnitario": amount} for amount in amounts]
@@ -132,7 +128,7 @@ def test_a_sum_that_rows_without_their_record_would_fill_has_no_finding_of_its_o
     assert sorted(found(xlbridge, path)) == sorted(lost + wrong)
 
 
-def test_a_sum_short_of_a_row_without_key_and_amount_has_no_finding_of_its_own(
+def test_sum_is_not_checked_beside_a_row_without_key_and_amount(
     xlbridge: Xlbridge, tmp_path: Path
 ) -> None:
     parts = [{"chave": "A", "percentual": 40}, {"percentual": "sessenta"}]
@@ -143,15 +139,13 @@ def test_a_sum_short_of_a_row_without_key_and_amount_has_no_finding_of_its_own(
     ]
 
 
-def test_a_number_and_a_text_are_the_same_key(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_number_and_text_match_as_keys(xlbridge: Xlbridge, tmp_path: Path) -> None:
     order, product = {**ORDER, "chave": 7}, {**PRODUCT, "chave": "7"}
     path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])
     assert found(xlbridge, path) == []
 
 
-def test_a_main_sheet_of_any_name_has_its_lists_beside_it(
-    xlbridge: Xlbridge, tmp_path: Path
-) -> None:
+def test_main_sheet_of_any_name_finds_its_child_sheets(xlbridge: Xlbridge, tmp_path: Path) -> None:
     stray = {**PRODUCT, "chave": "B"}
     path = write_workbook(tmp_path / "p.xlsx", Vendas=[ORDER], Produtos=[PRODUCT, stray])
     expected = [("Produtos", "A3", "child-without-parent")]
@@ -160,7 +154,7 @@ def test_a_main_sheet_of_any_name_has_its_lists_beside_it(
     assert found(xlbridge, path, "--all-sheets") == expected
 
 
-def test_several_processes_find_the_same(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_parallel_validation_finds_the_same(xlbridge: Xlbridge, tmp_path: Path) -> None:
     stray = {**PRODUCT, "chave": "B"}
     first = write_workbook(tmp_path / "a.xlsx", pedido=[ORDER], produtos=[PRODUCT, stray])
     second = write_workbook(tmp_path / "b.xlsx", pedido=[ORDER], produtos=[PRODUCT])
@@ -168,7 +162,7 @@ def test_several_processes_find_the_same(xlbridge: Xlbridge, tmp_path: Path) -> 
     assert found(xlbridge, first, str(second), "--workers", "2") == alone
 
 
-def test_the_marked_copy_has_the_findings_in_their_sheets(
+def test_annotated_copy_has_the_findings_in_their_sheets(
     xlbridge: Xlbridge, tmp_path: Path
 ) -> None:
     stray = {**PRODUCT, "chave": "B"}

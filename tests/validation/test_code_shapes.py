@@ -51,7 +51,7 @@ def sheet(folder: Path, resource: str, column: str, values: Sequence[Any]) -> Pa
         ),
     ],
 )
-def test_a_code_unlike_the_others_is_named(
+def test_code_unlike_the_others_is_reported(
     tmp_path: Path,
     catalogue: Catalogue,
     resource: str,
@@ -67,7 +67,7 @@ def test_a_code_unlike_the_others_is_named(
     assert places(after) == places(judged)
 
 
-def test_a_null_character_hides_no_shape(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_null_character_does_not_hide_shapes(tmp_path: Path, catalogue: Catalogue) -> None:
     codes = ["CLI-0001", "CLI-0002", "CLI-\0" + "0003", "CLI-0004", "CLI-5"]
     judged, changed, _ = fixed(sheet(tmp_path, "cliente", "seuCodigo", codes), catalogue)
     found = {finding.row: finding.kind.code for finding in judged.findings}
@@ -92,7 +92,7 @@ def test_a_null_character_hides_no_shape(tmp_path: Path, catalogue: Catalogue) -
         ("cliente", "seuCodigo", [*CNPJS, "52998224725", 11144477735.0]),
     ],
 )
-def test_codes_of_their_own_are_left_alone(
+def test_legitimate_code_variations_are_not_reported(
     tmp_path: Path, catalogue: Catalogue, resource: str, column: str, values: list[Any]
 ) -> None:
     path = sheet(tmp_path, resource, column, values)

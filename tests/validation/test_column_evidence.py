@@ -26,7 +26,7 @@ DUE, AMOUNT = "dataDeVencimento", "valorDoLancamento"
         (AMOUNT, ["12,5", "1.234", "4.321"], 2),
     ],
 )
-def test_one_text_does_not_decide_what_others_mean(
+def test_one_text_does_not_resolve_ambiguous_ones(
     tmp_path: Path, catalogue: Catalogue, column: str, texts: list[str], doubtful: int
 ) -> None:
     changes = [{"dataDeEmissao": None, column: text} for text in texts]
@@ -38,7 +38,7 @@ def test_one_text_does_not_decide_what_others_mean(
 
 
 @pytest.mark.parametrize("texts", [["10/30/2026", "05/11/2026"], ["12.5", "1.234"]])
-def test_a_text_that_hints_at_what_others_mean_is_not_fixed(
+def test_text_that_hints_at_the_meaning_of_others_is_not_fixed(
     tmp_path: Path, catalogue: Catalogue, texts: list[str]
 ) -> None:
     column = DUE if "/" in texts[0] else AMOUNT
@@ -56,7 +56,7 @@ def test_a_text_that_hints_at_what_others_mean_is_not_fixed(
         (AMOUNT, ["12.50", "13.50", "1,234"]),
     ],
 )
-def test_texts_that_agree_decide(
+def test_consistent_texts_resolve_ambiguous_ones(
     tmp_path: Path, catalogue: Catalogue, column: str, texts: list[str]
 ) -> None:
     changes = [{"dataDeEmissao": None, column: text} for text in texts]
@@ -80,7 +80,7 @@ def test_texts_that_agree_decide(
         (["1,234", "4,321"], ["12,5", "13,75", 1.0, 2.0, 3.0, 4.0, 5.0], 2),
     ],
 )
-def test_text_numbers_of_a_sheet_that_agree_decide(
+def test_consistent_numbers_of_a_sheet_resolve_ambiguous_ones(
     tmp_path: Path,
     catalogue: Catalogue,
     weights: list[str],

@@ -118,7 +118,7 @@ def find_damaged_cells(folder: Path, damage: Damage, resource: Resource) -> None
     assert found(path, resource) == (expected, len(expected))
 
 
-def test_the_corpus_is_as_wide_as_it_says(catalogue: Catalogue) -> None:
+def test_corpus_has_its_minimum_size(catalogue: Catalogue) -> None:
     assert len({damage.name for damage in DAMAGES}) == len(DAMAGES) >= 60
     for resource in catalogue.values():
         assert sum(bool(befalls(damage, resource)) for damage in DAMAGES) >= 35

@@ -40,7 +40,7 @@ def test_a_date_that_names_its_month_is_read_and_fixed(
 @pytest.mark.parametrize(
     "month", ["jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez"]
 )
-def test_every_month_has_its_name(tmp_path: Path, catalogue: Catalogue, month: str) -> None:
+def test_every_month_abbreviation_is_read(tmp_path: Path, catalogue: Catalogue, month: str) -> None:
     judged = validate_workbook(sheet(tmp_path, f"15-{month}-2026"), catalogue)
     months = ["jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez"]
     assert judged.frame[DUE][0].month == months.index(month) + 1
@@ -56,7 +56,7 @@ def test_every_month_has_its_name(tmp_path: Path, catalogue: Catalogue, month: s
         ("05/11/26", "date-short-year"),
     ],
 )
-def test_what_names_no_day_is_no_date(
+def test_incomplete_or_invalid_date_is_not_fixed(
     tmp_path: Path, catalogue: Catalogue, text: str, code: str
 ) -> None:
     judged, changes, _ = fixed(sheet(tmp_path, text), catalogue)
@@ -76,7 +76,7 @@ def test_what_names_no_day_is_no_date(
         ("12/31/26", "dmy", "type-date"),
     ],
 )
-def test_a_year_of_two_digits_needs_a_declared_order_and_one_century(
+def test_two_digit_year_needs_a_declared_order_and_a_clear_century(
     tmp_path: Path, catalogue: Catalogue, text: str, order: Any, expected: Any
 ) -> None:
     reading = ParseOptions(dates=order)
@@ -102,7 +102,7 @@ REFUSED = ["00:00:00Z", "00:00Z", "04:59Z", "03:00:00+0000", "10:00+09:00", "22:
 
 
 @pytest.mark.parametrize(("case", "day"), across(READ, DAYS))
-def test_a_time_with_a_zone_is_read_where_its_day_is_the_day_in_brazil(
+def test_time_with_zone_is_accepted_if_the_day_is_the_same_in_brazil(
     tmp_path: Path, catalogue: Catalogue, case: tuple[str, str], day: str
 ) -> None:
     time, code = case
@@ -117,7 +117,7 @@ def test_a_time_with_a_zone_is_read_where_its_day_is_the_day_in_brazil(
 
 
 @pytest.mark.parametrize(("time", "day"), across(REFUSED, DAYS))
-def test_a_time_with_a_zone_is_refused_where_brazil_may_have_another_day(
+def test_time_with_zone_is_refused_if_the_day_may_differ_in_brazil(
     tmp_path: Path, catalogue: Catalogue, day: str, time: str
 ) -> None:
     judged, changes, _ = fixed(sheet(tmp_path, f"{day}{time}"), catalogue)
@@ -137,7 +137,7 @@ def test_a_time_with_a_zone_is_refused_where_brazil_may_have_another_day(
         (", usual_years: [1910, 2026]", date(2027, 1, 1), ["date-implausible"]),
     ],
 )
-def test_a_column_says_which_years_are_usual(
+def test_usual_years_of_a_column_are_respected(
     tmp_path: Path, stated: str, day: date, codes: list[str]
 ) -> None:
     own = tmp_path / "pessoa.yaml"

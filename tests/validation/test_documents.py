@@ -35,7 +35,7 @@ def sheet(folder: Path, *rows: tuple[Any, ...]) -> Path:
         (("F", CNPJ, None), "B2", "nature-document", ("J", "11222333000181", None)),
     ],
 )
-def test_a_document_tells_its_column_and_nature(
+def test_document_determines_its_column_and_nature(
     tmp_path: Path,
     catalogue: Catalogue,
     row: tuple[Any, ...],
@@ -54,7 +54,7 @@ def test_a_document_tells_its_column_and_nature(
 @pytest.mark.parametrize(
     ("row", "cell"), [(("F", CPF, "123.456.789-09"), "C2"), (("J", CNPJ, CNPJ), "D2")]
 )
-def test_a_document_is_not_moved_onto_another(
+def test_document_does_not_overwrite_another(
     tmp_path: Path, catalogue: Catalogue, row: tuple[Any, ...], cell: str
 ) -> None:
     judged, changes, after = fixed(sheet(tmp_path, row), catalogue)
@@ -63,7 +63,7 @@ def test_a_document_is_not_moved_onto_another(
     assert after.findings == judged.findings
 
 
-def test_a_document_stays_where_its_column_is_missing(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_document_is_not_moved_without_its_column(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", ["nomeComercial", "cnpj"], [["Maria", CPF]])
     judged, changes, _ = fixed(path, catalogue)
     assert [(f.cell, f.kind.code) for f in judged.findings] == [("B2", "document-misplaced")]
@@ -81,7 +81,7 @@ def test_a_document_stays_where_its_column_is_missing(tmp_path: Path, catalogue:
         ("F", None, None),
     ],
 )
-def test_what_fits_is_left_alone(
+def test_consistent_documents_have_no_findings(
     tmp_path: Path, catalogue: Catalogue, row: tuple[Any, ...]
 ) -> None:
     assert validate_workbook(sheet(tmp_path, row), catalogue).findings == []

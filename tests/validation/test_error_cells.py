@@ -35,9 +35,7 @@ def with_error(path: Path, error: str, more: str = "") -> Path:
 
 
 @pytest.mark.parametrize("error", [*NEWER, "#N/A", "#DIV/0!", "#NULL!"])
-def test_every_error_is_a_finding_and_refuses_no_workbook(
-    tmp_path: Path, catalogue: Catalogue, error: str
-) -> None:
+def test_every_error_value_is_a_finding(tmp_path: Path, catalogue: Catalogue, error: str) -> None:
     text = text_row(4, ("&lt;v&gt;#SPILL!&lt;/v&gt;",))
     path = with_error(tmp_path / "a.xlsx", error, text)
     judged = validate_workbook(path, catalogue, resource="cliente")
@@ -45,7 +43,7 @@ def test_every_error_is_a_finding_and_refuses_no_workbook(
     assert judged.frame["nomeComercial"].iloc[2] == "<v>#SPILL!</v>"
 
 
-def test_a_newer_error_in_a_large_sheet_is_found_too(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_newer_error_in_a_large_sheet_is_found(tmp_path: Path, catalogue: Catalogue) -> None:
     more = "".join(text_row(row, (f"Padaria {row}", "F")) for row in range(4, 6000))
     path = with_error(tmp_path / "a.xlsx", "#SPILL!", more)
     judged = validate_workbook(path, catalogue, resource="cliente")
@@ -53,9 +51,7 @@ def test_a_newer_error_in_a_large_sheet_is_found_too(tmp_path: Path, catalogue: 
     assert len(judged.rows) == 5998
 
 
-def test_a_newer_error_is_found_where_no_text_is_shared(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_newer_error_is_found_without_shared_strings(tmp_path: Path, catalogue: Catalogue) -> None:
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
         page = book.add_worksheet()
@@ -69,14 +65,14 @@ def test_a_newer_error_is_found_where_no_text_is_shared(
     assert first == ("A2", "cell-error", "#SPILL!")
 
 
-def test_what_is_no_error_is_refused(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_invalid_error_value_is_refused(tmp_path: Path, catalogue: Catalogue) -> None:
     path = with_error(tmp_path / "a.xlsx", "0")
     with pytest.raises(WorkbookRefused):
         validate_workbook(path, catalogue, resource="cliente")
 
 
 @pytest.mark.parametrize("error", ["#SPILL!", "#N/A"])
-def test_a_formula_that_ends_in_an_error_has_that_one_finding(
+def test_formula_resulting_in_an_error_has_one_finding(
     tmp_path: Path, catalogue: Catalogue, error: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", "cliente", [{"nomeComercial": ErrorCell(error)}])
@@ -99,7 +95,7 @@ COLUMNS = ["historico", "valorDoLancamento", "dataDeVencimento", "codigoDoClient
 
 
 @pytest.mark.parametrize(("word", "column"), across(WORDS, COLUMNS))
-def test_the_word_for_an_error_is_no_value(
+def test_error_words_are_reported_as_errors(
     tmp_path: Path, catalogue: Catalogue, word: str, column: str
 ) -> None:
     changes: list[dict[str, Any]] = [{column: word}, {"historico": "Nota #N/D ou Err:502"}]
@@ -110,7 +106,7 @@ def test_the_word_for_an_error_is_no_value(
     assert word.strip() in finding.message.pt
 
 
-def test_a_row_of_error_words_only_is_a_row(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_row_of_error_words_counts_as_a_row(tmp_path: Path, catalogue: Catalogue) -> None:
     words = dict.fromkeys(GOOD["cliente"], "#N/D")
     path = write_records(tmp_path / "a.xlsx", "cliente", [{}, words])
     judged = validate_workbook(path, catalogue, resource="cliente")
@@ -122,7 +118,7 @@ def test_a_row_of_error_words_only_is_a_row(tmp_path: Path, catalogue: Catalogue
     ("header", "code", "named"),
     [(2026, "column-unknown", "2026"), (date(2026, 1, 31), "column-unknown", "31/01/2026")],
 )
-def test_a_header_that_is_no_text_hides_no_data(
+def test_data_below_a_non_text_header_is_reported(
     tmp_path: Path, catalogue: Catalogue, header: Any, code: str, named: str
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -138,9 +134,7 @@ def test_a_header_that_is_no_text_hides_no_data(
     assert named in judged.findings[0].message.en
 
 
-def test_an_empty_result_is_missing_and_no_result_that_is_read(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_empty_formula_result_counts_as_missing(tmp_path: Path, catalogue: Catalogue) -> None:
     empty = '<c r="A3" t="str"><f>""</f><v></v></c>' + text_cell("B3", "J")
     filled = '<c r="A4" t="str"><f>"Padaria"</f><v>Padaria</v></c>'
     rows = f'<row r="3">{empty}</row><row r="4">{filled}</row>'

@@ -18,7 +18,7 @@ def test_every_bad_cell_is_found_and_none_is_invented(tmp_path: Path, catalogue:
     assert [f.row for f in judged.findings] == sorted(f.row or 0 for f in judged.findings)
 
 
-def test_a_sheet_of_nothing_but_bad_cells(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_every_cell_is_found_in_a_sheet_of_bad_cells(tmp_path: Path, catalogue: Catalogue) -> None:
     written = write_sheet(tmp_path / "bad.xlsx", rows=300, bad_share=1.0)
     judged = validate_workbook(written.path, catalogue)
     assert {finding.cell for finding in judged.findings} == written.bad_cells

@@ -11,7 +11,7 @@ from sheets import write_records
 CR = "contasreceber"
 
 
-def test_the_command_reports_what_is_left(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_command_reports_changes_and_remaining_findings(tmp_path: Path, xlbridge: Xlbridge) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234,56"}, {}])
     before = path.read_bytes()
     done = xlbridge("validate", path, "--fix", "b.xlsx", "--format", "json")
@@ -27,7 +27,7 @@ def test_the_command_reports_what_is_left(tmp_path: Path, xlbridge: Xlbridge) ->
     assert "number-ambiguous" in done.stdout
 
 
-def test_with_both_the_fixed_copy_is_what_is_marked(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_annotate_marks_the_fixed_copy(tmp_path: Path, xlbridge: Xlbridge) -> None:
     changes = {"valorDoLancamento": "1.234", "historico": "  com espaço "}
     path = write_records(tmp_path / "a.xlsx", CR, [changes])
     done = xlbridge("validate", path, "--fix", "b.xlsx", "--annotate", "c.xlsx")
@@ -43,7 +43,7 @@ def test_with_both_the_fixed_copy_is_what_is_marked(tmp_path: Path, xlbridge: Xl
 @pytest.mark.parametrize(
     "arguments", [["--fix", "a.xlsx"], ["a.xlsx", "--fix", "b.xlsx"], ["--fix", "."]]
 )
-def test_the_input_is_never_written_over(
+def test_input_is_never_overwritten(
     tmp_path: Path, xlbridge: Xlbridge, arguments: list[str]
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"historico": " x"}])

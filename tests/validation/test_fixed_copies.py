@@ -56,7 +56,7 @@ def changed(changes: Sequence[FixedCell]) -> Counter[tuple[str | None, str]]:
         ("cliente", "natureza", "j", "J"),
     ],
 )
-def test_what_is_certain_is_fixed(
+def test_unambiguous_values_are_fixed(
     tmp_path: Path, catalogue: Catalogue, resource: str, column: str, value: Any, stored: Any
 ) -> None:
     first = {"cnpj": "12.ABC.345/01DE-35"} if value == "11.222.333/0001–81" else {}
@@ -84,7 +84,7 @@ def test_what_is_certain_is_fixed(
         ("nota-fiscal-servico", "ClassificacaoIBSCBS", 1),
     ],
 )
-def test_what_is_not_certain_is_left(
+def test_uncertain_values_are_left_unchanged(
     tmp_path: Path, catalogue: Catalogue, resource: str, column: str, value: Any
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", resource, [{"seuCodigo": "1"}, {column: value}])
@@ -97,7 +97,7 @@ def test_what_is_not_certain_is_left(
     ("form", "text"),
     across(["0.00%", "dd/mm/yyyy", "[h]:mm", "#,##0,", "@"], ["15,50", "1.234,56"]),
 )
-def test_a_fixed_number_is_shown_as_it_is(
+def test_fixed_number_is_displayed_correctly(
     tmp_path: Path, catalogue: Catalogue, text: str, form: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
@@ -111,9 +111,7 @@ def test_a_fixed_number_is_shown_as_it_is(
     assert after.frame.equals(judged.frame)
 
 
-def test_a_declared_order_makes_an_ambiguous_date_certain(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_declared_order_makes_ambiguous_dates_fixable(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"dataDeVencimento": "01/11/2026"}])
     _, changes, after = fixed(path, catalogue, reading=ParseOptions(dates="dmy"))
     assert [change.new for change in changes] == [date(2026, 11, 1)]
@@ -133,7 +131,7 @@ DUE, AMOUNT = "dataDeVencimento", "valorDoLancamento"
         (AMOUNT, ["1.234,56", "1,234.56", "1.234"], 2),
     ],
 )
-def test_each_cell_that_is_certain_by_itself_is_fixed(
+def test_cells_unambiguous_by_themselves_are_fixed(
     tmp_path: Path, catalogue: Catalogue, column: str, texts: list[str], count: int
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{column: text} for text in texts])
@@ -145,7 +143,7 @@ def test_each_cell_that_is_certain_by_itself_is_fixed(
 
 
 @pytest.mark.parametrize("texts", [["31/12/2026", "01/11/2026 10:30"], ["31/12/2026 10:30"]])
-def test_what_was_understood_and_is_left_is_told_with_its_reason(
+def test_cells_left_unchanged_are_reported_with_the_reason(
     tmp_path: Path, catalogue: Catalogue, texts: list[str]
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{DUE: text} for text in texts])
@@ -169,7 +167,7 @@ def test_a_declared_order_needs_no_evidence(tmp_path: Path, catalogue: Catalogue
     "text",
     ["cod _x0041_ ", "Linha1\r\nLinha2 ", " a _x005F_x000D_ b", " _x0041_x0042_", " _x0041\rb"],
 )
-def test_a_fixed_text_is_read_as_it_was_listed(
+def test_fixed_text_is_read_back_as_reported(
     tmp_path: Path, catalogue: Catalogue, text: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"historico": text}])
@@ -180,7 +178,7 @@ def test_a_fixed_text_is_read_as_it_was_listed(
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_text_with_formatted_parts_is_left_and_said_so(
+def test_rich_text_is_left_unchanged_and_reported(
     tmp_path: Path, catalogue: Catalogue, shared: bool
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -196,7 +194,7 @@ def test_a_text_with_formatted_parts_is_left_and_said_so(
     assert (left.finding.cell, "formats of their own" in left.reason.en) == ("A2", True)
 
 
-def test_a_column_in_which_a_formula_gives_a_text_number_is_left(
+def test_column_with_a_text_number_from_a_formula_is_left_unchanged(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -297,7 +295,7 @@ _ROWS = st.lists(
 
 @examples(10)
 @given(rows=_ROWS, epoch_1904=st.booleans())
-def test_fixing_takes_away_exactly_what_it_lists(
+def test_fixing_removes_exactly_the_listed_findings(
     catalogue: Catalogue, rows: list[dict[str, Any]], epoch_1904: bool
 ) -> None:
     with TemporaryDirectory() as folder:
@@ -323,7 +321,7 @@ def test_fixing_takes_away_exactly_what_it_lists(
         assert parts_of(again) == kept
 
 
-def test_styles_stay_but_for_the_number_format(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_fixing_keeps_styles_except_number_formats(tmp_path: Path, catalogue: Catalogue) -> None:
     path = rich_workbook(
         tmp_path / "rich.xlsx",
         [{"valorDoLancamento": "1.234,56", "dataDeVencimento": "31/10/2026", "historico": " x"}],
@@ -349,7 +347,7 @@ ODD_SHEET = """<?xml version="1.0" encoding="UTF-8"?>
 </x:sheetData></x:worksheet>"""
 
 
-def test_unusual_xml_is_fixed_all_the_same(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_unusual_xml_is_fixed(tmp_path: Path, catalogue: Catalogue) -> None:
     plain = write_records(tmp_path / "plain.xlsx", "cliente", [{}])
     odd = tmp_path / "odd.xlsx"
     with zipfile.ZipFile(odd, "w") as package:
@@ -362,7 +360,7 @@ def test_unusual_xml_is_fixed_all_the_same(tmp_path: Path, catalogue: Catalogue)
     assert after.frame.equals(judged.frame)
 
 
-def test_an_array_formula_is_not_touched(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_array_formula_is_not_changed(tmp_path: Path, catalogue: Catalogue) -> None:
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(path) as book:
         page = book.add_worksheet()
@@ -373,7 +371,7 @@ def test_an_array_formula_is_not_touched(tmp_path: Path, catalogue: Catalogue) -
     assert changes == []
 
 
-def test_the_changes_are_told_as_text_and_as_json(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_changes_are_reported_as_text_and_as_json(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(
         tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234,56", "dataDeEmissao": "2026-10-01"}]
     )
@@ -402,7 +400,7 @@ def test_many_changes_are_counted_by_rule_with_examples(
     assert "--format json" in last
 
 
-def test_no_half_file_is_left(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_failed_fix_leaves_no_file(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{}])
     with pytest.raises(UsageError):
         write_fixed_copy([validate_workbook(path, catalogue)], tmp_path / "missing" / "b.xlsx")
@@ -417,7 +415,7 @@ def test_no_half_file_is_left(tmp_path: Path, catalogue: Catalogue) -> None:
         f'<styleSheet xmlns="{MAIN}"><cellXfs count="0"/><dxfs count="0"/></styleSheet>',
     ],
 )
-def test_a_date_is_shown_as_one_where_the_workbook_had_no_styles(
+def test_fixed_date_has_a_date_format_in_a_workbook_without_styles(
     tmp_path: Path, catalogue: Catalogue, styles: str | None
 ) -> None:
     header = "".join(f'<c t="inlineStr"><is><t>{name}</t></is></c>' for name in GOOD[CR])

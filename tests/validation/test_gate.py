@@ -43,14 +43,16 @@ def refusal(path: Path, catalogue: Catalogue, limits: WorkbookLimits | None = No
         (b"PK\x03\x04 and then nothing", "truncated"),
     ],
 )
-def test_other_files(tmp_path: Path, catalogue: Catalogue, content: bytes, code: str) -> None:
+def test_files_of_other_types_are_refused(
+    tmp_path: Path, catalogue: Catalogue, content: bytes, code: str
+) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(content)
     assert refusal(path, catalogue) == code
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
-def test_a_truncated_workbook(good: Path, catalogue: Catalogue, share: float) -> None:
+def test_truncated_workbook_is_refused(good: Path, catalogue: Catalogue, share: float) -> None:
     content = good.read_bytes()
     good.write_bytes(content[: int(len(content) * share)])
     assert refusal(good, catalogue) == "truncated"
@@ -66,7 +68,7 @@ def repacked(source: Path, **changes: bytes) -> Path:
     return target
 
 
-def test_a_zip_of_something_else_is_refused(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_zip_file_of_another_type_is_refused(tmp_path: Path, catalogue: Catalogue) -> None:
     path = tmp_path / "a.xlsx"
     with zipfile.ZipFile(path, "w") as package:
         package.writestr("word/document.xml", "<w/>")
@@ -78,7 +80,7 @@ def test_document_type_definitions_are_refused(good: Path, catalogue: Catalogue)
     assert refusal(repacked(good, sheet1=bomb), catalogue) == "hostile"
 
 
-def test_cells_far_from_one_another_are_refused(good: Path, catalogue: Catalogue) -> None:
+def test_cells_far_apart_are_refused(good: Path, catalogue: Catalogue) -> None:
     far = (
         b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
         b'<row r="1"><c r="A1"><v>1</v></c></row>'
@@ -95,31 +97,31 @@ def test_cells_far_from_one_another_are_refused(good: Path, catalogue: Catalogue
         WorkbookLimits(total_size=1_000),
     ],
 )
-def test_what_is_too_large_is_refused(
+def test_oversized_workbook_is_refused(
     good: Path, catalogue: Catalogue, limits: WorkbookLimits
 ) -> None:
     assert refusal(good, catalogue, limits) == "too-large"
 
 
-def test_names_that_climb_or_repeat_are_refused(good: Path, catalogue: Catalogue) -> None:
+def test_part_names_outside_the_package_are_refused(good: Path, catalogue: Catalogue) -> None:
     with zipfile.ZipFile(good, "a") as package:
         package.writestr("xl/../../evil.xml", "<a/>")
     assert refusal(good, catalogue) == "hostile"
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_name_twice_is_refused(good: Path, catalogue: Catalogue) -> None:
+def test_repeated_part_name_is_refused(good: Path, catalogue: Catalogue) -> None:
     with zipfile.ZipFile(good, "a") as package:
         package.writestr("xl/workbook.xml", "<a/>")
     assert refusal(good, catalogue) == "hostile"
 
 
-def test_content_that_is_no_sheet_is_refused(good: Path, catalogue: Catalogue) -> None:
+def test_malformed_workbook_part_is_refused(good: Path, catalogue: Catalogue) -> None:
     assert refusal(repacked(good, workbook=b"<workbook"), catalogue) == "truncated"
 
 
 @pytest.mark.parametrize("make", [lambda p: p / "missing.xlsx", lambda p: p])
-def test_no_such_file_and_a_folder_are_wrong_usage(
+def test_missing_file_and_folder_are_usage_errors(
     tmp_path: Path, catalogue: Catalogue, make: object
 ) -> None:
     with pytest.raises(UsageError):
@@ -141,9 +143,7 @@ def test_no_such_file_and_a_folder_are_wrong_usage(
         ),
     ],
 )
-def test_uncommon_ways_of_writing_xml_hide_no_error(
-    good: Path, catalogue: Catalogue, sheet: str
-) -> None:
+def test_unusual_xml_does_not_hide_errors(good: Path, catalogue: Catalogue, sheet: str) -> None:
     space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     path = repacked(good, sheet1=sheet.format(ns=space).encode())
     judged = validate_workbook(path, catalogue, resource="cliente")
@@ -159,7 +159,7 @@ def test_uncommon_ways_of_writing_xml_hide_no_error(
         (b'<c r="C2"><f>""</f><v></v></c>', ["formula-no-value"]),
     ],
 )
-def test_an_empty_text_is_a_result(
+def test_empty_text_counts_as_a_formula_result(
     good: Path, catalogue: Catalogue, cell: bytes, codes: list[str]
 ) -> None:
     with zipfile.ZipFile(good) as package:

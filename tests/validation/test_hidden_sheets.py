@@ -25,7 +25,7 @@ def told(judged: ValidatedSheet) -> list[tuple[str, str]]:
     return [(f.kind.code, str(f.message)) for f in judged.findings]
 
 
-def test_they_are_named_where_the_resource_cannot_be_told(
+def test_hidden_sheets_are_named_if_the_resource_is_unknown(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = workbook(tmp_path / "a.xlsx", [["Leia-me"], ["Dados do cliente"]])
@@ -35,7 +35,7 @@ def test_they_are_named_where_the_resource_cannot_be_told(
     assert validate_workbook(path, catalogue, sheet="Dados").ok
 
 
-def test_a_sheet_of_the_users_choice_is_held_against_no_hidden_one(
+def test_hidden_sheets_are_not_named_for_a_selected_sheet(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = workbook(tmp_path / "a.xlsx", [["Leia-me"], ["Dados do cliente"]])
@@ -52,7 +52,7 @@ def test_a_sheet_of_the_users_choice_is_held_against_no_hidden_one(
         ([["nomeComercial", "natureza", "cnpj"]], None, "sheet-empty"),
     ],
 )
-def test_they_are_named_beside_a_sheet_without_data(
+def test_hidden_sheets_are_named_if_the_visible_sheet_has_no_data(
     tmp_path: Path, catalogue: Catalogue, visible: list[list[str]], resource: str, code: str
 ) -> None:
     path = workbook(tmp_path / "a.xlsx", visible)
@@ -62,7 +62,7 @@ def test_they_are_named_beside_a_sheet_without_data(
     assert told(judged)[1:] == [("sheets-hidden", named)]
 
 
-def test_the_first_few_are_named(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_only_the_first_hidden_sheets_are_named(tmp_path: Path, catalogue: Catalogue) -> None:
     names = tuple(f"Mês {number}" for number in range(1, 8))
     path = workbook(tmp_path / "a.xlsx", [["Leia-me"]], names)
     with pytest.raises(UsageError) as refused:
@@ -70,7 +70,9 @@ def test_the_first_few_are_named(tmp_path: Path, catalogue: Catalogue) -> None:
     assert "'Mês 1', 'Mês 2', 'Mês 3', 'Mês 4', 'Mês 5' …" in str(refused.value.hint)
 
 
-def test_they_are_no_matter_where_the_data_is_visible(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_hidden_sheets_are_ignored_if_the_data_is_visible(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
     header, rows = records("cliente", [{}])
     path = workbook(tmp_path / "a.xlsx", [header, *rows], ("Listas", "Cidades"))
     assert told(validate_workbook(path, catalogue)) == []

@@ -20,7 +20,7 @@ def codes(judged: ValidatedSheet) -> list[tuple[str | None, str]]:
     return [(finding.cell, finding.kind.code) for finding in judged.findings]
 
 
-def test_header_under_a_title_with_blank_rows_and_columns(
+def test_header_is_found_below_a_title_and_blank_columns(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     bad = ["Outra", "X", None]
@@ -36,7 +36,7 @@ def test_header_under_a_title_with_blank_rows_and_columns(
     assert codes(judged) == [("D9", "value-not-allowed")]
 
 
-def test_a_listing_whose_documents_would_not_be_sent_is_told(
+def test_exported_document_column_that_is_not_sent_is_reported(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     rows = [[2001, "Padaria", "11222333000181"], [None, "Nova", "11444777000161"]]
@@ -80,7 +80,7 @@ def test_headers_match_in_every_usual_spelling(
         ("nota-fiscal-servico", "AliquotaCBS", "Alíquota da CBS (%)"),
     ],
 )
-def test_a_header_may_name_the_unit_that_its_column_has(
+def test_header_may_state_the_unit_of_its_column(
     tmp_path: Path, catalogue: Catalogue, resource: str, column: str, header: str
 ) -> None:
     names, rows = records(resource, [{column: date(2026, 11, 6) if "data" in column else 1.0}])
@@ -94,7 +94,7 @@ def test_a_header_may_name_the_unit_that_its_column_has(
     "header",
     ["Valor da CBS (%)", "Alíquota da CBS (R$)", "Valor da CBS (US$)", "Valor da CBS (mil)"],
 )
-def test_a_unit_of_something_else_is_asked_about(
+def test_header_with_another_unit_is_reported_as_misspelt(
     tmp_path: Path, catalogue: Catalogue, header: str
 ) -> None:
     names, [row] = records("nota-fiscal-servico", [{}])
@@ -111,9 +111,7 @@ def test_a_missing_required_column_is_one_finding(tmp_path: Path, catalogue: Cat
     ]
 
 
-def test_a_header_twice_is_one_finding_and_nothing_is_read(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_repeated_header_is_one_finding_and_not_read(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", [*CLIENT, "natureza"], [[*ROW, "?"]])
     judged = validate_workbook(path, catalogue, resource="cliente")
     assert codes(judged) == [("D1", "column-duplicate")]
@@ -135,23 +133,21 @@ def test_a_sheet_without_rows_is_empty(tmp_path: Path, catalogue: Catalogue) -> 
     assert not judged.ok
 
 
-def test_a_blank_workbook_is_empty_whatever_was_asked(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_blank_workbook_is_reported_as_empty(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", [], [])
     assert codes(validate_workbook(path, catalogue)) == [(None, "sheet-empty")]
     judged = validate_workbook(path, catalogue, resource="cliente")
     assert codes(judged) == [(None, "sheet-empty")]
 
 
-def test_a_sheet_of_other_things_has_no_header(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_unrelated_sheet_has_no_header(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", ["a", "b"], [["c", "d"]])
     assert codes(validate_workbook(path, catalogue, resource="cliente")) == [
         (None, "header-not-found")
     ]
 
 
-def test_a_row_with_nothing_but_an_error_cell_is_a_row(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_row_with_only_an_error_cell_counts_as_a_row(tmp_path: Path, catalogue: Catalogue) -> None:
     rows = [ROW, [None, None, ErrorCell("#REF!")]]
     judged = validate_workbook(write_rows(tmp_path / "a.xlsx", CLIENT, rows), catalogue)
     assert codes(judged) == [("A3", "required-missing"), ("C3", "cell-error")]
@@ -159,7 +155,7 @@ def test_a_row_with_nothing_but_an_error_cell_is_a_row(
 
 
 @pytest.mark.parametrize("resource", list(GOOD))
-def test_the_resource_is_told_by_the_headers(
+def test_resource_is_detected_by_the_headers(
     tmp_path: Path, catalogue: Catalogue, resource: str
 ) -> None:
     path = write_rows(tmp_path / "a.xlsx", list(GOOD[resource]), [list(GOOD[resource].values())])
@@ -168,13 +164,13 @@ def test_the_resource_is_told_by_the_headers(
     assert judged.findings == []
 
 
-def test_the_resource_is_told_by_the_sheet_name(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_resource_is_detected_by_the_sheet_name(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", ["historico"], [["x"]], sheet="contaspagar")
     judged = validate_workbook(path, catalogue)
     assert judged.resource is catalogue["contaspagar"]
 
 
-def test_a_sheet_of_an_imported_resource_stays_one_beside_what_is_created_by_records(
+def test_imported_resource_takes_precedence_over_one_created_by_records(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -186,7 +182,7 @@ def test_a_sheet_of_an_imported_resource_stays_one_beside_what_is_created_by_rec
     assert validate_workbook(only, catalogue).resource is catalogue["tipo-de-produto"]
 
 
-def test_nothing_that_tells_is_said_so(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_undetectable_resource_must_be_specified(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", ["historico", "codigoDaFilial"], [["x", 1]])
     with pytest.raises(UsageError) as caught:
         validate_workbook(path, catalogue)
@@ -194,7 +190,7 @@ def test_nothing_that_tells_is_said_so(tmp_path: Path, catalogue: Catalogue) -> 
 
 
 @pytest.mark.parametrize("resource", ["contasreceber", "contaspagar", "cliente"])
-def test_a_misspelt_required_column_is_told_without_naming_the_resource(
+def test_misspelt_required_column_is_reported_for_a_detected_resource(
     tmp_path: Path, catalogue: Catalogue, resource: str
 ) -> None:
     header = list(GOOD[resource])
@@ -208,7 +204,7 @@ def test_a_misspelt_required_column_is_told_without_naming_the_resource(
     ]
 
 
-def test_a_missing_required_column_is_told_without_naming_the_resource(
+def test_missing_required_column_is_reported_for_a_detected_resource(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     good = dict(GOOD["contasreceber"])
@@ -219,7 +215,7 @@ def test_a_missing_required_column_is_told_without_naming_the_resource(
     assert [f.kind.code for f in judged.findings] == ["column-missing"]
 
 
-def test_what_lacks_the_column_that_tells_two_resources_apart_is_not_guessed(
+def test_resource_is_not_guessed_without_its_distinguishing_column(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     good = dict(GOOD["contasreceber"])
@@ -229,14 +225,14 @@ def test_what_lacks_the_column_that_tells_two_resources_apart_is_not_guessed(
         validate_workbook(path, catalogue)
 
 
-def test_two_that_fit_are_named(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_all_matching_resources_are_named(tmp_path: Path, catalogue: Catalogue) -> None:
     header = list(dict.fromkeys([*GOOD["contasreceber"], "codigoDoFornecedor"]))
     path = write_rows(tmp_path / "a.xlsx", header, [])
     with pytest.raises(UsageError, match="contaspagar, contasreceber"):
         validate_workbook(path, catalogue)
 
 
-def test_the_sheet_that_fits_is_chosen_and_another_can_be_asked_for(
+def test_matching_sheet_is_chosen_unless_another_is_selected(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -262,9 +258,7 @@ def two_sheets(path: Path, second: list[list[object]]) -> Path:
     return path
 
 
-def test_two_sheets_with_data_that_fit_are_never_chosen_from_silently(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_two_matching_sheets_require_a_selection(tmp_path: Path, catalogue: Catalogue) -> None:
     receivable = GOOD["contasreceber"]
     numbers = [value if isinstance(value, int | float) else "x" for value in receivable.values()]
     for name, second in (("a", [CLIENT, ROW]), ("b", [list(receivable), numbers])):
@@ -275,9 +269,7 @@ def test_two_sheets_with_data_that_fit_are_never_chosen_from_silently(
         assert validate_workbook(path, catalogue, sheet="Um").ok
 
 
-def test_a_sheet_that_only_has_the_header_is_no_choice(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_sheet_with_only_a_header_is_not_a_candidate(tmp_path: Path, catalogue: Catalogue) -> None:
     path = two_sheets(tmp_path / "a.xlsx", [CLIENT])
     assert validate_workbook(path, catalogue).sheet == "Um"
 
@@ -303,7 +295,7 @@ def test_repeated_values_all_name_the_first(tmp_path: Path, catalogue: Catalogue
     ("separator", "shown"), [(";", "';'"), (",", "','"), ("\t", "'⇥'"), ("|", "'|'")]
 )
 @pytest.mark.parametrize("told", [None, "contaspagar"])
-def test_columns_that_were_not_split_are_told(
+def test_unsplit_columns_are_reported(
     tmp_path: Path, catalogue: Catalogue, separator: str, shown: str, told: str | None
 ) -> None:
     record = GOOD["contaspagar"]
@@ -316,7 +308,7 @@ def test_columns_that_were_not_split_are_told(
     assert judged.resource is catalogue["contaspagar"]
 
 
-def test_a_header_that_names_no_column_rightly_is_found_by_what_it_means(
+def test_header_without_exact_names_is_found_by_similar_ones(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     names = ["Cod. Filial", "Cód. Cliente", "Vencimento", "Vlr. Lançamento"]
@@ -332,14 +324,14 @@ def test_a_header_that_names_no_column_rightly_is_found_by_what_it_means(
     assert {code for cell, code in codes(judged) if cell is None} == {"column-missing"}
 
 
-def test_a_header_whose_accents_were_badly_converted_is_asked_about(
+def test_header_with_garbled_accents_is_reported_as_misspelt(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = write_rows(tmp_path / "a.xlsx", [*CLIENT, "CÃ³digo do vendedor"], [[*ROW, 1]])
     assert codes(validate_workbook(path, catalogue)) == [("D1", "column-misspelt")]
 
 
-def test_a_table_that_stands_twice_side_by_side_is_not_called_empty(
+def test_table_repeated_side_by_side_is_not_reported_as_empty(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = write_rows(tmp_path / "a.xlsx", [*CLIENT, *CLIENT], [[*ROW, *ROW]])

@@ -91,7 +91,7 @@ def moved(tmp_path: Path, old: Path, seller: Resource) -> tuple[Migration, openp
     return done, openpyxl.load_workbook(target)
 
 
-def test_an_older_template_is_told_with_what_changed(old: Path, catalogue: Catalogue) -> None:
+def test_older_template_is_reported_with_its_changes(old: Path, catalogue: Catalogue) -> None:
     [finding] = outdated(old, catalogue)
     assert finding.kind.severity is Severity.WARNING
     assert finding.row == 2
@@ -107,7 +107,7 @@ def test_an_older_template_is_told_with_what_changed(old: Path, catalogue: Catal
     assert "--migrate" in str(finding.hint)
 
 
-def test_a_current_template_has_no_age(
+def test_current_template_has_no_finding(
     tmp_path: Path, catalogue: Catalogue, seller: Resource
 ) -> None:
     path = tmp_path / "novo.xlsx"
@@ -117,7 +117,7 @@ def test_a_current_template_has_no_age(
     assert validate_workbook(path, catalogue).findings == []
 
 
-def test_a_change_without_a_new_number_is_noticed(
+def test_layout_change_without_a_new_number_is_detected(
     tmp_path: Path, catalogue: Catalogue, seller: Resource
 ) -> None:
     path = tmp_path / "novo.xlsx"
@@ -129,16 +129,14 @@ def test_a_change_without_a_new_number_is_noticed(
     assert "comissao is new" in str(finding.message)
 
 
-def test_rules_may_change_without_making_templates_old(seller: Resource) -> None:
+def test_changed_rules_do_not_outdate_templates(seller: Resource) -> None:
     column = dataclasses.replace(seller.columns[0], checks={"digits": {"width": 5}})
     assert dataclasses.replace(seller, columns=(column, *seller.columns[1:])).fingerprint == (
         seller.fingerprint
     )
 
 
-def test_the_data_of_an_older_template_are_moved(
-    tmp_path: Path, old: Path, seller: Resource
-) -> None:
+def test_data_of_an_older_template_is_moved(tmp_path: Path, old: Path, seller: Resource) -> None:
     before = old.read_bytes()
     done, book = moved(tmp_path, old, seller)
     lines = list(book["vendedor"].iter_rows(values_only=True))
@@ -152,7 +150,7 @@ def test_the_data_of_an_older_template_are_moved(
     assert done.rows == 2
 
 
-def test_nothing_is_left_behind_in_silence(tmp_path: Path, old: Path, seller: Resource) -> None:
+def test_everything_not_moved_is_reported(tmp_path: Path, old: Path, seller: Resource) -> None:
     done, _ = moved(tmp_path, old, seller)
     assert done.moved == {"nome": "nomeCompleto", "cod": "codigo", "desde": "desde"}
     assert done.dropped == {"fax": 1}
@@ -163,7 +161,9 @@ def test_nothing_is_left_behind_in_silence(tmp_path: Path, old: Path, seller: Re
         assert word in told
 
 
-def test_looks_and_comments_go_with_the_data(tmp_path: Path, old: Path, seller: Resource) -> None:
+def test_styles_and_comments_move_with_the_data(
+    tmp_path: Path, old: Path, seller: Resource
+) -> None:
     sheet = moved(tmp_path, old, seller)[1]["vendedor"]
     assert sheet["C2"].fill.fgColor.rgb == "FFFFFF00"
     assert sheet["A4"].font.bold
@@ -173,7 +173,7 @@ def test_looks_and_comments_go_with_the_data(tmp_path: Path, old: Path, seller: 
     assert sheet["B2"].number_format == "dd/mm/yyyy"
 
 
-def test_number_formats_and_hidden_rows_stay_and_with_them_what_is_found(
+def test_number_formats_and_hidden_rows_are_kept_with_their_findings(
     tmp_path: Path, catalogue: Catalogue, seller: Resource
 ) -> None:
     path = tmp_path / "antigo.xlsx"
@@ -202,7 +202,7 @@ def test_number_formats_and_hidden_rows_stay_and_with_them_what_is_found(
         assert words in told
 
 
-def test_what_was_moved_passes(
+def test_migrated_workbook_passes_validation(
     tmp_path: Path, old: Path, catalogue: Catalogue, seller: Resource
 ) -> None:
     book = openpyxl.load_workbook(old)
@@ -213,9 +213,7 @@ def test_what_was_moved_passes(
     assert [f.kind.code for f in judged.findings] == ["column-unknown"]
 
 
-def test_a_column_that_stands_twice_is_not_guessed(
-    tmp_path: Path, old: Path, seller: Resource
-) -> None:
+def test_repeated_column_is_refused(tmp_path: Path, old: Path, seller: Resource) -> None:
     book = openpyxl.load_workbook(old)
     book["vendedor"]["F2"] = "cod"
     book.save(old)
@@ -224,7 +222,7 @@ def test_a_column_that_stands_twice_is_not_guessed(
     assert not (tmp_path / "novo.xlsx").exists()
 
 
-def test_the_command_tells_what_became_of_each_column(
+def test_command_reports_what_happened_to_each_column(
     tmp_path: Path, old: Path, catalogue: Catalogue, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del catalogue

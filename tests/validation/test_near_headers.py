@@ -58,7 +58,7 @@ def said(sheet: ValidatedSheet, header: str) -> list[tuple[str, str | None]]:
         ("nota-fiscal-servico", "codigoDoServicoPrestad", "codigoDoServicoPrestado", MISSPELT),
     ],
 )
-def test_a_header_that_is_nearly_a_missing_columns_is_asked_about_once(
+def test_header_similar_to_a_missing_column_is_reported_once(
     tmp_path: Path, catalogue: Catalogue, resource: str, header: str, column: str, code: str
 ) -> None:
     sheet = judged(tmp_path, catalogue, resource, header, (column,))
@@ -101,7 +101,7 @@ def test_a_header_that_is_nearly_a_missing_columns_is_asked_about_once(
         ("enderecamento-de-produto", "Nome do produto", ()),
     ],
 )
-def test_a_column_of_the_analysts_own_is_only_said_not_to_be_sent(
+def test_additional_column_is_only_reported_as_not_sent(
     tmp_path: Path, catalogue: Catalogue, resource: str, header: str, without: tuple[str, ...]
 ) -> None:
     sheet = judged(tmp_path, catalogue, resource, header, without)
@@ -109,7 +109,7 @@ def test_a_column_of_the_analysts_own_is_only_said_not_to_be_sent(
     assert sheet.errors == 0
 
 
-def test_a_note_beside_a_missing_column_does_not_stand_for_it(
+def test_note_column_does_not_replace_a_missing_column(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     sheet = judged(tmp_path, catalogue, "contasreceber", "Nome do cliente", ("codigoDoCliente",))
@@ -117,7 +117,7 @@ def test_a_note_beside_a_missing_column_does_not_stand_for_it(
     assert told == [("column-missing", "codigoDoCliente"), (UNKNOWN, None)]
 
 
-def test_each_of_two_headers_that_may_be_a_column_is_asked_about(
+def test_both_headers_similar_to_one_column_are_reported(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     row = {n: v for n, v in GOOD["contasreceber"].items() if n != "codigoDaContaCorrente"}
@@ -136,7 +136,7 @@ def test_each_of_two_headers_that_may_be_a_column_is_asked_about(
     ],
     ids=["each in two cells", "below a merged cell"],
 )
-def test_a_name_that_spans_two_rows_is_told_as_such(
+def test_header_spanning_two_rows_is_reported(
     tmp_path: Path, catalogue: Catalogue, upper: tuple[str, str], lower: tuple[str, str]
 ) -> None:
     split = ("dataDeVencimento", "valorDoLancamento" if upper[1] else "dataDeEmissao")

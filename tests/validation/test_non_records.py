@@ -86,7 +86,7 @@ TOTALS: list[Row] = [
 
 
 @pytest.mark.parametrize(("below", "quoted"), across(TOTALS, [False, True]), ids=str)
-def test_a_total_has_one_finding_and_is_no_record(
+def test_total_has_one_finding_and_is_not_a_record(
     tmp_path: Path, catalogue: Catalogue, below: Row, quoted: bool
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -114,7 +114,7 @@ def test_a_total_has_one_finding_and_is_no_record(
     ],
     ids=str,
 )
-def test_a_note_is_no_record_and_a_record_with_such_words_is_one(
+def test_notes_are_not_records_but_records_may_contain_their_words(
     tmp_path: Path, catalogue: Catalogue, below: Row, codes: Mapping[int, str]
 ) -> None:
     judged = sheet(tmp_path / "a.xlsx", catalogue, below)
@@ -123,7 +123,7 @@ def test_a_note_is_no_record_and_a_record_with_such_words_is_one(
         assert findings(judged) == list(codes.items())
 
 
-def test_the_totals_row_of_a_table_is_no_record(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_totals_row_of_a_table_is_not_a_record(tmp_path: Path, catalogue: Catalogue) -> None:
     columns = [{"header": name} for name in HEADER]
     columns[PLACES["historico"]] = {"header": "historico", "total_string": "Geral"}
     columns[PLACES["valorDoLancamento"]] = {
@@ -149,7 +149,7 @@ def test_the_totals_row_of_a_table_is_no_record(tmp_path: Path, catalogue: Catal
     ],
     ids=["all", "most", "one"],
 )
-def test_a_row_that_is_struck_through_is_no_record(
+def test_struck_through_row_is_not_a_record(
     tmp_path: Path,
     catalogue: Catalogue,
     struck: list[str],
@@ -180,7 +180,7 @@ def test_a_row_that_is_struck_through_is_no_record(
 
 @pytest.mark.parametrize("inline", [False, True])
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_rich_text_that_is_struck_through_as_a_whole_is_named(
+def test_fully_struck_through_rich_text_is_reported(
     tmp_path: Path, catalogue: Catalogue, inline: bool, whole: bool
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -215,14 +215,14 @@ def test_a_rich_text_that_is_struck_through_as_a_whole_is_named(
     ],
     ids=str,
 )
-def test_a_full_row_is_a_total_where_it_says_so_and_sums_up_rows_above(
+def test_complete_row_is_a_total_if_labelled_and_summing_rows_above(
     tmp_path: Path, catalogue: Catalogue, below: Row, is_total: bool
 ) -> None:
     judged = sheet(tmp_path / "a.xlsx", catalogue, {**GOOD[CR], **below})
     assert judged.non_records == ({7: "row-total"} if is_total else {})
 
 
-def test_a_line_of_dashes_is_no_record(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_line_of_dashes_is_not_a_record(tmp_path: Path, catalogue: Catalogue) -> None:
     drawn = dict.fromkeys(["historico", "codigoDaFilial", "valorDoLancamento"], "------")
     judged = sheet(tmp_path / "a.xlsx", catalogue, drawn)
     assert findings(judged) == [(7, "row-note")]
@@ -232,7 +232,7 @@ def test_a_line_of_dashes_is_no_record(tmp_path: Path, catalogue: Catalogue) -> 
 
 @pytest.mark.parametrize("quoted", [False, True])
 @pytest.mark.parametrize(("height", "low"), [(0.75, True), (2.25, True), (3, False)])
-def test_a_row_of_a_hairs_height_is_hidden(
+def test_row_of_minimal_height_counts_as_hidden(
     tmp_path: Path, catalogue: Catalogue, height: float, low: bool, quoted: bool
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -250,7 +250,7 @@ def test_a_row_of_a_hairs_height_is_hidden(
     ],
     ids=["rows that are not there", "rows of no height of their own"],
 )
-def test_what_a_sheet_says_of_all_rows_hides_those_with_data_only_by_their_height(
+def test_default_row_settings_hide_data_rows_only_by_their_height(
     tmp_path: Path,
     catalogue: Catalogue,
     change: Callable[[Worksheet], None],
@@ -260,7 +260,7 @@ def test_what_a_sheet_says_of_all_rows_hides_those_with_data_only_by_their_heigh
 
 
 @pytest.mark.parametrize("quoted", [False, True])
-def test_rows_and_columns_without_height_or_width_are_hidden(
+def test_rows_and_columns_without_height_or_width_count_as_hidden(
     tmp_path: Path, catalogue: Catalogue, quoted: bool
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -278,7 +278,7 @@ def test_rows_and_columns_without_height_or_width_are_hidden(
     ]
 
 
-def test_a_row_that_is_no_record_leaves_the_others_alone(
+def test_row_that_is_not_a_record_has_no_other_findings(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     below = {"historico": "TOTAL", "valorDoLancamento": -1}

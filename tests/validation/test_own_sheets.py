@@ -34,7 +34,7 @@ def all_of(path: Path) -> ValidationRequest:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_analysts_sheet_of_such_a_name_is_read(
+def test_data_sheet_with_a_reserved_name_is_read(
     tmp_path: Path, catalogue: Catalogue, name: str
 ) -> None:
     path = write_rows(tmp_path / "a.xlsx", list(CLIENT), [list(CLIENT.values())], sheet=name)
@@ -46,7 +46,7 @@ def test_an_analysts_sheet_of_such_a_name_is_read(
 
 
 @pytest.mark.parametrize(("resource", "marked"), across(list(GOOD), [True, False]))
-def test_what_a_template_adds_is_passed_over_whether_its_mark_is_there_or_lost(
+def test_template_sheets_are_skipped_with_or_without_their_mark(
     tmp_path: Path, catalogue: Catalogue, resource: str, marked: bool
 ) -> None:
     path = tmp_path / "modelo.xlsx"
@@ -66,7 +66,7 @@ def test_what_a_template_adds_is_passed_over_whether_its_mark_is_there_or_lost(
     assert ([each.sheet for each in judged.sheets], judged.skipped) == ([resource], [])
 
 
-def test_an_analysts_lists_in_a_workbook_made_from_a_template_are_read(
+def test_data_in_a_lists_sheet_of_a_template_workbook_is_read(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = tmp_path / "modelo.xlsx"
@@ -87,7 +87,7 @@ def test_an_analysts_lists_in_a_workbook_made_from_a_template_are_read(
 
 
 @pytest.mark.parametrize("renamed", [True, False])
-def test_the_list_of_findings_is_passed_over_by_its_name_within_or_by_its_title(
+def test_findings_sheet_is_skipped_by_its_defined_name_or_title(
     tmp_path: Path, catalogue: Catalogue, renamed: bool
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", "cliente", [{}])
@@ -105,9 +105,7 @@ def test_the_list_of_findings_is_passed_over_by_its_name_within_or_by_its_title(
     assert (len(judged.sheets), judged.skipped) == (1, [])
 
 
-def test_the_cover_of_an_export_is_known_by_its_second_row(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_export_cover_is_recognised_by_its_second_row(tmp_path: Path, catalogue: Catalogue) -> None:
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(path) as book:
         write_page(book, COVER_SHEET.pt, ["Clientes"], [["Exportado em"], ["cliente"]])

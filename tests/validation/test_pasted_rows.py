@@ -15,7 +15,7 @@ def found(judged: ValidatedSheet) -> list[tuple[str | None, str]]:
     return [(finding.cell, finding.kind.code) for finding in judged.findings]
 
 
-def test_a_header_that_comes_again_is_told_once_and_is_no_record(
+def test_repeated_header_row_is_reported_and_is_not_a_record(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     names = ["anotação", *CLIENT]
@@ -36,9 +36,7 @@ def test_a_header_that_comes_again_is_told_once_and_is_no_record(
     assert judged.frame["nomeComercial"].dropna().tolist() == ["Padaria", "Açougue"]
 
 
-def test_a_header_that_comes_again_mutes_every_other_rule_of_its_row(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_repeated_header_row_has_no_other_findings(tmp_path: Path, catalogue: Catalogue) -> None:
     record = GOOD["contasreceber"]
     lines = [list(record.values()), list(record), list(record.values())]
     path = write_rows(tmp_path / "a.xlsx", list(record), lines)
@@ -47,9 +45,7 @@ def test_a_header_that_comes_again_mutes_every_other_rule_of_its_row(
     assert judged.findings[0].value == "codigoDaFilial"
 
 
-def test_some_cells_may_say_what_their_columns_are_called(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_some_cells_may_equal_their_headers(tmp_path: Path, catalogue: Catalogue) -> None:
     lines = [["nomeComercial", None, None], ["nomeComercial", "seuCodigo", None]]
     path = write_rows(tmp_path / "a.xlsx", CLIENT, lines)
     assert found(validate_workbook(path, catalogue, resource="cliente")) == []
@@ -74,7 +70,7 @@ GAP: list[str | None] = []
         ([GAP, *([["Mercearia"]] * 11)], []),
     ],
 )
-def test_a_note_below_the_table_is_told(
+def test_note_below_the_table_is_reported(
     tmp_path: Path,
     catalogue: Catalogue,
     below: list[list[str | None]],

@@ -13,13 +13,13 @@ from xlbridge.workbook.read import prefetch_workbook
 MANY = 3_000
 
 
-def test_every_resource_can_be_got_ready_for(catalogue: Catalogue) -> None:
+def test_every_resource_can_be_warmed_up(catalogue: Catalogue) -> None:
     for name, resource in catalogue.items():
         warm_up({name: resource})
 
 
 @pytest.mark.parametrize("resource", ["cliente", "contasreceber"])
-def test_what_was_got_ready_finds_the_same(
+def test_warm_up_does_not_change_findings(
     catalogue: Catalogue, samples: Path, resource: str
 ) -> None:
     workbook = samples / f"{resource}-com-erros.xlsx"
@@ -28,13 +28,13 @@ def test_what_was_got_ready_finds_the_same(
     assert list(validate_workbook(workbook, catalogue).findings) == before
 
 
-def test_a_small_workbook_is_not_waited_for(samples: Path) -> None:
+def test_small_workbook_is_ready_immediately(samples: Path) -> None:
     with prefetch_workbook(samples / "cliente.xlsx", WorkbookLimits(), None) as workbook:
         assert workbook.is_ready()
         assert workbook().sheets
 
 
-def test_a_large_workbook_tells_when_it_is_there(tmp_path: Path) -> None:
+def test_large_workbook_reports_when_it_is_ready(tmp_path: Path) -> None:
     path = write_records(tmp_path / "large.xlsx", "cliente", [{}] * MANY)
     with prefetch_workbook(path, WorkbookLimits(), None) as workbook:
         assert not workbook.is_ready()
@@ -80,7 +80,7 @@ checks:
 """An own resource that comes first, in place of a shipped one."""
 
 
-def test_an_odd_own_resource_can_be_got_ready_for(tmp_path: Path) -> None:
+def test_unusual_custom_resource_can_be_warmed_up(tmp_path: Path) -> None:
     (tmp_path / "odd.yaml").write_text(ODD, encoding="utf-8")
     catalogue = load_catalogue(tmp_path)
     assert next(iter(catalogue.values())).title.pt == "Tudo"

@@ -78,7 +78,7 @@ def codes(judged: ValidatedSheet) -> list[tuple[str | None, int | None, str]]:
         (lambda page: page.write_number(6, len(HEADER), 7), [("J3", 3, "column-unnamed")]),
     ],
 )
-def test_the_layout_is_named(
+def test_hidden_merged_and_computed_cells_are_reported(
     tmp_path: Path,
     catalogue: Catalogue,
     change: Callable[[Worksheet], None],
@@ -89,7 +89,7 @@ def test_the_layout_is_named(
     assert codes(judged) == expected
 
 
-def test_hidden_rows_are_told_as_ranges(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_hidden_rows_are_reported_as_ranges(tmp_path: Path, catalogue: Catalogue) -> None:
     def hide(page: Worksheet) -> None:
         for row in (3, 4, 6):
             page.set_row(row, None, None, {"hidden": True})
@@ -98,14 +98,16 @@ def test_hidden_rows_are_told_as_ranges(tmp_path: Path, catalogue: Catalogue) ->
     assert "3: 4–5, 7" in str(finding.message)
 
 
-def test_days_counted_from_1904_are_right_and_said(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_dates_counted_from_1904_are_read_and_reported(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
     path = sheet(tmp_path / "a.xlsx", lambda _: None, epoch_1904=True)
     judged = validate_workbook(path, catalogue)
     assert codes(judged) == [(None, 3, "date-system-old")]
     assert set(judged.frame["dataDeEmissao"].dt.date) == {date(2026, 10, 1)}
 
 
-def test_a_formula_with_a_result_is_told_however_many_empty_ones_come_first(
+def test_formula_result_is_reported_after_many_empty_ones(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     good = GOOD["cliente"]
@@ -146,7 +148,7 @@ TOTALS: list[tuple[list[str | None], list[str]]] = [
 
 
 @pytest.mark.parametrize(("case", "below"), across(TOTALS, [0, 20]))
-def test_a_total_among_the_records_is_told(
+def test_total_among_the_records_is_reported(
     tmp_path: Path,
     catalogue: Catalogue,
     case: tuple[list[str | None], list[str]],
@@ -164,7 +166,7 @@ def test_a_total_among_the_records_is_told(
 
 
 @pytest.mark.parametrize("typed", ["69.879.837/0001-59", "69879837000159", 69879837000159])
-def test_a_finding_that_comes_later_shows_what_the_cell_holds(
+def test_later_finding_shows_the_content_of_the_cell(
     tmp_path: Path, catalogue: Catalogue, typed: object
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", "cliente", [{"cnpj": typed}])

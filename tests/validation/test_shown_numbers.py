@@ -47,7 +47,7 @@ def written(path: Path, column: str, value: object, form: str, writer: str) -> P
 @pytest.mark.parametrize(
     ("column", "told"), [("codigoDoCliente", "1001."), ("valorDoLancamento", "1001.0.")]
 )
-def test_a_whole_number_is_told_as_one(
+def test_whole_number_is_reported_without_decimals(
     tmp_path: Path, catalogue: Catalogue, column: str, told: str
 ) -> None:
     good = {**GOOD["contasreceber"], column: "1001.0", "historico": "1,5"}
@@ -148,7 +148,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("case", "writer"), across(SHOWN, WRITERS))
-def test_what_is_shown_is_not_what_is_stored(
+def test_displayed_value_that_differs_from_the_stored_one_is_reported(
     tmp_path: Path,
     catalogue: Catalogue,
     case: tuple[str, object, str, list[str]],
@@ -172,7 +172,9 @@ ORDINARY = (
 
 
 @pytest.mark.parametrize("form", every(2, ORDINARY))
-def test_an_ordinary_format_is_not_named(tmp_path: Path, catalogue: Catalogue, form: str) -> None:
+def test_ordinary_number_format_is_not_reported(
+    tmp_path: Path, catalogue: Catalogue, form: str
+) -> None:
     for value in (100, 10.5, 1234567.89):
         path = written(tmp_path / "a.xlsx", "valorDoServico", value, form, "openpyxl")
         assert list(validate_workbook(path, catalogue).findings) == []
@@ -189,7 +191,7 @@ def test_an_ordinary_format_is_not_named(tmp_path: Path, catalogue: Catalogue, f
         (123456, "##0.0E+0", "123.5E+03"),
     ],
 )
-def test_a_power_of_ten_is_named_where_it_leaves_out_digits(
+def test_scientific_format_is_reported_if_it_hides_digits(
     tmp_path: Path, catalogue: Catalogue, value: float, form: str, shown: str | None
 ) -> None:
     path = written(tmp_path / "a.xlsx", "valorDoServico", value, form, "openpyxl")
@@ -219,7 +221,7 @@ DATES = [
 
 
 @pytest.mark.parametrize(("case", "writer"), across(DATES, WRITERS))
-def test_a_date_that_is_not_shown_whole_is_named(
+def test_partially_displayed_date_is_reported(
     tmp_path: Path,
     catalogue: Catalogue,
     case: tuple[str, str | None, str | None],
@@ -237,7 +239,7 @@ def test_a_date_that_is_not_shown_whole_is_named(
 
 
 @pytest.mark.parametrize("amount", [999_999.99995, 99_999_999.994, 12_345.678])
-def test_an_amount_is_rounded_only_where_it_is_noise(
+def test_only_floating_point_noise_of_amounts_is_rounded(
     tmp_path: Path, catalogue: Catalogue, amount: float
 ) -> None:
     path = written(tmp_path / "a.xlsx", "valorDoServico", amount, "#,##0.00", "xlsxwriter")
@@ -247,7 +249,9 @@ def test_an_amount_is_rounded_only_where_it_is_noise(
     assert list(validate_workbook(path, catalogue).findings) == []
 
 
-def test_the_message_tells_both(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_message_has_the_displayed_and_the_stored_value(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
     path = written(tmp_path / "a.xlsx", "aliquotaISSRetido", 0.025, "0.00%", "xlsxwriter")
     (finding,) = validate_workbook(path, catalogue).findings
     assert "2.5%" in finding.message.en
@@ -286,6 +290,6 @@ def test_the_message_tells_both(tmp_path: Path, catalogue: Catalogue) -> None:
         ("dd/mm/yyyy", 46000, None),
     ],
 )
-def test_a_number_is_shown_as_its_format_says(form: str, value: int, shown: str | None) -> None:
+def test_number_is_displayed_in_its_format(form: str, value: int, shown: str | None) -> None:
     told = displayed_number(form, value)
     assert (None if told is None else told.pt) == shown

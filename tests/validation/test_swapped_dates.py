@@ -15,7 +15,7 @@ DUE = "dataDeVencimento"
 
 
 @pytest.mark.parametrize("months", [(1, 2, 3), (1, 2), (3,)])
-def test_dates_that_seem_swapped_are_told_once_and_their_texts_are_left(
+def test_swapped_dates_are_reported_once_and_texts_left_unchanged(
     tmp_path: Path, catalogue: Catalogue, months: tuple[int, ...]
 ) -> None:
     swapped = [{"dataDeEmissao": None, DUE: date(2026, month, 11)} for month in months]
@@ -46,7 +46,7 @@ def test_dates_that_seem_swapped_are_told_once_and_their_texts_are_left(
         ),
     ],
 )
-def test_few_dates_that_fit_their_texts_only_when_swapped_are_told(
+def test_few_dates_that_fit_only_when_swapped_are_reported(
     tmp_path: Path, catalogue: Catalogue, days: list[date], texts: list[str]
 ) -> None:
     records = [{"dataDeEmissao": None, DUE: value} for value in (*days, *texts)]
@@ -71,7 +71,7 @@ def november(*days: int) -> list[date]:
         [*(date(2026, month, 1) for month in range(1, 13)), "31/12/2026"],
     ],
 )
-def test_dates_beside_texts_need_not_be_swapped(
+def test_plausible_dates_are_not_reported_as_swapped(
     tmp_path: Path, catalogue: Catalogue, values: list[Any]
 ) -> None:
     records = [{"dataDeEmissao": None, DUE: value} for value in values]

@@ -174,7 +174,7 @@ def codes_of(judged: ValidatedSheet) -> set[str]:
 
 
 @pytest.mark.parametrize("resource", every(3, RESOURCES), ids=lambda resource: resource.name)
-def test_a_template_with_right_values_passes(catalogue: Catalogue, resource: Resource) -> None:
+def test_template_with_valid_values_passes(catalogue: Catalogue, resource: Resource) -> None:
     @examples(3)
     @given(rows=rows_of(resource))
     def passes(rows: list[Row]) -> None:
@@ -191,7 +191,7 @@ def test_a_template_with_right_values_passes(catalogue: Catalogue, resource: Res
 @pytest.mark.parametrize(
     "resources", [RESOURCES[1::4], pytest.param(RESOURCES, marks=pytest.mark.slow)]
 )
-def test_it_passes_once_libreoffice_has_saved_it(
+def test_template_saved_by_libreoffice_passes(
     tmp_path: Path, catalogue: Catalogue, resources: list[Resource]
 ) -> None:
     counts: dict[str, int] = {}

@@ -71,7 +71,9 @@ def test_english_numbers_with_cents_have_one_meaning(amount: Decimal) -> None:
         ("12 345", "12345", "12345"),
     ],
 )
-def test_separators(text: str, native: str | None, foreign: str | None) -> None:
+def test_decimal_and_thousands_separators(
+    text: str, native: str | None, foreign: str | None
+) -> None:
     meaning = number_meanings(text)
     assert meaning is not None
     assert meaning.native == (native and Decimal(native))
@@ -91,17 +93,17 @@ def test_a_whole_number_has_only_whole_meanings(
 
 
 @pytest.mark.parametrize("text", ["12,5", "0.123", "x"])
-def test_what_is_no_whole_number(text: str) -> None:
+def test_invalid_whole_number_has_no_meaning(text: str) -> None:
     assert whole_meanings(text) is None
 
 
 @pytest.mark.parametrize("text", ["", "-", "1e5", "US$ 10", "1.2.3", "12,34,5", "½", "١٢", "1 23"])
-def test_what_is_no_number(text: str) -> None:
+def test_invalid_number_has_no_meaning(text: str) -> None:
     assert number_meanings(text) is None
 
 
 @given(st.text(max_size=12))
-def test_no_text_breaks_the_readers(text: str) -> None:
+def test_every_text_is_parsed_without_an_exception(text: str) -> None:
     number, day = number_meanings(text), date_meanings(text)
     assert number is None or number.native is not None or number.foreign is not None
     assert day is None or day.native is not None or day.foreign is not None

@@ -51,7 +51,7 @@ def test_a_document_in_two_sheets_is_found_in_the_later_one(
     assert [sheet.ok for sheet in sheets] == [True, True]
 
 
-def test_of_another_workbook_the_file_is_named(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_duplicate_in_another_workbook_names_the_file(tmp_path: Path, catalogue: Catalogue) -> None:
     files = [write_records(tmp_path / name, "cliente", [{}]) for name in ("a.xlsx", "b.xlsx")]
     sheets = [validate_workbook(file, catalogue, resource="cliente") for file in files]
     assert told(compare_sheets(sheets)) == [
@@ -79,9 +79,7 @@ def test_a_row_is_compared_by_the_whole_key(tmp_path: Path, catalogue: Catalogue
     assert cell == 9
 
 
-def test_a_cell_has_one_error_and_what_is_wrong_is_not_compared(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_cells_with_errors_are_not_compared(tmp_path: Path, catalogue: Catalogue) -> None:
     wrong = "11.222.333/0001-82"
     sheets = judged(
         tmp_path / "a.xlsx",
@@ -119,7 +117,7 @@ def test_other_resources_and_sheets_without_rows_are_not_compared(
     assert told(compare_sheets([])) == []
 
 
-def test_findings_are_added_where_they_belong(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_added_findings_are_sorted_by_position(tmp_path: Path, catalogue: Catalogue) -> None:
     sheets = judged(
         tmp_path / "a.xlsx",
         catalogue,
@@ -167,7 +165,7 @@ def own_resources(folder: Path) -> Catalogue:
     return load_catalogue(folder)
 
 
-def test_a_sheet_supplies_what_another_refers_to(tmp_path: Path) -> None:
+def test_sheet_provides_codes_that_another_references(tmp_path: Path) -> None:
     catalogue = own_resources(tmp_path / "schemas")
     centres = write_rows(
         tmp_path / "centros.xlsx",
