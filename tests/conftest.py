@@ -47,12 +47,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     work_in_memory()
-    session.PROOF_COST = forked.NEXT_TO_NOTHING
+    session.PROOF_COST = forked.MINIMAL_COST
     databases.choose(config.getoption("--db"))
     if config.getoption("--strict-sandbox"):
-        sandboxes.be_strict()
+        sandboxes.make_all_strict()
     if config.getoption("--other-shapes"):
-        sandboxes.answer_in_other_shapes()
+        sandboxes.use_other_shapes()
     _restore_signals()
 
 
@@ -95,7 +95,7 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.fixture(autouse=True)
-def exercises_what_it_says(request: pytest.FixtureRequest) -> Iterator[None]:
+def check_exercised_operations(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test during which an operation of its ``exercises`` mark has not succeeded."""
     names = [name for mark in request.node.iter_markers("exercises") for name in mark.args]
     forget_answers()

@@ -23,7 +23,7 @@ XLBRIDGE = "xlbridge.cli.main"
 GC_THRESHOLD = (20_000, 20, 20)
 """Thresholds of the garbage collector in the suite's processes."""
 
-NEXT_TO_NOTHING = session.ProofCost(n=2, r=1, p=1)
+MINIMAL_COST = session.ProofCost(n=2, r=1, p=1)
 """Minimal cost of the proof of a stored token, which is slow on purpose in production."""
 
 _at_end = ExitStack()

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import httpx
 from exercised import note_answer
 
-Fate = Literal[
+ProxyFault = Literal[
     "pass",
     "lose request",
     "lose answer",
@@ -33,7 +33,7 @@ Fate = Literal[
 ]
 
 # Answers of the proxy itself, instead of forwarding the request: status and header.
-ANSWERED_HERE: dict[Fate, tuple[int, tuple[str, str] | None]] = {
+PROXY_ANSWERS: dict[ProxyFault, tuple[int, tuple[str, str] | None]] = {
     "refuse": (400, None),
     "unavailable": (429, None),
     "busy": (503, ("Retry-After", "40")),
@@ -45,7 +45,7 @@ ANSWERED_HERE: dict[Fate, tuple[int, tuple[str, str] | None]] = {
 REFUSAL = b'{"success": false, "data": null, "errors": [{"key": "", "value": "Recusado."}]}'
 
 # Answers that replace the system's own, after the request was executed.
-CHANGED_AFTERWARDS: dict[Fate, tuple[int, bytes, str]] = {
+REPLACED_ANSWERS: dict[ProxyFault, tuple[int, bytes, str]] = {
     "html": (200, b"<html>Bad gateway</html>", "text/html"),
     "500 after": (500, b"{}", "application/json"),
     "refuse after": (400, REFUSAL, "application/json"),
@@ -60,7 +60,7 @@ CHANGED_AFTERWARDS: dict[Fate, tuple[int, bytes, str]] = {
 
 @dataclass
 class LossyProxy:
-    """Proxy to ``target``; ``decide`` returns the fate of each request by method and path.
+    """Proxy to ``target``; ``decide`` returns the fault of each request by method and path.
 
     ``answers`` are bodies that replace the system's, by a part of the path; ``added`` are fields
     added to a single record of an answer, by method and part of the path. ``seen`` are the requests
@@ -69,20 +69,20 @@ class LossyProxy:
 
     target: str
     base_url: str = ""
-    decide: Callable[[str, str], Fate] = lambda _method, _path: "pass"
+    decide: Callable[[str, str], ProxyFault] = lambda _method, _path: "pass"
     answers: dict[str, bytes] = field(default_factory=dict)
     added: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     seen: list[tuple[str, str]] = field(default_factory=list)
     bodies: list[tuple[str, bytes]] = field(default_factory=list)
 
-    def lose_once(self, fate: Fate, path: str) -> None:
-        """Apply a fate to the first request whose path contains ``path``; the others pass."""
+    def fail_once(self, fault: ProxyFault, path: str) -> None:
+        """Apply a fault to the first request whose path contains ``path``; the others pass."""
         matched: list[str] = []
 
-        def decide(_method: str, requested: str) -> Fate:
+        def decide(_method: str, requested: str) -> ProxyFault:
             if path in requested and not matched:
                 matched.append(requested)
-                return fate
+                return fault
             return "pass"
 
         self.decide = decide
@@ -113,12 +113,12 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             proxy.seen.append((self.command, self.path))
             proxy.bodies.append((self.command, body))
-            fate = proxy.decide(self.command, self.path)
-            if fate == "lose request":
+            fault = proxy.decide(self.command, self.path)
+            if fault == "lose request":
                 self.close_connection = True
                 return
-            if fate in ANSWERED_HERE:
-                status, header = ANSWERED_HERE[fate]
+            if fault in PROXY_ANSWERS:
+                status, header = PROXY_ANSWERS[fault]
                 self.answer(status, REFUSAL, header=header)
                 return
             headers = {
@@ -128,12 +128,12 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             }
             answer = http.request(self.command, self.path, content=body, headers=headers)
             note_answer(self.command, self.path, answer.status_code)
-            if fate == "lose answer":
+            if fault == "lose answer":
                 self.close_connection = True
                 return
             replaced = [body for part, body in proxy.answers.items() if part in self.path]
-            status, content, kind = CHANGED_AFTERWARDS.get(
-                fate, (answer.status_code, answer.content, "application/json")
+            status, content, kind = REPLACED_ANSWERS.get(
+                fault, (answer.status_code, answer.content, "application/json")
             )
             self.answer(
                 status,

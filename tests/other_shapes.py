@@ -18,14 +18,20 @@ WORDS = {"Pendente": "Na fila", "Processando": "Em andamento", "Finalizado": "Co
 LOG_WORDS = "Na fila=pending; Em andamento=running; Concluído=finished"
 """``XLBRIDGE_LOG_WORDS`` for ``WORDS``."""
 
-SPELT_OTHERWISE = {
+OTHER_SPELLINGS = {
     "Pendente": "PENDENTE",
     "Processando": "processando ",
     "Finalizado": "FINALIZADO",
 }
 """Spellings that are understood without a setting."""
 
-_UNSHOWN = {"ultimaAtualizacao", "recurso", "nomeDoArquivo", "dataDeInclusao", "dataDeBaixa"}
+_UNDOCUMENTED_FIELDS = {
+    "ultimaAtualizacao",
+    "recurso",
+    "nomeDoArquivo",
+    "dataDeInclusao",
+    "dataDeBaixa",
+}
 """Fields that the interface does not document for all records."""
 
 _ANSWERED_WITH_NULL = ("/v2/cliente/idws", "/processar/", "processar-arquivo", "/contagem/")
@@ -124,7 +130,7 @@ def _other_record(value: Any) -> Any:
         return [_other_record(item) for item in value]
     if not isinstance(value, dict):
         return value
-    kept = {name: one for name, one in value.items() if name not in _UNSHOWN}
+    kept = {name: one for name, one in value.items() if name not in _UNDOCUMENTED_FIELDS}
     record = {name[0].upper() + name[1:]: _other_record(one) for name, one in kept.items()}
     if {"Id", "Url"} <= record.keys():
         record["Id"] = f"arquivo-{record['Id']}"

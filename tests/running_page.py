@@ -62,7 +62,7 @@ def running_page(
         yield RunningPage(content["url"], pid, home, ready)
 
 
-def opened(client: httpx.Client, path: Path) -> dict[str, Any]:
+def open_workbook(client: httpx.Client, path: Path) -> dict[str, Any]:
     """Open a workbook in the page, and return the answer."""
     answer = client.post(
         "/api/open", content=path.read_bytes(), headers={"X-File-Name": quote(path.name)}
@@ -72,7 +72,7 @@ def opened(client: httpx.Client, path: Path) -> dict[str, Any]:
     return document
 
 
-def followed(client: httpx.Client) -> dict[str, Any]:
+def wait_for_end(client: httpx.Client) -> dict[str, Any]:
     """Follow the running work until it ends, and return its last state."""
     with client.stream("GET", "/api/events") as events:
         data = (line[6:] for line in events.iter_lines() if line.startswith("data: "))

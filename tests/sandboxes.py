@@ -12,10 +12,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from child_processes import is_alive, wait_until
 from filelock import FileLock
 from forked import shared_zygote
-from other_shapes import SPELT_OTHERWISE, other_shapes
-from processes_seen import awaited, lives
+from other_shapes import OTHER_SPELLINGS, other_shapes
 from sqlalchemy import Connection, text
 
 from xlbridge.sandbox import RunningSandbox, SeedKind, open_database, prepare_account, seed_database
@@ -24,8 +24,8 @@ from xlbridge.sandbox.storage import Storage, database_url
 from xlbridge.sandbox.users import HashCost
 from xlbridge.settings import Settings
 
-_NEXT_TO_NOTHING = HashCost(n=2, r=1, p=1)
-_TOO_MANY = {
+_MINIMAL_COST = HashCost(n=2, r=1, p=1)
+_REMOVED_RECORDS = {
     "sales_order_items": '"numeroDoPedido" % 20 > 0',
     "sales_order_installments": '"numeroDoPedido" % 20 > 0',
     "sales_orders": '"numeroDoPedido" % 20 > 0',
@@ -35,8 +35,8 @@ _TOO_MANY = {
 
 _at_end = ExitStack()
 _shared: list[Path] = []
-_always: list[str] = []
-_before_each: list[Callable[[str], AbstractContextManager[str]]] = []
+_run_options: list[str] = []
+_proxies: list[Callable[[str], AbstractContextManager[str]]] = []
 
 
 def share_in(folder: Path) -> None:
@@ -44,14 +44,14 @@ def share_in(folder: Path) -> None:
     _shared[:] = [folder]
 
 
-def be_strict() -> None:
+def make_all_strict() -> None:
     """Start every sandbox of the run with ``--strict``."""
-    _always.append("--strict")
+    _run_options.append("--strict")
 
 
-def answer_in_other_shapes() -> None:
+def use_other_shapes() -> None:
     """Put the proxy of ``other_shapes.py`` in front of every sandbox of the run."""
-    _before_each.append(lambda address: other_shapes(address, SPELT_OTHERWISE))
+    _proxies.append(lambda address: other_shapes(address, OTHER_SPELLINGS))
 
 
 @contextmanager
@@ -60,31 +60,31 @@ def sandbox_process(
     options: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
     *,
-    as_it_is: bool = False,
+    ignore_run_options: bool = False,
     few: bool = False,
 ) -> Iterator[RunningSandbox]:
     """Run a sandbox in its own process for the block.
 
-    With ``as_it_is`` the options of the run for all sandboxes are ignored. With ``few`` it has a
+    ``ignore_run_options`` omits the run's options for all sandboxes. With ``few`` it has a
     twentieth of the demo company's orders, and some of its receivables.
 
     Like ``xlbridge.sandbox.embedded.sandbox_process``, but forked from a process that has already
     imported everything.
     """
     log = home / "sandbox.log"
-    give_database(home, options, few=few)
+    create_database(home, options, few=few)
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready = Path(folder) / "ready.json"
         command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready)]
-        command += [*([] if as_it_is else _always), *options]
+        command += [*([] if ignore_run_options else _run_options), *options]
         own = sandbox_environment(home, environment)
         with shared_zygote().running(own, command, log=log) as pid:
-            found = awaited(lambda: read_ready_file(ready) or not lives(pid))
+            found = wait_until(lambda: read_ready_file(ready) or not is_alive(pid))
             assert isinstance(found, RunningSandbox), log.read_text("utf-8")
             with ExitStack() as stack:
                 address = found.base_url
-                for stand_in in [] if as_it_is else _before_each:
-                    address = stack.enter_context(stand_in(address))
+                for proxy in [] if ignore_run_options else _proxies:
+                    address = stack.enter_context(proxy(address))
                 yield replace(found, base_url=address)
 
 
@@ -93,7 +93,7 @@ def end() -> None:
     _at_end.close()
 
 
-def give_database(home: Path, options: Sequence[str], *, few: bool = False) -> None:
+def create_database(home: Path, options: Sequence[str], *, few: bool = False) -> None:
     """Create the database that the sandbox would create with these options.
 
     A file is copied from a filled one, and logins have minimal cost.
@@ -109,7 +109,7 @@ def give_database(home: Path, options: Sequence[str], *, few: bool = False) -> N
         shutil.copyfile(_filled(kind, scale, few), path)
     with closing(open_database(url)) as storage:
         _fill(storage, kind, scale, few=few)
-        prepare_account(storage, Settings(home=home), _NEXT_TO_NOTHING)
+        prepare_account(storage, Settings(home=home), _MINIMAL_COST)
 
 
 @cache
@@ -127,7 +127,7 @@ def _filled(kind: SeedKind, scale: int, few: bool) -> Path:
                 _fill(storage, kind, scale, few=False)
                 with storage.transaction(writing=True) as connection:
                     if few:
-                        _leave_few(connection)
+                        _reduce_records(connection)
                     # Each copy is a system of its own.
                     connection.execute(text("drop table sandbox_system"))
             new.rename(database)
@@ -137,9 +137,9 @@ def _filled(kind: SeedKind, scale: int, few: bool) -> Path:
 def _fill(storage: Storage, kind: SeedKind, scale: int, *, few: bool) -> None:
     with storage.transaction(writing=True) as connection:
         if seed_database(connection, kind, scale) and few:
-            _leave_few(connection)
+            _reduce_records(connection)
 
 
-def _leave_few(connection: Connection) -> None:
-    for table, condition in _TOO_MANY.items():
+def _reduce_records(connection: Connection) -> None:
+    for table, condition in _REMOVED_RECORDS.items():
         connection.execute(text(f"delete from {table} where {condition}"))

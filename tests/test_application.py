@@ -1,6 +1,6 @@
 """The application for people without Python: built, then run with no Python on the path.
 
-Slow: ``make app`` takes minutes. XLBRIDGE_APPLICATION names one that was made already.
+Slow: ``make app`` takes minutes. XLBRIDGE_APPLICATION is the path of an existing one.
 """
 
 import json
@@ -44,7 +44,7 @@ def run(program: Path, home: Path, *arguments: object) -> "subprocess.CompletedP
     """Run a command of the application, and return its JSON."""
     return subprocess.run(
         [program, *map(str, arguments), "--format", "json"],
-        # How long it takes is not asked: no line of its progress belongs to what it tells.
+        # No progress lines, however long the command takes.
         env=without_python(home) | {"XLBRIDGE_PROGRESS_SECONDS": str(_MOST_SECONDS)},
         capture_output=True,
         encoding="utf-8",

@@ -1,7 +1,7 @@
-"""Architecture: imports point down the floors, and use only the faces of other rooms.
+"""Architecture: imports point down the floors, and use only public names of other rooms.
 
-Tests go by faces and commands, too, but for those that test a room's inside on purpose: they say so
-at the end of their docstring ("Inside: upload, workbook.").
+The same applies to tests, except for those of internals, which name the rooms at the end of their
+docstring ("Inside: upload, workbook.").
 """
 
 import ast
@@ -21,12 +21,12 @@ FACES = {
     ".".join(path.relative_to(ROOT).parent.parts) for path in PACKAGE.rglob("__init__.pyi")
 } - {"xlbridge"}
 """Packages with a list of the names that other rooms may use."""
-MOST_NAMES = 15
-"""Maximum number of names in a face."""
+MAX_NAMES = 15
+"""Maximum number of public names of a room."""
 OPEN_MODULES = {"xlbridge.cli.main", "xlbridge.validation.cross_sheet"}
 """The entry point, and checks between sheets, which batches and online checks build on."""
 OPEN_ROOMS = ("xlbridge.wire",)
-"""Rooms whose modules are their faces."""
+"""Rooms whose modules are all public."""
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -55,7 +55,7 @@ def room_of(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-def enters_by_a_side_door(importer: str, module: str) -> bool:
+def imports_internals(importer: str, module: str) -> bool:
     room = room_of(module)
     return (
         module.startswith("xlbridge.")
@@ -70,7 +70,7 @@ def test_rooms_import_only_public_names_of_other_rooms() -> None:
     wrong = {}
     for path in SOURCES:
         importer = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if found := [n for n in imported_modules(path) if enters_by_a_side_door(importer, n)]:
+        if found := [n for n in imported_modules(path) if imports_internals(importer, n)]:
             wrong[importer] = found
     assert wrong == {}
 
@@ -78,12 +78,12 @@ def test_rooms_import_only_public_names_of_other_rooms() -> None:
 @pytest.mark.parametrize("face", sorted(FACES))
 def test_listed_public_names_exist(face: str) -> None:
     room = __import__(face, fromlist=["__all__"])
-    assert 0 < len(room.__all__) <= MOST_NAMES
+    assert 0 < len(room.__all__) <= MAX_NAMES
     assert [name for name in room.__all__ if not hasattr(room, name)] == []
 
 
 USERS = [PACKAGE, *(ROOT / name for name in ("benchmarks", "docs", "packaging", "samples"))]
-FOR_OWN_CHECKS = {"column_check", "row_check", "text_check", "error", "warning"}
+NAMES_FOR_CUSTOM_CHECKS = {"column_check", "row_check", "text_check", "error", "warning"}
 """Names for checks of custom resources: docs/how-to/own-resource.md."""
 
 
@@ -96,9 +96,8 @@ def is_for_types(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
-def names_taken(path: Path, *, types: bool = True) -> Iterator[tuple[str, str]]:
-    """Yield the modules that a source imports from, each with a name that it takes from there;
-    without ``types`` what is imported for type checkers only is left out."""
+def imported_names(path: Path, *, types: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield module and name of every import; without ``types``, skip those for type checkers."""
     body = [node for node in tree_of(path).body if types or not is_for_types(node)]
     tree = ast.Module(body, [])
     package = ".".join(path.relative_to(ROOT).parent.parts)
@@ -120,44 +119,47 @@ def test_public_names_are_used_outside_their_room() -> None:
     unused = {face: {*__import__(face, fromlist=["__all__"]).__all__} for face in FACES}
     for folder in USERS:
         for path in [*folder.rglob("*.py"), *folder.rglob("*.pyi")]:
-            for face, name in names_taken(path):
+            for face, name in imported_names(path):
                 if face in FACES and not path.is_relative_to(ROOT.joinpath(*face.split("."))):
                     unused[face].discard(name)
-    assert {face: names for face, names in unused.items() if names - FOR_OWN_CHECKS} == {}
+    assert {face: names for face, names in unused.items() if names - NAMES_FOR_CUSTOM_CHECKS} == {}
 
 
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in SOURCES}
-DEEPEST = 15
-"""Modules in the longest chain of imports, late ones counted, as docs/architecture.md says."""
+MAX_DEPTH = 15
+"""Modules in the longest chain of imports, including late ones (docs/architecture.md)."""
 
 
-def module_that_gives(source: str, name: str) -> str:
-    """Return the module that defines a name imported from a module or a face."""
+def defining_module(source: str, name: str) -> str:
+    """Return the module that defines an imported name."""
     if f"{source}.{name}" in MODULES or source not in FACES:
         return f"{source}.{name}" if f"{source}.{name}" in MODULES else source
     stub = ROOT.joinpath(*source.split("."), "__init__.pyi")
-    for inner, given in names_taken(stub):
-        if given == name:
-            return module_that_gives(inner, name)
+    for inner, exported in imported_names(stub):
+        if exported == name:
+            return defining_module(inner, name)
     return f"{source}.{name}"  # a room within the room
 
 
 def test_imports_have_no_cycle_and_limited_depth() -> None:
     imported = {
-        module: {module_that_gives(*taken) for taken in names_taken(path, types=False)}
+        module: {
+            defining_module(*source_and_name)
+            for source_and_name in imported_names(path, types=False)
+        }
         & MODULES.keys()
         for module, path in MODULES.items()
     }
     depth: dict[str, int] = {}
-    for module in TopologicalSorter(imported).static_order():  # CycleError names a circle
+    for module in TopologicalSorter(imported).static_order():  # raises CycleError
         depth[module] = 1 + max((depth[below] for below in imported[module]), default=0)
-    assert max(depth.values()) <= DEEPEST
+    assert max(depth.values()) <= MAX_DEPTH
 
 
 INSIDE = re.compile(r"^Inside: (.+)\.$", re.MULTILINE)
 
 
-def rooms_said(path: Path) -> set[str]:
+def declared_rooms(path: Path) -> set[str]:
     inside = INSIDE.search(ast.get_docstring(tree_of(path)) or "")
     return set(inside[1].split(", ")) if inside else set()
 
@@ -165,8 +167,8 @@ def rooms_said(path: Path) -> set[str]:
 def test_tests_declare_the_rooms_whose_internals_they_import() -> None:
     wrong = {}
     for path in (ROOT / "tests").rglob("*.py"):
-        modules = [name for name in imported_modules(path) if enters_by_a_side_door("tests", name)]
+        modules = [name for name in imported_modules(path) if imports_internals("tests", name)]
         rooms = {room_of(name).rpartition(".")[2] for name in modules}
-        if rooms != rooms_said(path):
+        if rooms != declared_rooms(path):
             wrong[path.name] = modules
     assert wrong == {}

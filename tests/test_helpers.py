@@ -11,17 +11,17 @@ from xlbridge.parallel import executor_for
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read import read_workbook
 
-ENDS_AT_ONCE = "#!/bin/sh\nexit 1\n"
+EXITS_IMMEDIATELY = "#!/bin/sh\nexit 1\n"
 
 
-@pytest.fixture(params=["missing", "ends at once"])
+@pytest.fixture(params=["missing", "exits immediately"])
 def broken_python(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """Interpreter that cannot start helpers."""
     program = tmp_path / "python"
     if request.param != "missing":
-        program.write_text(ENDS_AT_ONCE, encoding="ascii")
+        program.write_text(EXITS_IMMEDIATELY, encoding="ascii")
         program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     return program

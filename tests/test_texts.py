@@ -21,7 +21,7 @@ COUNTED = re.compile(
 """A count followed by words that only fit the plural."""
 AGREEING = re.compile(r"\{\w+:[^|{}]*\|(?:[^{}]|\{[^{}]*\})*\}")
 ALWAYS_SEVERAL = {"filters.py", "proof_forms.py", "report_page.py"}
-"""They only report what exceeds a limit of hundreds."""
+"""Modules whose counts are always above a limit of hundreds."""
 
 SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
 
@@ -61,23 +61,23 @@ def test_no_message_is_empty_in_either_language() -> None:
 
 
 def test_plural_forms_follow_the_number() -> None:
-    told = Text(
+    text = Text(
         pt="{n} {n:linha aceita|linhas aceitas}; {of:a única|as {of} outras}",
         en="{n} {n:row|rows} accepted; {of:the only one|the {of} others}",
     )
-    several, one = told.format(n=0, of=2), told.format(n=1, of=1)
+    several, one = text.format(n=0, of=2), text.format(n=1, of=1)
     assert several == Text(pt="0 linhas aceitas; as 2 outras", en="0 rows accepted; the 2 others")
     assert one == Text(pt="1 linha aceita; a única", en="1 row accepted; the only one")
 
 
-def counts_one_as_several(message: str) -> bool:
+def lacks_singular_form(message: str) -> bool:
     return bool(COUNTED.search(AGREEING.sub("", message)))
 
 
 def test_messages_with_counts_have_singular_forms() -> None:
-    assert counts_one_as_several("{n} rows were sent")
-    found = {(path.name, told) for path in SOURCES for _, *both in texts(path) for told in both}
-    wrong = {entry for entry in found if counts_one_as_several(entry[1])}
+    assert lacks_singular_form("{n} rows were sent")
+    found = {(path.name, text) for path in SOURCES for _, *both in texts(path) for text in both}
+    wrong = {entry for entry in found if lacks_singular_form(entry[1])}
     assert {name for name, _ in wrong} == ALWAYS_SEVERAL, wrong
 
 
@@ -103,11 +103,11 @@ def test_nested_texts_follow_the_chosen_language() -> None:
 
 
 def test_language_applies_to_all_threads_and_its_override_to_one() -> None:
-    said = Text(pt="uma", en="one")
+    text = Text(pt="uma", en="one")
     set_language("pt-BR")
     with ThreadPoolExecutor(1) as threads, override_language("en"):
-        assert (str(said), threads.submit(str, said).result()) == ("one", "uma")
-    assert str(said) == "uma"
+        assert (str(text), threads.submit(str, text).result()) == ("one", "uma")
+    assert str(text) == "uma"
     set_language("en")
 
 

@@ -18,9 +18,9 @@ REPOSITORY = "https://repository.example/xlbridge"
 
 @pytest.fixture
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the wheel installs, without its dependencies.
+    """Folder with the installed wheel, without its dependencies.
 
-    It takes seconds, and workers share no fixture: one test tells all of it.
+    Building it takes seconds and workers share no fixtures, so a single test uses it.
     """
     built = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", built, ROOT]
@@ -47,10 +47,10 @@ def run(installed: Path, folder: Path, *arguments: str) -> str:
 
 def test_wheel_contains_its_files_and_works(installed: Path, tmp_path: Path) -> None:
     runs_from_the_wheel(installed, tmp_path)
-    carries_schemas_and_templates(installed, tmp_path)
-    carries_the_files_of_its_pages(installed)
+    contains_schemas_and_templates(installed, tmp_path)
+    contains_page_files(installed)
     describes_the_project_outside_the_repository(installed)
-    writes_and_judges_a_template(installed, tmp_path)
+    writes_and_validates_a_template(installed, tmp_path)
 
 
 def runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     assert Path(where.stdout.strip()).is_relative_to(installed)
 
 
-def carries_schemas_and_templates(installed: Path, tmp_path: Path) -> None:
+def contains_schemas_and_templates(installed: Path, tmp_path: Path) -> None:
     shipped = installed / "xlbridge" / "_data"
     assert {p.stem for p in (shipped / "schemas").glob("*.yaml")} == set(load_catalogue())
     assert {p.stem for p in (shipped / "templates").glob("*.xlsx")} == set(load_catalogue())
@@ -73,7 +73,7 @@ def carries_schemas_and_templates(installed: Path, tmp_path: Path) -> None:
     assert [entry["resource"] for entry in listed["resources"]] == list(load_catalogue())
 
 
-def carries_the_files_of_its_pages(installed: Path) -> None:
+def contains_page_files(installed: Path) -> None:
     def page_files(package: Path) -> set[Path]:
         found = (p for end in ("html", "css", "js") for p in package.rglob(f"*.{end}"))
         return {path.relative_to(package) for path in found}
@@ -96,7 +96,7 @@ def describes_the_project_outside_the_repository(installed: Path) -> None:
     assert f"]({picture})" in readme
 
 
-def writes_and_judges_a_template(installed: Path, tmp_path: Path) -> None:
+def writes_and_validates_a_template(installed: Path, tmp_path: Path) -> None:
     run(installed, tmp_path, "template", "cliente", "-o", "c.xlsx")
     done = subprocess.run(
         [sys.executable, "-m", "xlbridge", "validate", "c.xlsx", "--format", "html"],

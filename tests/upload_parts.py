@@ -33,7 +33,7 @@ def registered(client: Client, document: str) -> bool:
     return client.call(CLIENT_LIST, query=ClientQuery(cnpjcpf=document)) is not None
 
 
-def taken_cnpj(client: Client) -> str:
+def existing_cnpj(client: Client) -> str:
     """Create a client in the remote system, and return its CNPJ."""
     document = new_cnpj()
     client.registry.clients.create(nomeComercial="Antigo", cnpj=document)

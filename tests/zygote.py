@@ -1,4 +1,4 @@
-"""Runs command lines without start-up time: everything is imported once, then forked.
+"""Runner of command lines without start-up time: everything is imported once, then forked.
 
 Reads orders as JSON lines from stdin, and answers each with two lines: ``{"pid": …}`` when the
 process runs, ``{"status": …}`` when it has ended. Each fork has its own environment, working folder
@@ -29,7 +29,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from forked import GC_THRESHOLD, NEXT_TO_NOTHING
+from forked import GC_THRESHOLD, MINIMAL_COST
 
 import xlbridge
 from xlbridge.client import session
@@ -61,7 +61,7 @@ _PATIENCE = 10.0
 
 
 def carry_out(order: dict[str, Any], open_input: int, kept_open: int) -> None:
-    """Become the process of an order."""
+    """Run an order in this process."""
     os.close(kept_open)
     if order["stays"]:
         os.setsid()
@@ -71,8 +71,8 @@ def carry_out(order: dict[str, Any], open_input: int, kept_open: int) -> None:
     for number, name in ((1, order["stdout"]), (2, order["stderr"])):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
     os.dup2(open_input if order["stays"] else os.open(os.devnull, os.O_RDONLY), 0)
-    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)  # multiprocessing took it away
-    # The zygote's own may be a file, which a terminal is not.
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)  # multiprocessing closed it
+    # The zygote's own stream may be a file; this one may be a terminal.
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
     sys.argv = [order["module"], *order["arguments"]]
     importlib.import_module(order["module"]).run()
@@ -154,7 +154,7 @@ class SharedFork:
 
 
 def main() -> None:
-    """Take orders until stdin ends."""
+    """Run orders until stdin ends."""
     for module in pkgutil.walk_packages(xlbridge.__path__, "xlbridge."):
         if module.name not in _NOT_FIRST:
             importlib.import_module(module.name)
@@ -188,7 +188,7 @@ def main() -> None:
 
 
 def warm_up() -> None:
-    """Do once what each process would do on first use.
+    """Prepare once what each process would prepare on first use.
 
     Imports, models of the interface, checks of columns, templates of pages, the start of a sandbox.
     The proof of a stored token gets minimal cost, as do a sandbox's logins.
@@ -197,7 +197,7 @@ def warm_up() -> None:
         importlib.import_module(name)
     for model in (WireModel, *models_below(WireModel)):
         model.model_rebuild()
-    session.PROOF_COST = NEXT_TO_NOTHING
+    session.PROOF_COST = MINIMAL_COST
     catalogue = load_catalogue()
     # Not through commands: click caches their texts in the language of the first run.
     for sample in ("cliente", "contasreceber-com-erros"):

@@ -10,7 +10,7 @@ import pytest
 from batch_parts import WritePlan, report, row_counts, states, write_clients, write_profile
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
-from lossy_proxy import Fate, lossy_proxy
+from lossy_proxy import ProxyFault, lossy_proxy
 from sandboxes import sandbox_process
 from upload_parts import new_cnpj
 
@@ -166,7 +166,7 @@ def test_a_batch_resumes_after_the_system_went_down_between_two_workbooks(
     with lossy_proxy(other_sandbox.base_url) as proxy:
         environment = credentials(other_sandbox, XLBRIDGE_BASE_URL=proxy.base_url)
 
-        def down_after_the_first(_method: str, _path: str) -> Fate:
+        def down_after_the_first(_method: str, _path: str) -> ProxyFault:
             written = [asked for _, asked in proxy.seen[:-1] if "preview=false" in asked]
             return "lose request" if written else "pass"
 

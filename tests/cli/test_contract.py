@@ -14,7 +14,7 @@ import xlsxwriter
 from environment import ROOT, Xlbridge, clean_environment, credentials
 from html_server import html_server
 from openpyxl import load_workbook
-from sandboxes import give_database
+from sandboxes import create_database
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -211,7 +211,7 @@ def test_a_preview_exits_with_zero(
 def test_the_embedded_sandbox_serves_when_nothing_is_configured(
     xlbridge: Xlbridge, home: Path
 ) -> None:
-    give_database(home, [])
+    create_database(home, [])
     done = xlbridge("whoami", "--format", "json")
     assert_ended(done, 0, "embedded sandbox")
     assert json.loads(done.stdout)

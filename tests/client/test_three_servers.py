@@ -75,7 +75,9 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
             options = ["--seed", "demo", *database_options(folder)]
             options += ["--strict"] if name == "strict" else []
             running = stack.enter_context(
-                sandbox_process(folder, options, clean_environment(folder), as_it_is=True, few=True)
+                sandbox_process(
+                    folder, options, clean_environment(folder), ignore_run_options=True, few=True
+                )
             )
             address, words = running.base_url, ""
             if name == "other shapes":

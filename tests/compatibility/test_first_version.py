@@ -1,4 +1,4 @@
-"""A home that the first version wrote is opened and carried on: nothing lost, nothing twice."""
+"""A home of the first version is opened and continued: nothing is lost or sent twice."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ from environment import Xlbridge, clean_environment
 from openpyxl import load_workbook
 from sandboxes import sandbox_process
 
-KEPT = Path(__file__).parent / "first_version"
+STORED = Path(__file__).parent / "first_version"
 DATABASES = ("home/batches.db", "home/profiles/homolog/journal.db")
 DONE, REFUSED_ROW, QUEUED = "20261122-113454-85ef", "20261122-113459-26a6", "20261122-113502-72ce"
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.one_database
 
 @dataclass(frozen=True)
 class FirstVersion:
-    """A copy of the home, with the sandbox that its jobs went to."""
+    """Copy of the home, with the sandbox that received its jobs."""
 
     folder: Path
     run: Callable[..., tuple[int, str]]
@@ -35,7 +35,7 @@ class FirstVersion:
 
 
 def move_to(folder: Path) -> None:
-    """Say in the databases where the files are now."""
+    """Update the paths of the files in the databases."""
     for name in DATABASES:
         with sqlite3.connect(folder / name) as connection:
             tables = [
@@ -55,13 +55,13 @@ def move_to(folder: Path) -> None:
 @pytest.fixture
 def first(tmp_path: Path, xlbridge: Xlbridge) -> Iterator[FirstVersion]:
     folder = tmp_path / "dados"
-    shutil.copytree(KEPT, folder)
+    shutil.copytree(STORED, folder)
     move_to(folder)
     server = tmp_path / "server"
     shutil.copytree(folder / "home" / "schemas", server / "schemas")
-    (server / "sandbox.db").write_bytes(gzip.decompress((KEPT / "sandbox.db.gz").read_bytes()))
+    (server / "sandbox.db").write_bytes(gzip.decompress((STORED / "sandbox.db.gz").read_bytes()))
     with sqlite3.connect(server / "sandbox.db") as connection:
-        # Nobody kept the account's password: the sandbox makes the account anew.
+        # The account's password is not stored, so the sandbox creates a new account.
         connection.execute("update users set email = 'anterior@aurora.example'")
     connection.close()
     with sandbox_process(server, [], clean_environment(server)) as running:
@@ -139,5 +139,5 @@ def test_filled_templates_of_the_first_version_are_valid(
     assert status == 0
     (file,) = json.loads(out)["files"]
     assert file["rows"] in (3, 5)
-    # A template that has gained a column since says so, and stays valid.
+    # A template whose resource has a new column is reported, and stays valid.
     assert {finding["code"] for finding in file["findings"]} <= {"template-outdated"}

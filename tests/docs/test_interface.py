@@ -1,4 +1,4 @@
-"""The table of the interface has no hole, and names tests and functions that are there."""
+"""The table of the interface is complete, and names existing tests and functions."""
 
 import importlib
 import subprocess
@@ -24,13 +24,13 @@ def test_the_functions_named_exist() -> None:
 
 def test_the_tests_named_are_collected(request: pytest.FixtureRequest) -> None:
     named = {test for row in ROWS for test in (*row.sandbox_tests, *row.client_tests)}
-    # In a run of the whole suite they are there already.
+    # A run of the whole suite has collected them already.
     missing = named - {item.nodeid for item in request.session.items}
     assert missing - (collected_from(missing) if missing else set()) == set()
 
 
 def collected_from(tests: set[str]) -> set[str]:
-    """Return the tests that pytest finds in the files of some."""
+    """Collect all tests in the files of the given tests."""
     files = sorted({test.partition("::")[0] for test in tests})
     collect = ["-m", "pytest", "--collect-only", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The page about own resources, carried out: its file, from a template to a refused line."""
+"""The example of the page about custom resources works, from template to rejected line."""
 
 import json
 import re
@@ -88,7 +88,7 @@ def test_page_example_works_from_template_to_rejected_line(
 
 
 def sent_past_the_check(sandbox: RunningSandbox, path: Path) -> ImportLog:
-    """Send a workbook as another program would, which checks nothing."""
+    """Send a workbook without validating it, as another program might."""
     target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
     with Client(target) as client:
         file = UploadFile(path.name, path.read_bytes())

@@ -1,4 +1,4 @@
-"""The pages written by hand: their links lead somewhere, what they show exists and is read."""
+"""Pages written by hand: links are valid, and commands and snippets exist and are read."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""The committed reference pages say what the code says."""
+"""The committed reference pages are up to date."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The page on scale shows what its script computes."""
+"""The page on scale shows the results of its script."""
 
 import subprocess
 import sys

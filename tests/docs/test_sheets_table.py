@@ -1,4 +1,4 @@
-"""The table of what sheets write has no hole that nobody explains, and names what is there."""
+"""The table of sheets is complete or gives reasons, and names existing tests and samples."""
 
 import sys
 from functools import cache
@@ -35,7 +35,7 @@ def test_every_list_of_a_record_has_a_sample() -> None:
 
 @cache
 def module_of(file: str) -> ModuleType:
-    """Import a module of tests under a name of its own."""
+    """Import a test module under a unique name."""
     folder = str((ROOT / file).parent)
     if folder not in sys.path:
         sys.path.append(folder)
@@ -48,7 +48,7 @@ def module_of(file: str) -> ModuleType:
 
 
 def marked_operations(test: str) -> set[str]:
-    """Return the operations that a test, given by its node id, is marked to exercise."""
+    """Return the operations that a test (by node id) is marked to exercise."""
     file, _, rest = test.partition("::")
     function, _, case = rest.removesuffix("]").partition("[")
     marks = list(getattr(module_of(file), function).pytestmark)
@@ -87,9 +87,9 @@ def test_only_accepted_requests_exercise_their_operation(
 def test_samples_in_the_table_are_validated(test: str) -> None:
     file, _, function = test.partition("::")
     (mark,) = getattr(module_of(file), function).pytestmark
-    judged = {mark.kwargs["ids"](one) for one in mark.args[1]}
+    validated = {mark.kwargs["ids"](one) for one in mark.args[1]}
     named = {one for row in ROWS for sheet in row.sheets for one in sheet.tests if test in one}
-    assert {one.rpartition("[")[2].removesuffix("]") for one in named} <= judged
+    assert {one.rpartition("[")[2].removesuffix("]") for one in named} <= validated
 
 
 def test_no_cell_of_the_table_is_empty() -> None:

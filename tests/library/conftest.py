@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from environment import credentials
-from sandboxes import give_database
+from sandboxes import create_database
 
 import xlbridge as xb
 from xlbridge.sandbox import RunningSandbox
@@ -25,7 +25,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def demo_home(own_home: Path) -> Path:
     """Home whose embedded sandbox has the demo company."""
-    give_database(own_home, [])
+    create_database(own_home, [])
     return own_home
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from environment import ROOT, clean_environment, credentials
 from forked import Zygote
-from lossy_proxy import Fate, lossy_proxy
+from lossy_proxy import ProxyFault, lossy_proxy
 from sandboxes import sandbox_process
 from upload_parts import new_cnpj
 
@@ -88,12 +88,12 @@ def test_nothing_is_written_without_consent(new_system: xb.Connection, report: x
 def test_rows_that_are_confirmed_are_written_once(
     new_system: xb.Connection, report: xb.Report
 ) -> None:
-    before, told = written_clients(new_system), list[str]()
+    before, progress = written_clients(new_system), list[str]()
     token = new_system.upload(report, mode="preview").token
-    outcome = new_system.upload(report, confirm=token, on_progress=told.append)
+    outcome = new_system.upload(report, confirm=token, on_progress=progress.append)
     assert (outcome.state, outcome.ok, outcome.mode) == ("done", True, "queue")
     assert (outcome.rows["read"], outcome.rows["accepted"]) == (48, 48)
-    assert told
+    assert progress
     assert written_clients(new_system) == before + 48
     again = new_system.upload(report, yes=True)
     assert (again.state, again.ok, again.rows["unchanged"]) == ("done", True, 48)
@@ -118,14 +118,14 @@ def test_a_plan_names_the_action_of_each_row_and_confirms_it(
 
 
 @pytest.mark.parametrize(
-    ("fate", "action"),
+    ("fault", "action"),
     [("lose answer", "unchanged"), ("html", "unchanged"), ("lose request", "create")],
 )
 def test_a_write_in_doubt_is_settled_by_a_plan_of_its_row(
     own_home: Path,
     monkeypatch: pytest.MonkeyPatch,
     empty_sandbox: RunningSandbox,
-    fate: Fate,
+    fault: ProxyFault,
     action: str,
 ) -> None:
     row = {"nomeComercial": "Padaria Sol", "cnpj": new_cnpj()}
@@ -134,7 +134,7 @@ def test_a_write_in_doubt_is_settled_by_a_plan_of_its_row(
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("XLBRIDGE_BASE_URL", proxy.base_url)
         with xb.connect() as connection:
-            proxy.lose_once(fate, "/v2/cliente")
+            proxy.fail_once(fault, "/v2/cliente")
             with pytest.raises(xb.errors.InDoubt):
                 connection.client.registry.clients.create(**row)
             plan = connection.plan(xb.validate(pd.DataFrame([row]), "cliente"))

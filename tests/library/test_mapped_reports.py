@@ -1,4 +1,4 @@
-"""Mappings from Python: workbooks and DataFrames with headers of their own."""
+"""Mappings in Python: workbooks and DataFrames with foreign headers."""
 
 from pathlib import Path
 

@@ -43,16 +43,16 @@ def titles(*rows: dict[str, object], index: object = None) -> pd.DataFrame:
 @pytest.mark.parametrize("source", [SAMPLE, str(SAMPLE)], ids=["Path", "str"])
 def test_the_findings_are_those_of_the_command(source: Path | str, xlbridge: Xlbridge) -> None:
     report = xb.validate(source)
-    (told,) = json.loads(xlbridge("validate", SAMPLE, "--format", "json").stdout)["files"]
+    (expected,) = json.loads(xlbridge("validate", SAMPLE, "--format", "json").stdout)["files"]
     columns = ["row", "cell", "column", "code", "severity", "value", "message"]
     found = report.findings.astype(object).where(report.findings.notna(), None)
     assert list(found.columns) == columns
     assert found.to_dict("records") == [
-        {name: item[name] for name in columns} for item in told["findings"]
+        {name: item[name] for name in columns} for item in expected["findings"]
     ]
-    assert (report.resource, report.sheet) == (told["resource"], told["sheet"])
-    assert (report.errors, report.warnings) == (told["errors"], told["warnings"])
-    assert len(report.frame) == told["rows"]
+    assert (report.resource, report.sheet) == (expected["resource"], expected["sheet"])
+    assert (report.errors, report.warnings) == (expected["errors"], expected["warnings"])
+    assert len(report.frame) == expected["rows"]
 
 
 def test_the_columns_are_typed() -> None:
@@ -181,9 +181,9 @@ def test_a_frame_and_the_workbook_made_of_it_have_the_same_findings(tmp_path: Pa
     copy = tmp_path / "copy.xlsx"
     report.to_excel(copy)
     again = xb.validate(copy, "contasreceber")
-    told = ["cell", "column", "code", "value", "message"]
+    compared = ["cell", "column", "code", "value", "message"]
     assert len(report.findings) > 5
-    assert again.findings[told].equals(report.findings[told])
+    assert again.findings[compared].equals(report.findings[compared])
     assert again.frame.reset_index(drop=True).equals(report.frame.reset_index(drop=True))
 
 
@@ -296,8 +296,8 @@ def test_columns_in_the_index_are_reported() -> None:
         ["codigoDoCliente", "numeroDoDocumento"]
     )
     found = xb.validate(frame, "contasreceber").findings
-    told = found[found["code"] == "column-in-index"]
-    assert told["column"].tolist() == ["codigoDoCliente", "numeroDoDocumento"]
+    reported = found[found["code"] == "column-in-index"]
+    assert reported["column"].tolist() == ["codigoDoCliente", "numeroDoDocumento"]
     kept = titles(title(numeroDoDocumento="NF-1")).set_index("numeroDoDocumento", drop=False)
     assert xb.validate(kept, "contasreceber").findings.empty
 

@@ -1,4 +1,4 @@
-"""Twins of the samples with headers of their own, in another order, and the mapping of each."""
+"""Twins of the samples with foreign headers in another order, and their mappings."""
 
 import random
 import re
@@ -37,15 +37,15 @@ def write_mapping(path: Path, **content: object) -> Path:
 
 
 def foreign_twin(sample: Path, folder: Path, catalogue: Catalogue, seed: int) -> ForeignTwin:
-    """Write a sample anew with its columns renamed and shuffled, and the mapping for that."""
-    judged = validate_workbook(sample, catalogue)
-    assert judged.resource is not None
+    """Rewrite a sample with renamed and shuffled columns, and write its mapping."""
+    validated = validate_workbook(sample, catalogue)
+    assert validated.resource is not None
     cells = next(
-        c for c in read_workbook(sample, WorkbookLimits()).sheets if c.name == judged.sheet
+        c for c in read_workbook(sample, WorkbookLimits()).sheets if c.name == validated.sheet
     )
-    position = find_header_row(cells, judged.resource)
+    position = find_header_row(cells, validated.resource)
     assert position is not None
-    columns = match_header(cells, position, judged.resource).columns
+    columns = match_header(cells, position, validated.resource).columns
     letters = [column_letters(cells.first_column + n) for n in range(len(cells.columns))]
     order = random.Random(seed)
     moved = dict(zip(letters, order.sample(letters, len(letters)), strict=True))
@@ -59,7 +59,7 @@ def foreign_twin(sample: Path, folder: Path, catalogue: Catalogue, seed: int) ->
     _write_moved(sample, path, cells.raw.part, position + 1, moved, texts)
     mapping = write_mapping(
         path.with_suffix(".yaml"),
-        resource=judged.resource.name,
+        resource=validated.resource.name,
         header=list(headers.values()),
         columns={name: {"from": headers[place]} for name, place in columns.items()},
         ignore=[text for place, text in headers.items() if place not in columns.values()],
@@ -70,7 +70,7 @@ def foreign_twin(sample: Path, folder: Path, catalogue: Catalogue, seed: int) ->
 def _write_moved(
     sample: Path, path: Path, part: str, header: int, moved: dict[str, str], texts: dict[str, str]
 ) -> None:
-    """Write a sample anew with its cells moved; ``texts`` are the new headers by old letters, which
+    """Rewrite a sample with its cells moved; ``texts`` are the new headers by old letters, which
     also replace those that are repeated further down."""
     with zipfile.ZipFile(sample) as old, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
         page = old.read(part).decode()

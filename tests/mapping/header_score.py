@@ -1,7 +1,7 @@
 """Score of the proposals for forty foreign header rows and ten later ones; ``python
 tests/mapping/header_score.py`` prints it.
 
-A header is right when it gives exactly the columns that a person wrote down for it.
+A header is right if exactly the columns that a person wrote down for it are proposed.
 """
 
 import sys
@@ -24,7 +24,7 @@ sys.path[:0] = [str(HERE.parent)]
 from sheets import write_rows  # noqa: E402 - found beside the tests' own folder
 
 Proposed = tuple[dict[str, Any], MappingProposal]
-"""A sheet as it is written down, and what is proposed for it."""
+"""A sheet of a headers file, and its proposal."""
 
 HALVES = {
     "known": HERE / "headers_known.yaml",
@@ -35,7 +35,7 @@ HALVES = {
 
 @dataclass(frozen=True)
 class HeaderScore:
-    """One header: what a person wrote down, what was proposed, and how sure that was."""
+    """One header: expected columns, proposed columns, and those with high confidence."""
 
     what: str
     header: str
@@ -49,7 +49,7 @@ class HeaderScore:
 
     @property
     def surely_wrong(self) -> frozenset[str]:
-        """The columns that were proposed with high confidence and are wrong."""
+        """Wrong columns that were proposed with high confidence."""
         return self.sure - self.expected
 
 
@@ -66,37 +66,40 @@ def proposals(half: Path, catalogue: Catalogue) -> Iterator[Proposed]:
 
 
 def scores(proposed: Iterable[Proposed]) -> Iterator[HeaderScore]:
-    """Yield the score of each header of some sheets."""
+    """Yield the score of each header of the sheets."""
     for sheet, proposal in proposed:
         assert list(sheet["expect"]) == sheet["rows"][0], sheet["what"]
         for header, expected in sheet["expect"].items():
             wanted = [expected] if isinstance(expected, str) else expected or []
-            given = [c for c in proposal.columns if header in c.sources]
-            sure = [c.name for c in given if c.confidence == "high"]
+            proposed_columns = [c for c in proposal.columns if header in c.sources]
+            sure = [c.name for c in proposed_columns if c.confidence == "high"]
             yield HeaderScore(
                 sheet["what"],
                 header,
                 frozenset(wanted),
-                frozenset(c.name for c in given),
+                frozenset(c.name for c in proposed_columns),
                 frozenset(sure),
             )
 
 
-def told_resources(half: Path, catalogue: Catalogue) -> tuple[int, int, int]:
-    """Return of how many sheets the resource is told rightly, wrongly, and not at all."""
-    right = wrong = untold = 0
+def count_detected_resources(half: Path, catalogue: Catalogue) -> tuple[int, int, int]:
+    """Count the sheets whose resource is detected correctly, incorrectly, and not at all."""
+    right = wrong = undetected = 0
     for sheet, _ in proposals(half, catalogue):
         try:
-            told = propose_mapping(sheet["path"], catalogue, WorkbookLimits()).resource.name
+            detected = propose_mapping(sheet["path"], catalogue, WorkbookLimits()).resource.name
         except UsageError:
-            untold += 1
+            undetected += 1
         else:
-            right, wrong = right + (told == sheet["resource"]), wrong + (told != sheet["resource"])
-    return right, wrong, untold
+            right, wrong = (
+                right + (detected == sheet["resource"]),
+                wrong + (detected != sheet["resource"]),
+            )
+    return right, wrong, undetected
 
 
 def main() -> None:
-    """Print the score of each half, and what is wrong."""
+    """Print the score of each half, and its mistakes."""
     catalogue = load_catalogue(HERE / "no-own-schemas")
     for name, half in HALVES.items():
         if name not in (sys.argv[1:] or HALVES):
@@ -108,13 +111,15 @@ def main() -> None:
         print(f"{name}: {right} of {len(found)} headers right ({share:.1f} %)")
         print(f"  wrong with high confidence: {surely_wrong}")
         print(
-            "  resource right, wrong, not told: {}, {}, {}".format(*told_resources(half, catalogue))
+            "  resource right, wrong, not detected: {}, {}, {}".format(
+                *count_detected_resources(half, catalogue)
+            )
         )
         for score in found:
             if not score.right:
                 sure = " (high)" if score.surely_wrong else ""
-                told = f"{sorted(score.proposed)}, expected {sorted(score.expected)}"
-                print(f"    {score.what}: {score.header}: {told}{sure}")
+                details = f"{sorted(score.proposed)}, expected {sorted(score.expected)}"
+                print(f"    {score.what}: {score.header}: {details}{sure}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The steps of an analyst with a sheet of the house, as the docs say them."""
+"""Steps of an analyst with a foreign sheet, as documented."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def test_foreign_sheet_is_uploaded_in_few_steps(
     stories = play(at_demo, tmp_path, WAYS[first:])
     for name, most in MOST_STEPS.items():
         assert stories[name].steps <= most, stories[name]
-    told = (ROOT / "docs" / "mapping.md").read_text("utf-8")
+    page = (ROOT / "docs" / "mapping.md").read_text("utf-8")
     for name, story in stories.items():
         commands, edits = len(story.commands), len(story.edits)
-        assert f"| {name} | {commands} | {edits} | {story.steps} |" in told
+        assert f"| {name} | {commands} | {edits} | {story.steps} |" in page

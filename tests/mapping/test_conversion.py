@@ -16,8 +16,8 @@ CNPJ, CPF = "11.222.333/0001-81", "529.982.247-25"
 
 
 @pytest.fixture
-def judge(tmp_path: Path, catalogue: Catalogue) -> Any:
-    """Judge rows below a header by a mapping's columns."""
+def validate_rows(tmp_path: Path, catalogue: Catalogue) -> Any:
+    """Validate rows below a header with a mapping of the columns."""
 
     def run(
         resource: str, header: list[str], rows: list[list[Any]], columns: dict[str, Any]
@@ -45,9 +45,9 @@ def column(sheet: ValidatedSheet, name: str) -> list[object]:
     return [None if gone else value for value, gone in zip(values, values.isna(), strict=True)]
 
 
-def test_documents_are_split_by_kind_and_determine_the_nature(judge: Any) -> None:
+def test_documents_are_split_by_kind_and_determine_the_nature(validate_rows: Any) -> None:
     rows = [["A", CNPJ], ["B", CPF], ["C", 52998224725], ["D", "isento"], ["E", None]]
-    judged = judge(
+    validated = validate_rows(
         "cliente",
         ["Razão Social", "CNPJ/CPF"],
         rows,
@@ -58,22 +58,22 @@ def test_documents_are_split_by_kind_and_determine_the_nature(judge: Any) -> Non
             "natureza": {"from": "CNPJ/CPF", "values": {"cnpj": "J", "cpf": "F"}},
         },
     )
-    assert column(judged, "cnpj") == ["11222333000181", None, None, None, None]
-    assert column(judged, "cpf") == [None, "52998224725", "52998224725", None, None]
-    assert column(judged, "natureza") == ["J", "F", "F", None, None]
-    assert ("B5", "mapping-document-unknown", "isento") in codes(judged)
-    assert ("B5", "mapping-value-unknown", "isento") in codes(judged)
-    assert {f.header for f in judged.findings} == {"CNPJ/CPF"}
+    assert column(validated, "cnpj") == ["11222333000181", None, None, None, None]
+    assert column(validated, "cpf") == [None, "52998224725", "52998224725", None, None]
+    assert column(validated, "natureza") == ["J", "F", "F", None, None]
+    assert ("B5", "mapping-document-unknown", "isento") in codes(validated)
+    assert ("B5", "mapping-value-unknown", "isento") in codes(validated)
+    assert {f.header for f in validated.findings} == {"CNPJ/CPF"}
 
 
-def test_document_without_a_matching_column_is_reported(judge: Any) -> None:
-    judged = judge(
+def test_document_without_a_matching_column_is_reported(validate_rows: Any) -> None:
+    validated = validate_rows(
         "cliente",
         ["Nome", "Documento"],
         [["A", CNPJ], ["B", CPF]],
         {"nomeComercial": {"from": "Nome"}, "cnpj": {"from": "Documento", "when": "cnpj"}},
     )
-    assert codes(judged) == [("B3", "mapping-document-unknown", CPF)]
+    assert codes(validated) == [("B3", "mapping-document-unknown", CPF)]
 
 
 PLACE = {
@@ -84,24 +84,24 @@ PLACE = {
 }
 
 
-def test_values_constants_and_joined_texts_are_converted(judge: Any) -> None:
+def test_values_constants_and_joined_texts_are_converted(validate_rows: Any) -> None:
     rows = [
         ["Matriz", "A", 1, 2001, "Sim"],
         [" MATRIZ ", "B", None, 2002, "não"],
         ["Filial", "C", 3, 2003, "talvez"],
         [None, ErrorCell("#N/A"), 4, 2004, "s"],
     ]
-    judged = judge(
+    validated = validate_rows(
         "enderecamento-de-produto",
         ["Loja", "Rua", "Nível", "Produto", "Ativo"],
         rows,
         {"codigoDaFilial": {"from": "Loja", "values": {"Matriz": 1}}, **PLACE},
     )
-    assert column(judged, "codigoDaFilial") == [1, 1, None, None]
-    assert column(judged, "codigoDoAlmoxarifado") == [1, 1, 1, 1]
-    assert column(judged, "codigoDaSecao")[:3] == ["A-1", "B", "C-3"]
-    assert column(judged, "ativo") == [True, False, None, True]
-    assert codes(judged) == [
+    assert column(validated, "codigoDaFilial") == [1, 1, None, None]
+    assert column(validated, "codigoDoAlmoxarifado") == [1, 1, 1, 1]
+    assert column(validated, "codigoDaSecao")[:3] == ["A-1", "B", "C-3"]
+    assert column(validated, "ativo") == [True, False, None, True]
+    assert codes(validated) == [
         ("A4", "mapping-value-unknown", "Filial"),
         ("E4", "mapping-value-unknown", "talvez"),
         ("A5", "required-missing", None),
@@ -109,13 +109,13 @@ def test_values_constants_and_joined_texts_are_converted(judge: Any) -> None:
     ]
 
 
-def test_constants_do_not_turn_blank_rows_and_totals_into_records(judge: Any) -> None:
+def test_constants_do_not_turn_blank_rows_and_totals_into_records(validate_rows: Any) -> None:
     rows = [
         ["Matriz", 1001, "1.01.001", "01.001", "Mensalidade", 10.5, date(2026, 10, 31)],
         [None] * 7,
         ["Total", None, None, None, None, 10.5, None],
     ]
-    judged = judge(
+    validated = validate_rows(
         "contasreceber",
         ["Loja", "Cliente", "Item", "CC", "Histórico", "Valor (R$)", "Vencto"],
         rows,
@@ -131,14 +131,14 @@ def test_constants_do_not_turn_blank_rows_and_totals_into_records(judge: Any) ->
             "dataDeVencimento": {"from": "Vencto"},
         },
     )
-    assert list(judged.rows) == [2, 4]
-    assert codes(judged) == [("A4", "row-total", "Total")]
-    assert column(judged, "codigoDaContaCorrente") == [1, None]
+    assert list(validated.rows) == [2, 4]
+    assert codes(validated) == [("A4", "row-total", "Total")]
+    assert column(validated, "codigoDaContaCorrente") == [1, None]
 
 
 @pytest.mark.parametrize(("style", "read"), [("pt", 1.234), ("en", 1234.0)])
-def test_mapping_declares_the_number_style(judge: Any, style: str, read: float) -> None:
-    judged = judge(
+def test_mapping_declares_the_number_style(validate_rows: Any, style: str, read: float) -> None:
+    validated = validate_rows(
         "nota-fiscal-servico",
         ["Valor"],
         [["1,234"]],
@@ -149,18 +149,18 @@ def test_mapping_declares_the_number_style(judge: Any, style: str, read: float) 
             "valorDoServico": {"from": "Valor", "numbers": style},
         },
     )
-    assert column(judged, "valorDoServico") == [read]
+    assert column(validated, "valorDoServico") == [read]
 
 
-def test_required_column_missing_in_the_mapping_is_reported_once(judge: Any) -> None:
-    judged = judge("cliente", ["CNPJ"], [[CNPJ]], {"cnpj": {"from": "CNPJ"}})
-    assert [(f.row, f.column, f.kind.code) for f in judged.findings] == [
+def test_required_column_missing_in_the_mapping_is_reported_once(validate_rows: Any) -> None:
+    validated = validate_rows("cliente", ["CNPJ"], [[CNPJ]], {"cnpj": {"from": "CNPJ"}})
+    assert [(f.row, f.column, f.kind.code) for f in validated.findings] == [
         (1, "nomeComercial", "mapping-column-missing")
     ]
 
 
-def test_row_that_repeats_the_header_is_reported_once(judge: Any) -> None:
-    judged = judge(
+def test_row_that_repeats_the_header_is_reported_once(validate_rows: Any) -> None:
+    validated = validate_rows(
         "cliente",
         ["Nome", "Doc"],
         [["A", CNPJ], ["Nome", "Doc"], ["B", CPF]],
@@ -171,4 +171,4 @@ def test_row_that_repeats_the_header_is_reported_once(judge: Any) -> None:
             "natureza": {"from": "Doc", "values": {"cnpj": "J", "cpf": "F"}},
         },
     )
-    assert codes(judged) == [("A3", "row-header-again", "Nome")]
+    assert codes(validated) == [("A3", "row-header-again", "Nome")]

@@ -1,4 +1,4 @@
-"""Forty foreign header rows, half of them set aside while the proposal was built; ten later."""
+"""Proposals for forty foreign header rows, half unused in development, and ten later ones."""
 
 from collections.abc import Callable
 from functools import cache
@@ -17,7 +17,7 @@ LEAST_RIGHT = 0.9
 
 @pytest.fixture(scope="module")
 def proposed(catalogue: Catalogue) -> Callable[[str], list[Proposed]]:
-    """Give the proposals for a half, which are made once."""
+    """Return the proposals for a half, which are made once."""
     return cache(lambda half: list(proposals(HALVES[half], catalogue)))
 
 

@@ -1,4 +1,4 @@
-"""Names in place of codes: by a mapping, by ``--link`` and in Python."""
+"""Names instead of codes: with a mapping, with ``--link`` and in Python."""
 
 import json
 import re
@@ -32,8 +32,8 @@ columns:
   valorDoLancamento: {from: Valor}
 """
 COLUMNS = {
-    name: re.split("[,}]", said)[0]
-    for name, said in re.findall(r"^  (\w+): \{from: (.*)$", MAPPING, re.MULTILINE)
+    name: re.split("[,}]", body)[0]
+    for name, body in re.findall(r"^  (\w+): \{from: (.*)$", MAPPING, re.MULTILINE)
 }
 NAMED = {
     "69.879.837/0001-59": 1311,
@@ -45,7 +45,7 @@ NAMED = {
 
 
 def row(branch: object, client: object, centre: str, document: str) -> list[object]:
-    """Return a receivable as the house writes it."""
+    """Return the row of a receivable in the foreign sheet."""
     due = date(2026, 10, 31)
     return [branch, client, 1, "1.01.001", centre, due, 99.9, "Mensalidade", document]
 
@@ -58,7 +58,7 @@ def demo(tmp_path: Path) -> Path:
 
 
 def stored(at_demo: Xlbridge) -> dict[str, dict[str, Any]]:
-    """Return the open receivables that the tests made, by their documents."""
+    """Return the open receivables created by the tests, by document number."""
     answer = json.loads(at_demo("api", "GET", "/v2/financeiro/contasreceber").stdout)
     found = {record["numeroDoDocumento"]: record for record in answer["data"]}
     return {number: record for number, record in found.items() if str(number).startswith("LN-")}
@@ -94,9 +94,9 @@ def test_unknown_and_ambiguous_names_are_reported_with_candidates_and_not_sent(
         row("Matriz São Paulo", "ln-twin", "comercial", "LN-D"),
     ]
     write_rows(demo, HEADER, rows)
-    judged = at_demo("validate", "t.xlsx", "--map", "m.yaml", "--online", "--format", "json")
-    assert judged.returncode == 1
-    [file] = json.loads(judged.stdout)["files"]
+    validated = at_demo("validate", "t.xlsx", "--map", "m.yaml", "--online", "--format", "json")
+    assert validated.returncode == 1
+    [file] = json.loads(validated.stdout)["files"]
     found = {one["cell"]: one for one in file["findings"]}
     assert {cell: one["code"] for cell, one in found.items()} == {
         "A2": "link-unknown",
@@ -172,8 +172,8 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
             sheet.cell(number + 2, names.index(name) + 1).value = values[header]
     book.save(demo)
     assert at_demo("validate", "t.xlsx").returncode == 0
-    judged = at_demo("validate", "t.xlsx", "--online", "--format", "json")
-    [file] = json.loads(judged.stdout)["files"]
+    validated = at_demo("validate", "t.xlsx", "--online", "--format", "json")
+    [file] = json.loads(validated.stdout)["files"]
     assert [(one["cell"], one["code"]) for one in file["findings"]] == [("B5", "link-unknown")]
     sent = at_demo("upload", "t.xlsx", "--yes", "--good-rows")
     assert sent.returncode == 1, sent.stderr
@@ -197,8 +197,10 @@ def test_child_sheets_of_a_template_offer_records_too(demo: Path, at_demo: Xlbri
         items.append(["A-1", item, 2])
     book.save(demo)
     assert at_demo("validate", "t.xlsx").returncode == 0
-    judged = json.loads(at_demo("validate", "t.xlsx", "--online", "--format", "json").stdout)
-    found = [(file["sheet"], one["cell"]) for file in judged["files"] for one in file["findings"]]
+    validated = json.loads(at_demo("validate", "t.xlsx", "--online", "--format", "json").stdout)
+    found = [
+        (file["sheet"], one["cell"]) for file in validated["files"] for one in file["findings"]
+    ]
     assert found == [("produtos", "B4")]
     items.delete_rows(4)
     book.save(demo)
@@ -219,9 +221,9 @@ def test_rejected_rows_are_sent_again_with_the_same_links(demo: Path, at_demo: X
     assert sent.returncode == 1, sent.stderr
     job = json.loads(sent.stdout)["job"]
     write_records(demo, "contasreceber", [named])
-    untold = at_demo("retry", job, "--file", "t.xlsx", "--yes")
-    assert untold.returncode == 1
-    assert "not-a-whole-number" in untold.stderr or "CLI-01429" in untold.stderr
+    without_link = at_demo("retry", job, "--file", "t.xlsx", "--yes")
+    assert without_link.returncode == 1
+    assert "not-a-whole-number" in without_link.stderr or "CLI-01429" in without_link.stderr
     again = at_demo("retry", job, "--file", "t.xlsx", *link, "--yes")
     assert again.returncode == 0, again.stderr
     assert stored(at_demo)["LN-R"]["codigoDoCliente"] == 1429

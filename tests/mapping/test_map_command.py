@@ -17,7 +17,7 @@ ROW += ["Mensalidade", ""]
 
 
 def write_titles(folder: Path, name: str = "titulos.xlsx", header: list[str] = HEADER) -> Path:
-    """Write two receivables with headers of an ERP's own, below a title."""
+    """Write two receivables with foreign headers below a title."""
     other = [*ROW]
     other[7:9] = ["99,90", "Mensalidade 2"]
     return write_rows(
@@ -81,10 +81,10 @@ def test_account_is_not_mapped_as_amount(tmp_path: Path, xlbridge: Xlbridge) -> 
     rows = [[1, 1001 + n, "1.01.001", "01.001", 1, 700 + n, f"({n}0,00)"] for n in range(1, 9)]
     write_rows(tmp_path / "t.xlsx", [*header, "Vencimento"], [[*row, _DAY] for row in rows])
     columns = yaml.safe_load(xlbridge("map", "t.xlsx").stdout)["columns"]
-    told = {name: body.get("from") for name, body in columns.items()}
-    assert told["codigoDaContaCorrente"] == "Conta"
-    assert told["numeroDoDocumento"] == "Título"
-    assert told.get("valorDoLancamento") in {"Valor", None}
+    sources = {name: body.get("from") for name, body in columns.items()}
+    assert sources["codigoDaContaCorrente"] == "Conta"
+    assert sources["numeroDoDocumento"] == "Título"
+    assert sources.get("valorDoLancamento") in {"Valor", None}
 
 
 @pytest.mark.parametrize(
@@ -249,10 +249,10 @@ def test_values_only_the_user_knows_are_asked_for_and_never_guessed(
     write_rows(tmp_path / "t.xlsx", header, rows)
     done = xlbridge("map", "t.xlsx", "-o", "m.yaml", XLBRIDGE_LANG="pt-BR")
     assert "só você conhece: codigoDaFilial, codigoDaContaCorrente" in done.stderr
-    judged = xlbridge("validate", "t.xlsx", "--map", "m.yaml", XLBRIDGE_LANG="pt-BR")
-    assert judged.returncode == 2
-    assert "codigoDaFilial.values.Filial Sul: substitua ? pelo valor" in judged.stderr
-    assert "codigoDaContaCorrente.constant: substitua ? pelo valor" in judged.stderr
+    validated = xlbridge("validate", "t.xlsx", "--map", "m.yaml", XLBRIDGE_LANG="pt-BR")
+    assert validated.returncode == 2
+    assert "codigoDaFilial.values.Filial Sul: substitua ? pelo valor" in validated.stderr
+    assert "codigoDaContaCorrente.constant: substitua ? pelo valor" in validated.stderr
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ _COUNTED = ["Almoxarifado", "Seção", "SKU", "Descrição", "Quantidade contada
 
 
 @pytest.mark.parametrize(
-    ("header", "row", "told"),
+    ("header", "row", "words"),
     [
         (_SALES, _SALES_ROW, "Sales orders (pedido); an import"),
         (_ADDRESSED, [1, 1, 2001, "Parafuso", "A-01", 10], "xlbridge template inventario;"),
@@ -376,13 +376,13 @@ _COUNTED = ["Almoxarifado", "Seção", "SKU", "Descrição", "Quantidade contada
     ],
 )
 def test_sheet_whose_rows_are_not_records_is_explained(
-    tmp_path: Path, xlbridge: Xlbridge, header: list[str], row: list[object], told: str
+    tmp_path: Path, xlbridge: Xlbridge, header: list[str], row: list[object], words: str
 ) -> None:
-    """Never proposed for other records, which have a few of its columns."""
+    """It is never proposed for another resource that has a few of its columns."""
     write_rows(tmp_path / "t.xlsx", header, [row, row])
     done = xlbridge("map", "t.xlsx")
     assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert words in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -429,8 +429,8 @@ def test_resource_is_detected_by_its_distinguishing_columns(
     write_rows(tmp_path / "t.xlsx", list(row), [list(row.values())] * 2)
     content = yaml.safe_load(xlbridge("map", "t.xlsx").stdout)
     assert content["resource"] == resource
-    told = {name: body.get("from") for name, body in content["columns"].items()}
-    assert columns.items() <= told.items()
+    sources = {name: body.get("from") for name, body in content["columns"].items()}
+    assert columns.items() <= sources.items()
 
 
 def test_group_above_the_header_identifies_its_columns(tmp_path: Path, xlbridge: Xlbridge) -> None:

@@ -1,4 +1,4 @@
-"""Samples with other headers in another order: by a mapping they have the same findings."""
+"""Samples with other headers in another order have the same findings if mapped."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Mapping files: the form of the contract, and each mistake with its line."""
+"""Mapping files: documented format, and mistakes reported with their line."""
 
 from pathlib import Path
 

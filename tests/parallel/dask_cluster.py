@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from processes_seen import awaited, command_of, cpu_seconds, descendants, lives
+from child_processes import command_of, cpu_seconds, descendants, is_alive, wait_until
 
 _BUSY = 0.05
 _DASK = Path(sys.executable).with_name("dask")
@@ -55,9 +55,9 @@ def cluster(
             )
 
         scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        awaited(ready.exists)
+        wait_until(ready.exists)
         nannies = start("worker", "--nworkers", str(workers), "--nthreads", "1")
-        address = awaited(lambda: _address(log))
+        address = wait_until(lambda: _address(log))
         try:
             yield RunningCluster(address, log, nannies.pid)
         finally:
@@ -65,7 +65,7 @@ def cluster(
             for process in (nannies, scheduler):
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-            for pid in filter(lives, started):
+            for pid in filter(is_alive, started):
                 os.kill(pid, signal.SIGKILL)
 
 

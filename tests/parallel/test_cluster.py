@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import worker_tasks
 from bad_sheet import write_sheet
+from child_processes import wait_until
 from dask_cluster import RunningCluster, cluster
 from environment import ROOT, Xlbridge, clean_environment, credentials
-from processes_seen import awaited
 
 from xlbridge.client import Target
 from xlbridge.errors import (
@@ -71,7 +71,7 @@ def test_results_come_in_order_and_each_is_reported(executor: DaskExecutor) -> N
     done: list[int] = []
     doubled = list(executor.run(worker_tasks.double, range(40), done.append))
     assert doubled == [2 * number for number in range(40)]
-    assert awaited(lambda: sorted(done) == list(range(40)))
+    assert wait_until(lambda: sorted(done) == list(range(40)))
 
 
 def test_an_exception_of_a_task_is_raised_here(executor: DaskExecutor) -> None:
@@ -133,7 +133,7 @@ class WorkerKiller:
         self._thread = threading.Thread(target=self._kill)
 
     def _kill(self) -> None:
-        (worker, *_) = awaited(self._running.busy)
+        (worker, *_) = wait_until(self._running.busy)
         os.kill(worker, signal.SIGKILL)
         self.killed = worker
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import worker_tasks
-from processes_seen import awaited, lives
+from child_processes import is_alive, wait_until
 
 from xlbridge.errors import RemoteRejected
 from xlbridge.parallel.local import LocalExecutor, default_worker_count
@@ -108,7 +108,7 @@ def test_no_worker_outlives_the_block(
         with pytest.raises(error):
             work()
     assert pids
-    assert awaited(lambda: not any(map(lives, pids)))
+    assert wait_until(lambda: not any(map(is_alive, pids)))
 
 
 def test_small_files_are_not_worth_a_process(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from bad_sheet import write_sheet
+from child_processes import busy_workers, is_alive, wait_until, workers_of
 from environment import Xlbridge, clean_environment, without_coverage
-from processes_seen import awaited, busy_workers, lives, workers_of
 
 _BUSY = 0.5
 """Processor seconds after which a worker is validating, or about to, on any machine."""
@@ -55,7 +55,7 @@ def test_the_report_is_the_same_to_the_byte_though_a_worker_is_killed(
     options = ["--format", "json", "--dates", "dmy"]
     single = xlbridge("validate", *files, *options, "--workers", "1")
     with running(home, *files, *options, "--workers", "2") as process:
-        worker, *_ = awaited(lambda: busy_workers(process.pid, _BUSY))
+        worker, *_ = wait_until(lambda: busy_workers(process.pid, _BUSY))
         os.kill(worker, signal.SIGKILL)
         stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, single.returncode) == (3, 3)
@@ -83,7 +83,7 @@ def test_no_worker_is_left_behind(
     home: Path, long_file: Path, sent: signal.Signals, code: int
 ) -> None:
     with running(home, *[long_file] * 20, "--workers", "2") as process:
-        awaited(lambda: busy_workers(process.pid, _BUSY))
+        wait_until(lambda: busy_workers(process.pid, _BUSY))
         workers = workers_of(process.pid)
         process.send_signal(sent)
         stdout, stderr = process.communicate(timeout=60)
@@ -91,4 +91,4 @@ def test_no_worker_is_left_behind(
     assert stdout == ""
     assert stderr.strip() == ("Interrupted." if sent is signal.SIGINT else "")
     assert workers
-    assert awaited(lambda: not any(map(lives, workers)))
+    assert wait_until(lambda: not any(map(is_alive, workers)))

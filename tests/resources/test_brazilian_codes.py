@@ -1,4 +1,4 @@
-"""The structure of Brazilian codes: right ones pass, near ones do not.
+"""Structure of Brazilian codes: valid ones pass, similar invalid ones do not.
 
 Inside: sandbox.
 """
@@ -39,14 +39,14 @@ WRONG: list[tuple[Callable[[str], bool], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("judge", "text"), [(j, t) for j, texts in RIGHT for t in texts])
-def test_valid_code_passes(judge: Callable[[str], bool], text: str) -> None:
-    assert judge(text)
+@pytest.mark.parametrize(("is_valid", "text"), [(j, t) for j, texts in RIGHT for t in texts])
+def test_valid_code_passes(is_valid: Callable[[str], bool], text: str) -> None:
+    assert is_valid(text)
 
 
-@pytest.mark.parametrize(("judge", "text"), [(j, t) for j, texts in WRONG for t in texts])
-def test_invalid_code_does_not_pass(judge: Callable[[str], bool], text: str) -> None:
-    assert not judge(text)
+@pytest.mark.parametrize(("is_valid", "text"), [(j, t) for j, texts in WRONG for t in texts])
+def test_invalid_code_does_not_pass(is_valid: Callable[[str], bool], text: str) -> None:
+    assert not is_valid(text)
 
 
 def test_one_wrong_digit_of_a_municipality_is_detected() -> None:

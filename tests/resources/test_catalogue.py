@@ -1,4 +1,4 @@
-"""The shipped schema files: complete, agreed with the wire, readable by pandera itself.
+"""Shipped schema files are complete, match the wire models, and can be read by pandera.
 
 Inside: resources.
 """
@@ -62,7 +62,7 @@ def test_the_resources_are_shipped(catalogue: Catalogue) -> None:
 
 
 def plain_type(annotation: object) -> type:
-    """The Python type of a field, without None, annotations and literals."""
+    """Return the Python type of a field, without None, annotations and literals."""
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
         (annotation,) = [a for a in typing.get_args(annotation) if a is not type(None)]
     if typing.get_origin(annotation) is typing.Annotated:
@@ -74,7 +74,7 @@ def plain_type(annotation: object) -> type:
 
 
 def is_list(annotation: object) -> bool:
-    """Tell whether a field holds several objects, which no cell can."""
+    """Return whether a field holds several objects, which a cell cannot."""
     return typing.get_origin(annotation) is list
 
 
@@ -195,11 +195,11 @@ def test_documents_emails_and_barcodes_are_checked(
 
 
 def test_conditions_are_worded_as_cells_display_them() -> None:
-    told = ROW_RULES["required_when"].wording(
+    wording = ROW_RULES["required_when"].wording(
         {"column": "motivo", "other": "aprovada", "values": [False, None]}
     )
-    assert told.pt == "motivo: obrigatória quando aprovada é FALSO ou está em branco"
-    assert told.en == "motivo: required when aprovada is FALSE or blank"
+    assert wording.pt == "motivo: obrigatória quando aprovada é FALSO ou está em branco"
+    assert wording.en == "motivo: required when aprovada is FALSE or blank"
 
 
 def test_only_the_first_of_many_allowed_values_are_named() -> None:

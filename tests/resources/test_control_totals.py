@@ -1,4 +1,4 @@
-"""What control totals add up is declared by the schema file, or follows from its columns.
+"""Control totals are declared by the schema file, or follow from its columns.
 
 Inside: resources.
 """
@@ -53,7 +53,7 @@ def test_default_totals_group_the_first_money_by_dates_and_registries(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("new", "told"),
+    ("new", "pattern"),
     [
         (DECLARED.replace("valorDoLancamento", "valor"), "control_totals.amount: 'valor'"),
         (DECLARED.replace("valorDoLancamento", "historico"), "control_totals.amount: .*money"),
@@ -61,7 +61,7 @@ def test_default_totals_group_the_first_money_by_dates_and_registries(tmp_path: 
         (DECLARED.replace("by:", "of:"), "control_totals.*of"),
     ],
 )
-def test_mistakes_are_reported_with_their_location(tmp_path: Path, new: str, told: str) -> None:
+def test_mistakes_are_reported_with_their_location(tmp_path: Path, new: str, pattern: str) -> None:
     written(tmp_path, DECLARED, new)
-    with pytest.raises(SchemaFileError, match=told):
+    with pytest.raises(SchemaFileError, match=pattern):
         load_catalogue(tmp_path)

@@ -1,4 +1,4 @@
-"""The example of a column must pass the column's own rules; else the file and line are named.
+"""Examples must pass the rules of their column; mistakes are reported with file and line.
 
 Inside: resources.
 """
@@ -30,7 +30,7 @@ columns:
 
 
 @pytest.mark.parametrize(
-    ("kind", "dtype", "example", "rule", "told"),
+    ("kind", "dtype", "example", "rule", "words"),
     [
         ("code", "str", '"12"', "digits: {width: 4}", "4 digits"),
         ("code", "str", "1234", "digits: {width: 4}", "in quotes"),
@@ -52,7 +52,7 @@ columns:
     ],
 )
 def test_example_that_breaks_a_rule_is_reported_with_its_line(
-    tmp_path: Path, kind: str, dtype: str, example: str, rule: str, told: str
+    tmp_path: Path, kind: str, dtype: str, example: str, rule: str, words: str
 ) -> None:
     path = tmp_path / "vendedor.yaml"
     schema = SCHEMA.format(kind=kind, dtype=dtype, example=example, rule=rule)
@@ -61,7 +61,7 @@ def test_example_that_breaks_a_rule_is_reported_with_its_line(
         load_catalogue(tmp_path)
     message = caught.value.message.en
     assert message.startswith(f"{path}:6: metadata.columns.codigo.example: ")
-    assert told in message
+    assert words in message
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Checks and resources of installed packages, as the page about own resources says."""
+"""Checks and resources of installed packages, as on the page about custom resources."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ columns:
 
 
 def shown(language: str, words: str) -> str:
-    """The piece of code on the page that has some words in it."""
+    """Return the code block of the page that contains some words."""
     pieces = re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
     (piece,) = (piece for piece in pieces if words in piece)
     return str(piece)
@@ -26,7 +26,7 @@ def shown(language: str, words: str) -> str:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A folder in which the page's package is installed."""
+    """Folder in which the package of the page is installed."""
     site = tmp_path / "site"
     package, information = site / "frota", site / "frota-1.0.dist-info"
     package.mkdir(parents=True)

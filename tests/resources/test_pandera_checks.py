@@ -1,4 +1,4 @@
-"""A resource's checks say what pandera itself says by the same schema file."""
+"""Checks of a resource agree with pandera's own reading of the schema file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What pandera writes is an own resource; each of its checks judges as pandera does.
+"""Schema files written by pandera are custom resources; their checks agree with pandera.
 
 Inside: resources.
 """
@@ -185,8 +185,8 @@ def test_each_check_agrees_with_pandera(
         place for place, is_wrong in enumerate(expected) if is_wrong
     ]
     for value, is_wrong in zip([*right, *wrong], expected, strict=False):
-        told = example_error(column.kind, column.checks, value)
-        assert told == (RULES[name].wording(column.checks[name]) if is_wrong else None)
+        error = example_error(column.kind, column.checks, value)
+        assert error == (RULES[name].wording(column.checks[name]) if is_wrong else None)
     message = RULES[name].finding.message.format(
         **RULES[name].details(column.checks[name]), found=0
     )
@@ -204,7 +204,7 @@ def test_a_column_has_exactly_the_values(values: list[str | None], wrong: list[i
 
 
 @pytest.mark.parametrize(
-    ("column", "place", "said"),
+    ("column", "place", "words"),
     [
         ("{dtype: str, regex: true}", "columns.a.regex", "false"),
         ("{dtype: str, default: x}", "columns.a.default", "not known"),
@@ -224,7 +224,7 @@ def test_a_column_has_exactly_the_values(values: list[str | None], wrong: list[i
     ],
 )
 def test_unsupported_pandera_settings_are_refused(
-    tmp_path: Path, column: str, place: str, said: str
+    tmp_path: Path, column: str, place: str, words: str
 ) -> None:
     path = tmp_path / "um.yaml"
     path.write_text(f"columns:\n  a: {column}\n", encoding="utf-8")
@@ -233,4 +233,4 @@ def test_unsupported_pandera_settings_are_refused(
     first = caught.value.message.en.splitlines()[0]
     assert first.startswith(f"{path}:2: ")
     assert place in first
-    assert said in first
+    assert words in first

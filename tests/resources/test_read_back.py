@@ -1,4 +1,4 @@
-"""How records are found again is declared in fields that exist.
+"""Declarations of how records are read back name existing fields.
 
 Inside: resources.
 """
@@ -39,7 +39,7 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "pattern"),
     [
         ("existing: refused", "existing: perhaps", "existing.*'perhaps'"),
         ("registry.clients.list", "registry.clients.create", "operations.*create"),
@@ -52,10 +52,10 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
     ],
 )
 def test_mistakes_are_reported_with_their_location(
-    tmp_path: Path, old: str, new: str, told: str
+    tmp_path: Path, old: str, new: str, pattern: str
 ) -> None:
     text = (ROOT / "schemas" / "cliente.yaml").read_text(encoding="utf-8")
     path = tmp_path / "cliente.yaml"
     path.write_text(text.replace(old, new), encoding="utf-8")
-    with pytest.raises(SchemaFileError, match=told):
+    with pytest.raises(SchemaFileError, match=pattern):
         load_catalogue(tmp_path)

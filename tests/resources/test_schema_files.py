@@ -1,4 +1,4 @@
-"""A mistake in a schema file is named with the file, the place, and what is allowed there."""
+"""Mistakes in schema files are reported with file, place and allowed values."""
 
 import json
 from itertools import pairwise
@@ -171,7 +171,7 @@ def test_fitting_rules_are_accepted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "said"),
+    ("old", "new", "line", "words"),
     [
         ("codigo: {dtype: str", "codigo: {dtype: str, greater_than: 3", 9, "Float64, Int64"),
         ("Int64", "Int64, digits: {width: 4}", 13, "only for: str"),
@@ -195,7 +195,7 @@ def test_fitting_rules_are_accepted(tmp_path: Path) -> None:
     ],
 )
 def test_contradictions_are_reported_with_line_and_allowed_values(
-    tmp_path: Path, old: str, new: str, line: int, said: str
+    tmp_path: Path, old: str, new: str, line: int, words: str
 ) -> None:
     path = tmp_path / "meta.yaml"
     assert old in TWO
@@ -203,7 +203,7 @@ def test_contradictions_are_reported_with_line_and_allowed_values(
     with pytest.raises(SchemaFileError) as caught:
         load_catalogue(tmp_path)
     assert caught.value.message.en.startswith(f"{path}:{line}: ")
-    assert said in caught.value.message.en
+    assert words in caught.value.message.en
 
 
 @pytest.mark.parametrize(
@@ -287,8 +287,8 @@ def test_two_files_cannot_have_one_resource(tmp_path: Path) -> None:
         (tmp_path / name).write_text(GOOD, encoding="utf-8")
     with pytest.raises(SchemaFileError) as caught:
         load_catalogue(tmp_path)
-    told = f"{tmp_path / 'b.yaml'}:5: metadata.resource: 'vendedor' is already in "
-    assert caught.value.message.en == f"{told}{tmp_path / 'a.yaml'}."
+    prefix = f"{tmp_path / 'b.yaml'}:5: metadata.resource: 'vendedor' is already in "
+    assert caught.value.message.en == f"{prefix}{tmp_path / 'a.yaml'}."
 
 
 def test_file_in_a_later_folder_replaces_the_resource(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A schema file proposed from an example workbook fits the example, and names what it saw."""
+"""Schema files proposed from an example workbook fit the example."""
 
 import datetime as dt
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The shipped schema files keep to their format, and are written down completed as they are."""
+"""Shipped schema files are valid, and their JSON copy is up to date."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the server would refuse for its size is refused by the schema of every shipped resource.
+"""Values that the server refuses for their size are refused by every shipped schema.
 
 Inside: sandbox.
 """
@@ -22,7 +22,7 @@ RESOURCES = load_catalogue()
 
 
 def beyond(column: Column) -> Iterator[Any]:
-    """Values of a column just beyond the limits of the wire."""
+    """Yield values of a column just beyond the limits of the wire."""
     match column.kind:
         case Kind.INTEGER:
             yield from (2**31, -(2**31) - 1)
@@ -58,7 +58,7 @@ def test_values_beyond_a_limit_of_the_wire_are_errors(tmp_path: Path, resource: 
     assert all(refused_by_the_server(column, value) for column, value in cases)
     rows = [{column.name: value} for column, value in cases]
     path = write_records(tmp_path / "a.xlsx", resource.name, rows)
-    judged = validate_workbook(path, RESOURCES, resource=resource.name)
-    found = {(f.row, f.column) for f in judged.error_findings()}
+    validated = validate_workbook(path, RESOURCES, resource=resource.name)
+    found = {(f.row, f.column) for f in validated.error_findings()}
     expected = {(row, column.name) for row, (column, _) in enumerate(cases, start=2)}
     assert expected - found == set()

@@ -59,7 +59,7 @@ def test_stored_password_does_not_depend_on_the_spelling_of_the_path(
     assert accounts[0] == accounts[1]
 
 
-def test_a_hash_has_its_cost_and_earlier_hashes_had_the_same() -> None:
+def test_hashes_with_and_without_a_stored_cost_match() -> None:
     cost, salt, digest = hash_password("secret").rsplit("$", 2)
     assert cost == "16384$8$1"
     cheap = hash_password("secret", HashCost(n=2, r=1, p=1))

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from environment import Xlbridge
 from forked import Zygote
-from sandboxes import give_database
+from sandboxes import create_database
 from servers import log_in
 from test_durability import wait_for
 
@@ -47,7 +47,7 @@ def test_the_system_id_does_not_depend_on_the_port(tmp_path: Path) -> None:
     known = []
     policy = RetryPolicy(tries=2)
     for home in (tmp_path / "one", tmp_path / "one", tmp_path / "two"):
-        give_database(home, [])
+        create_database(home, [])
         with connect(Settings(home=home), lambda _text: None, policy) as client:
             known.append((client.target.system, client.target.base_url))
             assert client.retry_policy is policy
@@ -60,7 +60,7 @@ def test_the_system_id_does_not_depend_on_the_port(tmp_path: Path) -> None:
 def test_a_stale_ready_file_is_ignored(tmp_path: Path) -> None:
     stale = RunningSandbox("http://127.0.0.1:9", "a@example.com", "x", 1, "a system")
     write_ready_file(default_ready_file(Settings(home=tmp_path)), stale)
-    give_database(tmp_path, [])
+    create_database(tmp_path, [])
     with embedded_sandbox(Settings(home=tmp_path)) as server:
         assert server.base_url != stale.base_url
 

@@ -1,5 +1,5 @@
-"""What the sandbox says of itself is true: schemathesis asks what its description allows, and
-what it does not, and judges every answer with all of its checks."""
+"""The sandbox behaves as its description says: schemathesis sends allowed and forbidden requests,
+and checks every answer."""
 
 import subprocess
 import sys
@@ -16,15 +16,15 @@ CONFIG = Path(__file__).with_name("schemathesis.toml")
 COMMAND = Path(sys.executable).with_name("schemathesis")
 
 
-def judge(http: httpx.Client, folder: Path, *options: str) -> None:
-    """Run schemathesis against a sandbox as the user of a client; fail with what it reports."""
+def run_schemathesis(http: httpx.Client, folder: Path, *options: str) -> None:
+    """Run schemathesis against a sandbox; fail with its report."""
     command = [
         COMMAND, "--config-file", CONFIG, "run", f"{http.base_url}/openapi.json",
         "--header", f"Authorization: {http.headers['Authorization']}",
         "--checks", "all", "--continue-on-failure", "--no-color", "--warnings", "off",
         *options,
     ]  # fmt: skip
-    judged = subprocess.run(
+    validated = subprocess.run(
         command,
         cwd=folder,
         env=unmeasured_environment(),
@@ -32,13 +32,13 @@ def judge(http: httpx.Client, folder: Path, *options: str) -> None:
         encoding="utf-8",
         check=False,
     )
-    assert judged.returncode == 0, judged.stdout[-20_000:] + judged.stderr
-    assert f"Selected: {len(OPERATIONS)}/{len(OPERATIONS)}" in judged.stdout
+    assert validated.returncode == 0, validated.stdout[-20_000:] + validated.stderr
+    assert f"Selected: {len(OPERATIONS)}/{len(OPERATIONS)}" in validated.stdout
 
 
 def test_a_sample_of_requests_to_each_operation(start: Start, tmp_path: Path) -> None:
     with log_in(start("--seed", "demo", few=True)) as http:
-        judge(
+        run_schemathesis(
             http, tmp_path,
             "--phases", "fuzzing", "--max-examples", "1", "--generation-deterministic",
         )  # fmt: skip
@@ -48,7 +48,7 @@ def test_a_sample_of_requests_to_each_operation(start: Start, tmp_path: Path) ->
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_long_run(start: Start, tmp_path: Path, seed: int) -> None:
     with log_in(start("--seed", "demo", "--token-lifetime", "86400")) as http:
-        judge(
+        run_schemathesis(
             http, tmp_path,
             "--phases", "coverage,fuzzing,stateful", "--max-examples", "40", "--seed", str(seed),
         )  # fmt: skip

@@ -10,8 +10,8 @@ from environment import Xlbridge, credentials
 from playwright.sync_api import Page as Tab, expect
 from running_page import RunningPage
 from sheets import write_records
-from test_beside import PLAN
-from test_story import begin
+from test_page_features import PLAN
+from test_workflow import begin
 
 from xlbridge.sandbox import RunningSandbox
 

@@ -7,7 +7,7 @@ from browser import Page
 from playwright.sync_api import expect
 from running_page import RunningPage
 from sheets import write_records
-from test_story import begin
+from test_workflow import begin
 
 pytestmark = pytest.mark.programs
 
@@ -28,7 +28,7 @@ def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> N
     tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", records))
     tab.locator("#to-mend").click()
     tab.locator('[data-cell="A2"]').wait_for()
-    tab.keyboard.press("F8")  # beside the grid, too
+    tab.keyboard.press("F8")  # works outside the grid, too
     tab.locator("#remark", has_text="required").wait_for()
     tab.keyboard.insert_text("Loja 1")
     tab.keyboard.press("Alt+Enter")

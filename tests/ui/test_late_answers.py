@@ -12,7 +12,7 @@ from browser import Page
 from playwright.sync_api import APIResponse, Page as Tab, Route, expect
 from running_page import RunningPage
 from sheets import write_records, write_rows
-from test_story import begin, begin_without_file, drop
+from test_workflow import begin, begin_without_file, drop
 
 from xlbridge import validate
 
@@ -171,10 +171,10 @@ def test_a_tab_downloads_the_sheet_that_it_shows(
 def test_stop_request_is_shown_immediately(page: Page, ui: RunningPage) -> None:
     tab = begin_without_file(page, ui)
     running = {"running": True, "lines": ["Reading"], "outcome": None, "error": None}
-    told = f"data: {json.dumps(running)}\n\n"
+    event = f"data: {json.dumps(running)}\n\n"
     tab.route("**/api/export", lambda route: route.fulfill(json={"started": True}))
     tab.route(
-        "**/api/events", lambda route: route.fulfill(content_type="text/event-stream", body=told)
+        "**/api/events", lambda route: route.fulfill(content_type="text/event-stream", body=event)
     )
     tab.locator("[data-view=exports]").click()
     tab.locator("#export").click()

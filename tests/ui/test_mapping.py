@@ -1,4 +1,4 @@
-"""A sheet with headers of its own is mapped, and the mapping remembered; edits outlive the page."""
+"""A foreign sheet is mapped, and the mapping remembered; edits outlive the page."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import httpx
 from environment import clean_environment, credentials
 from forked import Zygote
 from openpyxl import Workbook
-from running_page import opened, running_page
+from running_page import open_workbook, running_page
 from sheets import GOOD, write_records, write_rows
 
 from xlbridge import validate
@@ -28,7 +28,7 @@ def write_foreign(path: Path) -> Path:
 
 def proposed(client: httpx.Client, path: Path) -> dict[str, Any]:
     """Open a sheet that fits several resources; return its mapping once one is chosen."""
-    answer = opened(client, path)
+    answer = open_workbook(client, path)
     assert "rows" not in answer
     assert "fornecedor" in answer["error"]["message"]
     form: dict[str, Any] = client.post("/api/choose", json={"resource": "cliente"}).json()[
@@ -62,12 +62,12 @@ def test_a_mapping_is_confirmed_and_remembered(client: httpx.Client, tmp_path: P
     assert columns == ["nomeComercial", "natureza", "email", None]
     typed = [{"row": 4, "column": 2, "value": "maria@example.com"}]
     assert client.post("/api/edit", json=typed).json()["errors"] == 0
-    again = opened(client, path)
+    again = open_workbook(client, path)
     assert (again["mapping"]["kind"], again["errors"]) == ("remembered", 1)
 
 
 def test_the_header_row_is_corrected(client: httpx.Client, tmp_path: Path) -> None:
-    opened(client, write_foreign(tmp_path / "cadastro.xlsx"))
+    open_workbook(client, write_foreign(tmp_path / "cadastro.xlsx"))
     answer = client.post("/api/choose", json={"resource": "cliente", "header_row": 3}).json()
     assert answer["mapping"]["headers"][0]["header"] == "Padaria Central"
     refused = client.post("/api/choose", json={"resource": "cliente", "header_row": 40}).json()
@@ -90,7 +90,7 @@ def test_edits_outlive_the_page(
     write_records(path, "cliente", [{"nomeComercial": None}])
     environment = clean_environment(home, **credentials(empty_sandbox))
     with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
-        names = [column["name"] for column in opened(client, path)["columns"]]
+        names = [column["name"] for column in open_workbook(client, path)["columns"]]
         cell = {"row": 2, "column": names.index("nomeComercial"), "value": "Padaria"}
         assert client.post("/api/edit", json=[cell]).json()["errors"] == 0
     assert {file.stat().st_mode & 0o077 for file in home.glob("page/*/*.json")} == {0}
@@ -109,7 +109,7 @@ def test_a_mapped_column_names_records(client: httpx.Client, tmp_path: Path) -> 
     record = GOOD["contasreceber"] | {"codigoDoCliente": "Padaria que não existe"}
     headers = {name: f"Coluna {name}" for name in record}
     path = write_rows(tmp_path / "titulos.xlsx", list(headers.values()), [list(record.values())])
-    opened(client, path)
+    open_workbook(client, path)
     columns: dict[str, dict[str, Any]] = {name: {"from": own} for name, own in headers.items()}
     columns["codigoDoCliente"]["link"] = "cliente"
     place = {"resource": "contasreceber", "sheet": "Plan1", "header_row": 1}

@@ -12,27 +12,27 @@ from bad_sheet import write_sheet
 from browser import Page
 from openpyxl import Workbook
 from playwright.sync_api import expect
-from running_page import RunningPage, opened
+from running_page import RunningPage, open_workbook
 from sheets import write_records
-from test_story import begin, drop
+from test_workflow import begin, drop
 
 
 def test_a_workbook_without_data_is_reported(client: httpx.Client, tmp_path: Path) -> None:
     book = Workbook()
     book.save(tmp_path / "vazio.xlsx")
-    told = opened(client, tmp_path / "vazio.xlsx")
-    assert "rows" not in told
-    assert told["error"] == {"message": "The workbook has no rows.", "hint": ""}
+    answer = open_workbook(client, tmp_path / "vazio.xlsx")
+    assert "rows" not in answer
+    assert answer["error"] == {"message": "The workbook has no rows.", "hint": ""}
     assert re.search(r"isOpen\W+false", client.get("/").text)
     book.active.append(["Resumo"])
     hidden = book.create_sheet("Títulos")
     hidden.append(["codigoDaFilial", "historico"])
     hidden.sheet_state = "hidden"
     book.save(tmp_path / "oculta.xlsx")
-    told = opened(client, tmp_path / "oculta.xlsx")["error"]
-    assert told["message"].startswith("oculta.xlsx: ")
-    assert "Títulos" in told["hint"]
-    assert "--" not in told["hint"]
+    answer = open_workbook(client, tmp_path / "oculta.xlsx")["error"]
+    assert answer["message"].startswith("oculta.xlsx: ")
+    assert "Títulos" in answer["hint"]
+    assert "--" not in answer["hint"]
 
 
 @pytest.mark.programs
@@ -47,8 +47,8 @@ def test_a_refused_file_is_named_and_leaves_the_other_open(
     dropped = """files => {
         const data = new DataTransfer();
         for (const name of files) data.items.add(new File(["x"], name));
-        const told = { dataTransfer: data, bubbles: true, cancelable: true };
-        const event = new DragEvent("drop", told);
+        const init = { dataTransfer: data, bubbles: true, cancelable: true };
+        const event = new DragEvent("drop", init);
         document.querySelector("header").dispatchEvent(event);
         return event.defaultPrevented;
     }"""
@@ -65,15 +65,15 @@ def test_upload_from_a_closed_page_is_not_opened(
 ) -> None:
     content = write_sheet(tmp_path / "titulos.xlsx", 3_000, 0.01).path.read_bytes()
     port = urlsplit(ui.address).port
-    told = dict(client.build_request("POST", "/api/open", content=content).headers)
-    told["cookie"] = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
-    head = "".join(f"{name}: {value}\r\n" for name, value in told.items())
-    # One goes when all is sent, one in the middle of it.
+    headers = dict(client.build_request("POST", "/api/open", content=content).headers)
+    headers["cookie"] = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    # One page closes after sending everything, one in the middle.
     for sent in (len(content), len(content) // 2):
         with socket.create_connection(("127.0.0.1", port)) as browser:
             browser.sendall(f"POST /api/open HTTP/1.1\r\n{head}\r\n".encode() + content[:sent])
     first = write_records(tmp_path / "clientes.xlsx", "cliente", [{}])
-    assert opened(client, first)["file"] == "clientes.xlsx"
+    assert open_workbook(client, first)["file"] == "clientes.xlsx"
     for _ in range(20):
         time.sleep(0.1)
         assert client.get("/api/sheet").json()["file"] == "clientes.xlsx"

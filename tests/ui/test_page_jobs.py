@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
-from lossy_proxy import Fate, lossy_proxy
-from running_page import followed, opened, running_page
+from lossy_proxy import ProxyFault, lossy_proxy
+from running_page import open_workbook, running_page, wait_for_end
 from sheets import write_records
 
 from xlbridge.sandbox import RunningSandbox
@@ -21,7 +21,7 @@ def test_an_unconfirmed_job_is_not_sent_by_a_click(
     assert xlbridge("upload", path, **credentials(empty_sandbox)).returncode == 2
     (job,) = client.get("/api/jobs").json()["jobs"]
     assert client.post("/api/resume", json={"job": job["job"]}).status_code == 200
-    assert "has not been confirmed" in followed(client)["error"]["message"]
+    assert "has not been confirmed" in wait_for_end(client)["error"]["message"]
     assert client.get("/api/jobs").json()["jobs"] == [job]
 
 
@@ -33,7 +33,7 @@ def test_doubtful_write_is_resolved_manually(
     with lossy_proxy(empty_sandbox.base_url) as proxy:
         at = proxy.base_url
         own = credentials(empty_sandbox, XLBRIDGE_BASE_URL=at, XLBRIDGE_SETTLE="0")
-        proxy.lose_once("401 after", "preview=false")
+        proxy.fail_once("401 after", "preview=false")
         lost = xlbridge("upload", path, "--yes", "--create-unread", "--mode", "direct", **own)
         assert lost.returncode == 5, lost.stderr
         page = running_page(forks, tmp_path, home, clean_environment(home, **own))
@@ -60,7 +60,7 @@ def test_command_line_job_is_finished_in_the_page(
     (job,) = client.get("/api/jobs").json()["jobs"]
     assert (job["sent"], job["final"]) == (True, False)
     assert client.post("/api/resume", json={"job": job["job"]}).status_code == 200
-    assert followed(client)["outcome"]["state"] == "done"
+    assert wait_for_end(client)["outcome"]["state"] == "done"
     ended = json.loads(xlbridge("jobs", job["job"], "--format", "json", **own).stdout)
     assert (ended["state"], ended["rows"]["created"]) == ("done", 1)
     content = client.get("/api/job", params={"job": job["job"]}).json()["lines"]
@@ -99,16 +99,16 @@ def test_job_stopped_in_the_page_is_finished_on_the_command_line(
         page = running_page(forks, tmp_path, home, clean_environment(home, **own))
         with page as ui, ui.client() as client:
 
-            def decide(method: str, asked: str) -> Fate:
+            def decide(method: str, asked: str) -> ProxyFault:
                 if "preview=true" in asked:
                     client.post("/api/cancel", json={})
                 return "pass"
 
-            opened(client, path)
+            open_workbook(client, path)
             token = client.post("/api/plan", json={}).json()["token"]
             proxy.decide = decide
             client.post("/api/send", json={"token": token})
-            stopped = followed(client)
+            stopped = wait_for_end(client)
             (job,) = client.get("/api/jobs").json()["jobs"]
             assert (stopped["outcome"], stopped["error"]) == (None, None)
             assert "nothing was written" in stopped["lines"][-1]

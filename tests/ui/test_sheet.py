@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import httpx
 from openpyxl import load_workbook
-from running_page import RunningPage, followed, opened
+from running_page import RunningPage, open_workbook, wait_for_end
 from sheets import GOOD, Formula, write_records, write_workbook
 
 from xlbridge import validate
@@ -24,7 +24,7 @@ def sent(client: httpx.Client) -> dict[str, Any]:
     assert "token" in planned, planned
     answer = client.post("/api/send", json={"token": planned["token"]})
     assert answer.status_code == 200
-    state = followed(client)
+    state = wait_for_end(client)
     assert state["error"] is None, state
     outcome: dict[str, Any] = state["outcome"]
     return outcome
@@ -32,7 +32,7 @@ def sent(client: httpx.Client) -> dict[str, Any]:
 
 def test_findings_equal_those_of_validate(client: httpx.Client, samples: Path) -> None:
     path = samples / "contasreceber-com-erros.xlsx"
-    sheet = opened(client, path)
+    sheet = open_workbook(client, path)
     report = validate(path)
     assert (sheet["resource"], sheet["sheet"], sheet["header_row"]) == (
         "contasreceber",
@@ -56,7 +56,7 @@ def test_typed_values_are_converted_to_the_type_of_the_column(
     path = tmp_path / "títulos.xlsx"
     wrong = {"codigoDaFilial": "x", "dataDeVencimento": "amanhã", "valorDoLancamento": "dez"}
     write_records(path, "contasreceber", [wrong])
-    sheet = opened(client, path)
+    sheet = open_workbook(client, path)
     names = [column["name"] for column in sheet["columns"]]
     typed = {"codigoDaFilial": "2", "dataDeVencimento": "2026-12-24", "valorDoLancamento": "7.25"}
     cells = [
@@ -75,7 +75,7 @@ def test_typed_values_are_converted_to_the_type_of_the_column(
 
 
 def test_edits_are_undone_and_redone(client: httpx.Client, samples: Path) -> None:
-    before = opened(client, samples / "cliente-com-erros.xlsx")
+    before = open_workbook(client, samples / "cliente-com-erros.xlsx")
     column = before["columns"][0]
     assert column["name"] == "nomeComercial"
     cell = [{"row": 5, "column": 1, "value": "Padaria"}]
@@ -90,7 +90,7 @@ def test_edits_are_undone_and_redone(client: httpx.Client, samples: Path) -> Non
 def test_all_certain_fixes_of_a_rule_are_applied_at_once(
     client: httpx.Client, samples: Path
 ) -> None:
-    sheet = opened(client, samples / "cliente-com-erros.xlsx")
+    sheet = open_workbook(client, samples / "cliente-com-erros.xlsx")
     fixable = next(rule for rule in sheet["rules"] if rule["code"] == "text-spaces")
     shown = client.get("/api/fixes", params={"rule": fixable["key"]}).json()
     assert shown["count"] == fixable["fixable"] >= 1
@@ -101,7 +101,7 @@ def test_all_certain_fixes_of_a_rule_are_applied_at_once(
 
 
 def test_next_error_wraps_around(client: httpx.Client, samples: Path) -> None:
-    opened(client, samples / "contasreceber-com-erros.xlsx")
+    open_workbook(client, samples / "contasreceber-com-erros.xlsx")
     expected = validate(samples / "contasreceber-com-erros.xlsx").findings
     expected = expected[expected["severity"] == "error"]
     wrong = expected[(expected["row"] > 3) & expected["cell"].notna()]
@@ -120,7 +120,7 @@ def test_next_error_wraps_around(client: httpx.Client, samples: Path) -> None:
 def test_a_computed_cell_is_not_changed(client: httpx.Client, tmp_path: Path) -> None:
     path = tmp_path / "formula.xlsx"
     write_records(path, "contasreceber", [{"valorDoLancamento": Formula("=1+1")}])
-    sheet = opened(client, path)
+    sheet = open_workbook(client, path)
     place = [column["name"] for column in sheet["columns"]].index("valorDoLancamento")
     answer = client.post("/api/edit", json=[{"row": 2, "column": place, "value": "3"}])
     assert answer.status_code == 422
@@ -128,8 +128,8 @@ def test_a_computed_cell_is_not_changed(client: httpx.Client, tmp_path: Path) ->
 
 
 def test_a_tab_does_not_change_the_sheet_of_another(client: httpx.Client, samples: Path) -> None:
-    shown = {"X-Sheet": opened(client, samples / "cliente-com-erros.xlsx")["id"]}
-    other = opened(client, samples / "contasreceber-com-erros.xlsx")
+    shown = {"X-Sheet": open_workbook(client, samples / "cliente-com-erros.xlsx")["id"]}
+    other = open_workbook(client, samples / "contasreceber-com-erros.xlsx")
     cell = [{"row": 5, "column": 0, "value": "Padaria"}]
     for answer in (
         client.post("/api/edit", json=cell, headers=shown),
@@ -149,7 +149,7 @@ def test_refused_file_is_explained_and_the_page_keeps_working(
     answer = client.post("/api/open", content=path.read_bytes(), headers={"X-File-Name": "t.xlsx"})
     assert answer.status_code == 422
     assert answer.json()["error"]["message"]
-    assert opened(client, samples / "cliente.xlsx")["errors"] == 0
+    assert open_workbook(client, samples / "cliente.xlsx")["errors"] == 0
 
 
 def test_the_file_name_cannot_leave_its_folder(
@@ -167,7 +167,7 @@ def test_the_corrected_copy_keeps_the_rest_of_the_original(
     client: httpx.Client, tmp_path: Path, samples: Path
 ) -> None:
     path = samples / "contasreceber-com-erros.xlsx"
-    opened(client, path)
+    open_workbook(client, path)
     client.post("/api/edit", json=[{"row": 4, "column": 0, "value": "1"}])
     copy = tmp_path / "copy.xlsx"
     copy.write_bytes(client.get("/api/workbook").content)
@@ -192,14 +192,14 @@ def test_csv_has_the_same_findings_as_on_the_command_line(
     row = "1;1001;1.01.001;01.001;1;Serviço;31/10/2026;1.234,56"
     path = tmp_path / "titulos.csv"
     path.write_bytes(f"{header}\r\n{row}\r\n{row.replace('Serviço', '')}\r\n".encode("cp1252"))
-    sheet = opened(client, path)
+    sheet = open_workbook(client, path)
     report = validate(path)
     assert (sheet["errors"], sheet["warnings"]) == (len(report.findings), 0) == (1, 0)
     assert "Windows-1252" in sheet["read_as"]
     edit = [{"row": 3, "column": 5, "value": "Juros"}]
     assert client.post("/api/edit", json=edit).json()["errors"] == 0
     (draft,) = client.get("/api/drafts").json()["drafts"]
-    opened(client, path)
+    open_workbook(client, path)
     kept = client.post("/api/continue", json={"id": draft["id"]}).json()
     assert (kept["file"], kept["errors"], kept["warnings"]) == ("titulos.xlsx", 0, 0)
     assert kept["read_as"] == sheet["read_as"]
@@ -215,7 +215,7 @@ def test_a_row_is_added_below_the_last(client: httpx.Client, tmp_path: Path) -> 
     for row in (3, 5):  # formatted, and empty
         book.worksheets[0].cell(row, 1).number_format = "@"
     book.save(path)
-    names = [column["name"] for column in opened(client, path)["columns"]]
+    names = [column["name"] for column in open_workbook(client, path)["columns"]]
     typed = {"nomeComercial": "Padaria", "natureza": "F"}
     added = [{"row": 3, "column": names.index(name), "value": text} for name, text in typed.items()]
     sheet = client.post("/api/edit", json=added).json()
@@ -233,7 +233,7 @@ def test_rows_of_totals_are_set_aside_and_restored(client: httpx.Client, tmp_pat
     path = tmp_path / "titulos.xlsx"
     total = {**dict.fromkeys(GOOD["contasreceber"]), "historico": "Total", "valorDoLancamento": 20}
     write_records(path, "contasreceber", [{"valorDoLancamento": 10}] * 2 + [total])
-    sheet = opened(client, path)
+    sheet = open_workbook(client, path)
     (rule,) = [rule for rule in sheet["rules"] if rule["code"] == "row-total"]
     assert sheet["sendable"]
     assert client.get("/api/rows", params={"renew": 1}).json()["total"] == 1
@@ -249,7 +249,7 @@ def test_child_sheets_are_corrected_separately(client: httpx.Client, tmp_path: P
     order = {"chave": "A", "codigoDaFilial": 1, "codigoDoCliente": None}
     product = {"chave": "A", "idProduto": 2001, "quantidade": "duas", "valorUnitario": 10.5}
     path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])
-    main = opened(client, path)
+    main = open_workbook(client, path)
     assert [(it["sheet"], it["errors"]) for it in main["parts"]] == [("pedido", 1), ("produtos", 1)]
     client.post("/api/edit", json=[{"row": 2, "column": 2, "value": "1001"}])
     child = client.post("/api/part", json={"sheet": "produtos"}).json()
@@ -284,7 +284,7 @@ def test_rejected_child_rows_are_marked_in_their_sheet(
     orders = [{"chave": key, "codigoDaFilial": 1, "codigoDoCliente": 987654} for key in "AB"]
     item = {"quantidade": 2, "valorUnitario": 10.5, "idProduto": 987654}
     items = [{**item, "chave": key} for key in "BAA"]
-    opened(client, write_workbook(tmp_path / "p.xlsx", pedido=orders, produtos=items))
+    open_workbook(client, write_workbook(tmp_path / "p.xlsx", pedido=orders, produtos=items))
     assert sent(client)["in_grid"] == ["pedido", "produtos"]
     sheet = client.post("/api/part", json={"sheet": "produtos"}).json()
     assert (sheet["refused"], sheet["errors"]) == (3, 0)
@@ -315,7 +315,7 @@ def test_block_of_rows_is_added_to_an_empty_child_sheet(
 ) -> None:
     path = tmp_path / "pedido.xlsx"
     path.write_bytes(client.get("/api/template", params={"resource": "pedido"}).content)
-    sheet = opened(client, path)
+    sheet = open_workbook(client, path)
     assert {it["sheet"] for it in sheet["parts"]} == {"pedido", "produtos", "parcelas"}
     for name, values in (
         ("pedido", {"chave": "A", "codigoDaFilial": "1", "codigoDoCliente": "1001"}),
@@ -353,14 +353,14 @@ def test_plan_is_shown_in_the_grid_with_differing_values(
     due = {"dataDeVencimento": "30/11/2026", "historico": "Aluguel"}
     same, record = [{**due, "numeroDoDocumento": f"PLAN-{n}"} for n in (1, 2)]
     path = tmp_path / "pagar.xlsx"
-    opened(client, write_records(path, "contaspagar", [same, record]))
+    open_workbook(client, write_records(path, "contaspagar", [same, record]))
     assert sent(client)["state"] == "done"
     other = {**record, "historico": "Frete"}
     new = {**record, "numeroDoDocumento": "PLAN-3"}
-    sheet = opened(client, write_records(path, "contaspagar", [same, other, new]))
+    sheet = open_workbook(client, write_records(path, "contaspagar", [same, other, new]))
     planned = client.post("/api/plan", json={}).json()
     assert (planned["counts"]["held"], planned["writes"]) == (1, 1)
-    # What needs a person comes first, and is answer by what the page offers.
+    # Rows that need a decision come first, with hints for the page.
     held, unchanged = planned["rows"]
     assert (held["row"], unchanged["row"], planned["more"]) == (3, 2, 0)
     assert "tick" in held["message"]
@@ -375,7 +375,7 @@ def test_plan_is_shown_in_the_grid_with_differing_values(
 def test_reading_of_dates_and_numbers_can_be_changed(client: httpx.Client, tmp_path: Path) -> None:
     record = {"dataDeVencimento": "03/04/2030", "valorDoLancamento": "1,234"}
     path = write_records(tmp_path / "titulos.xlsx", "contasreceber", [record])
-    sheet = opened(client, path)
+    sheet = open_workbook(client, path)
     found = {rule["code"] for rule in sheet["rules"]}
     assert {"date-ambiguous", "number-ambiguous"} <= found
     read = client.post("/api/reading", json={"dates": "mdy", "numbers": "en"}).json()
@@ -388,7 +388,9 @@ def test_next_error_skips_warnings_while_there_are_errors(
 ) -> None:
     warned = {"dataDeVencimento": "31/10/2030"}
     records = [warned, {**warned, "valorDoLancamento": "dez"}, warned]
-    sheet = opened(client, write_records(tmp_path / "titulos.xlsx", "contasreceber", records))
+    sheet = open_workbook(
+        client, write_records(tmp_path / "titulos.xlsx", "contasreceber", records)
+    )
     assert (sheet["errors"], sheet["warnings"]) == (1, 3)
     names = [column["name"] for column in sheet["columns"]]
     wrong, due = (names.index(name) for name in ("valorDoLancamento", "dataDeVencimento"))

@@ -16,7 +16,7 @@ import xlsxwriter
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
-from lossy_proxy import Fate, LossyProxy, lossy_proxy
+from lossy_proxy import LossyProxy, ProxyFault, lossy_proxy
 from sandboxes import sandbox_process
 from sheets import write_records
 from update_parts import Run
@@ -187,7 +187,7 @@ def kill_while_writing(
     ) -> None:
         sent, killed = threading.Semaphore(0), threading.Event()
 
-        def decide(method_sent: str, path: str) -> Fate:
+        def decide(method_sent: str, path: str) -> ProxyFault:
             if method_sent != method or path.endswith("/autenticar") or path_part not in path:
                 return "pass"
             sent.release()

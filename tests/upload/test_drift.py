@@ -3,7 +3,7 @@
 Inside: upload.
 """
 
-from upload_parts import YES, MakeClients, new_cnpj, taken_cnpj, write_job
+from upload_parts import YES, MakeClients, existing_cnpj, new_cnpj, write_job
 
 from xlbridge.client import Client
 from xlbridge.upload import UploadContext, Uploads
@@ -27,7 +27,7 @@ def test_rejections_that_differ_only_in_values_count_as_one_rule() -> None:
 def test_rejections_of_an_upload_are_counted_by_rule(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    existing = [taken_cnpj(client), taken_cnpj(client)]
+    existing = [existing_cnpj(client), existing_cnpj(client)]
     path = make_clients(*existing, new_cnpj(), label="Novo")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)

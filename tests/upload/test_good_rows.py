@@ -8,7 +8,7 @@ import pytest
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from sheets import write_rows
-from upload_parts import YES, new_cnpj, registered, row_counts, taken_cnpj
+from upload_parts import YES, existing_cnpj, new_cnpj, registered, row_counts
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
@@ -74,7 +74,7 @@ def test_good_rows_are_sent_and_bad_rows_are_returned_unchanged(
 def test_rows_that_are_still_bad_stay_in_the_next_rejects_workbook(
     xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, tmp_path: Path
 ) -> None:
-    path = mixed_sheet(tmp_path, new_cnpj(), taken_cnpj(client))
+    path = mixed_sheet(tmp_path, new_cnpj(), existing_cnpj(client))
     options = ("--good-rows", "--yes", "--format", "json")
     first = json.loads(xlbridge("upload", path, *options, **credentials(sandbox)).stdout)
     again = xlbridge("retry", first["job"], *options, **credentials(sandbox))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from environment import Xlbridge, clean_environment, credentials, without_coverage
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from process_parts import (
     INVENTORIES,
     KINDS,
@@ -39,7 +39,7 @@ def test_ctrl_c_while_waiting_for_an_answer(
     path = make_clients(document)
     sent, ended = threading.Event(), threading.Event()
 
-    def hold(_method: str, request_path: str) -> Fate:
+    def hold(_method: str, request_path: str) -> ProxyFault:
         if "preview=false" in request_path:
             sent.set()
             ended.wait()
@@ -126,7 +126,7 @@ def interrupt(
     """Run a command until ``at_once`` requests to a path are in flight, and send it a SIGINT."""
     sent, interrupted = threading.Semaphore(0), threading.Event()
 
-    def hold(method: str, request_path: str) -> Fate:
+    def hold(method: str, request_path: str) -> ProxyFault:
         if method == "POST" and path in request_path:
             sent.release()
             interrupted.wait()

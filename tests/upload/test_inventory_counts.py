@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from sampling import across
 from sheets import write_workbook
@@ -128,7 +128,7 @@ def test_exported_counts_are_unchanged_until_one_is_edited(
 
 
 @pytest.mark.parametrize(
-    ("path", "fate"),
+    ("path", "fault"),
     across(["contagem/1/iniciar", "contagem/1", "inventario"], ["lose answer", "lose request"]),
 )
 def test_a_lost_answer_about_an_inventory_is_resolved_by_reading_back(
@@ -138,14 +138,14 @@ def test_a_lost_answer_about_an_inventory_is_resolved_by_reading_back(
     products: list[int],
     write_counts: WriteCounts,
     path: str,
-    fate: Fate,
+    fault: ProxyFault,
 ) -> None:
     posted: list[str] = []
 
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         if method == "POST" and request_path.endswith(path):
             posted.append(request_path)
-            return fate if len(posted) == 1 else "pass"
+            return fault if len(posted) == 1 else "pass"
         return "pass"
 
     before = len(client.stock.inventories.list())
@@ -190,7 +190,7 @@ def test_an_interrupted_upload_resumes_with_the_counts(
     products: list[int],
     write_counts: WriteCounts,
 ) -> None:
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         return "lose request" if request_path.endswith("/produtos") else "pass"
 
     sheet = validate_workbook(write_counts(A=[count_row(products[0], 3)]), context.catalogue)

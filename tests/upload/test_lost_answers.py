@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from upload_parts import (
     AT_ONCE,
     QUICK,
@@ -28,13 +28,17 @@ def count_requests(proxy: LossyProxy, *parts: str) -> int:
     return sum(all(part in path for part in parts) for _, path in proxy.seen)
 
 
-@pytest.mark.parametrize("fate", ["lose answer", "html", "500 after"])
+@pytest.mark.parametrize("fault", ["lose answer", "html", "500 after"])
 def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    fault: ProxyFault,
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
-    proxy.lose_once(fate, "importacao/cliente")
+    proxy.fail_once(fault, "importacao/cliente")
     job = Uploads(context, client).run(write_job(context, client, path, "direct"), NO_PREVIEW)
     report = job_json(job)
     assert report["state"] == "in_doubt"
@@ -52,7 +56,7 @@ def test_a_direct_import_whose_request_is_lost_is_in_doubt(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
-    proxy.lose_once("lose request", "importacao/cliente")
+    proxy.fail_once("lose request", "importacao/cliente")
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(document), "direct"), NO_PREVIEW
     )
@@ -61,11 +65,15 @@ def test_a_direct_import_whose_request_is_lost_is_in_doubt(
     assert Uploads(context, client).run(job, AT_ONCE).state is State.NEEDS_PERSON
 
 
-@pytest.mark.parametrize("fate", ["lose answer", "lose request", "html", "500 after"])
+@pytest.mark.parametrize("fault", ["lose answer", "lose request", "html", "500 after"])
 def test_a_lost_preview_is_repeated(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    fault: ProxyFault,
 ) -> None:
-    proxy.lose_once(fate, "preview=true")
+    proxy.fail_once(fault, "preview=true")
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(new_cnpj()), "direct"), QUICK
     )
@@ -76,7 +84,7 @@ def test_a_lost_preview_is_repeated(
 def test_a_queue_that_runs_by_itself_is_never_staged_twice(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    proxy.lose_once("lose answer", "/fila")
+    proxy.fail_once("lose answer", "/fila")
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(new_cnpj()), "queue"), NO_PREVIEW
     )
@@ -89,7 +97,7 @@ def test_polling_continues_after_a_lost_answer(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
-    proxy.lose_once("lose answer", "log-importacao")
+    proxy.fail_once("lose answer", "log-importacao")
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(document), "queue"), QUICK
     )

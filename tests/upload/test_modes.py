@@ -10,11 +10,11 @@ from openpyxl import load_workbook
 from upload_parts import (
     YES,
     MakeClients,
+    existing_cnpj,
     new_cnpj,
     plan_counts,
     registered,
     row_counts,
-    taken_cnpj,
     write_job,
 )
 
@@ -83,7 +83,7 @@ def test_a_preview_writes_nothing(
 def test_rejected_lines_are_reported_at_the_rows_of_the_sheet(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    existing, fresh = taken_cnpj(client), new_cnpj()
+    existing, fresh = existing_cnpj(client), new_cnpj()
     path = make_clients(fresh, existing, label="Outro")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
@@ -104,7 +104,7 @@ def test_rejected_lines_are_reported_at_the_rows_of_the_sheet(
 def test_a_direct_import_is_all_or_nothing(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    existing, fresh = taken_cnpj(client), new_cnpj()
+    existing, fresh = existing_cnpj(client), new_cnpj()
     path = make_clients(fresh, existing, label="Outro")
     job = write_job(context, client, path, "direct", look_up=False)
     job = Uploads(context, client).run(job, YES)
@@ -199,7 +199,7 @@ def test_sent_rows_are_recognised_in_any_order_and_among_new_ones(
 def test_only_accepted_rows_of_a_partial_upload_stay_claimed(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    existing, fresh = taken_cnpj(client), new_cnpj()
+    existing, fresh = existing_cnpj(client), new_cnpj()
     path = make_clients(fresh, existing, label="Outro")
     job = write_job(context, client, path, "queue", look_up=False)
     assert Uploads(context, client).run(job, YES).state is State.PARTIAL
@@ -292,7 +292,7 @@ def test_a_journal_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
 def test_rejects_are_written_to_the_home_if_the_folder_is_gone(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    path = make_clients(taken_cnpj(client), new_cnpj(), label="Outro")
+    path = make_clients(existing_cnpj(client), new_cnpj(), label="Outro")
     moved = path.parent / "gone" / path.name
     moved.parent.mkdir()
     path.rename(moved)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from environment import Xlbridge, credentials
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from sheets import write_workbook
 from update_parts import Run, cell
@@ -205,21 +205,21 @@ def test_an_item_without_an_order_stops_the_upload(
     assert "rows with errors belong to no record" in refused.stderr
 
 
-@pytest.mark.parametrize("fate", ["lose answer", "lose request"])
+@pytest.mark.parametrize("fault", ["lose answer", "lose request"])
 def test_a_lost_answer_about_an_order_is_resolved_by_counting_equal_orders(
     client: Client,
     proxy: LossyProxy,
     context: UploadContext,
     make_orders: MakeOrders,
-    fate: Fate,
+    fault: ProxyFault,
 ) -> None:
     known = remarks(3)
     posted: list[str] = []
 
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         if method == "POST" and request_path == ORDERS:
             posted.append(request_path)
-            return fate if len(posted) == 2 else "pass"
+            return fault if len(posted) == 2 else "pass"
         return "pass"
 
     proxy.decide = decide

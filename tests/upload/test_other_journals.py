@@ -8,7 +8,7 @@ from pathlib import Path
 
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from upload_parts import MakeClients, new_cnpj
 
@@ -110,7 +110,7 @@ def test_two_profiles_sending_at_the_same_time_send_each_row_once(
     settings = {"XLBRIDGE_HOME": str(home), "XLBRIDGE_PASSWORD": sandbox.password}
     planned, sent = threading.Event(), threading.Event()
 
-    def decide(_method: str, request_path: str) -> Fate:
+    def decide(_method: str, request_path: str) -> ProxyFault:
         if "preview=true" in request_path and not planned.is_set():
             planned.set()
             assert sent.wait(timeout=120)

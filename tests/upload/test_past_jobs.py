@@ -5,7 +5,7 @@ import re
 
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
-from upload_parts import YES, MakeClients, new_cnpj, taken_cnpj, write_job
+from upload_parts import YES, MakeClients, existing_cnpj, new_cnpj, write_job
 
 from xlbridge.client import Client, Target
 from xlbridge.sandbox import RunningSandbox
@@ -16,7 +16,7 @@ def test_a_job_reports_the_retry_that_wrote_its_rows(
     xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, make_clients: MakeClients
 ) -> None:
     environment = credentials(sandbox)
-    path = make_clients(new_cnpj(), taken_cnpj(client), label="Outro")
+    path = make_clients(new_cnpj(), existing_cnpj(client), label="Outro")
     sent = xlbridge("upload", path, "--yes", "--format", "json", **environment)
     first = json.loads(sent.stdout)
     assert (sent.returncode, first["rows"]["held"], first["settled"]) == (1, 1, None)

@@ -219,7 +219,7 @@ def test_a_file_queued_by_an_upload_is_not_processed(
     path = write_records(
         tmp_path / "contas.xlsx", "contaspagar", [{"numeroDoDocumento": f"F-{new_cnpj()}"}]
     )
-    proxy.lose_once("refuse", FILES.path)
+    proxy.fail_once("refuse", FILES.path)
     _, upload = run("upload", path, "--yes", "--mode", "queue", "--no-wait")
     code, report = run("process", "importacao", "--id", upload["log_id"], "--yes")
     (record,) = report["records"]

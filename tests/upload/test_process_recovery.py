@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from databases import TABLES, connected
 from environment import Xlbridge
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from process_parts import (
     KINDS,
     ORDERS,
@@ -36,17 +36,17 @@ def test_a_lost_answer_is_resolved_by_the_state_of_the_record(
     sandbox_home: Path,
     tmp_path: Path,
     kind: Kind,
-    fault: tuple[Fate, int],
+    fault: tuple[ProxyFault, int],
 ) -> None:
-    fate, sent = fault
+    fault, sent = fault
     number = kind.create(client, customer, tmp_path)
     proxy.seen.clear()
     posted: list[str] = []
 
-    def decide(method: str, path: str) -> Fate:
+    def decide(method: str, path: str) -> ProxyFault:
         if method == "POST" and kind.path in path and not posted:
             posted.append(path)
-            return fate
+            return fault
         return "pass"
 
     proxy.decide = decide
@@ -62,7 +62,7 @@ def test_a_refused_record_that_was_processed_anyway_counts_as_done(
     client: Client, customer: int, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
     number = ORDERS.create(client, customer, tmp_path)
-    proxy.lose_once("refuse after", ORDERS.path)
+    proxy.fail_once("refuse after", ORDERS.path)
     code, report = run("process", "pedidos", "--id", number, "--yes")
     assert (code, report["rows"]) == (0, record_counts(read=1, already=1))
 
@@ -106,7 +106,7 @@ def test_many_records_are_processed_concurrently_and_each_once(
     lost = {numbers[2]: "lose answer", numbers[5]: "lose request", numbers[7]: "refuse"}
     faulted: set[str] = set()
 
-    def decide(method: str, path: str) -> Fate:
+    def decide(method: str, path: str) -> ProxyFault:
         number = int(path.rsplit("/", 1)[-1]) if PRODUCT_INVOICES.path in path else 0
         if method != "POST" or number not in lost or path in faulted:
             return "pass"
@@ -147,8 +147,8 @@ def test_a_person_decides_if_the_record_proves_nothing(
     }
     decisions = {}
     for number, answer in ((first, "applied"), (second, "not-applied")):
-        fate: Fate = "lose answer" if answer == "applied" else "lose request"
-        proxy.lose_once(fate, f"/nfs/processar/{number}")
+        fault: ProxyFault = "lose answer" if answer == "applied" else "lose request"
+        proxy.fail_once(fault, f"/nfs/processar/{number}")
         code, report = run("process", "nfse", "--id", number, "--yes")
         assert (code, report["state"], report["rows"]) == (
             5,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from upload_parts import AT_ONCE, QUICK, YES, new_cnpj, row_counts, write_job
 
 from xlbridge.client import Client, Target
@@ -73,22 +73,22 @@ def test_a_job_with_only_rejected_rows_is_rejected(
     assert report["rejected"][0]["cell"] == "F2"
 
 
-@pytest.mark.parametrize("fate", ["lose answer", "lose request", "html", "500 after"])
+@pytest.mark.parametrize("fault", ["lose answer", "lose request", "html", "500 after"])
 def test_a_lost_staging_is_staged_again_and_applied_once(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     customer: int,
     tmp_path: Path,
-    fate: Fate,
+    fault: ProxyFault,
 ) -> None:
-    proxy.lose_once(fate, "/fila")
+    proxy.fail_once(fault, "/fila")
     job = Uploads(context, client).run(receivables_job(context, client, tmp_path, customer), QUICK)
     assert job.state is State.DONE
     assert count_titles(client, customer) == 1
 
 
-@pytest.mark.parametrize("fate", ["lose answer", "html", "500 after"])
+@pytest.mark.parametrize("fault", ["lose answer", "html", "500 after"])
 def test_a_lost_start_is_resolved_by_the_log(
     context: UploadContext,
     client: Client,
@@ -96,12 +96,12 @@ def test_a_lost_start_is_resolved_by_the_log(
     sandbox: RunningSandbox,
     customer: int,
     tmp_path: Path,
-    fate: Fate,
+    fault: ProxyFault,
 ) -> None:
-    proxy.lose_once(fate, "processar-arquivo")
+    proxy.fail_once(fault, "processar-arquivo")
     lose_start = proxy.decide
 
-    def ask_log_once_running(method: str, path: str) -> Fate:
+    def ask_log_once_running(method: str, path: str) -> ProxyFault:
         if "log-importacao" in path:
             wait_until_running(sandbox, int(path.rpartition("/")[2]))
         return lose_start(method, path)
@@ -128,7 +128,7 @@ def wait_until_running(sandbox: RunningSandbox, log_id: int) -> None:
 def test_a_lost_start_is_repeated_only_after_the_settle_time(
     context: UploadContext, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path
 ) -> None:
-    proxy.lose_once("lose request", "processar-arquivo")
+    proxy.fail_once("lose request", "processar-arquivo")
     job = receivables_job(context, client, tmp_path, customer)
     job = Uploads(context, client).run(job, PATIENT)
     assert job.state is State.IN_DOUBT
@@ -160,7 +160,7 @@ def test_a_late_start_does_not_overwrite_records_written_meanwhile(
         )
         document = new_cnpj()
         path = make_receivables(customer, document, "Mensalidade")
-        proxy.lose_once("lose request", "processar-arquivo")
+        proxy.fail_once("lose request", "processar-arquivo")
         job = write_job(first_context, client, path, "queue")
         if sent:
             assert Uploads(first_context, client).run(job, PATIENT).state is State.IN_DOUBT
@@ -176,7 +176,7 @@ def test_a_late_start_does_not_overwrite_records_written_meanwhile(
 
 
 @pytest.mark.parametrize(
-    ("path", "fate"), [("/fila", "html"), ("/fila", "lose request"), ("preview=true", "html")]
+    ("path", "fault"), [("/fila", "html"), ("/fila", "lose request"), ("preview=true", "html")]
 )
 def test_a_job_is_resumed_after_the_system_was_unreachable(
     context: UploadContext,
@@ -185,9 +185,9 @@ def test_a_job_is_resumed_after_the_system_was_unreachable(
     customer: int,
     tmp_path: Path,
     path: str,
-    fate: Fate,
+    fault: ProxyFault,
 ) -> None:
-    proxy.decide = lambda _method, request_path: fate if path in request_path else "pass"
+    proxy.decide = lambda _method, request_path: fault if path in request_path else "pass"
     job = receivables_job(context, client, tmp_path, customer)
     with pytest.raises(TransportError):
         Uploads(context, client).run(job, QUICK)

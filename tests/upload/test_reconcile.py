@@ -235,7 +235,7 @@ def test_instalments_of_one_document_are_distinguished(
         Uploads(context, client).run(write_job(context, client, first, "direct"), AT_ONCE).state
         is State.DONE
     )
-    proxy.lose_once("lose answer", "importacao/contasreceber")
+    proxy.fail_once("lose answer", "importacao/contasreceber")
     rest = make_receivables(customer, "NF-1", "parcela 2", "parcela 3", day=2)
     options = replace(AT_ONCE, preview=False)
     job = Uploads(context, client).run(write_job(context, client, rest, "direct"), options)

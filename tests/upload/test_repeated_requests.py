@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from upload_parts import YES, MakeClients, new_cnpj, write_job
 
 from xlbridge.client import Client
@@ -24,7 +24,7 @@ def test_a_password_changed_meanwhile_is_sent_once(
     refusal = json.dumps({"authenticated": False, "message": "Senha trocada"}).encode()
     pauses: list[float] = []
 
-    def refuse_token_and_password(_method: str, path: str) -> Fate:
+    def refuse_token_and_password(_method: str, path: str) -> ProxyFault:
         if "importacao" not in path:
             return "pass"
         proxy.answers["autenticar"] = refusal
@@ -42,14 +42,18 @@ def test_a_password_changed_meanwhile_is_sent_once(
     assert job.state is State.IN_DOUBT
 
 
-@pytest.mark.parametrize("fate", ["too large", "moved"])
+@pytest.mark.parametrize("fault", ["too large", "moved"])
 def test_an_error_list_is_a_rejection_and_a_redirect_is_in_doubt(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    fault: ProxyFault,
 ) -> None:
     job = write_job(context, client, make_clients(new_cnpj()), "direct")
-    proxy.decide = lambda _method, path: fate if "importacao" in path else "pass"
+    proxy.decide = lambda _method, path: fault if "importacao" in path else "pass"
     job = Uploads(context, client).run(job, options([], preview=False))
-    assert job.state is (State.REJECTED if fate == "too large" else State.IN_DOUBT)
+    assert job.state is (State.REJECTED if fault == "too large" else State.IN_DOUBT)
     assert sum("importacao" in path for _, path in proxy.seen) == 1
 
 
@@ -57,7 +61,7 @@ def test_a_preview_waits_as_long_as_retry_after_says(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     pauses: list[float] = []
-    proxy.lose_once("busy", "preview=true")
+    proxy.fail_once("busy", "preview=true")
     job = write_job(context, client, make_clients(new_cnpj()), "direct")
     assert Uploads(context, client).run(job, options(pauses)).state is State.DONE
     assert pauses == [40.0]

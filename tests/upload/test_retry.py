@@ -7,11 +7,11 @@ from openpyxl import load_workbook
 from upload_parts import (
     YES,
     MakeClients,
+    existing_cnpj,
     new_cnpj,
     plan_counts,
     registered,
     row_counts,
-    taken_cnpj,
     write_job,
 )
 
@@ -38,7 +38,7 @@ def rejected_job(
     context: UploadContext, client: Client, make_clients: MakeClients, mode: RequestedMode
 ) -> tuple[Job, str]:
     """Return a job of four rows, two of them with registered documents, and an unused document."""
-    first, second, fresh = taken_cnpj(client), taken_cnpj(client), new_cnpj()
+    first, second, fresh = existing_cnpj(client), existing_cnpj(client), new_cnpj()
     path = make_clients(fresh, first, new_cnpj(), second, label="Outro")
     job = write_job(context, client, path, mode, look_up=False)
     return Uploads(context, client).run(job, YES), fresh
@@ -171,7 +171,7 @@ def test_a_moved_row_is_matched_by_its_key(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     """A row with a corrected cell is matched by its key if its position changed."""
-    one, two = taken_cnpj(client), new_cnpj()
+    one, two = existing_cnpj(client), new_cnpj()
     path = make_clients(one, two, label="Outro")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
@@ -184,7 +184,7 @@ def test_a_moved_row_is_matched_by_its_key(
 def test_held_rows_are_retried_like_rejected_ones(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken = taken_cnpj(client)
+    taken = existing_cnpj(client)
     path = make_clients(taken, new_cnpj(), label="Outro")
     job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
     assert job_json(job)["rows"] == row_counts(read=2, accepted=1, held=1)

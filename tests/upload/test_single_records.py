@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from environment import Xlbridge
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from record_parts import (
     CONTACTS,
@@ -76,7 +76,7 @@ def test_codes_assigned_by_the_system_are_in_the_status_copy(
 
 
 @pytest.mark.parametrize(
-    ("fate", "sent"),
+    ("fault", "sent"),
     every(
         3,
         [
@@ -92,16 +92,16 @@ def test_codes_assigned_by_the_system_are_in_the_status_copy(
     ),
 )
 def test_a_lost_answer_is_resolved_by_reading_back(
-    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path, fate: Fate, sent: int
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path, fault: ProxyFault, sent: int
 ) -> None:
     names = new_descriptions(3)
     path = make_types(tmp_path / "tipos.xlsx", names)
     lost: list[str] = []
 
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         if method == "POST" and request_path == TYPES and not lost:
             lost.append(request_path)
-            return fate
+            return fault
         return "pass"
 
     proxy.decide = decide
@@ -146,7 +146,7 @@ def test_records_are_sent_concurrently_up_to_the_given_number(
     posted = threading.Barrier(3)
     sent: list[int] = []
 
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         if method == "POST" and request_path == TYPES:
             posted.wait(timeout=60)
             sent.append(1)
@@ -202,7 +202,7 @@ def test_a_run_that_fails_midway_exits_with_5_and_is_resumed(
     names = new_descriptions(3)
     path = make_types(tmp_path / "tipos.xlsx", names)
 
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         return "unavailable" if method == "POST" and count_posts(proxy, TYPES) > 1 else "pass"
 
     proxy.decide = decide
@@ -227,7 +227,7 @@ def test_a_record_whose_key_was_created_meanwhile_is_not_added(
     options = replace(AT_ONCE, mode="records", at_once=1)
     posted: list[str] = []
 
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         if method == "POST" and request_path == PAYABLES:
             posted.append(request_path)
             return "pass" if len(posted) == 1 else "unavailable"
@@ -259,7 +259,7 @@ def test_a_doubtful_record_without_a_key_needs_a_person_and_the_others_are_sent(
     xlbridge: Xlbridge, proxy_environment: dict[str, str],
 ) -> None:  # fmt: skip
     path = make_invoices(tmp_path / "notas.xlsx", customer, [10, 20, 30])
-    proxy.lose_once("lose answer", INVOICES)
+    proxy.fail_once("lose answer", INVOICES)
     code, report = run("upload", path, "--mode", "records", "--yes", "--at-once", "1")
     assert (code, report["state"]) == (5, "in_doubt"), report
     assert (report["rows"]["accepted"], report["rows"]["unknown"]) == (2, 1)
@@ -290,24 +290,24 @@ def test_importable_resources_can_be_sent_as_single_records(
     assert (code, report["plan"]["unchanged"], writes(proxy)) == (0, 1, [])
 
 
-@pytest.mark.parametrize("fate", ["lose answer", "lose request", "429 after", "unavailable"])
+@pytest.mark.parametrize("fault", ["lose answer", "lose request", "429 after", "unavailable"])
 def test_equal_records_are_counted_if_the_profile_is_exclusive(
     client: Client,
     proxy: LossyProxy,
     context: UploadContext,
     customer: int,
     tmp_path: Path,
-    fate: Fate,
+    fault: ProxyFault,
 ) -> None:
     path = make_invoices(tmp_path / "notas.xlsx", customer, [10, 10, 10, 20])
     sheet = validate_workbook(path, context.catalogue)
     options = replace(AT_ONCE, mode="records")
     posted: list[str] = []
 
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         if method == "POST" and request_path == INVOICES:
             posted.append(request_path)
-            return fate if len(posted) == 2 else "pass"
+            return fault if len(posted) == 2 else "pass"
         return "pass"
 
     proxy.decide = decide
@@ -318,7 +318,7 @@ def test_equal_records_are_counted_if_the_profile_is_exclusive(
 
 
 @pytest.mark.parametrize(
-    ("movement", "fate"),
+    ("movement", "fault"),
     across(
         [("entrada", "Entrada", "/v2/estoque/entrada"), ("saida", "Saída", "/v2/estoque/saida")],
         ["lose answer", "lose request"],
@@ -330,7 +330,7 @@ def test_stock_movements_are_counted_if_the_profile_is_exclusive(
     context: UploadContext,
     tmp_path: Path,
     movement: tuple[str, str, str],
-    fate: Fate,
+    fault: ProxyFault,
 ) -> None:
     resource, kind, path = movement
     product = client.registry.products.create(descricaoDoProduto=f"Parafuso {new_cnpj()}").idProduto
@@ -348,10 +348,10 @@ def test_stock_movements_are_counted_if_the_profile_is_exclusive(
     )
     posted: list[str] = []
 
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         if method == "POST" and request_path == path:
             posted.append(request_path)
-            return fate if len(posted) == 2 else "pass"
+            return fault if len(posted) == 2 else "pass"
         return "pass"
 
     def quantities() -> list[float]:
@@ -366,14 +366,14 @@ def test_stock_movements_are_counted_if_the_profile_is_exclusive(
     assert quantities() == sorted([*before, 2, 2, 2, 3])
 
 
-@pytest.mark.parametrize("fate", ["lose answer", "lose request"])
+@pytest.mark.parametrize("fault", ["lose answer", "lose request"])
 def test_contacts_are_found_by_client_and_name(
     client: Client,
     proxy: LossyProxy,
     context: UploadContext,
     customer: int,
     tmp_path: Path,
-    fate: Fate,
+    fault: ProxyFault,
 ) -> None:
     contacts = client.registry.contacts
     bare = client.registry.clients.create(nomeComercial="Bia", cnpj=new_cnpj())
@@ -384,17 +384,17 @@ def test_contacts_are_found_by_client_and_name(
     path = write_records(tmp_path / "contatos.xlsx", "clientecontato", rows)
     posted: list[str] = []
 
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         if method == "POST" and request_path == CONTACTS:
             posted.append(request_path)
-            return fate if len(posted) <= 2 else "pass"
+            return fault if len(posted) <= 2 else "pass"
         return "pass"
 
     proxy.decide = decide
     sheet = validate_workbook(path, context.catalogue)
     job = Uploads(context, client).send(sheet, replace(AT_ONCE, mode="records"))
     assert (job.state, job.verdict.accepted) == (State.DONE, 2), job.reason
-    assert len(posted) == (2 if fate == "lose answer" else 4)
+    assert len(posted) == (2 if fault == "lose answer" else 4)
     for code, names in ((customer, ["Rita", "Rui"]), (without, ["Rita"])):
         found = [contacts.get(codcontato=code, seq=at) for at in range(1, len(names) + 1)]
         assert sorted(str(one.nomeDoContato) for one in found) == names
@@ -425,11 +425,11 @@ def test_each_record_exists_once_whatever_happens_to_answers(
         ],
     )
     random_choice = random.Random(seed)
-    fates: list[Fate] = ["lose answer", "lose request", "html", "500 after", "429 after"]
+    fates: list[ProxyFault] = ["lose answer", "lose request", "html", "500 after", "429 after"]
     fates += ["401 after", "unavailable", "busy"]
     fates += ["pass"] * 10
 
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         sends = method == "POST" and request_path == PAYABLES
         return random_choice.choice(fates) if sends else "pass"
 

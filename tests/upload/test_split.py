@@ -10,18 +10,18 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from sheets import write_records
 from upload_parts import (
     AT_ONCE,
     YES,
     MakeClients,
+    existing_cnpj,
     new_cnpj,
     plan_counts,
     registered,
     row_counts,
-    taken_cnpj,
     write_job,
 )
 
@@ -96,7 +96,7 @@ def test_every_part_is_sent_once_with_one_consent(
 def test_rejected_rows_of_all_parts_are_in_one_rejects_workbook(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    existing, fresh = taken_cnpj(client), [new_cnpj() for _ in range(3)]
+    existing, fresh = existing_cnpj(client), [new_cnpj() for _ in range(3)]
     path = make_clients(*fresh, existing, label="Outro")
     job = split_job(context, client, path, "direct", 2, look_up=False)
     job = Uploads(context, client).run(job, AT_ONCE)
@@ -120,7 +120,7 @@ def test_rejected_rows_of_all_parts_are_in_one_rejects_workbook(
 def test_corrected_rows_are_sent_again_in_parts_and_once_each(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    taken = [taken_cnpj(client) for _ in range(3)]
+    taken = [existing_cnpj(client) for _ in range(3)]
     path = make_clients(new_cnpj(), *taken, label="Outro")
     job = split_job(context, client, path, "queue", 9, look_up=False)
     job = Uploads(context, client).run(job, AT_ONCE)
@@ -133,7 +133,7 @@ def test_corrected_rows_are_sent_again_in_parts_and_once_each(
     assert [len(part.spec.rows) for part in context.journal.parts_of(again)] == [2, 1]
     staged: list[str] = []
 
-    def fail_second_part(_method: str, request_path: str) -> Fate:
+    def fail_second_part(_method: str, request_path: str) -> ProxyFault:
         staged.extend([request_path] if "/fila" in request_path else [])
         return "unavailable" if len(staged) >= 2 and "/fila" in request_path else "pass"
 
@@ -168,7 +168,7 @@ def test_a_part_refused_in_its_preview_stops_all_parts(
     job = split_job(context, client, make_clients(*documents), "direct", 2)
     seen: list[str] = []
 
-    def decide(_method: str, path: str) -> Fate:
+    def decide(_method: str, path: str) -> ProxyFault:
         seen.extend([path] if "preview=true" in path else [])
         return "refuse" if len(seen) == 2 and "preview=true" in path else "pass"
 
@@ -189,7 +189,7 @@ def test_unsent_parts_are_resumed_with_the_parent(
     job = split_job(context, client, path, "queue", 2)
     staged: list[str] = []
 
-    def decide(_method: str, request_path: str) -> Fate:
+    def decide(_method: str, request_path: str) -> ProxyFault:
         staged.extend([request_path] if "/fila" in request_path else [])
         return "unavailable" if len(staged) >= 2 and "/fila" in request_path else "pass"
 
@@ -219,7 +219,7 @@ def test_a_job_is_in_doubt_until_a_person_resolves_its_doubtful_part(
     documents = [new_cnpj() for _ in range(4)]
     job = split_job(context, client, make_clients(*documents), "direct", 2)
 
-    def decide(_method: str, request_path: str) -> Fate:
+    def decide(_method: str, request_path: str) -> ProxyFault:
         sent = sum("preview=false" in path for _, path in proxy.seen)
         return "lose request" if "preview=false" in request_path and sent == 1 else "pass"
 
@@ -305,7 +305,7 @@ def test_a_part_whose_record_was_created_meanwhile_is_not_sent(
 
     imported: list[str] = []
 
-    def decide(method: str, request_path: str) -> Fate:
+    def decide(method: str, request_path: str) -> ProxyFault:
         if (
             method == "POST"
             and "importacao" in request_path

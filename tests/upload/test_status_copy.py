@@ -8,7 +8,7 @@ from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from openpyxl.worksheet.worksheet import Worksheet
 from sheets import ERROR_FILL
-from upload_parts import YES, MakeClients, new_cnpj, taken_cnpj, write_job
+from upload_parts import YES, MakeClients, existing_cnpj, new_cnpj, write_job
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
@@ -32,7 +32,7 @@ def statuses_of(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
 def test_a_status_copy_has_statuses_reasons_and_codes(
     context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
-    existing, fresh = taken_cnpj(client), new_cnpj()
+    existing, fresh = existing_cnpj(client), new_cnpj()
     path = make_clients(fresh, existing, label="Novo")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)

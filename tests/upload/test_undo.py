@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from databases import TABLES, connected
 from environment import Xlbridge
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from sampling import every
 from sheets import write_records
 from sqlalchemy import Update, update
@@ -182,20 +182,20 @@ def test_rows_the_interface_cannot_reverse_are_left_and_nothing_is_sent(
 
 
 @pytest.mark.parametrize(
-    ("fate", "sent"),
+    ("fault", "sent"),
     every(2, [("lose answer", 3), ("500 after", 3), ("lose request", 4), ("429 after", 3)]),
 )
 def test_a_lost_deletion_is_resolved_by_reading_back(
-    client: Client, proxy: LossyProxy, run: Run, payables: Path, fate: Fate, sent: int
+    client: Client, proxy: LossyProxy, run: Run, payables: Path, fault: ProxyFault, sent: int
 ) -> None:
     job, before = newest_job(run, "queue"), titles(client)
     proxy.seen.clear()
     deleted: list[str] = []
 
-    def decide(method: str, path: str) -> Fate:
+    def decide(method: str, path: str) -> ProxyFault:
         if method == "DELETE" and not deleted:
             deleted.append(path)
-            return fate
+            return fault
         return "pass"
 
     proxy.decide = decide
@@ -305,7 +305,7 @@ def test_fields_filled_by_the_system_do_not_count_as_changes(
         edit(payables, "numeroDoDocumento", row, f"FAT-{new_cnpj()}")
     seen: list[str] = []
 
-    def decide(method: str, path: str) -> Fate:
+    def decide(method: str, path: str) -> ProxyFault:
         # The titles are read back after the log reports them as imported.
         if "log-importacao" in path:
             seen.append("log")

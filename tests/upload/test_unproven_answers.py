@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from environment import Xlbridge
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from sampling import across
 from sheets import write_rows
 from upload_parts import AT_ONCE, MakeClients, new_cnpj, plan_counts, registered, write_job
@@ -20,7 +20,7 @@ from xlbridge.upload import Job, RequestedMode, State, UploadContext, Uploads
 from xlbridge.wire.registry import CLIENT_LIST
 
 NO_PREVIEW = replace(AT_ONCE, preview=False)
-FATES: list[Fate] = [
+FATES: list[ProxyFault] = [
     "401 after",
     "429 after",
     "307 after",
@@ -43,21 +43,21 @@ def send(context: UploadContext, client: Client, path: Path, mode: RequestedMode
     return Uploads(context, client).run(write_job(context, client, path, mode), NO_PREVIEW)
 
 
-@pytest.mark.parametrize(("fate", "mode"), across(FATES, ["direct", "queue"]))
+@pytest.mark.parametrize(("fault", "mode"), across(FATES, ["direct", "queue"]))
 def test_rows_found_after_an_unproven_answer_are_not_sent_again(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     sandbox: RunningSandbox,
     make_clients: MakeClients,
-    fate: Fate,
+    fault: ProxyFault,
     mode: RequestedMode,
 ) -> None:
     document = new_cnpj()
-    proxy.lose_once(fate, "importacao/cliente")
+    proxy.fail_once(fault, "importacao/cliente")
     lose = proxy.decide
 
-    def wait_before_reading_back(method: str, path: str) -> Fate:
+    def wait_before_reading_back(method: str, path: str) -> ProxyFault:
         # The queue works by itself: what it writes is awaited, as the settle time does.
         if method == "GET" and count_imports(proxy):
             wait_for_client(sandbox, document)
@@ -79,34 +79,42 @@ def wait_for_client(sandbox: RunningSandbox, document: str) -> None:
     raise AssertionError(f"{document} was not registered")
 
 
-@pytest.mark.parametrize("fate", FATES)
+@pytest.mark.parametrize("fault", FATES)
 def test_rows_without_a_key_are_left_in_doubt(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    fault: ProxyFault,
 ) -> None:
     name = f"Sem documento {new_cnpj()}"
-    proxy.lose_once(fate, "importacao/cliente")
+    proxy.fail_once(fault, "importacao/cliente")
     job = send(context, client, make_clients("", label=name))
     assert job.state is State.NEEDS_PERSON
     assert (count_imports(proxy), count_named(client, name)) == (1, 1)
 
 
-@pytest.mark.parametrize("fate", ["token refused", "unavailable"])
+@pytest.mark.parametrize("fault", ["token refused", "unavailable"])
 def test_rows_not_found_after_an_unproven_answer_are_sent_again(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    fault: ProxyFault,
 ) -> None:
     document = new_cnpj()
     seen: list[str] = []
 
-    def decide(_method: str, path: str) -> Fate:
+    def decide(_method: str, path: str) -> ProxyFault:
         # An expired token is expired for every request until the next login.
         if "autenticar" in path:
             seen.append(path)
-        if fate == "token refused":
+        if fault == "token refused":
             expired = not seen and ("importacao" in path or "sistema/info" in path)
-            return fate if expired else "pass"
+            return fault if expired else "pass"
         seen.extend([path] if "importacao" in path else [])
         return (
-            fate
+            fault
             if sum("importacao" in one for one in seen) == 1 and "importacao" in path
             else "pass"
         )
@@ -123,7 +131,7 @@ def test_a_401_to_an_import_with_a_valid_token_is_in_doubt(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     """The token is valid elsewhere, so the 401 does not come from the system."""
-    proxy.lose_once("token refused", "importacao/cliente")
+    proxy.fail_once("token refused", "importacao/cliente")
     job = send(context, client, make_clients(new_cnpj()))
     assert job.state is State.NEEDS_PERSON
     assert count_imports(proxy) == 1
@@ -153,22 +161,22 @@ def test_a_profile_may_trust_a_429(
     trusting = Target(
         target.profile, target.base_url, target.email, target.password, trust_429=True
     )
-    proxy.lose_once("unavailable", "importacao/cliente")
+    proxy.fail_once("unavailable", "importacao/cliente")
     with Client(trusting) as other:
         assert send(context, other, path).state is State.DONE
     assert (count_imports(proxy), count_named(client, name)) == (2, 1)
 
 
-@pytest.mark.parametrize("fate", ["429 after", "401 after"])
+@pytest.mark.parametrize("fault", ["429 after", "401 after"])
 def test_an_unproven_start_is_resolved_by_its_log(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     customer: int,
     make_receivables: Callable[..., Path],
-    fate: Fate,
+    fault: ProxyFault,
 ) -> None:
-    proxy.lose_once(fate, "processar-arquivo")
+    proxy.fail_once(fault, "processar-arquivo")
     job = send(context, client, make_receivables(customer, new_cnpj(), "um"), "queue")
     for _ in range(20):
         if job.state.is_final:
@@ -201,18 +209,22 @@ def test_a_new_row_is_sent_again_though_another_row_has_its_key(
     job = write_job(context, client, write_rows(tmp_path / "dois.xlsx", header, rows), "direct")
     assert job.last("plan") == plan_counts(create=1, unchanged=1)
     proxy.seen.clear()
-    proxy.lose_once("unavailable", "importacao/contasreceber")
+    proxy.fail_once("unavailable", "importacao/contasreceber")
     job = Uploads(context, client).run(job, NO_PREVIEW)
     assert job.state is State.DONE
     assert sum("importacao" in path for _, path in proxy.seen) == 2
 
 
-@pytest.mark.parametrize("fate", ["401 after", "429 after", "307 after", "400 as text after"])
+@pytest.mark.parametrize("fault", ["401 after", "429 after", "307 after", "400 as text after"])
 def test_the_command_reports_rows_without_a_key_in_doubt(
-    xlbridge: Xlbridge, proxy: LossyProxy, client: Client, make_clients: MakeClients, fate: Fate
+    xlbridge: Xlbridge,
+    proxy: LossyProxy,
+    client: Client,
+    make_clients: MakeClients,
+    fault: ProxyFault,
 ) -> None:
     name = f"Sem documento {new_cnpj()}"
-    proxy.lose_once(fate, "preview=false")
+    proxy.fail_once(fault, "preview=false")
     environment = {
         "XLBRIDGE_BASE_URL": proxy.base_url,
         "XLBRIDGE_EMAIL": client.target.email,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
-from lossy_proxy import Fate, LossyProxy, lossy_proxy
+from lossy_proxy import LossyProxy, ProxyFault, lossy_proxy
 from openpyxl import load_workbook
 from record_parts import amounts_of, make_invoices
 from sampling import every
@@ -66,9 +66,9 @@ def test_only_the_edited_payable_is_changed(
     assert (code, report["plan"]["unchanged"], writes(proxy)) == (0, 3, [])
 
 
-@pytest.mark.parametrize("fate", ["lose answer", "lose request"])
+@pytest.mark.parametrize("fault", ["lose answer", "lose request"])
 def test_a_product_keeps_fields_that_its_sheet_lacks(
-    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path, fate: Fate
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path, fault: ProxyFault
 ) -> None:
     """A price cleared by ``--clear`` is proven by reading it back if the answer is lost."""
     row = {"codigoInterno": f"PAR-{new_cnpj()}", "descricaoDoProduto": "Parafuso"}
@@ -87,10 +87,10 @@ def test_a_product_keeps_fields_that_its_sheet_lacks(
     assert (code, report["plan"]["held"]) == (1, 1)
     lost: list[str] = []
 
-    def decide(method: str, path: str) -> Fate:
+    def decide(method: str, path: str) -> ProxyFault:
         if method == "PUT" and not lost:
             lost.append(path)
-            return fate
+            return fault
         return "pass"
 
     proxy.decide = decide
@@ -139,7 +139,7 @@ def test_an_empty_cell_clears_a_field_only_with_the_option(
 
 
 @pytest.mark.parametrize(
-    ("fate", "puts"),
+    ("fault", "puts"),
     every(
         3,
         [
@@ -154,17 +154,17 @@ def test_an_empty_cell_clears_a_field_only_with_the_option(
     ),
 )
 def test_a_lost_update_is_resolved_by_reading_back(
-    client: Client, proxy: LossyProxy, run: Run, payables: Path, fate: Fate, puts: int
+    client: Client, proxy: LossyProxy, run: Run, payables: Path, fault: ProxyFault, puts: int
 ) -> None:
     before = titles(client)
     edit(edit(payables, "historico", 2, "Corrigida"), "historico", 3, "Também")
     proxy.seen.clear()
     read: list[str] = []
 
-    def decide(method: str, path: str) -> Fate:
+    def decide(method: str, path: str) -> ProxyFault:
         if method == "PUT" and not read:
             read.append(path)
-            return fate
+            return fault
         return "pass"
 
     proxy.decide = decide
@@ -197,7 +197,7 @@ def test_a_record_changed_meanwhile_is_not_overwritten(
     edit(payables, "historico", 2, "Corrigida")
     read: list[str] = []
 
-    def decide(method: str, path: str) -> Fate:
+    def decide(method: str, path: str) -> ProxyFault:
         # A colleague changes the title between the plan and the first single reading of it.
         if method == "GET" and path.count("/") > 4 and "contaspagar" in path and not read:
             read.append(path)

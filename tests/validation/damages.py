@@ -1,7 +1,7 @@
-"""The corpus of bad cells: every way in which a cell goes wrong, and the finding that it must have.
+"""Corpus of bad cells: every kind of damage to a cell, and the finding it must have.
 
-A damage is one declaration: which columns it can befall, what it makes of a right value, and the
-code that the validator owes. The corpus is the product of damages, resources and columns.
+A damage declares the columns it applies to, how it changes a valid value, and the code of the
+expected finding. The corpus is the product of damages, resources and columns.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from sheets import Dollars, ErrorCell, Formula, Padded, Percent
 from xlbridge.resources import Column, Kind
 
 Fits = Callable[[Column], bool]
-Spoil = Callable[[Column, Any], Any]
+Change = Callable[[Column, Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A way of spoiling a cell: ``spoil`` makes the bad content from the column and a right one."""
+    """Damage to a cell: ``apply`` returns bad content for a column and a valid value."""
 
     name: str
     code: str
     fits: Fits
-    spoil: Spoil
+    apply: Change
 
     def __str__(self) -> str:
         return self.name
@@ -42,11 +42,11 @@ def _money(column: Column) -> bool:
     return column.kind is Kind.MONEY
 
 
-def _value(content: Any) -> Spoil:
+def _value(content: Any) -> Change:
     return lambda _column, _good: content
 
 
-def _of_good(change: Callable[[Any], Any]) -> Spoil:
+def _changed(change: Callable[[Any], Any]) -> Change:
     return lambda _column, good: change(good)
 
 
@@ -79,7 +79,7 @@ def _is_code(column: Column) -> bool:
 
 
 def _is_free(column: Column) -> bool:
-    """Text in which any letters may stand."""
+    """Free text, which may contain any letters."""
     return column.kind is Kind.TEXT and not column.allowed and "email" not in column.checks
 
 
@@ -110,11 +110,11 @@ _FIRST_DATES = {"dataDeEmissao", "dataDeInicio"}
 
 
 def _day(column: Column) -> date:
-    """A day over 12 that comes before or after what the row's other date is."""
+    """Return a day over 12 that is consistent with the other date of the row."""
     return date(2026, 1, 25) if column.name in _FIRST_DATES else date(2027, 12, 25)
 
 
-def _as_day(form: str) -> Spoil:
+def _as_day(form: str) -> Change:
     return lambda column, _good: _day(column).strftime(form)
 
 
@@ -181,32 +181,32 @@ WRONG_TYPES = [
 ]
 
 TEXT_NUMBERS = [
-    Damage("whole number as text", "number-as-text", INTEGERS, _of_good(str)),
-    Damage("whole number in spaces", "number-as-text", INTEGERS, _of_good(" {} ".format)),
+    Damage("whole number as text", "number-as-text", INTEGERS, _changed(str)),
+    Damage("whole number in spaces", "number-as-text", INTEGERS, _changed(" {} ".format)),
     Damage("one thousand as text", "number-ambiguous", INTEGERS, _value("1.000")),
     Damage(
-        "decimal comma", "number-as-text", NUMBERS, _of_good(lambda good: _amount(good, ".", ","))
+        "decimal comma", "number-as-text", NUMBERS, _changed(lambda good: _amount(good, ".", ","))
     ),
     Damage(
-        "English number", "number-as-text", NUMBERS, _of_good(lambda good: _amount(good, ",", "."))
+        "English number", "number-as-text", NUMBERS, _changed(lambda good: _amount(good, ",", "."))
     ),
-    Damage("sign of the real", "number-as-text", NUMBERS, _of_good(_spaced)),
+    Damage("sign of the real", "number-as-text", NUMBERS, _changed(_spaced)),
     Damage("number with an invisible mark", "number-as-text", NUMBERS,
-           _of_good(lambda good: "\N{LEFT-TO-RIGHT MARK}" + _amount(good, ".", ","))),
+           _changed(lambda good: "\N{LEFT-TO-RIGHT MARK}" + _amount(good, ".", ","))),
     Damage("amount as accountants align it", "number-as-text", NUMBERS,
-           _of_good(lambda good: f"R$      {_amount(good, '.', ',')} ")),
+           _changed(lambda good: f"R$      {_amount(good, '.', ',')} ")),
     Damage("amount in parentheses", "type-number", NUMBERS,
-           _of_good(lambda good: f"({_amount(good, '.', ',')})")),
+           _changed(lambda good: f"({_amount(good, '.', ',')})")),
     Damage("minus behind", "type-number", NUMBERS,
-           _of_good(lambda good: f"{_amount(good, '.', ',')}-")),
+           _changed(lambda good: f"{_amount(good, '.', ',')}-")),
     Damage("debit of a bank", "type-number", NUMBERS,
-           _of_good(lambda good: f"{_amount(good, '.', ',')} D")),
+           _changed(lambda good: f"{_amount(good, '.', ',')} D")),
     Damage("percentage as text", "type-number", NUMBERS, _value("12,5%")),
     Damage("more digits than a cell keeps", "type-number", NUMBERS, _value("123456789012345,67")),
     Damage("barcode for a number", "type-number", NUMBERS, _value(1.93373700000001e43)),
     Damage("point and three digits", "number-ambiguous", NUMBERS, _value("1.234")),
     Damage("comma and three digits", "number-ambiguous", NUMBERS, _value("1,234")),
-    Damage("shown in dollars", "number-currency", _of_kind(Kind.MONEY), _of_good(Dollars)),
+    Damage("shown in dollars", "number-currency", _of_kind(Kind.MONEY), _changed(Dollars)),
     Damage("shown as a percentage", "number-percent", NUMBERS, _value(Percent(0.025))),
 ]  # fmt: skip
 
@@ -223,15 +223,15 @@ TEXT_DATES = [
     Damage("date with points", "date-as-text", DATES, _as_day("%d.%m.%Y")),
     Damage("date with a bidi mark", "date-as-text", DATES, _as_day("\u200e%d/%m/%Y")),
     Damage("text date with a time", "date-has-time", DATES, _as_day("%d/%m/%Y 10:30")),
-    Damage("two orders fit", "date-ambiguous", DATES, _value("01/02/2026")),
+    Damage("ambiguous order", "date-ambiguous", DATES, _value("01/02/2026")),
     Damage("two-digit year", "date-short-year", DATES, _as_day("%d/%m/%y")),
-    Damage("day that is not", "type-date", DATES, _value("31/02/2026")),
-    Damage("month that is not", "type-date", DATES, _value("2026-13-01")),
+    Damage("nonexistent day", "type-date", DATES, _value("31/02/2026")),
+    Damage("nonexistent month", "type-date", DATES, _value("2026-13-01")),
     Damage("small serial", "date-serial", DATES, _value(date(1900, 1, 31))),
     Damage("serial 60", "date-serial", DATES, _value(date(1900, 2, 28))),
     Damage("time for a date", "date-serial", DATES, _value(time(10, 30))),
     Damage(
-        "century slipped", "date-implausible", DATES,
+        "wrong century", "date-implausible", DATES,
         lambda column, _: _day(column).replace(year=1926 if _day(column).year == 2026 else 2207),
     ),
     Damage(
@@ -248,22 +248,22 @@ CODES = [
     Damage("fraction for a code", "type-text", _is_text, _value(1.5)),
     Damage("negative number for a code", "type-text", _is_text, _value(-7)),
     Damage("scientific notation", "code-scientific", _is_code, _value("1,23457E+13")),
-    Damage("line break in a code", "hidden-character", _is_code, _of_good("{0}\n{0}".format)),
-    Damage("Cyrillic letter in a code", "hidden-character", _is_code, _of_good(_inside("А"))),
-    Damage("Greek letter in a code", "hidden-character", _is_code, _of_good(_inside("Ο"))),
+    Damage("line break in a code", "hidden-character", _is_code, _changed("{0}\n{0}".format)),
+    Damage("Cyrillic letter in a code", "hidden-character", _is_code, _changed(_inside("А"))),
+    Damage("Greek letter in a code", "hidden-character", _is_code, _changed(_inside("Ο"))),
     Damage("full-width digits", "code-form", _both(_is_code, _not(_checked("boleto"))),
            lambda column, good: _wide(good if any(map(str.isdigit, good)) else "12345678")),
-    Damage("wrong width", "format", _checked("digits"), _of_good(lambda good: good[:-1])),
-    Damage("letter O for a zero", "format", _checked("digits"), _of_good(lambda g: g[:-1] + "O")),
-    Damage("chapter that is not", "nbs-invalid", _checked("nbs"), _value("1.9902.10.00")),
+    Damage("wrong width", "format", _checked("digits"), _changed(lambda good: good[:-1])),
+    Damage("letter O for a zero", "format", _checked("digits"), _changed(lambda g: g[:-1] + "O")),
+    Damage("nonexistent chapter", "nbs-invalid", _checked("nbs"), _value("1.9902.10.00")),
     Damage("wrong check digit of a barcode", "barcode-invalid", _checked("boleto"),
-           _of_good(_last_digit)),
-    Damage("barcode cut short", "barcode-invalid", _checked("boleto"), _of_good(lambda g: g[:-1])),
+           _changed(_last_digit)),
+    Damage("barcode cut short", "barcode-invalid", _checked("boleto"), _changed(lambda g: g[:-1])),
 ]  # fmt: skip
 
 TEXTS = [
     *(
-        Damage(f"{name} inside", "invisible-character", _is_text, _of_good(_inside(character)))
+        Damage(f"{name} inside", "invisible-character", _is_text, _changed(_inside(character)))
         for name, character in {
             "zero-width space": "\N{ZERO WIDTH SPACE}",
             "byte order mark": "\ufeff",
@@ -273,22 +273,22 @@ TEXTS = [
     ),
     Damage(
         "no-break space inside", "invisible-character", _is_free,
-        _of_good(_inside("\N{NO-BREAK SPACE}")),
+        _changed(_inside("\N{NO-BREAK SPACE}")),
     ),
-    Damage("spaces before", "text-spaces", _is_text, _of_good("  {}".format)),
-    Damage("no-break space after", "text-spaces", _is_text, _of_good("{}\u00a0".format)),
-    Damage("tab after", "text-spaces", _is_text, _of_good("{}\t".format)),
-    Damage("Cyrillic letter in a text", "look-alike-letter", _is_free, _of_good(_inside("а"))),
-    Damage("Greek letter in a text", "look-alike-letter", _is_free, _of_good(_inside("ο"))),
-    Damage("UTF-8 read as Windows-1252", "text-misread", _is_free, _of_good("{} AçÃ£o".format)),
-    Damage("HTML left in a text", "text-misread", _is_free, _of_good("{} &amp; Cia".format)),
-    Damage("character lost in conversion", "character-lost", _is_free, _of_good("{}\ufffd".format)),
+    Damage("spaces before", "text-spaces", _is_text, _changed("  {}".format)),
+    Damage("no-break space after", "text-spaces", _is_text, _changed("{}\u00a0".format)),
+    Damage("tab after", "text-spaces", _is_text, _changed("{}\t".format)),
+    Damage("Cyrillic letter in a text", "look-alike-letter", _is_free, _changed(_inside("а"))),
+    Damage("Greek letter in a text", "look-alike-letter", _is_free, _changed(_inside("ο"))),
+    Damage("UTF-8 read as Windows-1252", "text-misread", _is_free, _changed("{} AçÃ£o".format)),
+    Damage("HTML left in a text", "text-misread", _is_free, _changed("{} &amp; Cia".format)),
+    Damage("character lost in conversion", "character-lost", _is_free, _changed("{}\ufffd".format)),
     Damage("too long", "text-length", _both(_checked("str_length"), _not(_checked("email"))),
            _too_long),
     Damage("too short", "text-length", _checked("telephone"), _value("123")),
-    Damage("other than allowed", "value-not-allowed", lambda c: bool(c.allowed), _value("Outra")),
+    Damage("value not allowed", "value-not-allowed", lambda c: bool(c.allowed), _value("Outra")),
     Damage("allowed in another case", "value-spelling", lambda c: bool(c.allowed),
-           _of_good(str.lower)),
+           _changed(str.lower)),
     Damage("e-mail without a domain", "email-invalid", _checked("email"), _value("maria@")),
     Damage("two e-mails", "email-invalid", _checked("email"), _value("a@b.com.br; c@d.com.br")),
     Damage("telephone without area code", "phone-doubtful", _checked("telephone"),
@@ -296,8 +296,8 @@ TEXTS = [
 ]  # fmt: skip
 
 DOCUMENTS = [
-    Damage("wrong check digit of a CNPJ", "cnpj-invalid", _named("cnpj"), _of_good(_last_digit)),
-    Damage("CNPJ cut short", "cnpj-invalid", _named("cnpj"), _of_good(lambda good: good[:-1])),
+    Damage("wrong check digit of a CNPJ", "cnpj-invalid", _named("cnpj"), _changed(_last_digit)),
+    Damage("CNPJ cut short", "cnpj-invalid", _named("cnpj"), _changed(lambda good: good[:-1])),
     Damage("CNPJ of one digit", "cnpj-invalid", _named("cnpj"), _value("0" * 14)),
     Damage("lower-case CNPJ", "code-form", _named("cnpj"), _value("12abc34501de35")),
     Damage("CNPJ with a dash of print", "code-form", _named("cnpj"), _value("11.222.333/0001–81")),
@@ -305,7 +305,7 @@ DOCUMENTS = [
     Damage("CNPJ with its zero lost", "code-leading-zeros", _named("cnpj"), _value(191)),
     Damage("dash for a document", "document-placeholder", _is_document, _value("-")),
     Damage("N/A for a document", "document-placeholder", _is_document, _value("N/A")),
-    Damage("wrong check digit of a CPF", "cpf-invalid", _named("cpf"), _of_good(_last_digit)),
+    Damage("wrong check digit of a CPF", "cpf-invalid", _named("cpf"), _changed(_last_digit)),
     Damage("CPF of one digit", "cpf-invalid", _named("cpf"), _value("11111111111")),
     Damage("CPF with a dash of print", "code-form", _named("cpf"), _value("529.982.247–25")),
     Damage("CPF with its zero lost", "code-leading-zeros", _named("cpf"), _value(1234567890)),
@@ -318,7 +318,7 @@ RULES_BROKEN = [
     Damage("negative rate", "value-range", _checked("in_range"), _value(-0.5)),
     Damage("above the range", "value-range", _checked("in_range"), _above),
     Damage("third decimal place", "decimal-places", _money,
-           _of_good(lambda good: good + 0.001)),
+           _changed(lambda good: good + 0.001)),
     Damage("due before issue", "not-before", _named("dataDeVencimento"), _value(date(2020, 1, 1))),
 ]  # fmt: skip
 

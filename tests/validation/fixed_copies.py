@@ -1,4 +1,4 @@
-"""Copies of workbooks in which what is certain was fixed, and what is found before and after.
+"""Fixed copies of workbooks, and findings before and after the fix.
 
 Inside: validation.
 """
@@ -15,22 +15,22 @@ from xlbridge.validation.fixed_copy import write_fixed_copy
 from xlbridge.validation.results import FixedCell
 
 
-def fixed(
+def fix_and_validate(
     path: Path, catalogue: Catalogue, **options: Any
 ) -> tuple[ValidatedSheet, list[FixedCell], ValidatedSheet]:
-    """Judge a workbook, fix it, and judge the copy."""
-    judged = validate_workbook(path, catalogue, **options)
+    """Validate a workbook, fix it, and validate the copy."""
+    validated = validate_workbook(path, catalogue, **options)
     copy = path.with_name("fixed.xlsx")
-    [fixes] = write_fixed_copy([judged], copy)
-    return judged, fixes.changes, validate_workbook(copy, catalogue, **options)
+    [fixes] = write_fixed_copy([validated], copy)
+    return validated, fixes.changes, validate_workbook(copy, catalogue, **options)
 
 
-def places(judged: ValidatedSheet) -> Counter[tuple[str | None, str]]:
-    """Count the findings of each cell and kind."""
-    return Counter((finding.cell, finding.kind.code) for finding in judged.findings)
+def finding_counts(validated: ValidatedSheet) -> Counter[tuple[str | None, str]]:
+    """Count the findings by cell and kind."""
+    return Counter((finding.cell, finding.kind.code) for finding in validated.findings)
 
 
 def cells_of(path: Path, sheet: str) -> dict[str, Any]:
-    """The contents of a sheet; of a formula the formula."""
+    """Return the contents of a sheet by cell; formulas as they are written."""
     book = openpyxl.load_workbook(path)
     return {cell.coordinate: cell.value for row in book[sheet].iter_rows() for cell in row}

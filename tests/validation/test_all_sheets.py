@@ -1,4 +1,4 @@
-"""``--all-sheets``: every sheet with data is judged, the others are named.
+"""``--all-sheets``: every sheet with data is validated, skipped ones are named.
 
 Inside: validation.
 """
@@ -38,7 +38,7 @@ STAR = "11.222.333/0001-81"
 
 @pytest.fixture
 def migration(tmp_path: Path) -> Path:
-    """Two sheets of clients with one of them twice, one of titles, and notes."""
+    """Two sheets of clients with a duplicate, one of titles, and one of notes."""
     path = tmp_path / "migracao.xlsx"
     with xlsxwriter.Workbook(path) as book:
         write_page(book, "Matriz", *records("cliente", [{}, {"cnpj": None, "email": "x"}]))
@@ -57,23 +57,23 @@ def validate_all_sheets(
     return validate_sheets(request, catalogue, WorkbookLimits())
 
 
-def sheets(judged: ValidatedWorkbook) -> list[tuple[str, str | None]]:
-    return [(s.sheet, s.resource.name if s.resource else None) for s in judged.sheets]
+def sheets(validated: ValidatedWorkbook) -> list[tuple[str, str | None]]:
+    return [(s.sheet, s.resource.name if s.resource else None) for s in validated.sheets]
 
 
-def found(judged: ValidatedWorkbook) -> dict[str, list[tuple[str | None, str]]]:
-    return {s.sheet: [(f.cell, f.kind.code) for f in s.findings] for s in judged.sheets}
+def found(validated: ValidatedWorkbook) -> dict[str, list[tuple[str | None, str]]]:
+    return {s.sheet: [(f.cell, f.kind.code) for f in s.findings] for s in validated.sheets}
 
 
 def test_each_sheet_is_validated_as_its_own_resource(migration: Path, catalogue: Catalogue) -> None:
-    judged = validate_all_sheets(migration, catalogue)
-    assert sheets(judged) == [
+    validated = validate_all_sheets(migration, catalogue)
+    assert sheets(validated) == [
         ("Matriz", "cliente"),
         ("Filiais", "cliente"),
         ("Títulos", "contasreceber"),
     ]
-    assert judged.skipped == ["Notas", "Vazia"]
-    assert found(judged) == {
+    assert validated.skipped == ["Notas", "Vazia"]
+    assert found(validated) == {
         "Matriz": [("D3", "email-invalid")],
         "Filiais": [("A2", "text-spaces"), ("C2", "duplicate-across-sheets")],
         "Títulos": [("I2", "number-as-text")],
@@ -81,9 +81,9 @@ def test_each_sheet_is_validated_as_its_own_resource(migration: Path, catalogue:
 
 
 def test_resource_option_selects_its_sheets(migration: Path, catalogue: Catalogue) -> None:
-    judged = validate_all_sheets(migration, catalogue, resource="contasreceber")
-    assert sheets(judged) == [("Títulos", "contasreceber")]
-    assert judged.skipped == ["Matriz", "Filiais", "Notas", "Vazia"]
+    validated = validate_all_sheets(migration, catalogue, resource="contasreceber")
+    assert sheets(validated) == [("Títulos", "contasreceber")]
+    assert validated.skipped == ["Matriz", "Filiais", "Notas", "Vazia"]
 
 
 def test_sheets_added_by_templates_are_skipped(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -96,9 +96,9 @@ def test_sheets_added_by_templates_are_skipped(tmp_path: Path, catalogue: Catalo
     for row in (["nomeComercial", "natureza"], ["Bar", "J"]):
         more.append(row)
     book.save(path)
-    judged = validate_all_sheets(path, catalogue)
-    assert sheets(judged) == [("cliente", "cliente"), ("mais", "cliente")]
-    assert judged.skipped == []
+    validated = validate_all_sheets(path, catalogue)
+    assert sheets(validated) == [("cliente", "cliente"), ("mais", "cliente")]
+    assert validated.skipped == []
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_sheets_resembling_a_resource_are_not_skipped(
     with xlsxwriter.Workbook(path) as book:
         write_page(book, "Fornecedores", *records("contaspagar", [{}]))
         write_page(book, name, header, [["1"] * len(header)])
-    judged = validate_all_sheets(path, catalogue)
-    assert [s.sheet for s in judged.sheets] == ["Fornecedores", name]
-    assert set(codes) <= {f.kind.code for f in judged.sheets[1].findings}
+    validated = validate_all_sheets(path, catalogue)
+    assert [s.sheet for s in validated.sheets] == ["Fornecedores", name]
+    assert set(codes) <= {f.kind.code for f in validated.sheets[1].findings}
 
 
 def test_without_matching_sheets_the_option_changes_nothing(
@@ -128,8 +128,8 @@ def test_without_matching_sheets_the_option_changes_nothing(
     with pytest.raises(UsageError):
         validate_all_sheets(notes, catalogue)
     empty = write_rows(tmp_path / "vazia.xlsx", [], [])
-    judged = validate_all_sheets(empty, catalogue)
-    assert found(judged) == {"Plan1": [(None, "sheet-empty")]}
+    validated = validate_all_sheets(empty, catalogue)
+    assert found(validated) == {"Plan1": [(None, "sheet-empty")]}
     with pytest.raises(UsageError):
         validate_all_sheets(empty, catalogue, resource="nada")
 
@@ -144,18 +144,18 @@ def test_sheet_matching_two_resources_is_an_error(
         (tmp_path / f"{name}.yaml").write_text(other, encoding="utf-8")
     path = write_rows(tmp_path / "a.xlsx", ["codigo", "descricao"], [["1", "x"]], sheet="Custos")
     assert main(["validate", str(path), "--all-sheets", "--schemas", str(tmp_path)]) == 2
-    told = capsys.readouterr().err
-    assert "Custos" in told
-    assert "dois, um" in told
+    output = capsys.readouterr().err
+    assert "Custos" in output
+    assert "dois, um" in output
 
 
 def test_several_sheets_without_the_option_suggest_both_options(
     migration: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["validate", str(migration)]) == 2
-    told = capsys.readouterr().err
-    assert "--sheet" in told
-    assert "--all-sheets" in told
+    output = capsys.readouterr().err
+    assert "--sheet" in output
+    assert "--all-sheets" in output
     assert main(["validate", str(migration), "--all-sheets", "--sheet", "Matriz"]) == 2
     assert main(["validate", str(migration), "--sheet", "Matriz"]) == 1
 
@@ -168,9 +168,9 @@ def report(arguments: list[Any], capsys: pytest.CaptureFixture[str]) -> tuple[in
 def test_every_report_format_lists_every_sheet(
     migration: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, told = report([migration, "--format", "json"], capsys)
+    code, output = report([migration, "--format", "json"], capsys)
     assert code == 1
-    document = json.loads(told)
+    document = json.loads(output)
     assert [(f["sheet"], f["resource"], f["errors"]) for f in document["files"]] == [
         ("Matriz", "cliente", 1),
         ("Filiais", "cliente", 1),
@@ -180,17 +180,17 @@ def test_every_report_format_lists_every_sheet(
         {"file": str(migration), "sheet": "Notas"},
         {"file": str(migration), "sheet": "Vazia"},
     ]
-    code, told = report([migration], capsys)
+    code, output = report([migration], capsys)
     assert code == 1
-    lines = told.splitlines()
+    lines = output.splitlines()
     end = lines.index("")
     assert [line[0] for line in lines[:end] if line[0] != " "] == ["✗", "✗", "✓", "–", "–", "T"]
-    assert "Matriz!C2" in told
-    assert "sheet Notas not checked" in told
+    assert "Matriz!C2" in output
+    assert "sheet Notas not checked" in output
     assert "files: 1 · passed: 0 · rows: 4 · errors: 2 · warnings: 2" in lines[end - 1]
     assert lines[end + 1].startswith("Errors by rule (2): ")
-    code, told = report([migration, "--format", "html"], capsys)
-    data = json.loads(told.partition('id="data">')[2].partition("</script>")[0])
+    code, output = report([migration, "--format", "html"], capsys)
+    data = json.loads(output.partition('id="data">')[2].partition("</script>")[0])
     assert [f.get("sheet") for f in data["files"]] == ["Matriz", "Filiais", "Títulos", None, None]
     assert "Vazia" in data["files"][4]["skipped"]
 
@@ -202,8 +202,8 @@ def test_skipped_sheets_do_not_fail_validation(
     with xlsxwriter.Workbook(path) as book:
         write_page(book, "Notas", ["feito por"], [["Ana"]])
         write_page(book, "Clientes", *records("cliente", [{}]))
-    code, told = report([path, "--format", "json"], capsys)
-    assert (code, json.loads(told)["ok"]) == (0, True)
+    code, output = report([path, "--format", "json"], capsys)
+    assert (code, json.loads(output)["ok"]) == (0, True)
 
 
 def test_workbooks_are_validated_independently(
@@ -212,9 +212,9 @@ def test_workbooks_are_validated_independently(
     other = write_records(tmp_path / "outra.xlsx", "cliente", [{}])
     refused = tmp_path / "texto.xlsx"
     refused.write_text("a;b")
-    code, told = report([other, refused, migration, "--format", "json"], capsys)
+    code, output = report([other, refused, migration, "--format", "json"], capsys)
     assert code == 3
-    files = json.loads(told)["files"]
+    files = json.loads(output)["files"]
     assert [(f["sheet"], f["errors"]) for f in files] == [
         ("Plan1", 0),
         (None, 1),
@@ -239,9 +239,9 @@ def test_all_sheets_are_fixed_in_one_copy(
     tmp_path: Path, migration: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = tmp_path / "corrigida.xlsx"
-    code, told = report([migration, "--fix", copy, "--format", "json"], capsys)
+    code, output = report([migration, "--fix", copy, "--format", "json"], capsys)
     assert code == 1
-    document = json.loads(told)
+    document = json.loads(output)
     assert [
         [(change["cell"], change["old"], change["new"]) for change in f["fixed"]["changes"]]
         for f in document["files"]
@@ -324,8 +324,8 @@ def test_duplicates_are_found_across_several_sheets(tmp_path: Path, catalogue: C
     path = write_sheets(
         tmp_path / "a.xlsx", {f"S{n}": ("cliente", [{"cnpj": STAR}]) for n in range(4)}
     )
-    judged = validate_all_sheets(path, catalogue)
-    assert [f.details["first"] for s in judged.sheets for f in s.findings] == ["S0!C2"] * 3
+    validated = validate_all_sheets(path, catalogue)
+    assert [f.details["first"] for s in validated.sheets for f in s.findings] == ["S0!C2"] * 3
 
 
 def test_code_spelled_differently_in_an_earlier_sheet_is_reported_once(
@@ -342,13 +342,13 @@ def test_code_spelled_differently_in_an_earlier_sheet_is_reported_once(
             "Pagar": ("contaspagar", [title, {**title, "historico": "Água"}]),
         },
     )
-    judged = validate_all_sheets(path, catalogue)
-    assert found(judged) == {
+    validated = validate_all_sheets(path, catalogue)
+    assert found(validated) == {
         "Matriz": [],
         "Filiais": [("D2", "code-spelling-across-sheets")],
         "Receber": [],
         "Pagar": [("D2", "code-spelling-across-sheets")],
     }
-    [told] = judged.sheets[1].findings
-    assert "'CLI-1'" in told.message.en
-    assert "Matriz!D2" in told.message.en
+    [finding] = validated.sheets[1].findings
+    assert "'CLI-1'" in finding.message.en
+    assert "Matriz!D2" in finding.message.en

@@ -1,4 +1,4 @@
-"""The findings of a sheet are kept as columns and read as a list: nothing is lost on the way.
+"""Findings of a sheet are stored as columns and behave like a list.
 
 Inside: validation.
 """
@@ -30,7 +30,7 @@ from xlbridge.validation.reports.model import rule_key
 from xlbridge.validation.results import SkippedSheet
 
 ROWS = 4_500
-"""More than are told, or remembered, at once."""
+"""More rows than a block of the report or a cache holds."""
 
 
 @pytest.fixture(scope="module")
@@ -39,17 +39,17 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> BadSheet:
 
 
 @pytest.fixture(scope="module")
-def judged(written: BadSheet, catalogue: Catalogue) -> ValidatedSheet:
+def validated(written: BadSheet, catalogue: Catalogue) -> ValidatedSheet:
     return validate_workbook(written.path, catalogue)
 
 
 def test_every_cell_of_a_fully_bad_sheet_has_its_finding(
-    written: BadSheet, judged: ValidatedSheet
+    written: BadSheet, validated: ValidatedSheet
 ) -> None:
-    cells = [finding.cell for finding in judged.findings]
-    assert len(cells) == len(judged.findings) == ROWS * len(COLUMNS)
+    cells = [finding.cell for finding in validated.findings]
+    assert len(cells) == len(validated.findings) == ROWS * len(COLUMNS)
     assert set(cells) == written.bad_cells
-    places = [(f.row, COLUMNS.index(f.column or "")) for f in judged.findings]
+    places = [(f.row, COLUMNS.index(f.column or "")) for f in validated.findings]
     assert all(before < after for before, after in pairwise(places))
 
 
@@ -57,8 +57,10 @@ def test_cells_may_have_more_findings_than_the_sheet_has_rows(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     rows = [{"valorDoLancamento": "-10,50"}] * 2
-    judged = validate_workbook(write_records(tmp_path / "a.xlsx", "contasreceber", rows), catalogue)
-    assert [(f.row, f.kind.code, f.numeric) for f in judged.findings] == [
+    validated = validate_workbook(
+        write_records(tmp_path / "a.xlsx", "contasreceber", rows), catalogue
+    )
+    assert [(f.row, f.kind.code, f.numeric) for f in validated.findings] == [
         (row, code, False) for row in (2, 3) for code in ("number-as-text", "value-range")
     ]
 
@@ -67,12 +69,14 @@ def test_numbers_and_texts_of_a_bad_column_are_distinguished(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     rows = [{"valorDoLancamento": value} for value in ["x1.5", -1.25] * 3]
-    judged = validate_workbook(write_records(tmp_path / "a.xlsx", "contasreceber", rows), catalogue)
-    assert [f.numeric for f in judged.findings] == [False, True] * 3
+    validated = validate_workbook(
+        write_records(tmp_path / "a.xlsx", "contasreceber", rows), catalogue
+    )
+    assert [f.numeric for f in validated.findings] == [False, True] * 3
 
 
-def test_findings_behave_like_a_list(judged: ValidatedSheet) -> None:
-    findings, listed = judged.findings, list(judged.findings)
+def test_findings_behave_like_a_list(validated: ValidatedSheet) -> None:
+    findings, listed = validated.findings, list(validated.findings)
     assert isinstance(findings, SheetFindings)
     assert findings == listed
     assert findings != listed[:-1]
@@ -84,33 +88,33 @@ def test_findings_behave_like_a_list(judged: ValidatedSheet) -> None:
     assert pickle.loads(pickle.dumps(findings)) == listed
 
 
-def test_counts_and_groups_cover_all_findings(judged: ValidatedSheet) -> None:
-    listed = list(judged.findings)
+def test_counts_and_groups_cover_all_findings(validated: ValidatedSheet) -> None:
+    listed = list(validated.findings)
     errors = sum(finding.kind.severity is Severity.ERROR for finding in listed)
-    assert (judged.errors, judged.warnings) == (errors, len(listed) - errors)
-    groups = by_rule(judged.findings)
+    assert (validated.errors, validated.warnings) == (errors, len(listed) - errors)
+    groups = by_rule(validated.findings)
     assert {rule: len(group) for rule, group in groups.items()} == Counter(map(rule_key, listed))
     assert {rule: list(group) for rule, group in by_rule(listed).items()} == {
         rule: list(group) for rule, group in groups.items()
     }
     assert list(groups) == list(by_rule(listed))
-    assert sum(map(len, by_column_and_kind(judged.findings))) == len(listed)
+    assert sum(map(len, by_column_and_kind(validated.findings))) == len(listed)
     assert all(
         row_numbers(group) == [f.row for f in group]
-        for group in by_column_and_kind(judged.findings)
+        for group in by_column_and_kind(validated.findings)
     )
-    shown = "\n".join(report_lines(Report.of([judged], limit=0)))
+    shown = "\n".join(report_lines(Report.of([validated], limit=0)))
     assert all(f"[{code}] ×{len(group)}" in shown for (_, code), group in groups.items())
 
 
 @pytest.mark.parametrize("limit", every(2, [None, 0, 4_097, 50_000]))
 def test_json_report_lists_findings_up_to_its_limit(
-    judged: ValidatedSheet, limit: int | None
+    validated: ValidatedSheet, limit: int | None
 ) -> None:
     refused = RefusedFile(
         Path('"findings": [].xlsx'), WorkbookRefused("damaged", Text(pt='"findings": []', en="x"))
     )
-    items = [refused, judged, SkippedSheet(Path("a.xlsx"), '"findings": []')]
+    items = [refused, validated, SkippedSheet(Path("a.xlsx"), '"findings": []')]
     report = Report.of(items, limit)
     document = json.loads("".join(report_forms(report).render("json")))
     total = ROWS * len(COLUMNS)
@@ -128,7 +132,7 @@ def test_json_report_lists_findings_up_to_its_limit(
             "message": str(finding.message),
             "hint": str(finding.hint),
         }
-        for finding in judged.findings[:limit]
+        for finding in validated.findings[:limit]
     ]
     assert file["errors"] + file["warnings"] == total
     assert len(file["findings"]) == (total if limit is None else limit)

@@ -180,11 +180,11 @@ def test_a_damaged_cell_has_one_finding(
     tmp_path: Path, catalogue: Catalogue, resource: str, column: str, value: object, code: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", resource, [{}, {column: value}])
-    judged = validate_workbook(path, catalogue, resource=resource)
+    validated = validate_workbook(path, catalogue, resource=resource)
     header = list(dict.fromkeys([*GOOD[resource], column]))
     cell = f"{chr(ord('A') + header.index(column))}3"
     repeated = {"duplicate-in-sheet"}
-    found = [(f.cell, f.column, f.kind.code) for f in judged.findings]
+    found = [(f.cell, f.column, f.kind.code) for f in validated.findings]
     assert [f for f in found if f[2] not in repeated] == [(cell, column, code)]
 
 
@@ -194,8 +194,8 @@ def test_a_damaged_cell_has_one_finding(
         ("cliente", {"cnpj": "12.ABC.345/01DE-35"}),
         ("cliente", {"cnpj": 11222333000181}),
         ("cliente", {"cnpj": None, "natureza": "F", "cpf": "529.982.247-25"}),
-        ("cliente", {"natureza": "F", "cnpj": "not judged for a person"}),
-        ("cliente", {"natureza": None, "cpf": "not judged for a company"}),
+        ("cliente", {"natureza": "F", "cnpj": "not validated for a person"}),
+        ("cliente", {"natureza": None, "cpf": "not validated for a company"}),
         ("cliente", {"nomeComercial": 1001}),
         ("cliente", {"nomeComercial": "ООО Ромашка"}),
         ("cliente", {"nomeComercial": "IRMÃ – SÃO JOSÉ™ P&D; AMANHÃ… Pão&notas"}),
@@ -256,9 +256,9 @@ def test_stored_nan_and_infinity_are_reported(
         for name in parts.namelist():
             content = parts.read(name)
             package.writestr(name, content.replace(b"<v>10.5</v>", b"<v>%s</v>" % stored))
-    judged = validate_workbook(bad, catalogue)
-    assert [(f.cell, f.kind.code) for f in judged.findings] == [("I2", "type-number")]
-    assert judged.frame["valorDoLancamento"].isna().all()
+    validated = validate_workbook(bad, catalogue)
+    assert [(f.cell, f.kind.code) for f in validated.findings] == [("I2", "type-number")]
+    assert validated.frame["valorDoLancamento"].isna().all()
 
 
 def test_a_repeated_document_names_the_first_cell(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -283,9 +283,9 @@ def test_other_dates_of_the_column_resolve_ambiguous_ones(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     changes = [{"dataDeVencimento": f"{day}/2026"} for day in ("31/12", "01/11", "30/11")]
-    judged = validate_workbook(write_records(tmp_path / "a.xlsx", CR, changes), catalogue)
-    assert {f.kind.code for f in judged.findings} == {"date-as-text"}
-    assert [str(day.date()) for day in judged.frame["dataDeVencimento"]] == [
+    validated = validate_workbook(write_records(tmp_path / "a.xlsx", CR, changes), catalogue)
+    assert {f.kind.code for f in validated.findings} == {"date-as-text"}
+    assert [str(day.date()) for day in validated.frame["dataDeVencimento"]] == [
         "2026-12-31",
         "2026-11-01",
         "2026-11-30",
@@ -301,9 +301,9 @@ def test_declared_order_resolves_ambiguous_dates(
 ) -> None:
     change = {"dataDeEmissao": None, "dataDeVencimento": "02/11/2026"}
     path = write_records(tmp_path / "a.xlsx", CR, [change])
-    judged = validate_workbook(path, catalogue, reading=reading)
-    assert judged.ok
-    assert str(judged.frame["dataDeVencimento"][0].date()) == expected
+    validated = validate_workbook(path, catalogue, reading=reading)
+    assert validated.ok
+    assert str(validated.frame["dataDeVencimento"][0].date()) == expected
 
 
 @pytest.mark.parametrize(("numbers", "expected"), [("pt", 1234.0), ("en", 1.23)])
@@ -312,17 +312,17 @@ def test_declared_style_resolves_ambiguous_numbers(
 ) -> None:
     text = "1.234" if numbers == "pt" else "1.230"
     path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
-    judged = validate_workbook(path, catalogue, reading=ParseOptions(numbers=numbers))
-    assert judged.ok
-    assert judged.frame["valorDoLancamento"].tolist() == [expected]
+    validated = validate_workbook(path, catalogue, reading=ParseOptions(numbers=numbers))
+    assert validated.ok
+    assert validated.frame["valorDoLancamento"].tolist() == [expected]
 
 
 def test_wrong_type_suppresses_other_rules_of_the_cell(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CP, [{"ValorBruto": "cem", "historico": None}])
-    judged = validate_workbook(path, catalogue)
-    assert [f.kind.code for f in judged.findings] == ["required-missing", "type-number"]
+    validated = validate_workbook(path, catalogue)
+    assert [f.kind.code for f in validated.findings] == ["required-missing", "type-number"]
 
 
 def test_messages_format_numbers_by_language(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -404,17 +404,17 @@ def test_invalid_number_is_reported_with_the_reason(
 
 def test_document_placeholders_are_not_duplicates(tmp_path: Path, catalogue: Catalogue) -> None:
     people = [{"natureza": "F", "cnpj": text, "cpf": None} for text in ("-", "-", "isento")]
-    judged = validate_workbook(write_records(tmp_path / "a.xlsx", "cliente", people), catalogue)
-    assert [(f.cell, f.kind.code) for f in judged.findings] == [
+    validated = validate_workbook(write_records(tmp_path / "a.xlsx", "cliente", people), catalogue)
+    assert [(f.cell, f.kind.code) for f in validated.findings] == [
         ("C2", "document-placeholder"),
         ("C3", "document-placeholder"),
     ]
-    assert judged.frame["cnpj"][2] == "isento"
+    assert validated.frame["cnpj"][2] == "isento"
 
 
 def test_invisible_characters_are_shown_as_symbols(tmp_path: Path, catalogue: Catalogue) -> None:
     text = "R$\N{NO-BREAK SPACE}1.234,56"
     path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
-    told = "\n".join(report_lines(Report.of([validate_workbook(path, catalogue)])))
-    assert "'R$␣1.234,56'" in told
+    text = "\n".join(report_lines(Report.of([validate_workbook(path, catalogue)])))
+    assert "'R$␣1.234,56'" in text
     assert quoted("a\tb\n\u200b") == "'a⇥b↵⟨U+200B⟩'"

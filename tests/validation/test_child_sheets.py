@@ -1,4 +1,4 @@
-"""Workbooks whose records have lists in sheets of their own, joined by ``chave``."""
+"""Workbooks with child sheets, joined to the main sheet by ``chave``."""
 
 import json
 from pathlib import Path
@@ -36,8 +36,8 @@ def test_each_validated_sheet_is_an_entry_of_the_report(xlbridge: Xlbridge, tmp_
     path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT, PRODUCT])
     result = xlbridge("validate", path, "--format", "json")
     files = json.loads(result.stdout)["files"]
-    told = [(one["resource"], one["sheet"], one["rows"]) for one in files]
-    assert told == [("pedido", "pedido", 1), ("pedido.produtos", "produtos", 2)]
+    entries = [(one["resource"], one["sheet"], one["rows"]) for one in files]
+    assert entries == [("pedido", "pedido", 1), ("pedido.produtos", "produtos", 2)]
 
 
 def test_child_row_without_its_parent_is_reported(xlbridge: Xlbridge, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_sum_is_not_checked_if_orphan_rows_could_complete_it(
     assert sorted(found(xlbridge, path)) == sorted(lost + wrong)
 
 
-def test_sum_is_not_checked_beside_a_row_without_key_and_amount(
+def test_sum_is_not_checked_with_a_row_without_key_and_amount(
     xlbridge: Xlbridge, tmp_path: Path
 ) -> None:
     parts = [{"chave": "A", "percentual": 40}, {"percentual": "sessenta"}]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixed_copies import fixed, places
+from fixed_copies import finding_counts, fix_and_validate
 from sheets import write_records
 
 from xlbridge.resources import Catalogue
@@ -60,17 +60,19 @@ def test_code_unlike_the_others_is_reported(
     wrong: dict[int, str],
 ) -> None:
     path = sheet(tmp_path, resource, column, values)
-    judged, changed, after = fixed(path, catalogue, resource=resource)
-    found = {finding.row: finding.kind.code for finding in judged.findings}
+    validated, changed, after = fix_and_validate(path, catalogue, resource=resource)
+    found = {finding.row: finding.kind.code for finding in validated.findings}
     assert found == wrong
     assert changed == []
-    assert places(after) == places(judged)
+    assert finding_counts(after) == finding_counts(validated)
 
 
 def test_null_character_does_not_hide_shapes(tmp_path: Path, catalogue: Catalogue) -> None:
     codes = ["CLI-0001", "CLI-0002", "CLI-\0" + "0003", "CLI-0004", "CLI-5"]
-    judged, changed, _ = fixed(sheet(tmp_path, "cliente", "seuCodigo", codes), catalogue)
-    found = {finding.row: finding.kind.code for finding in judged.findings}
+    validated, changed, _ = fix_and_validate(
+        sheet(tmp_path, "cliente", "seuCodigo", codes), catalogue
+    )
+    found = {finding.row: finding.kind.code for finding in validated.findings}
     assert found == {4: "invisible-character", 6: "code-shape"}
     assert [cell.new for cell in changed] == ["CLI-0003"]
 
@@ -96,5 +98,5 @@ def test_legitimate_code_variations_are_not_reported(
     tmp_path: Path, catalogue: Catalogue, resource: str, column: str, values: list[Any]
 ) -> None:
     path = sheet(tmp_path, resource, column, values)
-    judged, _, _ = fixed(path, catalogue, resource=resource)
-    assert [(f.cell, f.kind.code) for f in judged.findings] == []
+    validated, _, _ = fix_and_validate(path, catalogue, resource=resource)
+    assert [(f.cell, f.kind.code) for f in validated.findings] == []

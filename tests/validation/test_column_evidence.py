@@ -1,10 +1,10 @@
-"""Texts of two meanings, and the other texts of their column that tell which is meant."""
+"""Ambiguous texts, resolved by the other texts of their column."""
 
 from itertools import zip_longest
 from pathlib import Path
 
 import pytest
-from fixed_copies import fixed
+from fixed_copies import fix_and_validate
 from sheets import write_records
 
 from xlbridge.resources import Catalogue
@@ -31,8 +31,8 @@ def test_one_text_does_not_resolve_ambiguous_ones(
 ) -> None:
     changes = [{"dataDeEmissao": None, column: text} for text in texts]
     path = write_records(tmp_path / "a.xlsx", CR, changes)
-    judged = validate_workbook(path, catalogue)
-    found = [f for f in judged.findings if f.kind.code.endswith("-ambiguous")]
+    validated = validate_workbook(path, catalogue)
+    found = [f for f in validated.findings if f.kind.code.endswith("-ambiguous")]
     assert len(found) == doubtful
     assert [f.corrected for f in found] == [None] * doubtful
 
@@ -43,9 +43,11 @@ def test_text_that_hints_at_the_meaning_of_others_is_not_fixed(
 ) -> None:
     column = DUE if "/" in texts[0] else AMOUNT
     changes = [{"dataDeEmissao": None, column: text} for text in texts]
-    judged, changed, after = fixed(write_records(tmp_path / "a.xlsx", CR, changes), catalogue)
+    validated, changed, after = fix_and_validate(
+        write_records(tmp_path / "a.xlsx", CR, changes), catalogue
+    )
     assert changed == []
-    assert judged.findings == after.findings
+    assert validated.findings == after.findings
 
 
 @pytest.mark.parametrize(
@@ -60,10 +62,12 @@ def test_consistent_texts_resolve_ambiguous_ones(
     tmp_path: Path, catalogue: Catalogue, column: str, texts: list[str]
 ) -> None:
     changes = [{"dataDeEmissao": None, column: text} for text in texts]
-    judged, changed, after = fixed(write_records(tmp_path / "a.xlsx", CR, changes), catalogue)
+    validated, changed, after = fix_and_validate(
+        write_records(tmp_path / "a.xlsx", CR, changes), catalogue
+    )
     assert len(changed) == len(texts)
     assert after.findings == []
-    assert after.frame.equals(judged.frame)
+    assert after.frame.equals(validated.frame)
 
 
 @pytest.mark.parametrize(
@@ -89,10 +93,12 @@ def test_consistent_numbers_of_a_sheet_resolve_ambiguous_ones(
 ) -> None:
     rows = zip_longest(weights, prices)
     changes = [{"Peso": weight, "valorUnitario": price} for weight, price in rows]
-    judged, _, after = fixed(write_records(tmp_path / "a.xlsx", "produto", changes), catalogue)
-    for sheet in (judged, after):
+    validated, _, after = fix_and_validate(
+        write_records(tmp_path / "a.xlsx", "produto", changes), catalogue
+    )
+    for sheet in (validated, after):
         found = [f for f in sheet.findings if f.kind.code == "number-ambiguous"]
         assert len(found) == doubtful
     if not doubtful:
         assert after.frame["Peso"].tolist() == [float(text.replace(",", ".")) for text in weights]
-        assert judged.frame.equals(after.frame)
+        assert validated.frame.equals(after.frame)

@@ -1,7 +1,7 @@
-"""The corpus of bad cells: each has exactly its finding, at its own address, and no other has any.
+"""Corpus of bad cells: each has exactly its finding, and other cells have none.
 
-Each damage is done to every column that it can befall, in each resource, in a sheet whose header
-stands anywhere; a mixture of damages is generated besides.
+Each damage is applied to all columns it fits, in each resource; headers are in any position.
+Mixtures of damages are generated, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,12 +30,12 @@ def good_rows(resource: str) -> Sequence[Mapping[str, Any]]:
     return make_rows(resource, 160, "corpus")
 
 
-def befalls(damage: Damage, resource: Resource) -> list[Column]:
+def affected_columns(damage: Damage, resource: Resource) -> list[Column]:
     return [column for column in resource.columns if damage.fits(column)]
 
 
 def good_value(column: Column, row: Mapping[str, Any]) -> Any:
-    """A right value to spoil: the row's own, else a slip for any title, or the schema's example."""
+    """Return a valid value: of the row, a barcode that fits any title, or the schema's example."""
     value = row.get(column.name)
     if value is None and "boleto" in column.checks:
         return "00192000000000000000500940144816060680935031"
@@ -43,12 +43,12 @@ def good_value(column: Column, row: Mapping[str, Any]) -> Any:
 
 
 def fits_row(column: Column, row: Mapping[str, Any]) -> bool:
-    """Whether the column's rules judge it in this row: a document is judged by the nature."""
+    """Return whether the column's rules apply to a row: documents depend on the nature."""
     wanted = {Kind.CNPJ: "J", Kind.CPF: "F"}.get(column.kind)
     return wanted is None or row.get("natureza") == wanted
 
 
-def spoilt_sheet(
+def write_damaged_sheet(
     path: Path,
     resource: Resource,
     cells: Sequence[tuple[Damage, Column]],
@@ -56,7 +56,7 @@ def spoilt_sheet(
     left: int,
     blank_every: int,
 ) -> Expected:
-    """Write a sheet with one damage in a row; a good row stands before each bad one."""
+    """Write a sheet with one damage per bad row, and a good row before each of them."""
     rows = iter(good_rows(resource.name))
     names = [column.name for column in resource.columns]
 
@@ -70,7 +70,7 @@ def spoilt_sheet(
         if len(lines) % blank_every == 0:
             lines.append([None] * len(names))
         row = next(row for row in rows if fits_row(column, row))
-        values = dict(row) | {column.name: damage.spoil(column, good_value(column, row))}
+        values = dict(row) | {column.name: damage.apply(column, good_value(column, row))}
         lines.append(in_order(values))
         cell = cell_address(top + 1 + len(lines), left + names.index(column.name))
         expected.add((cell, column.name, damage.code))
@@ -81,20 +81,20 @@ def spoilt_sheet(
 
 
 def found(path: Path, resource: Resource) -> tuple[Expected, int]:
-    judged = validate_workbook(path, load_catalogue(), resource=resource.name)
-    # The main sheet stands here without those of the lists.
+    validated = validate_workbook(path, load_catalogue(), resource=resource.name)
+    # The main sheet has no child sheets here.
     findings = [
         (str(f.cell), str(f.column), f.kind.code)
-        for f in judged.findings
+        for f in validated.findings
         if f.kind.code != "parent-without-children"
     ]
     return set(findings), len(findings)
 
 
 def cases() -> Iterator[Any]:
-    """Each damage in one resource that it can befall, in turn, and in the others, which is slow."""
+    """Yield each damage with one of the resources it applies to; with the others as slow tests."""
     for place, damage in enumerate(DAMAGES):
-        fitting = [resource for resource in RESOURCES if befalls(damage, resource)]
+        fitting = [resource for resource in RESOURCES if affected_columns(damage, resource)]
         yield pytest.param(damage, [one := fitting[place % len(fitting)]], id=damage.name)
         others = [resource for resource in fitting if resource is not one]
         yield pytest.param(damage, others, id=f"{damage}-elsewhere", marks=pytest.mark.slow)
@@ -109,11 +109,11 @@ def test_every_damaged_cell_is_found_and_nothing_else(
 
 
 def find_damaged_cells(folder: Path, damage: Damage, resource: Resource) -> None:
-    columns = befalls(damage, resource)
+    columns = affected_columns(damage, resource)
     place = DAMAGES.index(damage) + RESOURCES.index(resource)
     path = folder / "bad.xlsx"
     cells = [(damage, column) for column in columns]
-    expected = spoilt_sheet(path, resource, cells, place % 5, place % 3, 2 + place % 4)
+    expected = write_damaged_sheet(path, resource, cells, place % 5, place % 3, 2 + place % 4)
     assert len(expected) == len(columns)
     assert found(path, resource) == (expected, len(expected))
 
@@ -121,14 +121,14 @@ def find_damaged_cells(folder: Path, damage: Damage, resource: Resource) -> None
 def test_corpus_has_its_minimum_size(catalogue: Catalogue) -> None:
     assert len({damage.name for damage in DAMAGES}) == len(DAMAGES) >= 60
     for resource in catalogue.values():
-        assert sum(bool(befalls(damage, resource)) for damage in DAMAGES) >= 35
-    cells = [(d, r, c) for d in DAMAGES for r in catalogue.values() for c in befalls(d, r)]
+        assert sum(bool(affected_columns(damage, resource)) for damage in DAMAGES) >= 35
+    cells = [(d, r, c) for d in DAMAGES for r in catalogue.values() for c in affected_columns(d, r)]
     assert len(cells) > 1_500
 
 
 @st.composite
 def mixtures(draw: st.DrawFn) -> tuple[Resource, list[tuple[Damage, Column]]]:
-    """One damage in some of the columns, so that no column's texts tell of another damage."""
+    """Draw one damage for each of some columns, so that damages do not influence each other."""
     resource = draw(st.sampled_from(RESOURCES))
     cells = []
     places = st.sets(st.integers(0, len(resource.columns) - 1), min_size=1)
@@ -151,7 +151,7 @@ def test_mixed_damages_are_found_and_nothing_else(
     resource, cells = mixture
     with TemporaryDirectory() as folder:
         path = Path(folder) / "bad.xlsx"
-        expected = spoilt_sheet(path, resource, cells, top, left, blank_every)
+        expected = write_damaged_sheet(path, resource, cells, top, left, blank_every)
         assert found(path, resource) == (expected, len(cells))
 
 

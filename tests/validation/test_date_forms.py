@@ -1,11 +1,11 @@
-"""Dates written with names of months, two digits for the year, or a time with a zone."""
+"""Dates with names of months, two-digit years, or times with a zone."""
 
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fixed_copies import fixed
+from fixed_copies import fix_and_validate
 from sampling import across
 from sheets import write_records, write_rows
 
@@ -31,8 +31,8 @@ def sheet(folder: Path, text: str) -> Path:
 def test_a_date_that_names_its_month_is_read_and_fixed(
     tmp_path: Path, catalogue: Catalogue, text: str
 ) -> None:
-    judged, changes, after = fixed(sheet(tmp_path, text), catalogue)
-    assert [f.kind.code for f in judged.findings] == ["date-as-text"]
+    validated, changes, after = fix_and_validate(sheet(tmp_path, text), catalogue)
+    assert [f.kind.code for f in validated.findings] == ["date-as-text"]
     assert [change.new for change in changes] == [date(2026, 11, 6)]
     assert after.findings == []
 
@@ -41,9 +41,9 @@ def test_a_date_that_names_its_month_is_read_and_fixed(
     "month", ["jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez"]
 )
 def test_every_month_abbreviation_is_read(tmp_path: Path, catalogue: Catalogue, month: str) -> None:
-    judged = validate_workbook(sheet(tmp_path, f"15-{month}-2026"), catalogue)
+    validated = validate_workbook(sheet(tmp_path, f"15-{month}-2026"), catalogue)
     months = ["jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez"]
-    assert judged.frame[DUE][0].month == months.index(month) + 1
+    assert validated.frame[DUE][0].month == months.index(month) + 1
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_every_month_abbreviation_is_read(tmp_path: Path, catalogue: Catalogue, 
 def test_incomplete_or_invalid_date_is_not_fixed(
     tmp_path: Path, catalogue: Catalogue, text: str, code: str
 ) -> None:
-    judged, changes, _ = fixed(sheet(tmp_path, text), catalogue)
-    assert [f.kind.code for f in judged.findings] == [code]
+    validated, changes, _ = fix_and_validate(sheet(tmp_path, text), catalogue)
+    assert [f.kind.code for f in validated.findings] == [code]
     assert changes == []
 
 
@@ -80,9 +80,9 @@ def test_two_digit_year_needs_a_declared_order_and_a_clear_century(
     tmp_path: Path, catalogue: Catalogue, text: str, order: Any, expected: Any
 ) -> None:
     reading = ParseOptions(dates=order)
-    judged, changes, _ = fixed(sheet(tmp_path, text), catalogue, reading=reading)
+    validated, changes, _ = fix_and_validate(sheet(tmp_path, text), catalogue, reading=reading)
     if isinstance(expected, str):
-        assert [f.kind.code for f in judged.findings] == [expected]
+        assert [f.kind.code for f in validated.findings] == [expected]
         assert changes == []
     else:
         assert [change.new for change in changes] == [expected]
@@ -109,19 +109,19 @@ def test_time_with_zone_is_accepted_if_the_day_is_the_same_in_brazil(
     changes = [
         {"dataDeEmissao": None, DUE: text} for text in (day + time, "25/11/2026", "26/11/2026")
     ]
-    judged = validate_workbook(
+    validated = validate_workbook(
         write_records(tmp_path / "a.xlsx", "contasreceber", changes), catalogue
     )
-    assert judged.frame[DUE][0].date() == date(2026, 11, 6)
-    assert [f.kind.code for f in judged.findings if f.row == 2] == [code]
+    assert validated.frame[DUE][0].date() == date(2026, 11, 6)
+    assert [f.kind.code for f in validated.findings if f.row == 2] == [code]
 
 
 @pytest.mark.parametrize(("time", "day"), across(REFUSED, DAYS))
 def test_time_with_zone_is_refused_if_the_day_may_differ_in_brazil(
     tmp_path: Path, catalogue: Catalogue, day: str, time: str
 ) -> None:
-    judged, changes, _ = fixed(sheet(tmp_path, f"{day}{time}"), catalogue)
-    [finding] = judged.findings
+    validated, changes, _ = fix_and_validate(sheet(tmp_path, f"{day}{time}"), catalogue)
+    [finding] = validated.findings
     assert finding.kind.code == "type-date"
     assert "zone" in finding.message.en
     assert changes == []
@@ -150,5 +150,5 @@ def test_usual_years_of_a_column_are_respected(
     )
     catalogue = load_catalogue(tmp_path)
     path = write_rows(tmp_path / "a.xlsx", ["nascimento"], [[day]])
-    judged = validate_workbook(path, catalogue, resource="pessoa")
-    assert [finding.kind.code for finding in judged.findings] == codes
+    validated = validate_workbook(path, catalogue, resource="pessoa")
+    assert [finding.kind.code for finding in validated.findings] == codes

@@ -1,10 +1,10 @@
-"""Documents in the wrong column, against the nature, or with zeros that nobody confirms."""
+"""Documents in the wrong column, contradicting the nature, or with uncertain leading zeros."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fixed_copies import fixed
+from fixed_copies import fix_and_validate
 from sheets import write_rows
 
 from xlbridge.resources import Catalogue
@@ -43,11 +43,11 @@ def test_document_determines_its_column_and_nature(
     code: str,
     after: tuple[Any, ...],
 ) -> None:
-    judged, _, mended = fixed(sheet(tmp_path, row), catalogue)
-    assert [(f.cell, f.kind.code) for f in judged.findings] == [(cell, code)]
-    assert not judged.ok
-    assert mended.findings == []
-    values = mended.frame[HEADER[1:]].astype(object)
+    validated, _, fixed_sheet = fix_and_validate(sheet(tmp_path, row), catalogue)
+    assert [(f.cell, f.kind.code) for f in validated.findings] == [(cell, code)]
+    assert not validated.ok
+    assert fixed_sheet.findings == []
+    values = fixed_sheet.frame[HEADER[1:]].astype(object)
     assert tuple(values.where(values.notna(), None).iloc[0]) == after
 
 
@@ -57,16 +57,16 @@ def test_document_determines_its_column_and_nature(
 def test_document_does_not_overwrite_another(
     tmp_path: Path, catalogue: Catalogue, row: tuple[Any, ...], cell: str
 ) -> None:
-    judged, changes, after = fixed(sheet(tmp_path, row), catalogue)
-    assert [(f.cell, f.kind.code) for f in judged.findings] == [(cell, "document-misplaced")]
+    validated, changes, after = fix_and_validate(sheet(tmp_path, row), catalogue)
+    assert [(f.cell, f.kind.code) for f in validated.findings] == [(cell, "document-misplaced")]
     assert changes == []
-    assert after.findings == judged.findings
+    assert after.findings == validated.findings
 
 
 def test_document_is_not_moved_without_its_column(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", ["nomeComercial", "cnpj"], [["Maria", CPF]])
-    judged, changes, _ = fixed(path, catalogue)
-    assert [(f.cell, f.kind.code) for f in judged.findings] == [("B2", "document-misplaced")]
+    validated, changes, _ = fix_and_validate(path, catalogue)
+    assert [(f.cell, f.kind.code) for f in validated.findings] == [("B2", "document-misplaced")]
     assert changes == []
 
 

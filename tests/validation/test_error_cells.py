@@ -1,4 +1,4 @@
-"""Cells that show an error, in whichever way they hold it: the error is the finding."""
+"""Cells with errors, however they are stored, have the error as their finding."""
 
 from datetime import date
 from pathlib import Path
@@ -17,8 +17,8 @@ from xlbridge.validation import ValidatedSheet, validate_workbook
 NEWER = ["#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!", "#GETTING_DATA", "#BUSY!"]
 
 
-def found(judged: ValidatedSheet) -> list[tuple[str | None, str, str | None]]:
-    return [(f.cell, f.kind.code, f.value) for f in judged.findings]
+def found(validated: ValidatedSheet) -> list[tuple[str | None, str, str | None]]:
+    return [(f.cell, f.kind.code, f.value) for f in validated.findings]
 
 
 def with_rows(path: Path, rows: str) -> Path:
@@ -38,17 +38,17 @@ def with_error(path: Path, error: str, more: str = "") -> Path:
 def test_every_error_value_is_a_finding(tmp_path: Path, catalogue: Catalogue, error: str) -> None:
     text = text_row(4, ("&lt;v&gt;#SPILL!&lt;/v&gt;",))
     path = with_error(tmp_path / "a.xlsx", error, text)
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert found(judged) == [("A3", "cell-error", error)]
-    assert judged.frame["nomeComercial"].iloc[2] == "<v>#SPILL!</v>"
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert found(validated) == [("A3", "cell-error", error)]
+    assert validated.frame["nomeComercial"].iloc[2] == "<v>#SPILL!</v>"
 
 
 def test_newer_error_in_a_large_sheet_is_found(tmp_path: Path, catalogue: Catalogue) -> None:
     more = "".join(text_row(row, (f"Padaria {row}", "F")) for row in range(4, 6000))
     path = with_error(tmp_path / "a.xlsx", "#SPILL!", more)
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert found(judged) == [("A3", "cell-error", "#SPILL!")]
-    assert len(judged.rows) == 5998
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert found(validated) == [("A3", "cell-error", "#SPILL!")]
+    assert len(validated.rows) == 5998
 
 
 def test_newer_error_is_found_without_shared_strings(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -76,8 +76,8 @@ def test_formula_resulting_in_an_error_has_one_finding(
     tmp_path: Path, catalogue: Catalogue, error: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", "cliente", [{"nomeComercial": ErrorCell(error)}])
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert found(judged) == [("A2", "cell-error", error)]
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert found(validated) == [("A2", "cell-error", error)]
 
 
 WORDS = [
@@ -100,8 +100,8 @@ def test_error_words_are_reported_as_errors(
 ) -> None:
     changes: list[dict[str, Any]] = [{column: word}, {"historico": "Nota #N/D ou Err:502"}]
     path = write_records(tmp_path / "a.xlsx", "contasreceber", changes)
-    judged = validate_workbook(path, catalogue, resource="contasreceber")
-    [finding] = judged.findings
+    validated = validate_workbook(path, catalogue, resource="contasreceber")
+    [finding] = validated.findings
     assert (finding.column, finding.row, finding.kind.code) == (column, 2, "cell-error")
     assert word.strip() in finding.message.pt
 
@@ -109,9 +109,9 @@ def test_error_words_are_reported_as_errors(
 def test_row_of_error_words_counts_as_a_row(tmp_path: Path, catalogue: Catalogue) -> None:
     words = dict.fromkeys(GOOD["cliente"], "#N/D")
     path = write_records(tmp_path / "a.xlsx", "cliente", [{}, words])
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert list(judged.rows) == [2, 3]
-    assert [f.cell for f in judged.findings] == ["A3", "B3", "C3"]
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert list(validated.rows) == [2, 3]
+    assert [f.cell for f in validated.findings] == ["A3", "B3", "C3"]
 
 
 @pytest.mark.parametrize(
@@ -126,18 +126,20 @@ def test_data_below_a_non_text_header_is_reported(
         page = book.add_worksheet()
         page.write_row(0, 0, ["nomeComercial", header, header, "  "])
         page.write_row(1, 0, ["Padaria", "minha nota", None, "outra"])
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert [(f.cell, f.kind.code) for f in judged.findings] == [
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert [(f.cell, f.kind.code) for f in validated.findings] == [
         ("B1", code),
         ("D1", "column-unnamed"),
     ]
-    assert named in judged.findings[0].message.en
+    assert named in validated.findings[0].message.en
 
 
 def test_empty_formula_result_counts_as_missing(tmp_path: Path, catalogue: Catalogue) -> None:
     empty = '<c r="A3" t="str"><f>""</f><v></v></c>' + text_cell("B3", "J")
     filled = '<c r="A4" t="str"><f>"Padaria"</f><v>Padaria</v></c>'
     rows = f'<row r="3">{empty}</row><row r="4">{filled}</row>'
-    judged = validate_workbook(with_rows(tmp_path / "a.xlsx", rows), catalogue, resource="cliente")
-    codes = [(f.cell, f.kind.code) for f in judged.findings]
+    validated = validate_workbook(
+        with_rows(tmp_path / "a.xlsx", rows), catalogue, resource="cliente"
+    )
+    codes = [(f.cell, f.kind.code) for f in validated.findings]
     assert codes == [("A3", "required-missing"), ("A4", "formula-result")]

@@ -1,4 +1,4 @@
-"""``validate --fix``: what the command tells, and what it never writes over."""
+"""``validate --fix``: output of the command, and protection of the input."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``--fix``: what is certain is fixed in a copy, all else stays as it was.
+"""``--fix``: unambiguous values are fixed in a copy, everything else stays unchanged.
 
 Inside: validation.
 """
@@ -19,7 +19,7 @@ from typing import Any
 import openpyxl
 import pytest
 import xlsxwriter
-from fixed_copies import cells_of, fixed, places, write_fixed_copy
+from fixed_copies import cells_of, finding_counts, fix_and_validate, write_fixed_copy
 from hypothesis import given, strategies as st
 from packing import MAIN, RELATIONS, SHEET, STYLES, TYPES, good_parts, packed
 from sampling import across, examples
@@ -36,7 +36,7 @@ from xlbridge.validation.results import FixedCell, FixedCopy
 CR, CP = "contasreceber", "contaspagar"
 
 
-def changed(changes: Sequence[FixedCell]) -> Counter[tuple[str | None, str]]:
+def change_counts(changes: Sequence[FixedCell]) -> Counter[tuple[str | None, str]]:
     return Counter((change.finding.cell, change.finding.kind.code) for change in changes)
 
 
@@ -61,10 +61,10 @@ def test_unambiguous_values_are_fixed(
 ) -> None:
     first = {"cnpj": "12.ABC.345/01DE-35"} if value == "11.222.333/0001–81" else {}
     path = write_records(tmp_path / "a.xlsx", resource, [first, {column: value}])
-    judged, changes, after = fixed(path, catalogue, resource=resource)
+    validated, changes, after = fix_and_validate(path, catalogue, resource=resource)
     (change,) = changes
-    assert places(judged) - places(after) == changed(changes)
-    assert after.frame.equals(judged.frame)
+    assert finding_counts(validated) - finding_counts(after) == change_counts(changes)
+    assert after.frame.equals(validated.frame)
     assert cells_of(path.with_name("fixed.xlsx"), "Plan1")[change.finding.cell] == stored
 
 
@@ -88,9 +88,9 @@ def test_uncertain_values_are_left_unchanged(
     tmp_path: Path, catalogue: Catalogue, resource: str, column: str, value: Any
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", resource, [{"seuCodigo": "1"}, {column: value}])
-    judged, changes, after = fixed(path, catalogue, resource=resource)
+    validated, changes, after = fix_and_validate(path, catalogue, resource=resource)
     assert changes == []
-    assert judged.findings == after.findings
+    assert validated.findings == after.findings
 
 
 @pytest.mark.parametrize(
@@ -105,15 +105,15 @@ def test_fixed_number_is_displayed_correctly(
     cell = next(c for c in book["Plan1"][2] if c.value == text)
     cell.number_format = form
     book.save(path)
-    judged, changes, after = fixed(path, catalogue)
+    validated, changes, after = fix_and_validate(path, catalogue)
     assert len(changes) == 1
     assert after.findings == []
-    assert after.frame.equals(judged.frame)
+    assert after.frame.equals(validated.frame)
 
 
 def test_declared_order_makes_ambiguous_dates_fixable(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"dataDeVencimento": "01/11/2026"}])
-    _, changes, after = fixed(path, catalogue, reading=ParseOptions(dates="dmy"))
+    _, changes, after = fix_and_validate(path, catalogue, reading=ParseOptions(dates="dmy"))
     assert [change.new for change in changes] == [date(2026, 11, 1)]
     assert after.findings == []
 
@@ -135,11 +135,11 @@ def test_cells_unambiguous_by_themselves_are_fixed(
     tmp_path: Path, catalogue: Catalogue, column: str, texts: list[str], count: int
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{column: text} for text in texts])
-    judged, changes, after = fixed(path, catalogue)
+    validated, changes, after = fix_and_validate(path, catalogue)
     assert len(changes) == count
-    assert places(judged) - places(after) == changed(changes)
-    assert places(after) - places(judged) == Counter()
-    assert after.frame.equals(judged.frame)
+    assert finding_counts(validated) - finding_counts(after) == change_counts(changes)
+    assert finding_counts(after) - finding_counts(validated) == Counter()
+    assert after.frame.equals(validated.frame)
 
 
 @pytest.mark.parametrize("texts", [["31/12/2026", "01/11/2026 10:30"], ["31/12/2026 10:30"]])
@@ -147,19 +147,19 @@ def test_cells_left_unchanged_are_reported_with_the_reason(
     tmp_path: Path, catalogue: Catalogue, texts: list[str]
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{DUE: text} for text in texts])
-    judged = validate_workbook(path, catalogue)
-    [fixes] = write_fixed_copy([judged], tmp_path / "b.xlsx")
+    validated = validate_workbook(path, catalogue)
+    [fixes] = write_fixed_copy([validated], tmp_path / "b.xlsx")
     assert fixes.changes == []
-    left = [f.cell for f in judged.findings if f.kind.code == "date-as-text"]
+    left = [f.cell for f in validated.findings if f.kind.code == "date-as-text"]
     assert [item["cell"] for item in fixes_json(fixes)["left"]] == left
-    told = "\n".join(fixes_text(fixes))
-    assert ("Left unchanged: dataDeVencimento H2: the meaning of other" in told) == bool(left)
+    text = "\n".join(fixes_text(fixes))
+    assert ("Left unchanged: dataDeVencimento H2: the meaning of other" in text) == bool(left)
 
 
 def test_a_declared_order_needs_no_evidence(tmp_path: Path, catalogue: Catalogue) -> None:
     texts = ["31/12/2026", "01/11/2026 10:30"]
     path = write_records(tmp_path / "a.xlsx", CR, [{DUE: text} for text in texts])
-    _, changes, _ = fixed(path, catalogue, reading=ParseOptions(dates="dmy"))
+    _, changes, _ = fix_and_validate(path, catalogue, reading=ParseOptions(dates="dmy"))
     assert [change.finding.cell for change in changes] == ["H2"]
 
 
@@ -171,10 +171,10 @@ def test_fixed_text_is_read_back_as_reported(
     tmp_path: Path, catalogue: Catalogue, text: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"historico": text}])
-    judged, changes, after = fixed(path, catalogue)
-    [finding] = judged.findings
+    validated, changes, after = fix_and_validate(path, catalogue)
+    [finding] = validated.findings
     assert [change.new for change in changes] == [str(finding.value).strip()]
-    assert after.frame.equals(judged.frame)
+    assert after.frame.equals(validated.frame)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -187,8 +187,8 @@ def test_rich_text_is_left_unchanged_and_reported(
         page.write_row(0, 0, ["nomeComercial", "seuCodigo"])
         page.write_rich_string(1, 0, "Padaria ", book.add_format({"bold": True}), "Sol ")
         page.write_string(1, 1, " A1")
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    [fixes] = write_fixed_copy([judged], tmp_path / "b.xlsx")
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    [fixes] = write_fixed_copy([validated], tmp_path / "b.xlsx")
     assert [change.finding.cell for change in fixes.changes] == ["B2"]
     [left] = fixes.left
     assert (left.finding.cell, "formats of their own" in left.reason.en) == ("A2", True)
@@ -207,14 +207,14 @@ def test_column_with_a_text_number_from_a_formula_is_left_unchanged(
             page.write_row(row, 0, good)
         page.write_formula(1, at, '="1.2"&"34"', None, "1.234")
         page.write_string(2, at, "1.500,50")
-    judged, changes, after = fixed(path, catalogue, resource=CP)
+    validated, changes, after = fix_and_validate(path, catalogue, resource=CP)
     assert changes == []
-    assert after.findings == judged.findings
-    assert {f.kind.code for f in judged.findings} >= {"number-as-text"}
+    assert after.findings == validated.findings
+    assert {f.kind.code for f in validated.findings} >= {"number-as-text"}
 
 
 def rich_workbook(path: Path, rows: Sequence[dict[str, Any]], epoch_1904: bool = False) -> Path:
-    """A sheet as an analyst keeps it: colours, widths, notes, a picture, formulas, more sheets."""
+    """Write a sheet with colours, widths, notes, a picture, formulas, and another sheet."""
     header = list(GOOD[CR])
     with xlsxwriter.Workbook(path, {"date_1904": epoch_1904}) as book:
         page = book.add_worksheet("Títulos")
@@ -300,13 +300,13 @@ def test_fixing_removes_exactly_the_listed_findings(
 ) -> None:
     with TemporaryDirectory() as folder:
         path = rich_workbook(Path(folder) / "rich.xlsx", rows, epoch_1904)
-        judged, changes, after = fixed(path, catalogue, resource=CR, sheet="Títulos")
+        validated, changes, after = fix_and_validate(path, catalogue, resource=CR, sheet="Títulos")
         copy = path.with_name("fixed.xlsx")
-        assert places(judged) - places(after) == changed(changes)
-        assert places(after) - places(judged) == Counter()
-        assert after.frame.equals(judged.frame)
+        assert finding_counts(validated) - finding_counts(after) == change_counts(changes)
+        assert finding_counts(after) - finding_counts(validated) == Counter()
+        assert after.frame.equals(validated.frame)
         touched = {change.finding.cell for change in changes}
-        assert touched <= {f.cell for f in judged.findings if f.corrected is not None}
+        assert touched <= {f.cell for f in validated.findings if f.corrected is not None}
         before, now = cells_of(path, "Títulos"), cells_of(copy, "Títulos")
         assert {cell for cell in before if before[cell] != now[cell]} <= touched
         assert before.keys() == now.keys()
@@ -326,7 +326,7 @@ def test_fixing_keeps_styles_except_number_formats(tmp_path: Path, catalogue: Ca
         tmp_path / "rich.xlsx",
         [{"valorDoLancamento": "1.234,56", "dataDeVencimento": "31/10/2026", "historico": " x"}],
     )
-    fixed(path, catalogue, resource=CR, sheet="Títulos")
+    fix_and_validate(path, catalogue, resource=CR, sheet="Títulos")
     page = openpyxl.load_workbook(tmp_path / "fixed.xlsx")["Títulos"]
     for cell in ("F4", "H4", "I4"):
         assert page[cell].fill.fgColor.rgb == "FFFFEEAA"
@@ -354,10 +354,10 @@ def test_unusual_xml_is_fixed(tmp_path: Path, catalogue: Catalogue) -> None:
         for name, content in parts_of(plain).items():
             is_sheet = name.endswith("sheet1.xml")
             package.writestr(name, ODD_SHEET.encode() if is_sheet else content)
-    judged, changes, after = fixed(odd, catalogue, resource="cliente")
+    validated, changes, after = fix_and_validate(odd, catalogue, resource="cliente")
     assert [(c.finding.cell, c.new) for c in changes] == [("A2", "Padaria São João")]
     assert after.findings == []
-    assert after.frame.equals(judged.frame)
+    assert after.frame.equals(validated.frame)
 
 
 def test_array_formula_is_not_changed(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -367,7 +367,7 @@ def test_array_formula_is_not_changed(tmp_path: Path, catalogue: Catalogue) -> N
         page.write_row(0, 0, ["nomeComercial", "origem"])
         page.write_array_formula("A2:A3", "{=B2:B3}", None, " Padaria")
         page.write_string("A3", " Mercado")
-    _, changes, _ = fixed(path, catalogue, resource="cliente")
+    _, changes, _ = fix_and_validate(path, catalogue, resource="cliente")
     assert changes == []
 
 
@@ -375,7 +375,7 @@ def test_changes_are_reported_as_text_and_as_json(tmp_path: Path, catalogue: Cat
     path = write_records(
         tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234,56", "dataDeEmissao": "2026-10-01"}]
     )
-    _, changes, _ = fixed(path, catalogue)
+    _, changes, _ = fix_and_validate(path, catalogue)
     fixes = FixedCopy(tmp_path / "b.xlsx", changes)
     assert [(c["cell"], c["old"], c["new"]) for c in fixes_json(fixes)["changes"]] == [
         ("G2", "2026-10-01", "2026-10-01"),
@@ -390,7 +390,7 @@ def test_many_changes_are_counted_by_rule_with_examples(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     changed = [{"valorDoLancamento": f"{n},5", "codigoDaFilial": "1.0"} for n in range(1, 16)]
-    _, changes, _ = fixed(write_records(tmp_path / "a.xlsx", CR, changed), catalogue)
+    _, changes, _ = fix_and_validate(write_records(tmp_path / "a.xlsx", CR, changed), catalogue)
     _, filial, amount, last = fixes_text(FixedCopy(tmp_path / "b.xlsx", changes))
     assert filial == (
         "      codigoDaFilial  [number-as-text] ×15: "
@@ -438,10 +438,10 @@ def test_fixed_date_has_a_date_format_in_a_workbook_without_styles(
         parts[STYLES] = styles.encode()
     path = tmp_path / "plain.xlsx"
     path.write_bytes(packed(parts))
-    judged, changes, after = fixed(path, catalogue)
+    validated, changes, after = fix_and_validate(path, catalogue)
     assert [change.new for change in changes] == [date(2026, 12, 31), Decimal("1234.56")]
     assert after.findings == []
-    assert after.frame.equals(judged.frame)
+    assert after.frame.equals(validated.frame)
     row = openpyxl.load_workbook(path.with_name("fixed.xlsx"))["Plan1"][2]
     assert row[7].value == datetime(2026, 12, 31)
     assert {cell.number_format for cell in row if cell is not row[7]} == {"General"}

@@ -1,4 +1,4 @@
-"""Hidden sheets are not read; where no other has the data, they are named."""
+"""Hidden sheets are not read; they are named if no visible sheet has data."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from xlbridge.validation import ValidatedSheet, validate_workbook
 
 
 def workbook(path: Path, visible: list[list[str]], hidden: tuple[str, ...] = ("Dados",)) -> Path:
-    """A visible sheet with some rows, and hidden ones with a good client each."""
+    """Write a visible sheet with some rows, and hidden ones with a good client each."""
     with xlsxwriter.Workbook(path) as book:
         write_page(book, "Capa", [], visible)
         for name in hidden:
@@ -21,8 +21,8 @@ def workbook(path: Path, visible: list[list[str]], hidden: tuple[str, ...] = ("D
     return path
 
 
-def told(judged: ValidatedSheet) -> list[tuple[str, str]]:
-    return [(f.kind.code, str(f.message)) for f in judged.findings]
+def messages(validated: ValidatedSheet) -> list[tuple[str, str]]:
+    return [(f.kind.code, str(f.message)) for f in validated.findings]
 
 
 def test_hidden_sheets_are_named_if_the_resource_is_unknown(
@@ -56,10 +56,10 @@ def test_hidden_sheets_are_named_if_the_visible_sheet_has_no_data(
     tmp_path: Path, catalogue: Catalogue, visible: list[list[str]], resource: str, code: str
 ) -> None:
     path = workbook(tmp_path / "a.xlsx", visible)
-    judged = validate_workbook(path, catalogue, resource=resource)
+    validated = validate_workbook(path, catalogue, resource=resource)
     named = "There are hidden sheets, which are not read: 'Dados'."
-    assert told(judged)[0][0] == code
-    assert told(judged)[1:] == [("sheets-hidden", named)]
+    assert messages(validated)[0][0] == code
+    assert messages(validated)[1:] == [("sheets-hidden", named)]
 
 
 def test_only_the_first_hidden_sheets_are_named(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -75,4 +75,4 @@ def test_hidden_sheets_are_ignored_if_the_data_is_visible(
 ) -> None:
     header, rows = records("cliente", [{}])
     path = workbook(tmp_path / "a.xlsx", [header, *rows], ("Listas", "Cidades"))
-    assert told(validate_workbook(path, catalogue)) == []
+    assert messages(validate_workbook(path, catalogue)) == []

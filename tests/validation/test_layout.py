@@ -1,4 +1,4 @@
-"""Where the data is: header rows, columns, sheets, and which resource it is for."""
+"""Detection of header rows, columns, sheets and resources."""
 
 from datetime import date
 from pathlib import Path
@@ -16,8 +16,8 @@ CLIENT = list(GOOD["cliente"])
 ROW = list(GOOD["cliente"].values())
 
 
-def codes(judged: ValidatedSheet) -> list[tuple[str | None, str]]:
-    return [(finding.cell, finding.kind.code) for finding in judged.findings]
+def codes(validated: ValidatedSheet) -> list[tuple[str | None, str]]:
+    return [(finding.cell, finding.kind.code) for finding in validated.findings]
 
 
 def test_header_is_found_below_a_title_and_blank_columns(
@@ -31,9 +31,9 @@ def test_header_is_found_below_a_title_and_blank_columns(
         at=(4, 2),
         title="Clientes novos de outubro",
     )
-    judged = validate_workbook(path, catalogue)
-    assert (judged.header_row, list(judged.rows)) == (5, [6, 9])
-    assert codes(judged) == [("D9", "value-not-allowed")]
+    validated = validate_workbook(path, catalogue)
+    assert (validated.header_row, list(validated.rows)) == (5, [6, 9])
+    assert codes(validated) == [("D9", "value-not-allowed")]
 
 
 def test_exported_document_column_that_is_not_sent_is_reported(
@@ -42,8 +42,8 @@ def test_exported_document_column_that_is_not_sent_is_reported(
     rows = [[2001, "Padaria", "11222333000181"], [None, "Nova", "11444777000161"]]
     header = ["codigoDoFornecedor", "nomeComercial", "cnpjcpf"]
     path = write_rows(tmp_path / "a.xlsx", header, rows)
-    judged = validate_workbook(path, catalogue, resource="fornecedor")
-    assert codes(judged) == [("C1", "column-missing-exported")]
+    validated = validate_workbook(path, catalogue, resource="fornecedor")
+    assert codes(validated) == [("C1", "column-missing-exported")]
     beside = write_rows(tmp_path / "b.xlsx", [*header, "cnpj"], [[*row, row[2]] for row in rows])
     assert validate_workbook(beside, catalogue, resource="fornecedor").ok
 
@@ -63,11 +63,11 @@ def test_exported_document_column_that_is_not_sent_is_reported(
 def test_headers_match_in_every_usual_spelling(
     tmp_path: Path, catalogue: Catalogue, header: list[str]
 ) -> None:
-    judged = validate_workbook(
+    validated = validate_workbook(
         write_rows(tmp_path / "a.xlsx", header, [ROW]), catalogue, resource="cliente"
     )
-    assert judged.findings == []
-    assert list(judged.columns) == CLIENT
+    assert validated.findings == []
+    assert list(validated.columns) == CLIENT
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_header_may_state_the_unit_of_its_column(
 ) -> None:
     names, rows = records(resource, [{column: date(2026, 11, 6) if "data" in column else 1.0}])
     path = write_rows(tmp_path / "a.xlsx", [header if n == column else n for n in names], rows)
-    judged = validate_workbook(path, catalogue)
-    assert judged.findings == []
-    assert column in judged.columns
+    validated = validate_workbook(path, catalogue)
+    assert validated.findings == []
+    assert column in validated.columns
 
 
 @pytest.mark.parametrize(
@@ -99,45 +99,45 @@ def test_header_with_another_unit_is_reported_as_misspelt(
 ) -> None:
     names, [row] = records("nota-fiscal-servico", [{}])
     path = write_rows(tmp_path / "a.xlsx", [*names, header], [[*row, 1.0]])
-    judged = validate_workbook(path, catalogue)
-    assert [f.kind.code for f in judged.findings] == ["column-misspelt"]
+    validated = validate_workbook(path, catalogue)
+    assert [f.kind.code for f in validated.findings] == ["column-misspelt"]
 
 
 def test_a_missing_required_column_is_one_finding(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", ["natureza", "cnpj"], [["J", None]] * 3)
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert [(f.row, f.column, f.cell, f.kind.code) for f in judged.findings] == [
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert [(f.row, f.column, f.cell, f.kind.code) for f in validated.findings] == [
         (1, "nomeComercial", None, "column-missing")
     ]
 
 
 def test_repeated_header_is_one_finding_and_not_read(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", [*CLIENT, "natureza"], [[*ROW, "?"]])
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert codes(judged) == [("D1", "column-duplicate")]
-    assert "natureza" not in judged.columns
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert codes(validated) == [("D1", "column-duplicate")]
+    assert "natureza" not in validated.columns
 
 
 def test_an_unknown_column_is_a_warning_and_a_near_miss_is_an_error(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = write_rows(tmp_path / "a.xlsx", [*CLIENT, "obs", "telefones"], [[*ROW, "x", "y"]])
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert codes(judged) == [("D1", "column-unknown"), ("E1", "column-misspelt")]
-    assert (judged.findings[1].column, judged.errors) == ("telefone", 1)
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert codes(validated) == [("D1", "column-unknown"), ("E1", "column-misspelt")]
+    assert (validated.findings[1].column, validated.errors) == ("telefone", 1)
 
 
 def test_a_sheet_without_rows_is_empty(tmp_path: Path, catalogue: Catalogue) -> None:
-    judged = validate_workbook(write_rows(tmp_path / "a.xlsx", CLIENT, []), catalogue)
-    assert codes(judged) == [(None, "sheet-empty")]
-    assert not judged.ok
+    validated = validate_workbook(write_rows(tmp_path / "a.xlsx", CLIENT, []), catalogue)
+    assert codes(validated) == [(None, "sheet-empty")]
+    assert not validated.ok
 
 
 def test_blank_workbook_is_reported_as_empty(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", [], [])
     assert codes(validate_workbook(path, catalogue)) == [(None, "sheet-empty")]
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert codes(judged) == [(None, "sheet-empty")]
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert codes(validated) == [(None, "sheet-empty")]
 
 
 def test_unrelated_sheet_has_no_header(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -149,9 +149,9 @@ def test_unrelated_sheet_has_no_header(tmp_path: Path, catalogue: Catalogue) -> 
 
 def test_row_with_only_an_error_cell_counts_as_a_row(tmp_path: Path, catalogue: Catalogue) -> None:
     rows = [ROW, [None, None, ErrorCell("#REF!")]]
-    judged = validate_workbook(write_rows(tmp_path / "a.xlsx", CLIENT, rows), catalogue)
-    assert codes(judged) == [("A3", "required-missing"), ("C3", "cell-error")]
-    assert judged.findings[1].value == "#REF!"
+    validated = validate_workbook(write_rows(tmp_path / "a.xlsx", CLIENT, rows), catalogue)
+    assert codes(validated) == [("A3", "required-missing"), ("C3", "cell-error")]
+    assert validated.findings[1].value == "#REF!"
 
 
 @pytest.mark.parametrize("resource", list(GOOD))
@@ -159,15 +159,15 @@ def test_resource_is_detected_by_the_headers(
     tmp_path: Path, catalogue: Catalogue, resource: str
 ) -> None:
     path = write_rows(tmp_path / "a.xlsx", list(GOOD[resource]), [list(GOOD[resource].values())])
-    judged = validate_workbook(path, catalogue)
-    assert judged.resource is catalogue[resource]
-    assert judged.findings == []
+    validated = validate_workbook(path, catalogue)
+    assert validated.resource is catalogue[resource]
+    assert validated.findings == []
 
 
 def test_resource_is_detected_by_the_sheet_name(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", ["historico"], [["x"]], sheet="contaspagar")
-    judged = validate_workbook(path, catalogue)
-    assert judged.resource is catalogue["contaspagar"]
+    validated = validate_workbook(path, catalogue)
+    assert validated.resource is catalogue["contaspagar"]
 
 
 def test_imported_resource_takes_precedence_over_one_created_by_records(
@@ -197,9 +197,9 @@ def test_misspelt_required_column_is_reported_for_a_detected_resource(
     path = write_rows(
         tmp_path / "a.xlsx", [f"{header[0]}s", *header[1:]], [list(GOOD[resource].values())]
     )
-    judged = validate_workbook(path, catalogue)
-    assert judged.resource is catalogue[resource]
-    assert [(f.column, f.cell, f.kind.code) for f in judged.findings] == [
+    validated = validate_workbook(path, catalogue)
+    assert validated.resource is catalogue[resource]
+    assert [(f.column, f.cell, f.kind.code) for f in validated.findings] == [
         (header[0], "A1", "column-misspelt"),
     ]
 
@@ -210,9 +210,9 @@ def test_missing_required_column_is_reported_for_a_detected_resource(
     good = dict(GOOD["contasreceber"])
     del good["codigoDaFilial"]
     path = write_rows(tmp_path / "a.xlsx", list(good), [list(good.values())])
-    judged = validate_workbook(path, catalogue)
-    assert judged.resource is catalogue["contasreceber"]
-    assert [f.kind.code for f in judged.findings] == ["column-missing"]
+    validated = validate_workbook(path, catalogue)
+    assert validated.resource is catalogue["contasreceber"]
+    assert [f.kind.code for f in validated.findings] == ["column-missing"]
 
 
 def test_resource_is_not_guessed_without_its_distinguishing_column(
@@ -277,35 +277,35 @@ def test_sheet_with_only_a_header_is_not_a_candidate(tmp_path: Path, catalogue: 
 def test_thousands_of_unknown_columns_are_one_group(tmp_path: Path, catalogue: Catalogue) -> None:
     strange = [f"anotação {number}" for number in range(5_000)]
     path = write_rows(tmp_path / "a.xlsx", [*CLIENT, *strange], [ROW])
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert [finding.kind.code for finding in judged.findings] == ["column-unknown"] * 5_000
-    lines = list(report_lines(Report.of([judged])))
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert [finding.kind.code for finding in validated.findings] == ["column-unknown"] * 5_000
+    lines = list(report_lines(Report.of([validated])))
     assert len(lines) < 12
     assert any("5000" in line or "4995" in line for line in lines)
 
 
 def test_repeated_values_all_name_the_first(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_rows(tmp_path / "a.xlsx", CLIENT, [ROW] * 3_000)
-    judged = validate_workbook(path, catalogue)
-    assert [finding.row for finding in judged.findings] == list(range(3, 3_002))
-    assert {finding.details["first"] for finding in judged.findings} == {"C2"}
+    validated = validate_workbook(path, catalogue)
+    assert [finding.row for finding in validated.findings] == list(range(3, 3_002))
+    assert {finding.details["first"] for finding in validated.findings} == {"C2"}
 
 
 @pytest.mark.parametrize(
     ("separator", "shown"), [(";", "';'"), (",", "','"), ("\t", "'⇥'"), ("|", "'|'")]
 )
-@pytest.mark.parametrize("told", [None, "contaspagar"])
+@pytest.mark.parametrize("resource", [None, "contaspagar"])
 def test_unsplit_columns_are_reported(
-    tmp_path: Path, catalogue: Catalogue, separator: str, shown: str, told: str | None
+    tmp_path: Path, catalogue: Catalogue, separator: str, shown: str, resource: str | None
 ) -> None:
     record = GOOD["contaspagar"]
     lines = [[separator.join(f'"{name}"' for name in record)], [separator.join("123456789")]]
     path = write_rows(tmp_path / "a.xlsx", ["Exportado do banco"], lines, at=(0, 1))
-    judged = validate_workbook(path, catalogue, resource=told)
-    [finding] = judged.findings
+    validated = validate_workbook(path, catalogue, resource=resource)
+    [finding] = validated.findings
     assert (finding.kind.code, finding.cell, finding.row) == ("columns-joined", "B2", 2)
     assert shown in finding.message.pt
-    assert judged.resource is catalogue["contaspagar"]
+    assert validated.resource is catalogue["contaspagar"]
 
 
 def test_header_without_exact_names_is_found_by_similar_ones(
@@ -313,15 +313,15 @@ def test_header_without_exact_names_is_found_by_similar_ones(
 ) -> None:
     names = ["Cod. Filial", "Cód. Cliente", "Vencimento", "Vlr. Lançamento"]
     path = write_rows(tmp_path / "a.xlsx", ["Títulos em aberto"], [names, [1, 2, 3, 4]], at=(0, 1))
-    judged = validate_workbook(path, catalogue, resource="contasreceber")
-    assert judged.header_row == 2
-    assert [pair for pair in codes(judged) if pair[0]] == [
+    validated = validate_workbook(path, catalogue, resource="contasreceber")
+    assert validated.header_row == 2
+    assert [pair for pair in codes(validated) if pair[0]] == [
         ("B2", "column-misspelt"),
         ("C2", "column-misspelt"),
         ("D2", "column-alike"),
         ("E2", "column-misspelt"),
     ]
-    assert {code for cell, code in codes(judged) if cell is None} == {"column-missing"}
+    assert {code for cell, code in codes(validated) if cell is None} == {"column-missing"}
 
 
 def test_header_with_garbled_accents_is_reported_as_misspelt(
@@ -335,8 +335,8 @@ def test_table_repeated_side_by_side_is_not_reported_as_empty(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = write_rows(tmp_path / "a.xlsx", [*CLIENT, *CLIENT], [[*ROW, *ROW]])
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert {code for _, code in codes(judged)} == {"column-duplicate"}
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert {code for _, code in codes(validated)} == {"column-duplicate"}
     empty = write_rows(tmp_path / "b.xlsx", [*CLIENT, *CLIENT], [])
     assert "sheet-empty" in {
         code for _, code in codes(validate_workbook(empty, catalogue, resource="cliente"))

@@ -1,4 +1,4 @@
-"""Older templates: noticed by what they carry, told what changed, moved to the current one.
+"""Older templates are detected, reported with their changes, and migrated.
 
 Inside: validation.
 """
@@ -81,8 +81,8 @@ def old(tmp_path: Path) -> Path:
 
 
 def outdated(path: Path, catalogue: Catalogue) -> list[Finding]:
-    judged = validate_workbook(path, catalogue)
-    return [f for f in judged.findings if f.kind.code == "template-outdated"]
+    validated = validate_workbook(path, catalogue)
+    return [f for f in validated.findings if f.kind.code == "template-outdated"]
 
 
 def moved(tmp_path: Path, old: Path, seller: Resource) -> tuple[Migration, openpyxl.Workbook]:
@@ -156,9 +156,9 @@ def test_everything_not_moved_is_reported(tmp_path: Path, old: Path, seller: Res
     assert done.dropped == {"fax": 1}
     assert list(done.new) == ["comissao"]
     assert list(done.kept) == ["Minha nota"]
-    told = " ".join(map(str, done.remarks))
+    text = " ".join(map(str, done.remarks))
     for word in ("Rascunho", "above the header (row 2)", "Formulas", "E5"):
-        assert word in told
+        assert word in text
 
 
 def test_styles_and_comments_move_with_the_data(
@@ -197,9 +197,9 @@ def test_number_formats_and_hidden_rows_are_kept_with_their_findings(
     assert "rows-hidden" in [f.kind.code for f in left]
     sheet = moved_book["vendedor"]
     assert [sheet[c].number_format for c in ("A2", "E2", "E3")] == ["00000", "0%", "mmm-yy"]
-    told = " ".join(map(str, done.remarks))
+    text = " ".join(map(str, done.remarks))
     for words in ("Hidden columns become visible: C", "Merged cells are unmerged: 1"):
-        assert words in told
+        assert words in text
 
 
 def test_migrated_workbook_passes_validation(
@@ -209,8 +209,8 @@ def test_migrated_workbook_passes_validation(
     book["vendedor"]["D5"], book["vendedor"]["E5"] = date(2026, 2, 1), None
     book.save(old)
     moved(tmp_path, old, seller)
-    judged = validate_workbook(tmp_path / "novo.xlsx", catalogue)
-    assert [f.kind.code for f in judged.findings] == ["column-unknown"]
+    validated = validate_workbook(tmp_path / "novo.xlsx", catalogue)
+    assert [f.kind.code for f in validated.findings] == ["column-unknown"]
 
 
 def test_repeated_column_is_refused(tmp_path: Path, old: Path, seller: Resource) -> None:
@@ -230,9 +230,9 @@ def test_command_reports_what_happened_to_each_column(
     schemas = ["--schemas", str(tmp_path / "schemas")]
     command = ["template", "vendedor", "--migrate", str(old), "-o", str(target), *schemas]
     assert main(command) == 0
-    told = capsys.readouterr().err
+    text = capsys.readouterr().err
     for words in ("Rows: 2", "cod → codigo", "fax (filled cells: 1)", "comissao", "Minha nota"):
-        assert words in told
+        assert words in text
     assert main(command) == 2
     assert main([*command[:4], str(old), "-o", str(old), "--force", *schemas]) == 2
 

@@ -1,4 +1,4 @@
-"""Rows that are no records have one finding each, and are not sent."""
+"""Rows that are not records have one finding each, and are not sent."""
 
 import re
 import zipfile
@@ -11,7 +11,7 @@ import pytest
 import xlsxwriter
 from sampling import across
 from sheets import GOOD
-from test_sheet_layout import requoted
+from test_sheet_layout import with_single_quotes
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources import Catalogue
@@ -21,13 +21,13 @@ CR = "contasreceber"
 HEADER = list(GOOD[CR])
 PLACES = {name: place for place, name in enumerate(HEADER)}
 FIRST, LAST = 1, 5
-"""The zero-based rows of the records, below the header."""
+"""Zero-based rows of the records, below the header."""
 
 Row = Mapping[str, Any]
 
 
 def zeroed(path: Path) -> Path:
-    """The same sheet, all heights and widths of its own nothing at all."""
+    """Copy a workbook with all explicit heights and widths set to 0."""
     other = path.with_name("zeroed.xlsx")
     with zipfile.ZipFile(path) as before, zipfile.ZipFile(other, "w") as after:
         for name in before.namelist():
@@ -45,7 +45,7 @@ def sheet(
     below: Row,
     change: Callable[[Worksheet], None] = lambda _: None,
 ) -> ValidatedSheet:
-    """Five receivables, and a row below them that is given by its columns; then a change."""
+    """Validate five receivables with a row ``below`` them, after a change to the sheet."""
     with xlsxwriter.Workbook(path) as book:
         page = book.add_worksheet()
         day = book.add_format({"num_format": "dd/mm/yyyy"})
@@ -63,8 +63,8 @@ def sheet(
     return validate_workbook(path, catalogue)
 
 
-def findings(judged: ValidatedSheet) -> list[tuple[int | None, str]]:
-    return [(f.row, f.kind.code) for f in judged.findings if f.kind.code != "formula-result"]
+def findings(validated: ValidatedSheet) -> list[tuple[int | None, str]]:
+    return [(f.row, f.kind.code) for f in validated.findings if f.kind.code != "formula-result"]
 
 
 TOTALS: list[Row] = [
@@ -90,12 +90,12 @@ def test_total_has_one_finding_and_is_not_a_record(
     tmp_path: Path, catalogue: Catalogue, below: Row, quoted: bool
 ) -> None:
     path = tmp_path / "a.xlsx"
-    judged = sheet(path, catalogue, below)
+    validated = sheet(path, catalogue, below)
     if quoted:
-        judged = validate_workbook(requoted(path), catalogue)
-    assert [it for it in findings(judged) if it[0] != 1] == [(7, "row-total")]
-    assert judged.non_records == {7: "row-total"}
-    assert not judged.ok
+        validated = validate_workbook(with_single_quotes(path), catalogue)
+    assert [it for it in findings(validated) if it[0] != 1] == [(7, "row-total")]
+    assert validated.non_records == {7: "row-total"}
+    assert not validated.ok
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,10 @@ def test_total_has_one_finding_and_is_not_a_record(
 def test_notes_are_not_records_but_records_may_contain_their_words(
     tmp_path: Path, catalogue: Catalogue, below: Row, codes: Mapping[int, str]
 ) -> None:
-    judged = sheet(tmp_path / "a.xlsx", catalogue, below)
-    assert judged.non_records == codes
+    validated = sheet(tmp_path / "a.xlsx", catalogue, below)
+    assert validated.non_records == codes
     if codes:
-        assert findings(judged) == list(codes.items())
+        assert findings(validated) == list(codes.items())
 
 
 def test_totals_row_of_a_table_is_not_a_record(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -135,9 +135,9 @@ def test_totals_row_of_a_table_is_not_a_record(tmp_path: Path, catalogue: Catalo
     def table(page: Worksheet) -> None:
         page.add_table(0, 0, LAST + 1, len(HEADER) - 1, {"columns": columns, "total_row": True})
 
-    judged = sheet(tmp_path / "a.xlsx", catalogue, {}, table)
-    assert findings(judged) == [(7, "row-total")]
-    assert judged.non_records == {7: "row-total"}
+    validated = sheet(tmp_path / "a.xlsx", catalogue, {}, table)
+    assert findings(validated) == [(7, "row-total")]
+    assert validated.non_records == {7: "row-total"}
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ def test_struck_through_row_is_not_a_record(
                     page.write_datetime(row, PLACES[name], value, form)
                 else:
                     page.write(row, PLACES[name], value, line if through else None)
-    judged = validate_workbook(path, catalogue)
-    assert judged.non_records == non_records
-    assert findings(judged) == expected
+    validated = validate_workbook(path, catalogue)
+    assert validated.non_records == non_records
+    assert findings(validated) == expected
 
 
 @pytest.mark.parametrize("inline", [False, True])
@@ -200,8 +200,8 @@ def test_fully_struck_through_rich_text_is_reported(
                     page.write_rich_string(row, PLACES[name], line, "Mensal", *rest, "idade")
                 else:
                     page.write(row, PLACES[name], value)
-    judged = validate_workbook(path, catalogue)
-    assert findings(judged) == ([(3, "cell-struck")] if whole else [])
+    validated = validate_workbook(path, catalogue)
+    assert findings(validated) == ([(3, "cell-struck")] if whole else [])
 
 
 @pytest.mark.parametrize(
@@ -218,14 +218,14 @@ def test_fully_struck_through_rich_text_is_reported(
 def test_complete_row_is_a_total_if_labelled_and_summing_rows_above(
     tmp_path: Path, catalogue: Catalogue, below: Row, is_total: bool
 ) -> None:
-    judged = sheet(tmp_path / "a.xlsx", catalogue, {**GOOD[CR], **below})
-    assert judged.non_records == ({7: "row-total"} if is_total else {})
+    validated = sheet(tmp_path / "a.xlsx", catalogue, {**GOOD[CR], **below})
+    assert validated.non_records == ({7: "row-total"} if is_total else {})
 
 
 def test_line_of_dashes_is_not_a_record(tmp_path: Path, catalogue: Catalogue) -> None:
     drawn = dict.fromkeys(["historico", "codigoDaFilial", "valorDoLancamento"], "------")
-    judged = sheet(tmp_path / "a.xlsx", catalogue, drawn)
-    assert findings(judged) == [(7, "row-note")]
+    validated = sheet(tmp_path / "a.xlsx", catalogue, drawn)
+    assert findings(validated) == [(7, "row-note")]
     record = {**GOOD[CR], "historico": "------"}
     assert sheet(tmp_path / "b.xlsx", catalogue, record).non_records == {}
 
@@ -236,10 +236,10 @@ def test_row_of_minimal_height_counts_as_hidden(
     tmp_path: Path, catalogue: Catalogue, height: float, low: bool, quoted: bool
 ) -> None:
     path = tmp_path / "a.xlsx"
-    judged = sheet(path, catalogue, {}, lambda page: page.set_row(3, height))
+    validated = sheet(path, catalogue, {}, lambda page: page.set_row(3, height))
     if quoted:
-        judged = validate_workbook(requoted(path), catalogue)
-    assert findings(judged) == ([(1, "rows-hidden")] if low else [])
+        validated = validate_workbook(with_single_quotes(path), catalogue)
+    assert findings(validated) == ([(1, "rows-hidden")] if low else [])
 
 
 @pytest.mark.parametrize(
@@ -271,8 +271,8 @@ def test_rows_and_columns_without_height_or_width_count_as_hidden(
 
     sheet(path, catalogue, {}, flatten)
     flat = zeroed(path)
-    judged = validate_workbook(requoted(flat) if quoted else flat, catalogue)
-    assert [(f.cell, f.kind.code) for f in judged.findings] == [
+    validated = validate_workbook(with_single_quotes(flat) if quoted else flat, catalogue)
+    assert [(f.cell, f.kind.code) for f in validated.findings] == [
         (None, "rows-hidden"),
         ("B1", "column-hidden"),
     ]
@@ -282,7 +282,7 @@ def test_row_that_is_not_a_record_has_no_other_findings(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     below = {"historico": "TOTAL", "valorDoLancamento": -1}
-    judged = sheet(tmp_path / "a.xlsx", catalogue, below)
-    assert [f.kind.code for f in judged.findings] == ["row-total"]
-    assert judged.findings[0].cell == "F7"
-    assert judged.findings[0].value == "TOTAL"
+    validated = sheet(tmp_path / "a.xlsx", catalogue, below)
+    assert [f.kind.code for f in validated.findings] == ["row-total"]
+    assert validated.findings[0].cell == "F7"
+    assert validated.findings[0].value == "TOTAL"

@@ -1,4 +1,4 @@
-"""Rows that are no records: headers that come again in pasted pages, notes below a table."""
+"""Rows that are not records: repeated headers of pasted pages, notes below a table."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from xlbridge.validation import ValidatedSheet, validate_workbook
 CLIENT = ["nomeComercial", "seuCodigo", "email"]
 
 
-def found(judged: ValidatedSheet) -> list[tuple[str | None, str]]:
-    return [(finding.cell, finding.kind.code) for finding in judged.findings]
+def found(validated: ValidatedSheet) -> list[tuple[str | None, str]]:
+    return [(finding.cell, finding.kind.code) for finding in validated.findings]
 
 
 def test_repeated_header_row_is_reported_and_is_not_a_record(
@@ -27,22 +27,22 @@ def test_repeated_header_row_is_reported_and_is_not_a_record(
         ["anotação", *CLIENT],
     ]
     path = write_rows(tmp_path / "a.xlsx", names, lines, at=(2, 1))
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert found(judged) == [
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert found(validated) == [
         ("B3", "column-unknown"),
         ("C6", "row-header-again"),
         ("C8", "row-header-again"),
     ]
-    assert judged.frame["nomeComercial"].dropna().tolist() == ["Padaria", "Açougue"]
+    assert validated.frame["nomeComercial"].dropna().tolist() == ["Padaria", "Açougue"]
 
 
 def test_repeated_header_row_has_no_other_findings(tmp_path: Path, catalogue: Catalogue) -> None:
     record = GOOD["contasreceber"]
     lines = [list(record.values()), list(record), list(record.values())]
     path = write_rows(tmp_path / "a.xlsx", list(record), lines)
-    judged = validate_workbook(path, catalogue)
-    assert found(judged) == [("A3", "row-header-again")]
-    assert judged.findings[0].value == "codigoDaFilial"
+    validated = validate_workbook(path, catalogue)
+    assert found(validated) == [("A3", "row-header-again")]
+    assert validated.findings[0].value == "codigoDaFilial"
 
 
 def test_some_cells_may_equal_their_headers(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -50,8 +50,8 @@ def test_some_cells_may_equal_their_headers(tmp_path: Path, catalogue: Catalogue
     path = write_rows(tmp_path / "a.xlsx", CLIENT, lines)
     assert found(validate_workbook(path, catalogue, resource="cliente")) == []
     alone = write_rows(tmp_path / "b.xlsx", CLIENT[:1], [["Padaria"], ["nomeComercial"]])
-    judged = validate_workbook(alone, catalogue, resource="cliente")
-    assert found(judged) == [("A3", "row-header-again")]
+    validated = validate_workbook(alone, catalogue, resource="cliente")
+    assert found(validated) == [("A3", "row-header-again")]
 
 
 RECORDS = [["Padaria", "C-1", None], ["Açougue", "C-2", None]]

@@ -1,4 +1,4 @@
-"""The samples: the good ones pass, in the bad ones every listed cell is found and no other."""
+"""Good samples pass; in bad ones exactly the listed cells are found."""
 
 from pathlib import Path
 from typing import Any
@@ -26,32 +26,32 @@ def test_each_resource_has_samples(catalogue: Catalogue) -> None:
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_a_good_sample_passes(catalogue: Catalogue, path: Path) -> None:
-    judged = validate_workbook(path, catalogue)
-    for sheet in judged.with_children:
+    validated = validate_workbook(path, catalogue)
+    for sheet in validated.with_children:
         assert [(f.cell, f.kind.code) for f in sheet.findings] == []
-    assert judged.resource is not None
-    assert path.stem.startswith(judged.resource.name)
-    assert len(judged.rows) > 0
+    assert validated.resource is not None
+    assert path.stem.startswith(validated.resource.name)
+    assert len(validated.rows) > 0
 
 
 @pytest.mark.parametrize("listed", LISTED, ids=lambda path: path.name.split(".")[0])
 def test_a_bad_sample_has_exactly_its_listed_findings(catalogue: Catalogue, listed: Path) -> None:
     expected = yaml.safe_load(listed.read_text(encoding="utf-8"))
-    judged = validate_workbook(
+    validated = validate_workbook(
         listed.with_name(listed.name.replace(".expected.yaml", ".xlsx")), catalogue
     )
-    assert judged.children.keys() == expected.get("children", {}).keys()
-    _assert_findings(judged, expected)
+    assert validated.children.keys() == expected.get("children", {}).keys()
+    _assert_findings(validated, expected)
     for name, child in expected.get("children", {}).items():
-        _assert_findings(judged.children[name], child)
+        _assert_findings(validated.children[name], child)
 
 
-def _assert_findings(judged: ValidatedSheet, expected: dict[str, Any]) -> None:
-    found = {(f.cell, f.column, f.kind.code, f.kind.severity.value) for f in judged.findings}
+def _assert_findings(validated: ValidatedSheet, expected: dict[str, Any]) -> None:
+    found = {(f.cell, f.column, f.kind.code, f.kind.severity.value) for f in validated.findings}
     wanted = {
         (item.get("cell"), item.get("column"), item["code"], item.get("severity", Severity.ERROR))
         for item in expected["findings"]
     }
     assert found - wanted == set()
     assert wanted - found == set()
-    assert len(judged.findings) == len(expected["findings"])
+    assert len(validated.findings) == len(expected["findings"])

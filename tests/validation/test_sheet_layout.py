@@ -1,4 +1,4 @@
-"""What a sheet hides or merges, formulas with a result, and workbooks that count from 1904."""
+"""Hidden and merged cells, formula results, and workbooks with the 1904 date system."""
 
 import shutil
 import zipfile
@@ -26,7 +26,7 @@ def sheet(
     epoch_1904: bool = False,
     quoted: bool = False,
 ) -> Path:
-    """Five good rows below a header in row 3, then a change; or the same in unusual XML."""
+    """Write five good rows below a header in row 3, after a change; optionally in unusual XML."""
     with xlsxwriter.Workbook(path, {"date_1904": epoch_1904}) as book:
         page = book.add_worksheet()
         day = book.add_format({"num_format": "dd/mm/yyyy"})
@@ -38,11 +38,11 @@ def sheet(
                 else:
                     page.write(row, column, value)
         change(page)
-    return requoted(path) if quoted else path
+    return with_single_quotes(path) if quoted else path
 
 
-def requoted(path: Path) -> Path:
-    """The same sheet in single quotes, which only the exact scan can read."""
+def with_single_quotes(path: Path) -> Path:
+    """Copy a workbook with XML in single quotes, which only the exact scan can read."""
     other = path.with_name("quoted.xlsx")
     with zipfile.ZipFile(path) as before, zipfile.ZipFile(other, "w") as after:
         for name in before.namelist():
@@ -53,8 +53,8 @@ def requoted(path: Path) -> Path:
     return other
 
 
-def codes(judged: ValidatedSheet) -> list[tuple[str | None, int | None, str]]:
-    return [(f.cell, f.row, f.kind.code) for f in judged.findings]
+def codes(validated: ValidatedSheet) -> list[tuple[str | None, int | None, str]]:
+    return [(f.cell, f.row, f.kind.code) for f in validated.findings]
 
 
 @pytest.mark.parametrize("quoted", [False, True])
@@ -85,8 +85,8 @@ def test_hidden_merged_and_computed_cells_are_reported(
     expected: list[tuple[str | None, int | None, str]],
     quoted: bool,
 ) -> None:
-    judged = validate_workbook(sheet(tmp_path / "a.xlsx", change, quoted=quoted), catalogue)
-    assert codes(judged) == expected
+    validated = validate_workbook(sheet(tmp_path / "a.xlsx", change, quoted=quoted), catalogue)
+    assert codes(validated) == expected
 
 
 def test_hidden_rows_are_reported_as_ranges(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -102,9 +102,9 @@ def test_dates_counted_from_1904_are_read_and_reported(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = sheet(tmp_path / "a.xlsx", lambda _: None, epoch_1904=True)
-    judged = validate_workbook(path, catalogue)
-    assert codes(judged) == [(None, 3, "date-system-old")]
-    assert set(judged.frame["dataDeEmissao"].dt.date) == {date(2026, 10, 1)}
+    validated = validate_workbook(path, catalogue)
+    assert codes(validated) == [(None, 3, "date-system-old")]
+    assert set(validated.frame["dataDeEmissao"].dt.date) == {date(2026, 10, 1)}
 
 
 def test_formula_result_is_reported_after_many_empty_ones(
@@ -117,8 +117,8 @@ def test_formula_result_is_reported_after_many_empty_ones(
         for row in range(1, 80):
             page.write_row(row, 0, [f"{good['nomeComercial']} {row}", "J"])
             page.write_formula(row, 3, "=A1", None, "" if row < 70 else f"C{row}")
-    judged = validate_workbook(tmp_path / "a.xlsx", catalogue, resource="cliente")
-    found = [f.cell for f in judged.findings if f.kind.code == "formula-result"]
+    validated = validate_workbook(tmp_path / "a.xlsx", catalogue, resource="cliente")
+    found = [f.cell for f in validated.findings if f.kind.code == "formula-result"]
     assert found == ["D71"]
 
 
@@ -160,8 +160,8 @@ def test_total_among_the_records_is_reported(
     path = write_rows(
         tmp_path / "a.xlsx", ["nomeComercial", "natureza", "cpf"], [record, [], total, *others]
     )
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    totals = [f for f in judged.findings if f.kind.code == "row-total"]
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    totals = [f for f in validated.findings if f.kind.code == "row-total"]
     assert [(f.cell, f.kind.code) for f in totals] == [("A4", code) for code in found]
 
 

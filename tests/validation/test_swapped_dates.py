@@ -1,11 +1,11 @@
-"""Real dates of which day and month seem to have changed places."""
+"""Dates whose day and month seem to be swapped."""
 
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fixed_copies import fixed, places, write_fixed_copy
+from fixed_copies import finding_counts, fix_and_validate, write_fixed_copy
 from sheets import write_records
 
 from xlbridge.resources import Catalogue
@@ -22,14 +22,14 @@ def test_swapped_dates_are_reported_once_and_texts_left_unchanged(
     texts = [{"dataDeEmissao": None, DUE: f"{day}/11/2026"} for day in (13, 20, 30)]
     path = write_records(tmp_path / "a.xlsx", CR, [*swapped, *texts])
     cells = [f"H{row}" for row in range(len(months) + 2, len(months) + 5)]
-    judged, changes, after = fixed(path, catalogue)
-    assert [(finding.cell, finding.kind.code) for finding in judged.findings] == [
+    validated, changes, after = fix_and_validate(path, catalogue)
+    assert [(finding.cell, finding.kind.code) for finding in validated.findings] == [
         ("H2", "dates-swapped"),
         *((cell, "date-as-text") for cell in cells),
     ]
     assert changes == []
-    assert places(after) == places(judged)
-    [fixes] = write_fixed_copy([judged], path.with_name("again.xlsx"))
+    assert finding_counts(after) == finding_counts(validated)
+    [fixes] = write_fixed_copy([validated], path.with_name("again.xlsx"))
     assert [left.finding.cell for left in fixes.left] == cells
     assert "trocados" in fixes.left[0].reason.pt
 
@@ -50,10 +50,12 @@ def test_few_dates_that_fit_only_when_swapped_are_reported(
     tmp_path: Path, catalogue: Catalogue, days: list[date], texts: list[str]
 ) -> None:
     records = [{"dataDeEmissao": None, DUE: value} for value in (*days, *texts)]
-    judged, changes, after = fixed(write_records(tmp_path / "a.xlsx", CR, records), catalogue)
+    validated, changes, after = fix_and_validate(
+        write_records(tmp_path / "a.xlsx", CR, records), catalogue
+    )
     assert changes == []
-    assert [f.cell for f in judged.findings if f.kind.code == "dates-swapped"] == ["H2"]
-    assert places(after) == places(judged)
+    assert [f.cell for f in validated.findings if f.kind.code == "dates-swapped"] == ["H2"]
+    assert finding_counts(after) == finding_counts(validated)
 
 
 def november(*days: int) -> list[date]:
@@ -75,7 +77,9 @@ def test_plausible_dates_are_not_reported_as_swapped(
     tmp_path: Path, catalogue: Catalogue, values: list[Any]
 ) -> None:
     records = [{"dataDeEmissao": None, DUE: value} for value in values]
-    judged, changes, after = fixed(write_records(tmp_path / "a.xlsx", CR, records), catalogue)
+    validated, changes, after = fix_and_validate(
+        write_records(tmp_path / "a.xlsx", CR, records), catalogue
+    )
     assert len(changes) == sum(isinstance(value, str) for value in values)
-    assert {finding.kind.code for finding in judged.findings} == {"date-as-text"}
+    assert {finding.kind.code for finding in validated.findings} == {"date-as-text"}
     assert after.findings == []

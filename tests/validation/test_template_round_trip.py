@@ -1,4 +1,4 @@
-"""A template filled in with right values passes, also once LibreOffice has saved it."""
+"""Templates filled in with valid values pass, also after LibreOffice has saved them."""
 
 import re
 from collections.abc import Mapping
@@ -22,18 +22,18 @@ LETTERS = "ABCÇDEÉabcçdãéíõú 0123456789&'.-"
 Row = Mapping[str, Any]
 
 
-def _completed(stems: st.SearchStrategy[str], judge: Any, digits: int) -> st.SearchStrategy[str]:
-    """Stems with the check digits that make them right; those that have none are left out."""
+def _completed(stems: st.SearchStrategy[str], is_valid: Any, digits: int) -> st.SearchStrategy[str]:
+    """Complete stems with their check digits; drop stems without valid ones."""
 
     def complete(stem: str) -> str | None:
         ends = (f"{number:0{digits}}" for number in range(10**digits))
-        return next((stem + end for end in ends if judge(stem + end)), None)
+        return next((stem + end for end in ends if is_valid(stem + end)), None)
 
     return stems.map(complete).filter(bool)  # type: ignore[arg-type]
 
 
 def _barcodes() -> st.SearchStrategy[str]:
-    """Codes that say neither amount nor due date, and so fit every title."""
+    """Barcodes without amount and due date, which fit every title."""
     parts = st.tuples(st.from_regex(r"[0-79][0-9]{2}9", fullmatch=True),
                       st.from_regex(r"0{14}[0-9]{25}", fullmatch=True))  # fmt: skip
     whole = parts.map(
@@ -59,20 +59,22 @@ def _texts(column: Column) -> st.SearchStrategy[str]:
         if name in checks:
             return strategy
     span = checks.get("str_length", {"min_value": 1, "max_value": 20})
-    # Codes that differ in case or accents alone are spellings of one code.
+    # Codes that differ only in case or accents would be spellings of one code.
     letters = "ABC0123456789.-" if column.kind.is_code else LETTERS
     texts = st.text(letters, min_size=span["min_value"], max_size=span["max_value"])
-    return texts.map(str.strip).filter(lambda text: _is_meant(text, span["min_value"]))
+    return texts.map(str.strip).filter(lambda text: _is_plain_text(text, span["min_value"]))
 
 
 _NUMBER_AS_CODE = re.compile(r"\d+\.0+")
-"""A code as data frames write it that have read it as a number."""
+"""Code that a data frame has read as a number and written back."""
 
 
-def _is_meant(text: str, shortest: int) -> bool:
-    """Whether a text is none that stands for nothing, and carries no mark of Excel's own."""
-    said = any(map(str.isalnum, text))
-    whole = len(text) >= shortest and (said or not text) and not text.startswith("'")
+def _is_plain_text(text: str, shortest: int) -> bool:
+    """Return whether a text is no placeholder, and has no apostrophe or decimals from Excel."""
+    has_letters_or_digits = any(map(str.isalnum, text))
+    whole = (
+        len(text) >= shortest and (has_letters_or_digits or not text) and not text.startswith("'")
+    )
     return whole and _NUMBER_AS_CODE.fullmatch(text) is None
 
 
@@ -90,7 +92,7 @@ def _whole_numbers(column: Column) -> st.SearchStrategy[int]:
 
 
 def _values(column: Column) -> st.SearchStrategy[Any]:
-    """Right values of a column, as its schema tells them."""
+    """Valid values of a column, by its schema."""
     match column.kind:
         case Kind.CNPJ:
             bare = _completed(
@@ -115,7 +117,7 @@ def _values(column: Column) -> st.SearchStrategy[Any]:
 
 
 def _coherent(row: dict[str, Any]) -> Row:
-    """Put in order what the rules across columns compare."""
+    """Make values consistent with the rules across columns."""
     if bool(row.get("cnpj")) != bool(row.get("cpf")):
         row["natureza"] = "J" if row["cnpj"] else "F"
     for first, last in (("dataDeEmissao", "dataDeVencimento"), ("dataDeInicio", "dataDeTermino")):
@@ -131,7 +133,7 @@ def _coherent(row: dict[str, Any]) -> Row:
 
 
 def rows_of(resource: Resource) -> st.SearchStrategy[list[Row]]:
-    """Right rows of a resource, no two with the same key."""
+    """Valid rows of a resource with unique keys."""
     values = {
         column.name: _values(column) if column.required else st.none() | _values(column)
         for column in resource.columns
@@ -166,11 +168,11 @@ def fill_in(path: Path, resource: Resource, rows: list[Row]) -> Path:
 
 
 WITHOUT_LISTS = {"parent-without-children", "code-shape"}
-"""The main sheet is filled in alone; codes at random may look unlike one another."""
+"""Expected findings: only the main sheet is filled in, and random codes differ in shape."""
 
 
-def codes_of(judged: ValidatedSheet) -> set[str]:
-    return {finding.kind.code for finding in judged.findings}
+def codes_of(validated: ValidatedSheet) -> set[str]:
+    return {finding.kind.code for finding in validated.findings}
 
 
 @pytest.mark.parametrize("resource", every(3, RESOURCES), ids=lambda resource: resource.name)
@@ -179,10 +181,12 @@ def test_template_with_valid_values_passes(catalogue: Catalogue, resource: Resou
     @given(rows=rows_of(resource))
     def passes(rows: list[Row]) -> None:
         with TemporaryDirectory() as folder:
-            judged = validate_workbook(fill_in(Path(folder) / "a.xlsx", resource, rows), catalogue)
-        assert codes_of(judged) <= WITHOUT_LISTS
-        assert judged.resource is resource
-        assert len(judged.rows) == len(rows)
+            validated = validate_workbook(
+                fill_in(Path(folder) / "a.xlsx", resource, rows), catalogue
+            )
+        assert codes_of(validated) <= WITHOUT_LISTS
+        assert validated.resource is resource
+        assert len(validated.rows) == len(rows)
 
     passes()
 
@@ -208,7 +212,7 @@ def test_template_saved_by_libreoffice_passes(
     files = [tmp_path / f"{resource.name}.xlsx" for resource in resources]
     saved = save_with_libreoffice(files, tmp_path / "saved")
     for resource, path in zip(resources, saved, strict=True):
-        judged = validate_workbook(path, catalogue)
-        assert codes_of(judged) <= WITHOUT_LISTS
-        assert judged.resource is resource
-        assert len(judged.rows) == counts[resource.name]
+        validated = validate_workbook(path, catalogue)
+        assert codes_of(validated) <= WITHOUT_LISTS
+        assert validated.resource is resource
+        assert len(validated.rows) == counts[resource.name]

@@ -1,4 +1,4 @@
-"""Text dates and numbers: one meaning is read, two are never guessed.
+"""Text dates and numbers: a single meaning is read, ambiguity is never guessed.
 
 Inside: validation.
 """

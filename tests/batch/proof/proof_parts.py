@@ -122,7 +122,7 @@ def send_month(bench: Bench, proxy: LossyProxy, sandbox_home: Path) -> Proof:
     titles = [title_row(ana, document, 1234.10, OCTOBER) for document in documents]
     path = bench.write("receber.xlsx", "contasreceber", *titles)
     bench.send("receber", path, chunk_rows=3)
-    proxy.lose_once("lose answer", "preview=false")
+    proxy.fail_once("lose answer", "preview=false")
     unnamed = [title_row(ana, None, 7.77, NOVEMBER)] * 2
     doubtful = bench.write("sem-documento.xlsx", "contasreceber", *unnamed)
     bench.send("receber", doubtful, mode="direct")

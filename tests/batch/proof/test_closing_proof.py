@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from databases import TABLES, connected
-from lossy_proxy import Fate, LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
 from sheets import write_workbook
@@ -171,7 +171,7 @@ def test_a_row_in_doubt_is_reported_with_the_records_found(bench: Bench, proxy: 
     ana = bench.customer()
     rows = [title_row(ana, None, 7, OCTOBER), title_row(ana, "D-1", 8, OCTOBER)]
     path = bench.write("receber.xlsx", "contasreceber", *rows)
-    proxy.lose_once("lose answer", "preview=false")
+    proxy.fail_once("lose answer", "preview=false")
     job = bench.send("receber", path, mode="direct")
     assert job.state is State.NEEDS_PERSON
     proof = closed(bench)
@@ -193,7 +193,7 @@ def test_what_a_stopped_upload_has_written_is_accepted_and_the_rest_in_doubt(
     path = bench.write("pagar.xlsx", "contaspagar", *rows)
     posted: list[str] = []
 
-    def decide(method: str, asked: str) -> Fate:
+    def decide(method: str, asked: str) -> ProxyFault:
         if method == "POST" and asked.endswith("/contaspagar"):
             posted.append(asked)
         return "pass" if len(posted) < 3 else "lose request"
@@ -456,7 +456,7 @@ def test_rows_that_were_accepted_twice_are_reported(bench: Bench) -> None:
 def test_rejected_rows_that_are_in_the_system_are_reported(bench: Bench, proxy: LossyProxy) -> None:
     documents = [new_cnpj() for _ in range(2)]
     path = bench.write("c.xlsx", "cliente", *[{"cnpj": document} for document in documents])
-    proxy.lose_once("refuse after", "preview=false")
+    proxy.fail_once("refuse after", "preview=false")
     assert bench.send("clientes", path, mode="direct").state is State.REJECTED
     proof = closed(bench)
     assert proof.counts == ProofCounts(read=2, rejected=2, not_written=2)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from environment import ROOT, Xlbridge, credentials
-from sandboxes import give_database
+from sandboxes import create_database
 from sheets import GOOD, write_records, write_rows
 from stdnum.br import cnpj
 
@@ -299,7 +299,7 @@ def test_the_local_report_is_printed_if_the_online_check_fails(
 def test_the_embedded_sandbox_is_used_if_nothing_is_configured(
     xlbridge: Xlbridge, home: Path
 ) -> None:
-    give_database(home, [])
+    create_database(home, [])
     sample = ROOT / "samples" / "contasreceber-cliente-inativo.xlsx"
     done = xlbridge("validate", sample, "--online", "--format", "json")
     assert "embedded sandbox" in done.stderr

@@ -38,10 +38,10 @@ SHOWN = "document.querySelector('.shown').textContent"
 
 
 def written(
-    tmp_path: Path, *judged: ValidatedSheet | RefusedFile, limit: int | None = None
+    tmp_path: Path, *validated: ValidatedSheet | RefusedFile, limit: int | None = None
 ) -> Path:
     path = tmp_path / "report.html"
-    path.write_text(report_forms(Report.of(judged, limit)).page(), encoding="utf-8")
+    path.write_text(report_forms(Report.of(validated, limit)).page(), encoding="utf-8")
     return path
 
 
@@ -307,12 +307,12 @@ def test_a_good_sheet_names_its_records_when_an_error_comes_later(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     row = {"nomeComercial": "Padaria", "cnpj": "11.222.333/0001-81"}
-    judged = validate_workbook(write_records(tmp_path / "a.xlsx", "cliente", [row]), catalogue)
-    assert judged.ok
-    kept = without_cells(judged)
-    kept.add([judged.finding("duplicate-across-sheets", "cnpj", 0, {"first": "b.xlsx · A!C2"})])
+    validated = validate_workbook(write_records(tmp_path / "a.xlsx", "cliente", [row]), catalogue)
+    assert validated.ok
+    kept = without_cells(validated)
+    kept.add([validated.finding("duplicate-across-sheets", "cnpj", 0, {"first": "b.xlsx · A!C2"})])
     assert SheetReport(kept).names_of(2) == ["Padaria", "11222333000181"]
-    assert set(kept.frame) < set(judged.frame)
+    assert set(kept.frame) < set(validated.frame)
 
 
 def test_a_remark_on_most_of_a_column_is_told_once_with_its_count(
@@ -320,16 +320,16 @@ def test_a_remark_on_most_of_a_column_is_told_once_with_its_count(
 ) -> None:
     rows = [{"nomeComercial": f" Padaria {n}", "cnpj": None, "email": "x"} for n in range(12)]
     source = write_records(tmp_path / "a.xlsx", "cliente", rows)
-    judged = validate_workbook(source, catalogue)
-    page.open(written(tmp_path, judged), width=1200)
+    validated = validate_workbook(source, catalogue)
+    page.open(written(tmp_path, validated), width=1200)
     assert page.run(VISIBLE_CELLS) == [*(f"D{row}" for row in range(2, 14)), "A2"]
     assert page.run(SHOWN) == "Showing 24 of 24 findings (in the whole sheet: 24)"
     last = page.run("document.querySelector('tbody tr:last-child').innerText")
     assert "12 cells of the column" in last
 
-    report_forms(Report.of([judged], limit=1)).workbook(tmp_path / "marked.xlsx")
+    report_forms(Report.of([validated], limit=1)).workbook(tmp_path / "marked.xlsx")
     book = openpyxl.load_workbook(tmp_path / "marked.xlsx")
-    sheet = book[judged.sheet]
+    sheet = book[validated.sheet]
     assert "12 cells of the column" in sheet["A2"].comment.text
     assert sheet["A3"].comment is None
     assert all(sheet[f"D{row}"].comment is not None for row in range(2, 14))

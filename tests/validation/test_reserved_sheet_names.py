@@ -1,4 +1,4 @@
-"""Sheets that xlbridge adds are passed over; an analyst's own of the same name is read."""
+"""Sheets that xlbridge adds are skipped; data sheets with the same names are read."""
 
 from pathlib import Path
 
@@ -62,8 +62,8 @@ def test_template_sheets_are_skipped_with_or_without_their_mark(
     book.save(path)
     sheet = validate_workbook(path, catalogue)
     assert (sheet.sheet, list(sheet.rows), sheet.findings) == (resource, [2], [])
-    judged = validate_sheets(all_of(path), catalogue, LIMITS)
-    assert ([each.sheet for each in judged.sheets], judged.skipped) == ([resource], [])
+    validated = validate_sheets(all_of(path), catalogue, LIMITS)
+    assert ([each.sheet for each in validated.sheets], validated.skipped) == ([resource], [])
 
 
 def test_data_in_a_lists_sheet_of_a_template_workbook_is_read(
@@ -101,8 +101,8 @@ def test_findings_sheet_is_skipped_by_its_defined_name_or_title(
     else:
         book[SUMMARY_SHEET].defined_names.clear()
     book.save(copy)
-    judged = validate_sheets(all_of(copy), catalogue, LIMITS)
-    assert (len(judged.sheets), judged.skipped) == (1, [])
+    validated = validate_sheets(all_of(copy), catalogue, LIMITS)
+    assert (len(validated.sheets), validated.skipped) == (1, [])
 
 
 def test_export_cover_is_recognised_by_its_second_row(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -110,5 +110,5 @@ def test_export_cover_is_recognised_by_its_second_row(tmp_path: Path, catalogue:
     with xlsxwriter.Workbook(path) as book:
         write_page(book, COVER_SHEET.pt, ["Clientes"], [["Exportado em"], ["cliente"]])
         write_page(book, "Dados", list(CLIENT), [list(CLIENT.values())])
-    judged = validate_sheets(all_of(path), catalogue, LIMITS)
-    assert ([sheet.sheet for sheet in judged.sheets], judged.skipped) == (["Dados"], [])
+    validated = validate_sheets(all_of(path), catalogue, LIMITS)
+    assert ([sheet.sheet for sheet in validated.sheets], validated.skipped) == (["Dados"], [])

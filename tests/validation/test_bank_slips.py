@@ -1,4 +1,4 @@
-"""Bank slips whose code says another amount or due date than their title."""
+"""Bank slips whose barcode has another amount or due date than their title."""
 
 from datetime import date
 from pathlib import Path
@@ -61,9 +61,9 @@ def test_a_slip_is_compared_with_its_title(
     expected: list[tuple[str, str]],
 ) -> None:
     row = {"dataDeVencimento": DUE, "CodigoDeBarras": code} | changes
-    judged = validate_workbook(write_records(tmp_path / "a.xlsx", CP, [row, {}]), catalogue)
-    assert judged.ok
-    found = [(finding.kind.code, finding.message.en) for finding in judged.findings]
+    validated = validate_workbook(write_records(tmp_path / "a.xlsx", CP, [row, {}]), catalogue)
+    assert validated.ok
+    found = [(finding.kind.code, finding.message.en) for finding in validated.findings]
     assert [each for each, _ in found] == [each for each, _ in expected]
-    for (_, message), (_, said) in zip(found, expected, strict=True):
-        assert said in message
+    for (_, message), (_, text) in zip(found, expected, strict=True):
+        assert text in message

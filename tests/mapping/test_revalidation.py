@@ -1,5 +1,4 @@
-"""Sheets judged again after edits, from what was found before: the same as judged for the first
-time."""
+"""Validation after edits reuses earlier results, and equals a first validation."""
 
 import datetime as dt
 import random
@@ -23,7 +22,7 @@ TYPED += ("31/12/2026", "01/02/2026", "1.234", "Total", "#N/A", "11.222.333/0001
 
 
 def edit(cells: WorkbookCells, header: int, order: random.Random) -> None:
-    """Put values into a cell or a few: those of other cells of the column, and some made up."""
+    """Replace one or a few cells by values of their column or invented ones."""
     sheet = order.choice([it for it in cells.sheets if it.height > header])
     first = order.randrange(header, sheet.height)
     rows = list(range(first, min(first + order.choice((1, 1, 1, 4)), sheet.height)))
@@ -44,14 +43,14 @@ def require_same(found: ValidatedSheet, fresh: ValidatedSheet) -> None:
         assert one.frame.equals(other.frame)
 
 
-def judge_edits(
+def validate_edits(
     path: Path, catalogue: Catalogue, seed: int, edits: int, mapping: SheetMapping | None = None
 ) -> None:
     cells, memo, order = read_workbook(path, WorkbookLimits()), ColumnMemo(), random.Random(seed)
     named = None if mapping else validate_workbook(path, catalogue)
     resource = named.resource.name if named and named.resource else None
 
-    def judged(memo: ColumnMemo) -> ValidatedSheet:
+    def validated(memo: ColumnMemo) -> ValidatedSheet:
         sheet = named.sheet if named else None
         return validate_workbook(
             path,
@@ -63,12 +62,12 @@ def judge_edits(
             memo=memo,
         )
 
-    first = judged(memo)
-    require_same(first, judged(ColumnMemo()))
+    first = validated(memo)
+    require_same(first, validated(ColumnMemo()))
     header = max(it.header_row or 0 for it in first.with_children)
     for _ in range(edits):
         edit(cells, header, order)
-        require_same(judged(memo), judged(ColumnMemo()))
+        require_same(validated(memo), validated(ColumnMemo()))
 
 
 def test_revalidation_after_edits_equals_first_validation(
@@ -80,14 +79,14 @@ def test_revalidation_after_edits_equals_first_validation(
         for n in range(6)
     ]
     path = write_records(tmp_path / "a.xlsx", "contasreceber", rows)
-    judge_edits(path, catalogue, seed=1, edits=30)
+    validate_edits(path, catalogue, seed=1, edits=30)
 
 
 def test_revalidation_of_child_sheets_equals_first_validation(
     samples: Path, catalogue: Catalogue
 ) -> None:
     path = samples / "contaspagar-com-rateio-com-erros.xlsx"
-    judge_edits(path, catalogue, seed=1, edits=3)
+    validate_edits(path, catalogue, seed=1, edits=3)
 
 
 @pytest.mark.slow
@@ -95,9 +94,9 @@ def test_revalidation_of_child_sheets_equals_first_validation(
 def test_revalidation_after_many_edits_equals_first_validation(
     tmp_path: Path, catalogue: Catalogue, sample: Path
 ) -> None:
-    judge_edits(sample, catalogue, seed=2, edits=40)
+    validate_edits(sample, catalogue, seed=2, edits=40)
     twin = foreign_twin(sample, tmp_path, catalogue, seed=2)
-    judge_edits(twin.path, catalogue, seed=3, edits=20, mapping=read_mapping(twin.mapping))
+    validate_edits(twin.path, catalogue, seed=3, edits=20, mapping=read_mapping(twin.mapping))
 
 
 def test_revalidation_of_constants_with_skipped_rows_equals_first_validation(
@@ -115,4 +114,4 @@ def test_revalidation_of_constants_with_skipped_rows_equals_first_validation(
     mapping = write_mapping(
         tmp_path / "m.yaml", resource="cliente", header=header, columns=columns, ignore=["Obs"]
     )
-    judge_edits(path, catalogue, seed=3, edits=15, mapping=read_mapping(mapping))
+    validate_edits(path, catalogue, seed=3, edits=15, mapping=read_mapping(mapping))

@@ -1,4 +1,4 @@
-"""Judging gets ready while a workbook is read, which changes nothing of what is found."""
+"""Warm-up of validation while a workbook is read does not change the findings."""
 
 from pathlib import Path
 
@@ -77,7 +77,7 @@ checks:
   - {column: code, other: flag, values: [true, null], options: {check_name: required_when}}
   - {column: slip, check: cnpj, other: amount, values: [1.0], options: {check_name: valid_when}}
 """
-"""An own resource that comes first, in place of a shipped one."""
+"""Custom resource that replaces the first shipped one."""
 
 
 def test_unusual_custom_resource_can_be_warmed_up(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def command_of(pid: int) -> str:
         return ""
 
 
-def lives(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     """Return whether a process exists and is not a zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -64,8 +64,8 @@ def lives(pid: int) -> bool:
     return state not in "ZX"
 
 
-def awaited(poll: Callable[[], _Result]) -> _Result:
-    """Poll until the result is true, and return it."""
+def wait_until(poll: Callable[[], _Result]) -> _Result:
+    """Poll until the result is truthy, and return it."""
     deadline = time.monotonic() + _PATIENCE
     while not (result := poll()):
         assert time.monotonic() < deadline

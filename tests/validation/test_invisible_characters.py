@@ -1,10 +1,10 @@
-"""Characters that look like nothing, and characters that only a font of their own shows."""
+"""Characters that look blank, and private-use characters."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fixed_copies import fixed
+from fixed_copies import fix_and_validate
 from sheets import write_records
 
 from xlbridge.resources import Catalogue
@@ -29,15 +29,15 @@ def test_blank_looking_optional_text_is_ignored(
     tmp_path: Path, catalogue: Catalogue, column: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{column: "\u2800"}])
-    judged = validate_workbook(path, catalogue)
-    assert judged.findings == []
-    assert judged.frame[column].isna().all()
+    validated = validate_workbook(path, catalogue)
+    assert validated.findings == []
+    assert validated.frame[column].isna().all()
 
 
 def test_blank_looking_letter_is_replaced_by_a_space(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"historico": "Aluguel\u3164de maio\u2800"}])
-    judged, changes, after = fixed(path, catalogue)
-    assert [f.kind.code for f in judged.findings] == ["invisible-character"]
+    validated, changes, after = fix_and_validate(path, catalogue)
+    assert [f.kind.code for f in validated.findings] == ["invisible-character"]
     assert [change.new for change in changes] == ["Aluguel de maio"]
     assert after.findings == []
 
@@ -53,11 +53,11 @@ def test_blank_looking_letter_is_replaced_by_a_space(tmp_path: Path, catalogue: 
 def test_private_use_character_is_reported_but_not_fixed(
     tmp_path: Path, catalogue: Catalogue, column: str, text: Any, code: str
 ) -> None:
-    judged, changes, after = fixed(
+    validated, changes, after = fix_and_validate(
         write_records(tmp_path / "a.xlsx", CR, [{column: text}]), catalogue
     )
-    assert [f.kind.code for f in judged.findings] == [code]
+    assert [f.kind.code for f in validated.findings] == [code]
     assert changes == []
-    assert after.findings == judged.findings
+    assert after.findings == validated.findings
     if column == "historico":
-        assert judged.frame[column].tolist() == [text]
+        assert validated.frame[column].tolist() == [text]

@@ -9,7 +9,7 @@ from browser import Page
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
 from playwright.sync_api import expect
-from running_page import RunningPage, followed, running_page
+from running_page import RunningPage, running_page, wait_for_end
 from sheets import write_records
 
 from xlbridge.profiles import PasswordSource, Profile, save_profile, store_password
@@ -37,7 +37,7 @@ def test_export_applies_its_filters(
     assert xlbridge("upload", path, "--yes", **credentials(empty_sandbox)).returncode == 0
     asked = {"listing": "clientes", "filters": {"document": documents[1], "from": ""}}
     assert client.post("/api/export", json=asked).status_code == 200
-    ended = followed(client)
+    ended = wait_for_end(client)
     assert any("1" in line for line in ended["lines"]), ended
     outcome = ended["outcome"]
     header, *rows = outcome["preview"]

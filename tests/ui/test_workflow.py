@@ -77,7 +77,7 @@ def test_from_drop_to_done_in_six_steps(
     exports = tab.get_by_test_id("exports")
     exports.locator("select").first.select_option("clientes")
     exports.get_by_role("button", name="Export").click()
-    # Of the system that other tests write to as well, the first rows only are shown.
+    # Other tests write to this system, too, and only the first rows are shown.
     exports.locator("#preview").get_by_text("nomeComercial").wait_for()
     exports.locator("#preview td").first.wait_for()
 

@@ -1,5 +1,4 @@
-"""Which headers are asked about: misspelt ones, parts of a column's name, names in two rows, and
-the analyst's own."""
+"""Headers similar to a column: misspelt, partial, in two rows; and additional columns."""
 
 from pathlib import Path
 
@@ -13,18 +12,18 @@ MISSPELT, ALIKE, MISSING_ALIKE = "column-misspelt", "column-alike", "column-miss
 UNKNOWN = "column-unknown"
 
 
-def judged(
+def validated(
     tmp_path: Path, catalogue: Catalogue, resource: str, header: str, without: tuple[str, ...]
 ) -> ValidatedSheet:
-    """Judge a good row that lacks some columns and has one more, with that header."""
+    """Validate a good row without some columns and with an additional header."""
     row = {name: value for name, value in GOOD[resource].items() if name not in without}
     path = write_rows(tmp_path / "a.xlsx", [*row, header], [[*row.values(), "x"]])
     return validate_workbook(path, catalogue, resource=resource)
 
 
-def said(sheet: ValidatedSheet, header: str) -> list[tuple[str, str | None]]:
-    told = (f for f in sheet.findings if f.kind.code.startswith("column-"))
-    return [(f.kind.code, None if f.column == header else f.column) for f in told]
+def column_findings(sheet: ValidatedSheet, header: str) -> list[tuple[str, str | None]]:
+    found = (f for f in sheet.findings if f.kind.code.startswith("column-"))
+    return [(f.kind.code, None if f.column == header else f.column) for f in found]
 
 
 @pytest.mark.parametrize(
@@ -61,8 +60,8 @@ def said(sheet: ValidatedSheet, header: str) -> list[tuple[str, str | None]]:
 def test_header_similar_to_a_missing_column_is_reported_once(
     tmp_path: Path, catalogue: Catalogue, resource: str, header: str, column: str, code: str
 ) -> None:
-    sheet = judged(tmp_path, catalogue, resource, header, (column,))
-    assert said(sheet, header) == [(code, column)]
+    sheet = validated(tmp_path, catalogue, resource, header, (column,))
+    assert column_findings(sheet, header) == [(code, column)]
     assert (sheet.errors > 0) is (code != ALIKE)
 
 
@@ -104,17 +103,17 @@ def test_header_similar_to_a_missing_column_is_reported_once(
 def test_additional_column_is_only_reported_as_not_sent(
     tmp_path: Path, catalogue: Catalogue, resource: str, header: str, without: tuple[str, ...]
 ) -> None:
-    sheet = judged(tmp_path, catalogue, resource, header, without)
-    assert said(sheet, header) == [(UNKNOWN, None)]
+    sheet = validated(tmp_path, catalogue, resource, header, without)
+    assert column_findings(sheet, header) == [(UNKNOWN, None)]
     assert sheet.errors == 0
 
 
 def test_note_column_does_not_replace_a_missing_column(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
-    sheet = judged(tmp_path, catalogue, "contasreceber", "Nome do cliente", ("codigoDoCliente",))
-    told = said(sheet, "Nome do cliente")
-    assert told == [("column-missing", "codigoDoCliente"), (UNKNOWN, None)]
+    sheet = validated(tmp_path, catalogue, "contasreceber", "Nome do cliente", ("codigoDoCliente",))
+    found = column_findings(sheet, "Nome do cliente")
+    assert found == [("column-missing", "codigoDoCliente"), (UNKNOWN, None)]
 
 
 def test_both_headers_similar_to_one_column_are_reported(

@@ -1,4 +1,4 @@
-"""Files that are no .xlsx, each refused with its own message."""
+"""Files that are not valid .xlsx workbooks are refused with specific messages."""
 
 import re
 import zipfile
@@ -59,7 +59,7 @@ def test_truncated_workbook_is_refused(good: Path, catalogue: Catalogue, share: 
 
 
 def repacked(source: Path, **changes: bytes) -> Path:
-    """Copy a workbook with some of its parts replaced; the names are those of the last folder."""
+    """Copy a workbook with some parts replaced, named without folder and extension."""
     target = source.with_name("repacked.xlsx")
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.infolist():
@@ -146,8 +146,8 @@ def test_missing_file_and_folder_are_usage_errors(
 def test_unusual_xml_does_not_hide_errors(good: Path, catalogue: Catalogue, sheet: str) -> None:
     space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     path = repacked(good, sheet1=sheet.format(ns=space).encode())
-    judged = validate_workbook(path, catalogue, resource="cliente")
-    assert [(f.cell, f.kind.code) for f in judged.findings] == [("A2", "cell-error")]
+    validated = validate_workbook(path, catalogue, resource="cliente")
+    assert [(f.cell, f.kind.code) for f in validated.findings] == [("A2", "cell-error")]
 
 
 @pytest.mark.parametrize(
@@ -166,6 +166,6 @@ def test_empty_text_counts_as_a_formula_result(
         sheet = package.read("xl/worksheets/sheet1.xml")
     changed, count = re.subn(rb'<c r="C2".*?</c>', cell, sheet)
     assert count == 1
-    judged = validate_workbook(repacked(good, sheet1=changed), catalogue, resource="cliente")
-    found = [finding.kind.code for finding in judged.findings]
+    validated = validate_workbook(repacked(good, sheet1=changed), catalogue, resource="cliente")
+    found = [finding.kind.code for finding in validated.findings]
     assert [code for code in found if code == "formula-no-value"] == codes

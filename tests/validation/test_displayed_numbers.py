@@ -1,4 +1,4 @@
-"""Numbers that the sheet shows as something else than they are."""
+"""Numbers whose number format displays another value."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ RESOURCES = {
 
 
 def written(path: Path, column: str, value: object, form: str, writer: str) -> Path:
-    """A good service invoice or client with one more cell, in a number format."""
+    """Write a good record with an additional cell in a number format."""
     resource = RESOURCES.get(column, "nota-fiscal-servico")
     good = {name: known for name, known in GOOD[resource].items() if name != column}
     header, row = [*good, column], list(good.values())
@@ -45,10 +45,10 @@ def written(path: Path, column: str, value: object, form: str, writer: str) -> P
 
 
 @pytest.mark.parametrize(
-    ("column", "told"), [("codigoDoCliente", "1001."), ("valorDoLancamento", "1001.0.")]
+    ("column", "text"), [("codigoDoCliente", "1001."), ("valorDoLancamento", "1001.0.")]
 )
 def test_whole_number_is_reported_without_decimals(
-    tmp_path: Path, catalogue: Catalogue, column: str, told: str
+    tmp_path: Path, catalogue: Catalogue, column: str, text: str
 ) -> None:
     good = {**GOOD["contasreceber"], column: "1001.0", "historico": "1,5"}
     with xlsxwriter.Workbook(tmp_path / "a.xlsx") as workbook:
@@ -56,9 +56,9 @@ def test_whole_number_is_reported_without_decimals(
         sheet.write_row(0, 0, list(good))
         sheet.write_row(1, 0, list(good.values()))
     options = ParseOptions(numbers="en")
-    judged = validate_workbook(tmp_path / "a.xlsx", catalogue, reading=options)
-    (finding,) = [one for one in judged.findings if one.kind.code == "number-as-text"]
-    assert finding.message.en.endswith(f"read as {told}")
+    validated = validate_workbook(tmp_path / "a.xlsx", catalogue, reading=options)
+    (finding,) = [one for one in validated.findings if one.kind.code == "number-as-text"]
+    assert finding.message.en.endswith(f"read as {text}")
 
 
 WRITERS = ("openpyxl", "xlsxwriter")
@@ -156,8 +156,8 @@ def test_displayed_value_that_differs_from_the_stored_one_is_reported(
 ) -> None:
     column, value, form, codes = case
     path = written(tmp_path / "a.xlsx", column, value, form, writer)
-    judged = validate_workbook(path, catalogue, resource=RESOURCES.get(column))
-    assert [finding.kind.code for finding in judged.findings] == codes
+    validated = validate_workbook(path, catalogue, resource=RESOURCES.get(column))
+    assert [finding.kind.code for finding in validated.findings] == codes
 
 
 ORDINARY = (
@@ -229,10 +229,10 @@ def test_partially_displayed_date_is_reported(
 ) -> None:
     form, code, shown = case
     path = written(tmp_path / "a.xlsx", "dataDeEmissao", 46346, form, writer)
-    judged = validate_workbook(path, catalogue)
+    validated = validate_workbook(path, catalogue)
     found = [
         (finding.kind.code, getattr(finding.details.get("shown"), "en", None))
-        for finding in judged.findings
+        for finding in validated.findings
         if finding.column == "dataDeEmissao"
     ]
     assert found == ([] if code is None else [(code, shown)])
@@ -291,5 +291,5 @@ def test_message_has_the_displayed_and_the_stored_value(
     ],
 )
 def test_number_is_displayed_in_its_format(form: str, value: int, shown: str | None) -> None:
-    told = displayed_number(form, value)
-    assert (None if told is None else told.pt) == shown
+    text = displayed_number(form, value)
+    assert (None if text is None else text.pt) == shown

@@ -1,4 +1,4 @@
-"""Sheets held against one another: what is repeated, what one supplies to the other."""
+"""Comparison of sheets: duplicates, and codes that one sheet provides to another."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -18,7 +18,7 @@ STAR, SUN = "11.222.333/0001-81", "12.ABC.345/01DE-35"
 TITLE = {"numeroDoDocumento": "NF-1", "dataDeVencimento": date(2026, 10, 31)}
 
 
-def judged(
+def validated(
     path: Path, catalogue: Catalogue, sheets: Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]]
 ) -> list[ValidatedSheet]:
     write_sheets(path, sheets)
@@ -28,14 +28,14 @@ def judged(
     ]
 
 
-def told(together: Sequence[Sequence[Finding]]) -> list[list[tuple[str | None, str, object]]]:
-    return [[(f.cell, f.kind.code, f.details["first"]) for f in findings] for findings in together]
+def duplicates(compared: Sequence[Sequence[Finding]]) -> list[list[tuple[str | None, str, object]]]:
+    return [[(f.cell, f.kind.code, f.details["first"]) for f in findings] for findings in compared]
 
 
 def test_a_document_in_two_sheets_is_found_in_the_later_one(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
-    sheets = judged(
+    sheets = validated(
         tmp_path / "a.xlsx",
         catalogue,
         {
@@ -43,9 +43,9 @@ def test_a_document_in_two_sheets_is_found_in_the_later_one(
             "Filiais": ("cliente", [{"cnpj": SUN}, {"cnpj": "11222333000181"}]),
         },
     )
-    together = compare_sheets(sheets)
-    assert told(together) == [[], [("C3", "duplicate-across-sheets", "Matriz!C2")]]
-    [_, [finding]] = together
+    compared = compare_sheets(sheets)
+    assert duplicates(compared) == [[], [("C3", "duplicate-across-sheets", "Matriz!C2")]]
+    [_, [finding]] = compared
     assert "Matriz!C2" in finding.message.pt
     assert "Matriz!C2" in finding.message.en
     assert [sheet.ok for sheet in sheets] == [True, True]
@@ -54,14 +54,14 @@ def test_a_document_in_two_sheets_is_found_in_the_later_one(
 def test_duplicate_in_another_workbook_names_the_file(tmp_path: Path, catalogue: Catalogue) -> None:
     files = [write_records(tmp_path / name, "cliente", [{}]) for name in ("a.xlsx", "b.xlsx")]
     sheets = [validate_workbook(file, catalogue, resource="cliente") for file in files]
-    assert told(compare_sheets(sheets)) == [
+    assert duplicates(compare_sheets(sheets)) == [
         [],
         [("C2", "duplicate-across-sheets", f"{files[0]} · Plan1!C2")],
     ]
 
 
 def test_a_row_is_compared_by_the_whole_key(tmp_path: Path, catalogue: Catalogue) -> None:
-    sheets = judged(
+    sheets = validated(
         tmp_path / "a.xlsx",
         catalogue,
         {
@@ -71,7 +71,7 @@ def test_a_row_is_compared_by_the_whole_key(tmp_path: Path, catalogue: Catalogue
         },
     )
     cell = sheets[1].columns["numeroDoDocumento"]
-    assert told(compare_sheets(sheets)) == [
+    assert duplicates(compare_sheets(sheets)) == [
         [],
         [("J3", "duplicate-across-sheets", "A!J2")],
         [("J2", "duplicate-across-sheets", "A!J2")],
@@ -81,7 +81,7 @@ def test_a_row_is_compared_by_the_whole_key(tmp_path: Path, catalogue: Catalogue
 
 def test_cells_with_errors_are_not_compared(tmp_path: Path, catalogue: Catalogue) -> None:
     wrong = "11.222.333/0001-82"
-    sheets = judged(
+    sheets = validated(
         tmp_path / "a.xlsx",
         catalogue,
         {
@@ -91,7 +91,7 @@ def test_cells_with_errors_are_not_compared(tmp_path: Path, catalogue: Catalogue
         },
     )
     assert [f.cell for f in sheets[1].findings] == ["C3", "C4"]
-    assert told(compare_sheets(sheets)) == [
+    assert duplicates(compare_sheets(sheets)) == [
         [],
         [("C2", "duplicate-across-sheets", "A!C2")],
         [],
@@ -101,7 +101,7 @@ def test_cells_with_errors_are_not_compared(tmp_path: Path, catalogue: Catalogue
 def test_other_resources_and_sheets_without_rows_are_not_compared(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
-    sheets = judged(
+    sheets = validated(
         tmp_path / "a.xlsx",
         catalogue,
         {
@@ -113,12 +113,12 @@ def test_other_resources_and_sheets_without_rows_are_not_compared(
     )
     empty = write_rows(tmp_path / "empty.xlsx", [], [])
     sheets.append(validate_workbook(empty, catalogue))
-    assert told(compare_sheets(sheets)) == [[], [], [], [], []]
-    assert told(compare_sheets([])) == []
+    assert duplicates(compare_sheets(sheets)) == [[], [], [], [], []]
+    assert duplicates(compare_sheets([])) == []
 
 
 def test_added_findings_are_sorted_by_position(tmp_path: Path, catalogue: Catalogue) -> None:
-    sheets = judged(
+    sheets = validated(
         tmp_path / "a.xlsx",
         catalogue,
         {
@@ -157,7 +157,7 @@ def test_many_rows_are_compared(tmp_path: Path, catalogue: Catalogue) -> None:
 
 
 def own_resources(folder: Path) -> Catalogue:
-    """The catalogue with the cost centres that the how-to describes."""
+    """Catalogue with the cost centres of the how-to."""
     guide = (ROOT / "docs/how-to/own-resource.md").read_text(encoding="utf-8")
     folder.mkdir()
     yaml = guide.partition("```yaml\n")[2].partition("```")[0]
@@ -177,10 +177,10 @@ def test_sheet_provides_codes_that_another_references(tmp_path: Path) -> None:
         "contasreceber",
         [{"codigoDoCentroDeCusto": "09.001"}, {}, {"codigoDoCentroDeCusto": None}],
     )
-    supplied = registered_codes(
+    provided = registered_codes(
         [
             validate_workbook(titles, catalogue, resource="contasreceber"),
             validate_workbook(centres, catalogue, resource="centro-de-custo"),
         ]
     )
-    assert supplied == {"centro-de-custo": {"09.001", "09.002"}}
+    assert provided == {"centro-de-custo": {"09.001", "09.002"}}

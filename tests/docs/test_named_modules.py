@@ -1,4 +1,4 @@
-"""Modules, and names in them, that the pages tell a reader to look up are there."""
+"""Modules and names mentioned on the pages exist."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def all_modules() -> dict[str, Path]:
 
 
 def modules(named: str) -> list[Path]:
-    """Return the modules that a page can mean by a file's name, or by the end of its path."""
+    """Return the modules with a file name, or with the end of a path."""
     return [path for place, path in all_modules().items() if place.endswith(f"/{named}")]
 
 
@@ -37,7 +37,7 @@ def words_of(path: Path) -> frozenset[str]:
 
 
 def names_by_module(line: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each module that a line names, with the names that stand behind it."""
+    """Yield each module mentioned in a line, with the names that follow it."""
     module, names = "", list[str]()
     for word in IN_BACKTICKS.findall(line):
         if MODULE.fullmatch(word):
