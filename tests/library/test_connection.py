@@ -121,7 +121,7 @@ def test_a_plan_names_the_action_of_each_row_and_confirms_it(
     ("fault", "action"),
     [("lose answer", "unchanged"), ("html", "unchanged"), ("lose request", "create")],
 )
-def test_a_write_in_doubt_is_settled_by_a_plan_of_its_row(
+def test_doubtful_write_is_resolved_by_planning_its_row_again(
     own_home: Path,
     monkeypatch: pytest.MonkeyPatch,
     empty_sandbox: RunningSandbox,
@@ -236,7 +236,7 @@ def test_an_export_as_template_can_be_validated(reading: xb.Connection) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     [
         {"listing": "nothing"},
         {"listing": "clientes", "branch": 1},
@@ -246,10 +246,10 @@ def test_an_export_as_template_can_be_validated(reading: xb.Connection) -> None:
     ids=["listing", "filter", "date", "at once"],
 )
 def test_impossible_export_raises_an_error(
-    reading: xb.Connection, asked: dict[str, object]
+    reading: xb.Connection, arguments: dict[str, object]
 ) -> None:
     with pytest.raises(xb.errors.UsageError):
-        reading.export(**asked)  # type: ignore[arg-type]
+        reading.export(**arguments)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_the_sandbox_ends_with_the_connection(demo_home: Path) -> None:
 
 
 @pytest.mark.usefixtures("demo_home")
-def test_own_resources_are_sent_by_a_connection_that_knows_them(tmp_path: Path) -> None:
+def test_custom_resources_are_sent_by_a_connection_with_their_schemas(tmp_path: Path) -> None:
     shipped = xb.available_resources()["cliente"].source.read_text("utf-8")
     own = shipped.replace("resource: cliente", "resource: parceiro")
     (tmp_path / "parceiro.yaml").write_text(own, "utf-8")

@@ -33,7 +33,7 @@ def test_every_public_name_exists_with_a_docstring(name: str) -> None:
     assert getattr(xb, name).__doc__
 
 
-def test_there_are_no_other_public_names() -> None:
+def test_no_other_public_names_exist() -> None:
     assert dir(xb) == [
         "Connection",
         "ExportedFrames",

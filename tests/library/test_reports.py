@@ -165,7 +165,7 @@ def test_blank_rows_of_a_frame_are_left_out() -> None:
     assert report.findings["row"].tolist() == [30]
 
 
-def test_a_frame_and_the_workbook_made_of_it_have_the_same_findings(tmp_path: Path) -> None:
+def test_a_frame_and_its_workbook_have_the_same_findings(tmp_path: Path) -> None:
     frame = titles(
         title(),
         title(codigoDoCentroDeCusto=7, dataDeVencimento="31/10/2026"),
@@ -257,7 +257,7 @@ def test_messages_are_in_the_chosen_language() -> None:
         (SAMPLE, {"map": {"columns": {}}}, xb.errors.UsageError),
         (SAMPLE, {"schemas": "no-such-folder"}, xb.errors.UsageError),
     ],
-    ids=lambda given: None if isinstance(given, type) else str(given)[:20],
+    ids=lambda value: None if isinstance(value, type) else str(value)[:20],
 )
 def test_errors_are_raised_if_validation_is_impossible(
     source: object, options: dict[str, object], error: type[Exception]

@@ -30,16 +30,16 @@ def test_another_home_changes_the_password_only_if_one_is_set(tmp_path: Path) ->
     assert "XLBRIDGE_PASSWORD" in str(raised.value.hint)
     assert account.password not in str(raised.value)
     assert prepare_account(storage, first) == account
-    settings = replace(second, email=account.email, password="given")
-    assert prepare_account(storage, settings).password == "given"
+    settings = replace(second, email=account.email, password="chosen")
+    assert prepare_account(storage, settings).password == "chosen"
     with storage.transaction(writing=False) as connection:
-        assert find_user(connection, account.email, "given") is not None
+        assert find_user(connection, account.email, "chosen") is not None
     storage.close()
 
 
 def test_password_from_the_environment_is_not_stored(tmp_path: Path) -> None:
     storage = opened(str(tmp_path / "own.db"))
-    prepare_account(storage, Settings(home=tmp_path / "home", password="given"))
+    prepare_account(storage, Settings(home=tmp_path / "home", password="chosen"))
     storage.close()
     assert not list(tmp_path.glob("home/*"))
 

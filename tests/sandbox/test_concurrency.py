@@ -49,7 +49,7 @@ def test_concurrent_titles_have_unique_keys(http: httpx.Client) -> None:
     assert len(listed) == 40
 
 
-def test_a_client_that_disconnects_is_not_logged_as_a_defect(start: Start, tmp_path: Path) -> None:
+def test_a_client_that_disconnects_is_not_logged_as_an_error(start: Start, tmp_path: Path) -> None:
     server = start("--seed", "empty")
     with log_in(server) as http:
         head = (
@@ -62,7 +62,7 @@ def test_a_client_that_disconnects_is_not_logged_as_a_defect(start: Start, tmp_p
     assert "Traceback" not in (tmp_path / "sandbox.log").read_text(encoding="utf-8")
 
 
-def test_a_defect_returns_the_error_envelope_and_logs_its_traceback(
+def test_internal_error_returns_the_error_envelope_and_logs_its_traceback(
     start: Start, tmp_path: Path
 ) -> None:
     with log_in(start("--seed", "empty")) as http:

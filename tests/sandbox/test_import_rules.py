@@ -44,8 +44,8 @@ def test_a_direct_import_is_all_or_nothing(http: httpx.Client) -> None:
     ]
     assert client_named(http, "TUDO-OU-NADA") == []
 
-    mended = [rows[0], rows[1], rows[3]]
-    assert http.post("/v2/importacao/cliente", files=upload(mended)).status_code == 200
+    corrected = [rows[0], rows[1], rows[3]]
+    assert http.post("/v2/importacao/cliente", files=upload(corrected)).status_code == 200
     assert len(client_named(http, "TUDO-OU-NADA")) == 2
 
 

@@ -89,7 +89,7 @@ def test_a_reading_transaction_sees_one_moment_and_cannot_write(storage: Storage
         reading.execute(insert(abc_costs).values(code="other", name="x"))
 
 
-def test_a_writer_waits_for_the_one_before_it_and_not_for_ever(
+def test_writer_waits_for_the_previous_one_up_to_a_limit(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dialect, "LOCK_SECONDS", 0.2)

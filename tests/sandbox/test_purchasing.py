@@ -126,7 +126,7 @@ def test_a_refused_purchase_order_leaves_its_order_open_and_uses_no_number(
         ({"idProduto": "2001"}, ["itens.0.idProduto"]),
     ],
 )
-def test_bought_quantity_must_be_countable(
+def test_quantity_of_a_bought_item_is_validated(
     http: httpx.Client, item: dict[str, Any], keys: list[str]
 ) -> None:
     assert notified(http, PURCHASE | {"itens": [BOUGHT | item]}) == keys

@@ -272,7 +272,7 @@ def test_an_uploaded_name_never_becomes_a_path(http: httpx.Client, tmp_path: Pat
     assert not list(tmp_path.parent.rglob("escaped.xlsx"))
 
 
-def test_an_uploaded_name_with_a_nul_is_no_defect(http: httpx.Client) -> None:
+def test_uploaded_name_with_a_nul_is_not_an_internal_error(http: httpx.Client) -> None:
     form = (
         b'--x\r\nContent-Disposition: form-data; name="ArquivoExcel"; filename="a\0b.xlsx"\r\n\r\n'
         + workbook([["nomeComercial"], ["X"]])

@@ -35,8 +35,8 @@ def test_export_applies_its_filters(
     records = [{"cnpj": it, "nomeComercial": f"Loja {it}", "seuCodigo": None} for it in documents]
     path = write_records(tmp_path / "clientes.xlsx", "cliente", records)
     assert xlbridge("upload", path, "--yes", **credentials(empty_sandbox)).returncode == 0
-    asked = {"listing": "clientes", "filters": {"document": documents[1], "from": ""}}
-    assert client.post("/api/export", json=asked).status_code == 200
+    body = {"listing": "clientes", "filters": {"document": documents[1], "from": ""}}
+    assert client.post("/api/export", json=body).status_code == 200
     ended = wait_for_end(client)
     assert any("1" in line for line in ended["lines"]), ended
     outcome = ended["outcome"]
@@ -122,9 +122,9 @@ def test_a_batch_is_corrected_run_and_proven(
     tab.locator("[data-view=batches]").click()
     run = tab.get_by_role("button", name="Check and go on")
     run.click()
-    asked = tab.locator("#batch-asked")
-    asked.get_by_text("workbooks: 1 · rows: 1").wait_for()
-    asked.get_by_test_id("send").click()
+    question = tab.locator("#batch-asked")
+    question.get_by_text("workbooks: 1 · rows: 1").wait_for()
+    question.get_by_test_id("send").click()
     tab.locator("#batch-list", has_text="accepted: 1").wait_for()
     expect(tab.get_by_role("link", name="Download the closing proof")).to_have_count(2)
     expect(run).to_have_count(0)

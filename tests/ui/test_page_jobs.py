@@ -99,8 +99,8 @@ def test_job_stopped_in_the_page_is_finished_on_the_command_line(
         page = running_page(forks, tmp_path, home, clean_environment(home, **own))
         with page as ui, ui.client() as client:
 
-            def decide(method: str, asked: str) -> ProxyFault:
-                if "preview=true" in asked:
+            def decide(method: str, requested: str) -> ProxyFault:
+                if "preview=true" in requested:
                     client.post("/api/cancel", json={})
                 return "pass"
 

@@ -207,13 +207,13 @@ def test_a_block_is_pasted_and_undone(page: Page, ui: RunningPage, tmp_path: Pat
 
 
 def test_no_request_leaves_for_another_host(page: Page, ui: RunningPage, samples: Path) -> None:
-    asked: list[str] = []
-    page.tab.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    page.tab.on("request", lambda request: requested.append(request.url))
     tab = begin(page, ui, samples / "contasreceber-com-erros.xlsx")
     tab.locator("#to-mend").click()
     tab.locator("#grid .error").first.wait_for()
-    assert asked
-    assert all(url.startswith(ui.address) for url in asked)
+    assert requested
+    assert all(url.startswith(ui.address) for url in requested)
 
 
 def tab_to(tab: Tab, selector: str) -> None:

@@ -53,7 +53,7 @@ def bill(amount: str, cents: int) -> str:
         ),
     ],
 )
-def test_a_slip_is_compared_with_its_title(
+def test_bank_slip_is_compared_with_its_title(
     tmp_path: Path,
     catalogue: Catalogue,
     code: str,

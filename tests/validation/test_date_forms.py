@@ -28,7 +28,7 @@ def sheet(folder: Path, text: str) -> Path:
         *("6 nov. 2026", "Nov 6, 2026", "November 6 2026", "6º de novembro de 2026"),
     ],
 )
-def test_a_date_that_names_its_month_is_read_and_fixed(
+def test_date_with_the_name_of_a_month_is_read_and_fixed(
     tmp_path: Path, catalogue: Catalogue, text: str
 ) -> None:
     validated, changes, after = fix_and_validate(sheet(tmp_path, text), catalogue)

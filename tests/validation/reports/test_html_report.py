@@ -1,4 +1,4 @@
-"""The page for a browser, in a real one.
+"""HTML report in a real browser.
 
 Inside: validation.
 """
@@ -63,7 +63,7 @@ def cells(sheet: ValidatedSheet, **wanted: str) -> list[str | None]:
 
 
 @WIDTHS
-def test_the_filters_leave_what_they_say(
+def test_filters_show_only_matching_findings(
     tmp_path: Path, page: Page, sample: ValidatedSheet, width: int
 ) -> None:
     page.open(written(tmp_path, sample), width=width)
@@ -86,7 +86,7 @@ def test_the_filters_leave_what_they_say(
 
 
 @WIDTHS
-def test_nothing_is_wider_than_the_screen(
+def test_page_fits_the_screen_width(
     tmp_path: Path, page: Page, sample: ValidatedSheet, width: int
 ) -> None:
     long = Finding(CATALOGUE["type-boolean"], 9, "c" * 90, "XFD1048576", "x" * 400)
@@ -100,23 +100,21 @@ def test_nothing_is_wider_than_the_screen(
     assert page.run(too_wide) == 0
 
 
-def test_a_cell_s_address_leads_back_to_the_workbook(
+def test_cell_address_links_to_the_workbook(
     tmp_path: Path, page: Page, sample: ValidatedSheet
 ) -> None:
     sample.sheet = "Títulos d'outubro"
     page.open(written(tmp_path, sample), width=1200)
     page.run("document.querySelector('tr[data-cell=\"A5\"] button').click()")
-    told = page.run(
+    text = page.run(
         "new Promise(done => { const look = () => toast.textContent "
         "? done(toast.textContent) : setTimeout(look, 20); look(); })"
     )
-    assert "'Títulos d''outubro'!A5" in told
+    assert "'Títulos d''outubro'!A5" in text
     assert page.run("document.querySelector('tr[aria-current]').dataset.cell") == "A5"
 
 
-def test_an_address_after_the_page_s_own_shows_that_cell(
-    tmp_path: Path, page: Page, sample: ValidatedSheet
-) -> None:
+def test_url_fragment_shows_its_cell(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
     page.open(written(tmp_path, sample), width=1200, fragment="#B6")
     assert page.run(VISIBLE_CELLS) == ["B6"]
 
@@ -161,7 +159,9 @@ def test_the_page_speaks_portuguese(tmp_path: Path, page: Page, sample: Validate
     assert "O valor deve ser maior que 0." in page.run("document.querySelector('tbody').innerText")
 
 
-def test_of_many_findings_a_part_is_shown_and_all_are_counted(tmp_path: Path, page: Page) -> None:
+def test_only_some_of_many_findings_are_shown_but_all_are_counted(
+    tmp_path: Path, page: Page
+) -> None:
     many = [
         Finding(CATALOGUE["type-boolean"], row, "codigo", f"B{row}", "x")
         for row in range(2, 100_002)
@@ -185,18 +185,18 @@ def test_the_cap_is_an_option(tmp_path: Path, page: Page, sample: ValidatedSheet
     assert f"errors: {sample.errors}" in page.run("document.querySelector('.counts').textContent")
 
 
-def test_what_was_fixed_is_listed(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
+def test_fixed_cells_are_listed(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
     text_date = next(f for f in sample.findings if f.kind.code == "date-as-text")
     sample.fixes = FixedCopy(tmp_path / "fixed.xlsx", [FixedCell(text_date, date(2026, 9, 25))])
     page.open(written(tmp_path, sample), width=360)
     page.run("document.querySelector('summary').click()")
-    told = page.run("document.querySelector('details').innerText")
-    assert "fixed.xlsx: 1" in told
-    assert f"{text_date.cell} {text_date.column}" in told
-    assert "25/09/2026" in told
+    text = page.run("document.querySelector('details').innerText")
+    assert "fixed.xlsx: 1" in text
+    assert f"{text_date.cell} {text_date.column}" in text
+    assert "25/09/2026" in text
 
 
-def test_a_dark_screen_is_dark_and_paper_is_white(
+def test_dark_scheme_applies_to_the_screen_but_not_to_print(
     tmp_path: Path, page: Page, sample: ValidatedSheet
 ) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
@@ -212,7 +212,7 @@ def test_a_dark_screen_is_dark_and_paper_is_white(
         page.emulate_media()
 
 
-def test_printing_prints_all_that_the_filters_leave(tmp_path: Path, page: Page) -> None:
+def test_printing_includes_all_filtered_findings(tmp_path: Path, page: Page) -> None:
     many = [
         Finding(CATALOGUE["type-boolean"], row, "codigo", f"B{row}", "x") for row in range(2, 902)
     ]
@@ -238,7 +238,7 @@ MARKS = "[...document.querySelectorAll('.value .mark')].map((it) => [it.textCont
         ("a ␣ b", "a ␣ b", []),
     ],
 )
-def test_what_cannot_be_seen_in_a_value_has_a_mark_and_the_mark_a_name(
+def test_invisible_characters_have_a_symbol_and_its_name(
     tmp_path: Path, page: Page, value: str, shown: str, marks: list[list[str]]
 ) -> None:
     finding = Finding(CATALOGUE["email-invalid"], 2, "codigo", "B2", value)
@@ -252,14 +252,14 @@ def test_what_cannot_be_seen_in_a_value_has_a_mark_and_the_mark_a_name(
         assert " ".join(mark) in legend
 
 
-def test_a_text_from_right_to_left_turns_nothing_else_round(tmp_path: Path, page: Page) -> None:
+def test_right_to_left_text_does_not_affect_other_text(tmp_path: Path, page: Page) -> None:
     finding = Finding(CATALOGUE["email-invalid"], 2, "codigo", "B2", "\u05d0\u05d1 12")
     page.open(written(tmp_path, sheet_of([finding])), width=1200)
     isolated = "getComputedStyle(document.querySelector('.value > div')).unicodeBidi"
     assert page.run(isolated) == "plaintext"
 
 
-def test_a_long_value_is_cut_and_said_so(tmp_path: Path, page: Page) -> None:
+def test_long_value_is_truncated_with_a_note(tmp_path: Path, page: Page) -> None:
     finding = Finding(CATALOGUE["email-invalid"], 2, "codigo", "B2", "x" * 501)
     page.open(written(tmp_path, sheet_of([finding])), width=360)
     assert page.run(VALUE) == "x" * 500 + "…"
@@ -280,8 +280,8 @@ def test_a_summary_by_rule_filters(tmp_path: Path, page: Page, sample: Validated
     page.open(written(tmp_path, sample), width=1200)
     rules = "[...document.querySelectorAll('.rule')].map((it) => [it.value, it.innerText])"
     counts = Counter(finding.kind.code for finding in sample.findings)
-    told = {code: int(text.split()[0]) for code, text in page.run(rules)}
-    assert told == counts
+    shown_counts = {code: int(text.split()[0]) for code, text in page.run(rules)}
+    assert shown_counts == counts
     page.run("document.querySelector('.rule[value=value-range]').click()")
     assert page.run(VISIBLE_CELLS) == cells(sample, code="value-range")
     pressed = "[...document.querySelectorAll('.rule[aria-pressed=true]')].map((it) => it.value)"
@@ -291,7 +291,7 @@ def test_a_summary_by_rule_filters(tmp_path: Path, page: Page, sample: Validated
     assert page.run(pressed) == []
 
 
-def test_a_finding_has_the_name_of_its_record_beside_it(
+def test_finding_shows_the_name_of_its_record(
     tmp_path: Path, page: Page, sample: ValidatedSheet
 ) -> None:
     page.open(written(tmp_path, sample), width=1200)
@@ -303,9 +303,7 @@ def test_a_finding_has_the_name_of_its_record_beside_it(
     assert page.run(beside.format("N3")) == ""
 
 
-def test_a_good_sheet_names_its_records_when_an_error_comes_later(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
+def test_records_are_named_for_errors_found_later(tmp_path: Path, catalogue: Catalogue) -> None:
     row = {"nomeComercial": "Padaria", "cnpj": "11.222.333/0001-81"}
     validated = validate_workbook(write_records(tmp_path / "a.xlsx", "cliente", [row]), catalogue)
     assert validated.ok
@@ -315,7 +313,7 @@ def test_a_good_sheet_names_its_records_when_an_error_comes_later(
     assert set(kept.frame) < set(validated.frame)
 
 
-def test_a_remark_on_most_of_a_column_is_told_once_with_its_count(
+def test_finding_on_most_of_a_column_is_shown_once_with_its_count(
     tmp_path: Path, page: Page, catalogue: Catalogue
 ) -> None:
     rows = [{"nomeComercial": f" Padaria {n}", "cnpj": None, "email": "x"} for n in range(12)]
@@ -337,15 +335,13 @@ def test_a_remark_on_most_of_a_column_is_told_once_with_its_count(
     assert sorted(coloured) == ["A2:A13", "D2:D13"]
 
 
-def test_rules_are_told_in_words(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
+def test_rules_are_described_in_words(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
     page.open(written(tmp_path, sample), width=360)
     rule = "document.querySelector('option[value=date-ambiguous]').textContent"
     assert page.run(rule) == "The date is text and may be … or … [date-ambiguous] (1)"
 
 
-def test_of_a_choice_all_are_counted_though_not_all_are_detailed(
-    tmp_path: Path, page: Page
-) -> None:
+def test_filtered_findings_are_counted_completely(tmp_path: Path, page: Page) -> None:
     kinds = ("email-invalid", "cpf-invalid")
     findings = [
         Finding(CATALOGUE[kinds[row > 4]], row, "codigo", f"B{row}", "x") for row in range(2, 12)
@@ -355,15 +351,15 @@ def test_of_a_choice_all_are_counted_though_not_all_are_detailed(
     assert page.run(SHOWN) == "Showing 2 of 2 findings (in the whole sheet: 7)"
 
 
-def test_of_several_files_the_total_is_told_and_each_can_be_reached(
+def test_several_files_have_a_total_and_links_to_each(
     tmp_path: Path, page: Page, sample: ValidatedSheet
 ) -> None:
     refused = RefusedFile(Path("lost.xlsx"), UsageError(Text(pt="x", en="x")))
     good = ValidatedSheet(Path("good.xlsx"), None, "Plan1", 1)
     page.open(written(tmp_path, sample, refused, good), width=360)
-    told = page.run("document.querySelector('nav').innerText")
+    text = page.run("document.querySelector('nav').innerText")
     total = f"Files: 3 · passed: 1 · rows: {len(sample.rows)} · errors: {sample.errors}"
-    assert total in told
+    assert total in text
     page.run("document.querySelectorAll('nav button')[2].click()")
     assert page.run("document.activeElement.textContent") == "✓ good.xlsx"
     page.open(written(tmp_path, sample), width=360)
@@ -378,7 +374,7 @@ def test_a_few_findings_need_no_filters(tmp_path: Path, page: Page, sample: Vali
     assert page.run(visible)
 
 
-def test_a_reader_of_the_screen_is_told_what_is_what(
+def test_screen_readers_get_roles_and_labels(
     tmp_path: Path, page: Page, sample: ValidatedSheet
 ) -> None:
     page.open(written(tmp_path, sample), width=1200)
@@ -394,7 +390,7 @@ def test_a_reader_of_the_screen_is_told_what_is_what(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out_from_their_ground(
+def test_texts_have_enough_contrast(
     tmp_path: Path, page: Page, sample: ValidatedSheet, scheme: str
 ) -> None:
     page.open(written(tmp_path, sample), width=1200)
@@ -423,4 +419,4 @@ LEAST_CONTRAST = """(() => {
     return (bright + 0.05) / (dark + 0.05);
   }));
 })()"""
-"""The least contrast of a text to what is behind it, as WCAG counts it."""
+"""Lowest contrast of a text with its background, as defined by WCAG."""

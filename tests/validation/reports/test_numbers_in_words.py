@@ -1,4 +1,4 @@
-"""Numbers in reports are written as the language writes them; in JSON with a point."""
+"""Numbers in reports follow the language; JSON has a decimal point."""
 
 import json
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def titles(tmp_path: Path) -> Path:
     return write_records(tmp_path / "a.xlsx", "contasreceber", rows)
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def output(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     assert main([str(argument) for argument in arguments]) == 1
     return capsys.readouterr().out
 
@@ -42,7 +42,7 @@ def test_portuguese_has_a_comma_and_english_a_point(
     titles: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check = ("validate", titles, "--resource", "contasreceber")
-    portuguese = told(capsys, "--lang", "pt-BR", *check)
+    portuguese = output(capsys, "--lang", "pt-BR", *check)
     for words in (
         "='-1234,5'",
         "mostra 12,5%, mas guarda 0,125",
@@ -52,7 +52,7 @@ def test_portuguese_has_a_comma_and_english_a_point(
         "='1,5'",
     ):
         assert words in portuguese
-    english = told(capsys, "--lang", "en", *check)
+    english = output(capsys, "--lang", "en", *check)
     for words in ("='-1234.5'", "shows 12.5% but stores 0.125", "is read as 1.5"):
         assert words in english
 
@@ -62,7 +62,7 @@ def test_json_has_a_point_in_every_language(
 ) -> None:
     check = ("validate", titles, "--resource", "contasreceber", "--format", "json")
     for language in ("pt-BR", "en"):
-        [report] = json.loads(told(capsys, "--lang", language, *check))["files"]
+        [report] = json.loads(output(capsys, "--lang", language, *check))["files"]
         values = {f["cell"]: f["value"] for f in report["findings"]}
         assert values == {
             "I2": "-1234.5",
@@ -73,11 +73,11 @@ def test_json_has_a_point_in_every_language(
         }
 
 
-def test_the_marked_copy_has_a_comma_too(
+def test_annotated_copy_has_a_comma(
     tmp_path: Path, titles: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = tmp_path / "m.xlsx"
-    told(capsys, "--lang", "pt-BR", "validate", titles, "--annotate", copy)
+    output(capsys, "--lang", "pt-BR", "validate", titles, "--annotate", copy)
     rows = openpyxl.load_workbook(copy)[SUMMARY_SHEET].iter_rows(min_row=6, values_only=True)
     assert [row[3] for row in rows] == ["-1234,5", "0,125", "30/09/2026", "1,5", "1.5"]
 

@@ -1,4 +1,4 @@
-"""The report for the terminal: grouped, counted exactly, capped by an option; signs of life."""
+"""Text report: groups, exact counts, limit, progress and colours at a terminal."""
 
 import json
 import os
@@ -49,10 +49,12 @@ def test_the_cells_shown_of_a_rule_can_be_chosen() -> None:
     assert "×7" in bare[1]
 
 
-def test_advice_that_is_of_one_cell_only_stands_below_that_cell() -> None:
+def test_hint_of_a_single_cell_is_shown_below_it() -> None:
     findings = [
-        Finding(CATALOGUE["child-sum"], row, "valor", f"H{row}", "1", {**told, "expected": total})
-        for told in [{"column": "valor", "key": "T", "found": "1"}]
+        Finding(
+            CATALOGUE["child-sum"], row, "valor", f"H{row}", "1", {**details, "expected": total}
+        )
+        for details in [{"column": "valor", "key": "T", "found": "1"}]
         for row, total in enumerate(["10.00", "7.50"], start=2)
     ]
     sheet = ValidatedSheet(Path("cr.xlsx"), None, "rateio", 1, findings=findings)
@@ -68,7 +70,7 @@ def test_several_files_have_a_total() -> None:
     assert last == "Total · files: 2 · passed: 0 · rows: 0 · errors: 7 · warnings: 2"
 
 
-def test_the_end_counts_by_rule_and_says_what_can_be_fixed_and_what_is_next(
+def test_summary_has_counts_by_rule_fixable_cells_and_next_steps(
     xlbridge: Xlbridge, tmp_path: Path
 ) -> None:
     sample, fixed = SAMPLES / "contasreceber-com-erros.xlsx", tmp_path / "f.xlsx"
@@ -134,7 +136,7 @@ def _read_all(controller: int) -> bytes:
     return seen
 
 
-def test_somebody_at_a_terminal_sees_how_far_it_is(at_a_terminal: Terminal) -> None:
+def test_progress_is_shown_at_a_terminal(at_a_terminal: Terminal) -> None:
     samples = [str(SAMPLES / f"{name}.xlsx") for name in ("cliente", "contaspagar")]
     seen = at_a_terminal("validate", *samples, shown="stderr", COLUMNS="200")
     assert b"contaspagar.xlsx" in seen
@@ -145,7 +147,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_at_a_terminal_lines_are_as_wide_as_it_and_coloured(
+def test_lines_at_a_terminal_fit_its_width_and_are_coloured(
     at_a_terminal: Terminal, columns: int
 ) -> None:
     sample = str(SAMPLES / "contasreceber-com-erros.xlsx")
@@ -153,14 +155,14 @@ def test_at_a_terminal_lines_are_as_wide_as_it_and_coloured(
     lines = shown.decode().splitlines()
     plain = [ESCAPES.sub("", line) for line in lines]
     assert max(map(len, plain)) <= columns
-    told = "  • codigoDoCentroDeCusto: A célula deve ter um texto, mas tem um número.  [type-text]"
-    assert (told in plain) == (columns == 120)
-    assert (f"    {told[-11:]}" in plain) == (columns == 80)
+    line = "  • codigoDoCentroDeCusto: A célula deve ter um texto, mas tem um número.  [type-text]"
+    assert (line in plain) == (columns == 120)
+    assert (f"    {line[-11:]}" in plain) == (columns == 80)
     assert "\x1b[31m✗\x1b[0m" in lines[0]
     assert any("\x1b[33m◦\x1b[0m" in line for line in lines)
 
 
-def test_colours_can_be_done_without(at_a_terminal: Terminal) -> None:
+def test_colours_can_be_disabled(at_a_terminal: Terminal) -> None:
     sample = str(SAMPLES / "cliente-com-erros.xlsx")
     for unwanted in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         lines = at_a_terminal("validate", sample, **unwanted).decode().splitlines()
@@ -168,9 +170,9 @@ def test_colours_can_be_done_without(at_a_terminal: Terminal) -> None:
         assert not any("\x1b" in line for line in lines)
 
 
-def test_what_is_piped_is_neither_cut_nor_coloured(xlbridge: Xlbridge) -> None:
+def test_piped_output_is_neither_wrapped_nor_coloured(xlbridge: Xlbridge) -> None:
     sample = SAMPLES / "contasreceber-com-erros.xlsx"
     printed = xlbridge("validate", sample, COLUMNS="80").stdout
     assert "\x1b" not in printed
-    told = "  • dataDeEmissao: This is not a date: the calendar has no such day.  [type-date]"
-    assert told in printed.splitlines()
+    line = "  • dataDeEmissao: This is not a date: the calendar has no such day.  [type-date]"
+    assert line in printed.splitlines()

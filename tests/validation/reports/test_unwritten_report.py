@@ -1,4 +1,4 @@
-"""A report that cannot be written is told anyway, with the error and its exit code."""
+"""If a report cannot be written, it is printed with the error and the exit code."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,9 @@ def test_a_validation_whose_report_cannot_be_written_is_reported(
     assert done.stdout == xlbridge("validate", book, "--format", form).stdout != ""
 
 
-def test_a_page_that_cannot_be_written_is_told_as_text(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_report_is_printed_as_text_if_the_page_cannot_be_written(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
     book = write_records(tmp_path / "c.xlsx", "cliente", [{"natureza": "X"}])
     refused = tmp_path / "refused.xlsx"
     refused.write_bytes(b"no workbook")
@@ -35,7 +37,7 @@ def test_a_page_that_cannot_be_written_is_told_as_text(tmp_path: Path, xlbridge:
 
 @pytest.mark.parametrize("option", ["--fix", "--annotate"])
 @pytest.mark.parametrize(("sent", "code"), [("J", 2), ("X", 2)])
-def test_a_copy_that_cannot_be_written_costs_no_report(
+def test_report_is_printed_if_the_copy_cannot_be_written(
     tmp_path: Path, xlbridge: Xlbridge, option: str, sent: str, code: int
 ) -> None:
     book = write_records(tmp_path / "c.xlsx", "cliente", [{"natureza": sent}])
@@ -47,9 +49,7 @@ def test_a_copy_that_cannot_be_written_costs_no_report(
     assert done.stdout == xlbridge("validate", book, "--format", "json").stdout != ""
 
 
-def test_a_workbook_that_was_not_fixed_is_marked_as_it_is(
-    tmp_path: Path, xlbridge: Xlbridge
-) -> None:
+def test_original_is_annotated_if_it_was_not_fixed(tmp_path: Path, xlbridge: Xlbridge) -> None:
     book = write_records(tmp_path / "c.xlsx", "cliente", [{"cpf": " 52998224725 "}])
     marked = tmp_path / "marked.xlsx"
     done = xlbridge(
