@@ -145,7 +145,7 @@ def _unprivileged() -> list[str]:
 
 
 def _owner() -> "pwd.struct_passwd | None":
-    """Who owns the server when root starts it: it refuses to run as root."""
+    """Return the user that runs the server if root starts it, as it refuses to run as root."""
     if os.geteuid() != 0:
         return None
     known = {entry.pw_name: entry for entry in pwd.getpwall()}

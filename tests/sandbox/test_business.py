@@ -246,7 +246,7 @@ def test_an_order_may_only_have_items_of_its_requisition(http: httpx.Client) -> 
     assert [item["key"] for item in refused["notifications"]] == ["itens.0.idProduto"]
 
 
-def test_supplier_needs_a_document(http: httpx.Client) -> None:
+def test_demo_suppliers_have_valid_unique_documents(http: httpx.Client) -> None:
     listed = data_of(http.get("/v2/fornecedor"))
     seeded = [supplier for supplier in listed if supplier["codigoDoFornecedor"] <= 506]
     assert len({supplier["cnpjcpf"] for supplier in seeded}) == len(seeded) == 6

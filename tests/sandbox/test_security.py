@@ -120,7 +120,7 @@ def test_secrets_are_compared_in_constant_time(
         for email in (account.email, "nobody@example.com"):
             for password in (account.password, "wrong"):
                 find_user(connection, email, password)
-        # The same work, whether or not the user exists.
+        # The same work is done for users who do not exist.
         assert len(compared) == 4
         assert len(set(compared)) == 1
 

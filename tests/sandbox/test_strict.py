@@ -16,7 +16,7 @@ from good_rows import make_rows
 from sampling import every
 from servers import log_in, sandbox_on
 from sheets import write_rows
-from test_golden_exchanges import test_exchange as hold_to_exchange
+from test_golden_exchanges import test_exchange as compare_with_exchange
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import ApiError, RemoteRejected
@@ -72,9 +72,9 @@ def test_the_spelling_of_the_spec_is_accepted(
 ) -> None:
     if has_pascal_case(case):
         with pytest.raises(AssertionError, match=MISSPELLED):
-            hold_to_exchange(case, strict, strict_server)
+            compare_with_exchange(case, strict, strict_server)
     else:
-        hold_to_exchange(case, strict, strict_server)
+        compare_with_exchange(case, strict, strict_server)
 
 
 @pytest.mark.parametrize("client_step", every(3, QUERIES), ids=lambda client_step: client_step.name)

@@ -118,8 +118,8 @@ def test_json_report_lists_findings_up_to_its_limit(
     report = Report.of(items, limit)
     document = json.loads("".join(report_forms(report).render("json")))
     total = ROWS * len(COLUMNS)
-    (untold, file) = document["files"]
-    assert (untold["file"], untold["findings"]) == ('"findings": [].xlsx', [])
+    (refused_file, file) = document["files"]
+    assert (refused_file["file"], refused_file["findings"]) == ('"findings": [].xlsx', [])
     assert document["skipped"] == [{"file": "a.xlsx", "sheet": '"findings": []'}]
     assert file["findings"] == [
         {
