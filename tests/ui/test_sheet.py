@@ -193,6 +193,7 @@ def test_csv_has_the_same_findings_as_on_the_command_line(
     path = tmp_path / "titulos.csv"
     path.write_bytes(f"{header}\r\n{row}\r\n{row.replace('Serviço', '')}\r\n".encode("cp1252"))
     sheet = open_workbook(client, path)
+    assert sheet["file"] == "titulos.csv"
     report = validate(path)
     assert (sheet["errors"], sheet["warnings"]) == (len(report.findings), 0) == (1, 0)
     assert "Windows-1252" in sheet["read_as"]
@@ -201,7 +202,7 @@ def test_csv_has_the_same_findings_as_on_the_command_line(
     (draft,) = client.get("/api/drafts").json()["drafts"]
     open_workbook(client, path)
     kept = client.post("/api/continue", json={"id": draft["id"]}).json()
-    assert (kept["file"], kept["errors"], kept["warnings"]) == ("titulos.xlsx", 0, 0)
+    assert (kept["file"], kept["errors"], kept["warnings"]) == ("titulos.csv", 0, 0)
     assert kept["read_as"] == sheet["read_as"]
     copy = tmp_path / "copy.xlsx"
     copy.write_bytes(client.get("/api/workbook").content)

@@ -92,6 +92,8 @@ class SheetEditor:
     ) -> None:
         """Read the workbook. Raises ``WorkbookRefused`` if it cannot be read safely."""
         self._progress = progress or ReadingProgress()
+        self.name = path.name
+        """Name of the file that was opened."""
         self.source = path
         self.path = path
         """The .xlsx workbook with these cells; for a .csv it is created when needed."""

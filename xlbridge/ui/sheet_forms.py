@@ -54,7 +54,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
                 {"sheet": p.sheet, "errors": p.errors, "refused": editor.remarks.count(p.sheet)}
                 for p in editor.parts
             ],
-            "file": editor.path.name,
+            "file": editor.name,
             "read_as": str(editor.workbook.read_as or ""),
             "sheet": sheet.sheet,
             "sheets": editor.sheet_names,

@@ -345,14 +345,13 @@ class SheetRequests:
 
 def _unrecognised(editor: SheetEditor, error: UsageError | None) -> dict[str, Any]:
     """Return the answer for a sheet about which the page has to ask the user."""
-    path = editor.path
-    answer: dict[str, Any] = {"file": path.name, "sheets": editor.sheet_names}
+    answer: dict[str, Any] = {"file": editor.name, "sheets": editor.sheet_names}
     hidden = ", ".join(editor.workbook.hidden)
     hint = str(_HIDDEN.format(names=hidden)) if hidden else ""
     if error is not None or hidden:
         # The error's own hint names options of the command, and its path is the page's copy.
         message = "" if error is None else str(error.message)
-        answer["error"] = {"message": message.replace(str(path), path.name), "hint": hint}
+        answer["error"] = {"message": message.replace(str(editor.path), editor.name), "hint": hint}
     return answer
 
 

@@ -86,7 +86,9 @@ class Workspace:
             if workbook == path:
                 return editor
             shutil.copy(workbook, xlsx)
-        return SheetEditor(xlsx, catalogue, limits, progress)
+        editor = SheetEditor(xlsx, catalogue, limits, progress)
+        editor.name = path.name
+        return editor
 
     def show(self, editor: SheetEditor) -> None:
         """Replace the open workbook."""

@@ -51,8 +51,11 @@ function headerLine(one) {
   chosen.value = several ? SEVERAL : names[0] || "";
   chosen.addEventListener("change", () => choose(one.header, chosen.value));
   const why = element("div");
+  const reasons = new Set();
   for (const name of names) {
-    if (form.reasons[name]) why.append(element("div", form.reasons[name], "quiet"));
+    const reason = form.reasons[name];
+    if (reason && !reasons.has(reason)) why.append(element("div", reason, "quiet"));
+    reasons.add(reason);
     if (columns[name].values) why.append(...valueParts(name));
   }
   if (!one.usable) why.append(texts.header_twice);
