@@ -136,6 +136,28 @@ def test_unusable_file_is_reported(
     assert "--db" in ended.stderr
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files")
+@pytest.mark.parametrize("command", [("sandbox",), ("export", "clientes", "-o", "c.xlsx")])
+def test_a_disk_without_space_is_a_failure_of_the_computer(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    program = "import resource, runpy; _, most = resource.getrlimit(resource.RLIMIT_FSIZE); "
+    program += "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, most)); "
+    program += "runpy.run_module('xlbridge', run_name='__main__', alter_sys=True)"
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *command],
+        env=clean_environment(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 6, ended.stderr
+    assert "sandbox.db could not be opened: disk I/O error" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def test_a_locked_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "LOCK_SECONDS", 0.1)
     path = tmp_path / "sandbox.db"

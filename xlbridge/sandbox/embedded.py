@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from xlbridge.errors import ConfigError, TransportError
+from xlbridge.errors import ConfigError, LocalFailure, TransportError
 from xlbridge.files import make_private_folder, report_write_errors, write_private
 from xlbridge.i18n import Text, active_language
 from xlbridge.processes import NEW_PROCESS_GROUP, command_line, report_start_errors
@@ -56,6 +56,8 @@ _READY_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.02
 _LOG_LINES_SHOWN = 3
+_COMPUTER_FAILED = 6
+"""Exit code of a sandbox whose disk is full or read-only."""
 _CREDENTIAL_VARIABLES = (
     "XLBRIDGE_BASE_URL",
     "XLBRIDGE_EMAIL",
@@ -165,7 +167,8 @@ def _wait_until_ready(
         time.sleep(_POLL_SECONDS)
     lines = log.read_bytes()[log_start:].decode("utf-8", "replace").strip().splitlines()
     last = "\n".join(lines[-_LOG_LINES_SHOWN:])
-    raise TransportError(
+    kind = LocalFailure if process.poll() == _COMPUTER_FAILED else TransportError
+    raise kind(
         Text(
             pt="O sistema de ensaio embutido não iniciou; veja {log}",
             en="The embedded sandbox did not start; see {log}",

@@ -24,7 +24,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateColumn
 
-from xlbridge.errors import ConfigError
+from xlbridge.errors import ConfigError, LocalFailure
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 
@@ -219,6 +219,7 @@ _LOCKED = Text(
     en="Another process has locked it: wait until it finishes, or stop it.",
 )
 _SQLITE_HINTS = {"BUSY": _LOCKED, "LOCKED": _LOCKED, "NOTADB": _DAMAGED, "CORRUPT": _DAMAGED}
+_DISK_ERRORS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR})
 _POSTGRESQL_HINT = Text(
     pt="Confira se o servidor responde, e o usuário, a senha e o banco no endereço de --db.",
     en="Check that the server responds, and the user, password and database in the --db address.",
@@ -232,7 +233,8 @@ _LOCK_NOT_AVAILABLE = "55P03"
 
 @contextmanager
 def translate_database_errors(url: URL) -> Iterator[None]:
-    """Translate a database error into a ``ConfigError`` with a hint."""
+    """Translate a database error into a ``ConfigError`` with a hint, or a ``LocalFailure`` if the
+    disk is full, read-only or broken."""
     try:
         yield
     except (SQLAlchemyError, ImportError, OSError) as error:
@@ -245,7 +247,9 @@ def translate_database_errors(url: URL) -> Iterator[None]:
             pt="Não foi possível abrir o banco de dados {url}: {reason}",
             en="The database {url} could not be opened: {reason}",
         ).format(url=redacted_url(url), reason=reason)
-        raise ConfigError(message, _hint(error, url)) from error
+        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+        kind = LocalFailure if code in _DISK_ERRORS else ConfigError
+        raise kind(message, _hint(error, url)) from error
 
 
 def is_busy(error: Exception) -> bool:
