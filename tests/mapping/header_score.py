@@ -21,7 +21,7 @@ from xlbridge.validation.mapping import MappingProposal, propose_mapping
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent)]
 
-from sheets import write_rows  # noqa: E402 - found beside the tests' own folder
+from sheets import write_rows  # noqa: E402 - found by the path set above
 
 Proposed = tuple[dict[str, Any], MappingProposal]
 """A sheet of a headers file, and its proposal."""

@@ -155,7 +155,7 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
     book = load_workbook(demo)
     sheet, registries = book["contasreceber"], book["Cadastros"]
     names = [cell.value for cell in sheet[1]]
-    checks = {str(each.sqref): each.formula1 for each in sheet.data_validations.dataValidation}
+    checks = {str(rule.sqref): rule.formula1 for rule in sheet.data_validations.dataValidation}
     assert checks["A2:A100001"] == "Cadastros!$A$4:$A$6"
     offered = {cell.value for cell in registries["A"]}
     assert offered >= {"1 – Matriz São Paulo", "2 – Filial Curitiba", "3 – Filial Recife"}

@@ -23,7 +23,7 @@ TYPED += ("31/12/2026", "01/02/2026", "1.234", "Total", "#N/A", "11.222.333/0001
 
 def edit(cells: WorkbookCells, header: int, order: random.Random) -> None:
     """Replace one or a few cells by values of their column or invented ones."""
-    sheet = order.choice([it for it in cells.sheets if it.height > header])
+    sheet = order.choice([candidate for candidate in cells.sheets if candidate.height > header])
     first = order.randrange(header, sheet.height)
     rows = list(range(first, min(first + order.choice((1, 1, 1, 4)), sheet.height)))
     for column in order.sample(sheet.columns, order.choice((1, 1, 2))):
@@ -34,8 +34,8 @@ def edit(cells: WorkbookCells, header: int, order: random.Random) -> None:
 
 
 def require_same(found: ValidatedSheet, fresh: ValidatedSheet) -> None:
-    assert [(it.sheet, it.header_row, list(it.rows)) for it in found.with_children] == [
-        (it.sheet, it.header_row, list(it.rows)) for it in fresh.with_children
+    assert [(part.sheet, part.header_row, list(part.rows)) for part in found.with_children] == [
+        (part.sheet, part.header_row, list(part.rows)) for part in fresh.with_children
     ]
     for one, other in zip(found.with_children, fresh.with_children, strict=True):
         assert list(one.findings) == list(other.findings)
@@ -64,7 +64,7 @@ def validate_edits(
 
     first = validated(memo)
     require_same(first, validated(ColumnMemo()))
-    header = max(it.header_row or 0 for it in first.with_children)
+    header = max(part.header_row or 0 for part in first.with_children)
     for _ in range(edits):
         edit(cells, header, order)
         require_same(validated(memo), validated(ColumnMemo()))

@@ -301,7 +301,7 @@ def test_file_in_a_later_folder_replaces_the_resource(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["v.yaml", "v.yml", "V.YAML", "V.Yml"])
 def test_both_file_extensions_are_read_in_any_case(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(GOOD, encoding="utf-8")
-    (tmp_path / f".#{name}").write_text("what an editor: [leaves beside", encoding="utf-8")
+    (tmp_path / f".#{name}").write_text("lock file: [of an editor", encoding="utf-8")
     assert "vendedor" in load_catalogue(tmp_path)
 
 

@@ -32,7 +32,10 @@ def test_export_applies_its_filters(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
     documents = ("90.817.263/0001-80", "90.817.263/0002-61")
-    records = [{"cnpj": it, "nomeComercial": f"Loja {it}", "seuCodigo": None} for it in documents]
+    records = [
+        {"cnpj": document, "nomeComercial": f"Loja {document}", "seuCodigo": None}
+        for document in documents
+    ]
     path = write_records(tmp_path / "clientes.xlsx", "cliente", records)
     assert xlbridge("upload", path, "--yes", **credentials(empty_sandbox)).returncode == 0
     body = {"listing": "clientes", "filters": {"document": documents[1], "from": ""}}

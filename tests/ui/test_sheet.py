@@ -171,7 +171,7 @@ def test_the_corrected_copy_keeps_the_rest_of_the_original(
     client.post("/api/edit", json=[{"row": 4, "column": 0, "value": "1"}])
     copy = tmp_path / "copy.xlsx"
     copy.write_bytes(client.get("/api/workbook").content)
-    before, after = (load_workbook(it)["Títulos"] for it in (path, copy))
+    before, after = (load_workbook(book)["Títulos"] for book in (path, copy))
     changed = [
         one.coordinate
         for line in before.iter_rows()
@@ -251,7 +251,10 @@ def test_child_sheets_are_corrected_separately(client: httpx.Client, tmp_path: P
     product = {"chave": "A", "idProduto": 2001, "quantidade": "duas", "valorUnitario": 10.5}
     path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])
     main = open_workbook(client, path)
-    assert [(it["sheet"], it["errors"]) for it in main["parts"]] == [("pedido", 1), ("produtos", 1)]
+    assert [(part["sheet"], part["errors"]) for part in main["parts"]] == [
+        ("pedido", 1),
+        ("produtos", 1),
+    ]
     client.post("/api/edit", json=[{"row": 2, "column": 2, "value": "1001"}])
     child = client.post("/api/part", json={"sheet": "produtos"}).json()
     assert (child["shown"], child["resource"], child["errors"]) == ("produtos", "pedido", 1)
@@ -308,7 +311,10 @@ def test_rejected_child_rows_are_marked_in_their_sheet(
     assert (again["file"], again["edited"]) == ("p.xlsx", 1)
     (draft,) = client.get("/api/drafts").json()["drafts"]
     again = client.post("/api/continue", json={"id": draft["id"]}).json()
-    assert {it["sheet"]: it["refused"] for it in again["parts"]} == {"pedido": 2, "produtos": 2}
+    assert {part["sheet"]: part["refused"] for part in again["parts"]} == {
+        "pedido": 2,
+        "produtos": 2,
+    }
 
 
 def test_block_of_rows_is_added_to_an_empty_child_sheet(
@@ -317,7 +323,7 @@ def test_block_of_rows_is_added_to_an_empty_child_sheet(
     path = tmp_path / "pedido.xlsx"
     path.write_bytes(client.get("/api/template", params={"resource": "pedido"}).content)
     sheet = open_workbook(client, path)
-    assert {it["sheet"] for it in sheet["parts"]} == {"pedido", "produtos", "parcelas"}
+    assert {part["sheet"] for part in sheet["parts"]} == {"pedido", "produtos", "parcelas"}
     for name, values in (
         ("pedido", {"chave": "A", "codigoDaFilial": "1", "codigoDoCliente": "1001"}),
         ("produtos", {"chave": "A", "idProduto": "7", "quantidade": "2", "valorUnitario": "3"}),

@@ -44,8 +44,10 @@ def test_exported_document_column_that_is_not_sent_is_reported(
     path = write_rows(tmp_path / "a.xlsx", header, rows)
     validated = validate_workbook(path, catalogue, resource="fornecedor")
     assert codes(validated) == [("C1", "column-missing-exported")]
-    beside = write_rows(tmp_path / "b.xlsx", [*header, "cnpj"], [[*row, row[2]] for row in rows])
-    assert validate_workbook(beside, catalogue, resource="fornecedor").ok
+    with_documents = write_rows(
+        tmp_path / "b.xlsx", [*header, "cnpj"], [[*row, row[2]] for row in rows]
+    )
+    assert validate_workbook(with_documents, catalogue, resource="fornecedor").ok
 
 
 @pytest.mark.parametrize(

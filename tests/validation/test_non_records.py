@@ -93,7 +93,7 @@ def test_total_has_one_finding_and_is_not_a_record(
     validated = sheet(path, catalogue, below)
     if quoted:
         validated = validate_workbook(with_single_quotes(path), catalogue)
-    assert [it for it in findings(validated) if it[0] != 1] == [(7, "row-total")]
+    assert [finding for finding in findings(validated) if finding[0] != 1] == [(7, "row-total")]
     assert validated.non_records == {7: "row-total"}
     assert not validated.ok
 

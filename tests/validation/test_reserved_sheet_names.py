@@ -63,7 +63,7 @@ def test_template_sheets_are_skipped_with_or_without_their_mark(
     sheet = validate_workbook(path, catalogue)
     assert (sheet.sheet, list(sheet.rows), sheet.findings) == (resource, [2], [])
     validated = validate_sheets(all_of(path), catalogue, LIMITS)
-    assert ([each.sheet for each in validated.sheets], validated.skipped) == ([resource], [])
+    assert ([one.sheet for one in validated.sheets], validated.skipped) == ([resource], [])
 
 
 def test_data_in_a_lists_sheet_of_a_template_workbook_is_read(

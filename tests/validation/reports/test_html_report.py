@@ -295,12 +295,12 @@ def test_finding_shows_the_name_of_its_record(
     tmp_path: Path, page: Page, sample: ValidatedSheet
 ) -> None:
     page.open(written(tmp_path, sample), width=1200)
-    beside = "document.querySelector('tr[data-cell={}] td:nth-child(2)').innerText"
-    assert page.run(beside.format("A4")).splitlines() == [
+    record_name = "document.querySelector('tr[data-cell={}] td:nth-child(2)').innerText"
+    assert page.run(record_name.format("A4")).splitlines() == [
         "Venda de mercadorias, pedido 4001",
         "NF-20260001",
     ]
-    assert page.run(beside.format("N3")) == ""
+    assert page.run(record_name.format("N3")) == ""
 
 
 def test_records_are_named_for_errors_found_later(tmp_path: Path, catalogue: Catalogue) -> None:

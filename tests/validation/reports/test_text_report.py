@@ -130,7 +130,7 @@ def at_a_terminal(home: Path, forks: Zygote) -> Terminal:
 
 def _read_all(controller: int) -> bytes:
     seen = b""
-    with suppress(OSError):  # how a terminal says that nobody has it open any more
+    with suppress(OSError):  # raised once no process has the terminal open
         while chunk := os.read(controller, 65536):
             seen += chunk
     return seen
