@@ -167,6 +167,7 @@ def test_the_last_lines_are_the_verdict_and_the_next_step(tmp_path: Path) -> Non
     assert "batch run" in calm.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_workbook_that_is_held_as_a_whole_is_rehearsed_to_the_verdict(tmp_path: Path) -> None:
     month = Month(tmp_path / "month", tmp_path / "home")
     for folder in ("plans", "books"):

@@ -91,6 +91,7 @@ def test_rows_of_every_resource_are_rehearsed_with_stand_ins_and_processing(mont
     assert found["stand_ins"]["branches"] == 1
 
 
+@pytest.mark.slow
 def test_names_that_no_workbook_brings_get_stand_ins_of_their_registries(month: Month) -> None:
     products = make_rows("produto", 1, "product")
     products[0]["codigoInterno"] = "KNOWN"
@@ -120,6 +121,7 @@ def test_names_that_no_workbook_brings_get_stand_ins_of_their_registries(month: 
     assert made == {"clients": 1, "suppliers": 1, "products": 1}
 
 
+@pytest.mark.slow
 def test_codes_that_workbooks_bring_get_no_stand_ins(month: Month) -> None:
     types = [{"codigoDoTipoDeCliente": 77, "descricaoDoTipoDeCliente": "Parceiro"}]
     write_book(month, "tipocliente", types)
@@ -183,6 +185,7 @@ def test_a_record_created_twice_and_a_lost_one_are_found(month: Month, tmp_path:
     assert re.fullmatch(r"suppliers: 1 row more than were sent \(number 5\d{3}\)", twice)
 
 
+@pytest.mark.slow
 def test_a_record_that_is_closed_as_its_lists_are_refused_is_not_a_row_too_many(
     month: Month,
 ) -> None:
@@ -239,6 +242,7 @@ def require_conditions(found: Mapping[str, Any], rows: int) -> None:
         assert (counts["accepted"], found["differences"] or []) == (rows, [])
 
 
+@pytest.mark.slow
 def test_the_sample_month_is_rehearsed_under_faults_and_a_kill(month: Month) -> None:
     rows = write_sample(month, workbooks=8, rows=2)
     asked = ["--month", "2026-10", "--faults", UNDER_FAULTS, "--seed-number", 3, "--kill", 1]
