@@ -7,19 +7,23 @@ own helper modules, as it comes without a Python interpreter.
 import sys
 
 _READERS = frozenset({"validate", "upload"})
+_INTERRUPTED = 130
 
 
 def main() -> None:
     """Run a command, or a helper module if the application was started for one."""
     if getattr(sys, "frozen", False) and _ran_as_helper():
         return
-    if not _READERS.isdisjoint(sys.argv):
-        from xlbridge.workbook.read import start_parser_ahead
+    try:
+        if not _READERS.isdisjoint(sys.argv):
+            from xlbridge.workbook.read import start_parser_ahead
 
-        start_parser_ahead(sys.argv[1:])
-    # Imported late: helpers need no commands.
-    from xlbridge.cli.main import run
-
+            start_parser_ahead(sys.argv[1:])
+        # Imported late: helpers need no commands.
+        from xlbridge.cli.main import run
+    except KeyboardInterrupt:
+        # Nothing has begun, and the messages are not loaded yet.
+        sys.exit(_INTERRUPTED)
     run()
 
 

@@ -36,6 +36,27 @@ def test_an_interrupted_import_does_not_end_by_the_signal(tmp_path: Path) -> Non
     assert (done.returncode, done.stderr.strip()) == (130, "Interrupted.")
 
 
+INTERRUPTED_BEFORE_THE_COMMANDS = """
+import sys
+from xlbridge.__main__ import main
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "xlbridge.cli.lifecycle":
+            exec("raise KeyboardInterrupt")
+
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["xlbridge", "doctor"]
+main()
+"""
+
+
+def test_an_interruption_before_the_commands_are_loaded_prints_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "__main__.py").write_text(INTERRUPTED_BEFORE_THE_COMMANDS, encoding="utf-8")
+    done = run([sys.executable, tmp_path], home=tmp_path)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 LOST_IN_AN_IMPORT = """
 import signal
 import sys
