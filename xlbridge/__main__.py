@@ -4,6 +4,7 @@ Started by a double click, the application gets no arguments and opens the page.
 own helper modules, as it comes without a Python interpreter.
 """
 
+import os
 import sys
 
 _READERS = frozenset({"validate", "upload"})
@@ -22,8 +23,9 @@ def main() -> None:
         # Imported late: helpers need no commands.
         from xlbridge.cli.main import run
     except KeyboardInterrupt:
-        # Nothing has begun, and the messages are not loaded yet.
-        sys.exit(_INTERRUPTED)
+        # Nothing has begun, and the messages are not loaded yet. ``sys.exit`` would end the process
+        # by the signal.
+        os._exit(_INTERRUPTED)
     run()
 
 
