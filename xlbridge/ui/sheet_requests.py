@@ -101,7 +101,13 @@ class SheetRequests:
         while not (await asyncio.wait({opening}, timeout=_WATCH_SECONDS))[0]:
             if await request.is_disconnected():
                 progress.stop()
-        return JSONResponse(await opening)
+        opened = await opening
+        # The page may have closed since the last look: another one's workbook is not replaced.
+        if opened is None or await request.is_disconnected():
+            return JSONResponse({})
+        editor, answer = opened
+        self._workspace.show(editor)
+        return JSONResponse(answer)
 
     async def _receive(self, request: Request, path: Path) -> None:
         limit = self._workspace.settings.limits.file_size
@@ -111,25 +117,26 @@ class SheetRequests:
                 if target.tell() > limit:
                     raise UsageError(_TOO_LARGE.format(mb=limit >> 20))
 
-    def _open(self, path: Path, csv: CsvForm, progress: ReadingProgress) -> dict[str, Any]:
-        """Read, validate and show a file, unless that is stopped."""
+    def _open(
+        self, path: Path, csv: CsvForm, progress: ReadingProgress
+    ) -> tuple[SheetEditor, dict[str, Any]] | None:
+        """Read and validate a file; return its editor and the answer, None if it was stopped."""
         limits = self._workspace.settings.limits
         limits = replace(limits, csv=csv.with_defaults(limits.csv))
         try:
             editor = self._workspace.read_file(path, self._workspace.catalogue, limits, progress)
             answer = self._recognise(editor, SheetChoice(), None)
             progress.raise_if_stopped()
-            self._workspace.show(editor)
         except WorkbookRefused as refused:
             if "--" not in str(refused.hint):
                 raise
             # The hint names an option for the form of a .csv; the page has a field for it.
             raise WorkbookRefused(refused.code, refused.message, _CHOOSE_CSV_FORM) from None
         except ReadingStopped:
-            return {}
+            return None
         finally:
             progress.is_reading = False
-        return answer
+        return editor, answer
 
     async def progress(self, _request: Request) -> Response:
         """Return the progress of reading the last workbook."""
