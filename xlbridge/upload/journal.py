@@ -1,8 +1,7 @@
 """Journal of uploads: jobs, their events and the rows they claim, in one SQLite file.
 
-Everything is recorded before anything is sent; events are append-only. Each row that a job writes
-is claimed by its digest and its business keys, so that later plans for the same system recognise it
-in any file and profile.
+Everything is recorded before anything is sent; events are append-only. Written rows are claimed by
+digest and business keys, so that later plans for the same system recognise them in any file.
 """
 
 import json

@@ -1,7 +1,6 @@
 """Lookup of the remote records of many rows, key by key or in whole listings.
 
-Only the records with the rows' keys are kept in memory.
-"""
+Only records with the rows' keys stay in memory."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus

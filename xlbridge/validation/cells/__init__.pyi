@@ -1,8 +1,5 @@
 from .text import display as display
-from .text_parsing import (
-    date_meanings as date_meanings,
-    number_meanings as number_meanings,
-)
+from .text_meanings import date_meanings as date_meanings, number_meanings as number_meanings
 from .typed_rows import (
     ColumnMemo as ColumnMemo,
     type_rows as type_rows,
