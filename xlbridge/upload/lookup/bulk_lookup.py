@@ -1,6 +1,7 @@
 """Lookup of the remote records of many rows, key by key or in whole listings.
 
-Only records with the rows' keys stay in memory."""
+Only the records with the rows' keys are kept in memory.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
