@@ -66,7 +66,7 @@ class RandomSheet:
             return
         damage = rng.choice(fitting)
         good = row.get(column.name)
-        cell = damage.spoil(column, column.example if good is None else good)
+        cell = damage.apply(column, column.example if good is None else good)
         self.damaged[number, column.name] = (damage.name, cell)
 
     def write(self, path: Path, *, damaged: bool) -> list[int]:

@@ -56,7 +56,7 @@ def test_scans_agree_on_damaged_values(tmp_path: Path, catalogue: Catalogue, res
     (good,) = make_rows(resource, 1, "scans")
     rows = [
         [
-            damage.spoil(
+            damage.apply(
                 column, column.example if good.get(column.name) is None else good[column.name]
             )
             if damage.fits(column)
