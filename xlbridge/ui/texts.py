@@ -62,7 +62,7 @@ _TEXTS: Mapping[str, Text] = {
     "all_good": Text(
         pt="Nenhum erro: a planilha pode ser enviada.", en="No errors: the sheet can be sent."
     ),
-    "refused": Text(pt="recusadas pelo sistema: {n}", en="refused by the system: {n}"),
+    "refused": Text(pt="rejeitadas pelo sistema: {n}", en="rejected by the system: {n}"),
     "rules": Text(pt="Problemas encontrados", en="Findings"),
     "only_wrong": Text(pt="Só linhas com problema", en="Only rows with findings"),
     "all_rows": Text(pt="Todas as linhas", en="All rows"),
@@ -141,9 +141,9 @@ _TEXTS: Mapping[str, Text] = {
     "sending": Text(pt="Enviando…", en="Sending…"),
     "rejects": Text(pt="Baixar as linhas rejeitadas", en="Download the rejected rows"),
     "back_to_grid": Text(
-        pt="As linhas recusadas estão na grade, com o motivo. Corrija-as e envie de novo: o que já "
+        pt="As linhas rejeitadas estão na grade, com o motivo. Corrija-as e envie de novo: o que já "
         "foi gravado não será enviado outra vez.",
-        en="The refused rows are in the grid, with the reason. Correct them and send again: rows "
+        en="The rejected rows are in the grid, with the reason. Correct them and send again: rows "
         "already written are not sent twice.",
     ),
     "job": Text(pt="Envio", en="Upload"),
@@ -221,10 +221,10 @@ _TEXTS: Mapping[str, Text] = {
     "after": Text(pt="Depois", en="After"),
     "in_grid": Text(pt="ver na grade", en="show in the grid"),
     "retry_of": Text(
-        pt="As linhas recusadas do envio {job} serão enviadas de novo; as aceitas, não.",
-        en="The refused rows of the upload {job} are sent again; the accepted ones are not.",
+        pt="As linhas rejeitadas do envio {job} serão enviadas de novo; as aceitas, não.",
+        en="The rejected rows of the upload {job} are sent again; the accepted ones are not.",
     ),
-    "to_refused": Text(pt="Ver as linhas recusadas", en="Show the refused rows"),
+    "to_refused": Text(pt="Ver as linhas rejeitadas", en="Show the rejected rows"),
     "status_copy": Text(
         pt="Baixar a cópia com a situação de cada linha",
         en="Download the copy with each row's status",

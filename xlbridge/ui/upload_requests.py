@@ -58,9 +58,9 @@ _OWN_HEADERS = Text(
     en="The workbook of the upload {job} has headers of its own.",
 )
 _HOW_TO_MAP = Text(
-    pt="Abra-a em Abrir e confirme as colunas uma vez; depois as linhas recusadas aparecem na "
+    pt="Abra-a em Abrir e confirme as colunas uma vez; depois as linhas rejeitadas aparecem na "
     "grade.",
-    en="Open it under Open and confirm the columns once; then the grid shows the refused rows.",
+    en="Open it under Open and confirm the columns once; then the grid shows the rejected rows.",
 )
 
 
