@@ -141,8 +141,8 @@ _TEXTS: Mapping[str, Text] = {
     "sending": Text(pt="Enviando…", en="Sending…"),
     "rejects": Text(pt="Baixar as linhas rejeitadas", en="Download the rejected rows"),
     "back_to_grid": Text(
-        pt="As linhas rejeitadas estão na grade, com o motivo. Corrija-as e envie de novo: o que já "
-        "foi gravado não será enviado outra vez.",
+        pt="As linhas rejeitadas estão na grade, com o motivo. Corrija-as e envie de novo: o que "
+        "já foi gravado não será enviado outra vez.",
         en="The rejected rows are in the grid, with the reason. Correct them and send again: rows "
         "already written are not sent twice.",
     ),
