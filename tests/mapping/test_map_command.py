@@ -131,7 +131,7 @@ def test_a_header_that_names_the_record_decides_between_resources_of_the_same_co
     (tmp_path / "n.csv").write_text("\n".join(["Nome;CNPJ/CPF", *rows]), "utf-8")
     unclear = xlbridge("map", "n.csv")
     assert unclear.returncode == 2
-    assert "the nearest: cliente, fornecedor" in unclear.stderr
+    assert "most likely: cliente (uses 2 of 2 columns), fornecedor (uses 2 of 2" in unclear.stderr
 
 
 @pytest.mark.parametrize(("sheet", "chosen"), [("contaspagar", ()), ("Plan1", ("Plan1",))])
@@ -263,7 +263,7 @@ def test_values_only_the_user_knows_are_asked_for_and_never_guessed(
         (["nothing.xlsx"], "nothing.xlsx"),
         (["words.xlsx"], "header row"),
         (["titulos.xlsx", "--resource", "nada"], "nada"),
-        (["odd.xlsx"], "which resource"),
+        (["odd.xlsx"], "no header resembles a column"),
     ],
 )
 def test_impossible_mapping_ends_with_2_and_writes_nothing(

@@ -202,14 +202,16 @@ def _candidates(
                 body: Mapping[str, Any] = {"from": foreign.header}
                 yield _Candidate(foreign, column, _MEDIUM, _BY_VALUES, body)
             continue
+        score, are_names = name_fit.score, _names_records(column, foreign)
         if _is_identified_by_values(column, foreign):
-            score = max(name_fit.score, _BY_VALUE_SCORE)
-        else:
-            # A link is preferred for names, as it also finds codes.
-            limit = _LINK_SCORE - _CLOSE - 0.01 if _names_records(column, foreign) else 1.0
-            score = min(name_fit.score, limit)
+            score = max(score, _BY_VALUE_SCORE)
+        elif are_names:
+            # A column of names, or a link, which also finds codes, is preferred.
+            score = min(score, _LINK_SCORE - _CLOSE - 0.01)
         share, body = _fit_and_body(column, foreign)
         score, reason = _score_with_values(name_fit, score, share, body)
+        if are_names and reason is _VALUES_FIT:
+            reason = _NOT_CODES
         if reason is not None:
             yield _Candidate(foreign, column, score, reason.format(reason=name_fit.reason), body)
 
@@ -264,11 +266,14 @@ def _links(
 
 
 def _names_records(column: Column, foreign: ForeignColumn) -> bool:
-    """Return whether the values are names of records whose codes the column accepts.
+    """Return whether the values are names, although the column has the codes of records.
 
     If codes may be texts, only texts without digits are names.
     """
-    if column.references is None or column.name in LISTED_CODES or not foreign.are_names():
+    has_codes = column.kind is Kind.CODE and "codigo" in column.name.casefold()
+    if column.references is None and not has_codes:
+        return False
+    if column.name in LISTED_CODES or not foreign.are_names():
         return False
     return column.kind is Kind.INTEGER or not any(map(_DIGIT.search, foreign.texts))
 
@@ -390,6 +395,10 @@ _FEW_FIT = Text(
     en="{reason}, but most of the values do not fit",
 )
 _VALUES_FIT = Text(pt="{reason}, e os valores servem", en="{reason}, and the values fit")
+_NOT_CODES = Text(
+    pt="{reason}, mas os valores parecem nomes, não códigos",
+    en="{reason}, but the values seem to be names, not codes",
+)
 _LISTED = Text(
     pt="{reason}; os valores são palavras, convertidas pela lista",
     en="{reason}; the values are words, which the list converts",

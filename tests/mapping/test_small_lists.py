@@ -1,0 +1,153 @@
+"""``xlbridge map`` for the small lists that analysts keep: few columns, any delimiter."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+from environment import Xlbridge
+
+_PEOPLE = "Vale Verde;11.222.333/0001-81\nPapelaria Central;11.444.777/0001-61"
+_MIXED = "Vale Verde;11.222.333/0001-81;1133334444\nJosé da Silva;529.982.247-25;1122223333"
+_DUE = "Vale Verde;10/12/2026;1.234,56\nPapelaria Central;15/12/2026;99,90"
+
+
+@pytest.mark.parametrize(
+    ("rows", "resource", "sources"),
+    [
+        pytest.param(
+            f"Fornecedor;CNPJ\n{_PEOPLE}",
+            "fornecedor",
+            {"nomeComercial": "Fornecedor", "cnpj": "CNPJ"},
+            id="suppliers with their documents",
+        ),
+        pytest.param(
+            f"FORNECEDORES;CPF/CNPJ;FONE\n{_MIXED}",
+            "fornecedor",
+            {
+                **dict.fromkeys(["natureza", "cnpj", "cpf"], "CPF/CNPJ"),
+                "nomeComercial": "FORNECEDORES",
+                "telefone": "FONE",
+            },
+            id="plural, both kinds of documents",
+        ),
+        pytest.param(
+            f"Nome Fornecedor;CNPJ\n{_PEOPLE}".replace(";", "\t"),
+            "fornecedor",
+            {"nomeComercial": "Nome Fornecedor", "cnpj": "CNPJ"},
+            id="tabs",
+        ),
+        pytest.param(
+            f"clientes;documento\n{_PEOPLE}",
+            "cliente",
+            {"nomeComercial": "clientes", "cnpj": "documento"},
+            id="plural, documents by their values",
+        ),
+        pytest.param(
+            "cliente,email,fone\nPadaria,a@b.com,1133334444\nMercado,c@d.com,1122223333",
+            "cliente",
+            {"nomeComercial": "cliente", "email": "email", "telefone": "fone"},
+            id="commas",
+        ),
+        pytest.param(
+            "Produtos;Preço de venda\nCafé;12,90\nAçúcar;4,50",
+            "produto",
+            {"descricaoDoProduto": "Produtos", "valorUnitario": "Preço de venda"},
+            id="products with their prices",
+        ),
+        pytest.param(
+            "Código;Centro de Custo\n01.001;Administrativo\n01.002;Comercial",
+            "centrodecusto",
+            {"codigoDoCentroDeCusto": "Código", "descricaoDoCentroDeCusto": "Centro de Custo"},
+            id="codes and names of the list's own records",
+        ),
+        pytest.param(
+            f"Fornecedor;Vencimento;Valor\n{_DUE}",
+            "contaspagar",
+            {
+                "codigoDoFornecedor": "Fornecedor",
+                "dataDeVencimento": "Vencimento",
+                "valorDoLancamento": "Valor",
+            },
+            id="payables",
+        ),
+        pytest.param(
+            f"Clientes;Vcto;Vlr\n{_DUE}",
+            "contasreceber",
+            {
+                "codigoDoCliente": "Clientes",
+                "dataDeVencimento": "Vcto",
+                "valorDoLancamento": "Vlr",
+            },
+            id="receivables",
+        ),
+    ],
+)
+def test_resource_and_columns_of_a_small_list_are_recognised(
+    tmp_path: Path, xlbridge: Xlbridge, rows: str, resource: str, sources: Mapping[str, str]
+) -> None:
+    (tmp_path / "lista.csv").write_text(rows, "utf-8")
+    proposed = xlbridge("map", "lista.csv")
+    assert proposed.returncode == 0, proposed.stderr
+    content = yaml.safe_load(proposed.stdout)
+    assert content["resource"] == resource
+    found = {name: body["from"] for name, body in content["columns"].items() if "from" in body}
+    assert found == sources
+
+
+def test_the_likely_resources_of_an_unclear_list_are_ranked_with_the_next_command(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    (tmp_path / "minha lista.csv").write_text(f"Razão Social;CNPJ;Cidade\n{_MIXED}", "utf-8")
+    unclear = xlbridge("map", "minha lista.csv")
+    assert unclear.returncode == 2
+    assert "most likely: cliente (uses 2 of 3 columns), fornecedor (uses 2 of 3" in unclear.stderr
+    assert 'xlbridge map "minha lista.csv" --resource cliente' in unclear.stderr
+
+
+def test_a_list_without_any_known_header_names_the_command_that_lists_resources(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    (tmp_path / "lista.csv").write_text("Foo;Bar\nx;y\nz;w", "utf-8")
+    unclear = xlbridge("map", "lista.csv")
+    assert unclear.returncode == 2
+    assert "no header resembles a column" in unclear.stderr
+    assert "xlbridge resources" in unclear.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "resource"), [("lista", None), ("saidas", "saida"), ("Entradas de estoque", "entrada")]
+)
+def test_whether_goods_come_or_go_is_not_guessed(
+    tmp_path: Path, xlbridge: Xlbridge, name: str, resource: str | None
+) -> None:
+    (tmp_path / f"{name}.csv").write_text("Produto;Qtd\nCafé;12\nAçúcar;4", "utf-8")
+    proposed = xlbridge("map", f"{name}.csv")
+    if resource is None:
+        assert proposed.returncode == 2
+        assert "saida (uses 2 of 2 columns), entrada (uses 2 of 2" in proposed.stderr
+    else:
+        assert yaml.safe_load(proposed.stdout)["resource"] == resource
+
+
+def test_a_list_of_orders_without_their_items_is_not_taken_for_receivables(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    rows = "Pedido;Cliente;Valor\n1;Padaria;1.234,56\n2;Mercado;99,90"
+    (tmp_path / "pedidos.csv").write_text(rows, "utf-8")
+    unclear = xlbridge("map", "pedidos.csv")
+    assert unclear.returncode == 2
+    assert "Sales orders (pedido)" in unclear.stderr
+    assert "xlbridge template pedido" in unclear.stderr
+    chosen = xlbridge("map", "pedidos.csv", "--resource", "contasreceber")
+    assert yaml.safe_load(chosen.stdout)["resource"] == "contasreceber"
+
+
+def test_names_in_a_column_of_codes_are_not_proposed_with_high_confidence(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    rows = "Tomador;Serviço;Valor\nPadaria;Consultoria;100,00\nMercado;Manutenção;50,00"
+    (tmp_path / "notas.csv").write_text(rows, "utf-8")
+    proposed = xlbridge("map", "notas.csv", "--resource", "nota-fiscal-servico")
+    assert "Serviço → codigoDoServicoPrestado: medium confidence" in proposed.stderr
+    assert "the values seem to be names, not codes" in proposed.stdout
