@@ -7,6 +7,8 @@ from urllib.parse import quote
 from zipfile import ZipFile
 
 import httpx
+import pytest
+from hostile_kinds import FILES
 from openpyxl import load_workbook
 from running_page import RunningPage, open_workbook, wait_for_end
 from sheets import GOOD, Formula, write_records, write_workbook
@@ -207,6 +209,19 @@ def test_csv_has_the_same_findings_as_on_the_command_line(
     copy = tmp_path / "copy.xlsx"
     copy.write_bytes(client.get("/api/workbook").content)
     assert list(validate(copy).frame["historico"]) == ["Serviço", "Juros"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xls", "xlsb", "ods"])
+def test_a_draft_has_the_name_of_the_opened_file(
+    client: httpx.Client, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / f"clientes.{kind}"
+    path.write_bytes(FILES[f"good {kind}"][2](tmp_path))
+    opened = open_workbook(client, path)
+    client.post("/api/edit", json=[{"row": 2, "column": 0, "value": "Outro nome"}])
+    (draft,) = client.get("/api/drafts").json()["drafts"]
+    continued = client.post("/api/continue", json={"id": draft["id"]}).json()
+    assert {opened["file"], draft["file"], continued["file"]} == {path.name}
 
 
 def test_a_row_is_added_below_the_last(client: httpx.Client, tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ class Workspace:
         draft = {
             "version": 2,
             "file": editor.path.name,
+            "name": editor.name,
             "changed_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "resource": choice.resource,
             "sheet": editor.validated.sheet,
@@ -146,7 +147,8 @@ class Workspace:
                 changed = datetime.fromisoformat(draft["changed_at"]).astimezone()
                 drafts.append(
                     {
-                        **{name: draft[name] for name in ("file", "resource", "sheet")},
+                        "file": _opened_name(draft),
+                        **{name: draft[name] for name in ("resource", "sheet")},
                         "changed_at": f"{changed:%d/%m/%Y %H:%M}",
                         "at": draft["changed_at"],
                         "id": file.parent.name,
@@ -170,6 +172,7 @@ class Workspace:
             raise UsageError(_NO_DRAFT)
         limits = replace(self.settings.limits, csv=CsvForm(**draft.get("csv", {})))
         editor = SheetEditor(folder / _source_name(draft), self.catalogue, limits)
+        editor.name = _opened_name(draft)
         editor.path = folder / draft["file"]
         mapping = None if draft["mapping"] is None else read_mapping(folder / MAPPING)
         reading = ParseOptions(draft["dates"], draft["numbers"])
@@ -203,6 +206,12 @@ class Workspace:
 def _source_name(draft: Mapping[str, Any]) -> str:
     """Return the name of a draft's original file, which earlier versions did not store."""
     name: str = draft.get("source", draft["file"])
+    return name
+
+
+def _opened_name(draft: Mapping[str, Any]) -> str:
+    """Return the name of the file that was opened, which earlier versions did not store."""
+    name: str = draft.get("name", _source_name(draft))
     return name
 
 
