@@ -138,7 +138,7 @@ def story(environment: dict[str, str], run: Run) -> None:
 
     announce(
         "5. O envio pela fila e processar-arquivo. Uma linha cita um cliente inativo, o que só\n"
-        "   o sistema sabe. A recusa é mostrada na célula da planilha.",
+        "   o sistema sabe. A rejeição é mostrada na célula da planilha.",
         "5. The upload through the queue and processar-arquivo. One row names an inactive client,\n"
         "   which only the system knows. The rejection is shown at the sheet's own cell.",
     )

@@ -81,6 +81,34 @@ def test_messages_with_counts_have_singular_forms() -> None:
     assert {name for name, _ in wrong} == ALWAYS_SEVERAL, wrong
 
 
+VERBS = (("recus", "refus"), ("rejei", "reject"))
+"""Files are refused by xlbridge, rows are rejected by the system: docs/README.md, Terms."""
+
+
+def verbs_of_refusal(text: str, language: int) -> set[str]:
+    """Return which of the verbs are in a text, as their Portuguese stems."""
+    words = re.sub(r"\{\w+\}", "", text.casefold())
+    return {verb[0] for verb in VERBS if verb[language] in words}
+
+
+def test_refused_and_rejected_are_the_same_verb_in_both_languages() -> None:
+    found = {(path.name, pt, en) for path in SOURCES for _, pt, en in texts(path)}
+    with_verbs = {
+        one for one in found if verbs_of_refusal(one[1], 0) or verbs_of_refusal(one[2], 1)
+    }
+    assert len(with_verbs) > 40
+    wrong = [
+        one for one in with_verbs if verbs_of_refusal(one[1], 0) != verbs_of_refusal(one[2], 1)
+    ]
+    assert wrong == []
+
+
+def test_the_system_rejects_and_does_not_refuse() -> None:
+    found = {(path.name, text) for path in SOURCES for _, *both in texts(path) for text in both}
+    systems = re.compile(r"(o sistema|the system)\b[^.;:]*\b(recus|refus)", re.IGNORECASE)
+    assert [one for one in found if systems.search(one[1])] == []
+
+
 @pytest.mark.parametrize("code", list(CATALOGUE))
 def test_catalogue_codes_are_stable_words(code: str) -> None:
     kind = CATALOGUE[code]

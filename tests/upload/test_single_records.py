@@ -265,7 +265,7 @@ def test_a_doubtful_record_without_a_key_needs_a_person_and_the_others_are_sent(
     assert (report["rows"]["accepted"], report["rows"]["unknown"]) == (2, 1)
     assert amounts_of(client, customer) == [10, 20, 30]
     output = xlbridge("jobs", report["job"], **proxy_environment, XLBRIDGE_LANG="pt-BR").stdout
-    assert "um registro está sem prova: a resposta se perdeu, e nenhuma chave" in output
+    assert "um registro está em dúvida: a resposta se perdeu, e nenhuma chave" in output
     page = Path(report["evidence_file"]).read_text("utf-8")
     assert "A linha deste envio está" in page
     decision = ("--as", "applied", "--reason", "Conferido")

@@ -95,7 +95,7 @@ def _status_lines(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]
 _TOTALS = Text(
     pt="Linhas: {read} = {accepted} {accepted:aceita|aceitas} + {unchanged} sem alteração + "
     "{held} {held:retida|retidas} + {rejected} {rejected:rejeitada|rejeitadas} + {unknown} sem "
-    "prova + {unsent} {unsent:não enviada|não enviadas}",
+    "resultado + {unsent} {unsent:não enviada|não enviadas}",
     en="Rows: {read} = {accepted} accepted + {unchanged} unchanged + {held} held + {rejected} "
     "rejected + {unknown} without proof + {unsent} not sent",
 )
@@ -141,7 +141,7 @@ def _step_line(head: str, state: StepOverview) -> Text:
 def _processed_text(step: ProcessStep, rows: RowCounts) -> Text:
     return Text(
         pt="{listing} de {source}: {done} {done:processado|processados}, {already} já estavam, "
-        "{rejected} {rejected:rejeitado|rejeitados}, {unknown} sem prova",
+        "{rejected} {rejected:rejeitado|rejeitados}, {unknown} sem resultado",
         en="{listing} of {source}: {done} processed, {already} already processed, {rejected} "
         "rejected, {unknown} without proof",
     ).format(
@@ -170,7 +170,7 @@ def _rows_text(rows: RowCounts, workbooks: int) -> Text:
         (rows.unchanged, Text(pt="{n} sem alteração", en="{n} unchanged")),
         (rows.held, Text(pt="{n} {n:retida|retidas}", en="{n} held")),
         (rows.rejected, Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected")),
-        (rows.unknown, Text(pt="{n} sem prova", en="{n} without proof")),
+        (rows.unknown, Text(pt="{n} sem resultado", en="{n} without proof")),
         (rows.unsent, Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent")),
     ):
         if count:

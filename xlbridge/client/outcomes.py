@@ -145,12 +145,12 @@ def lost_answer_error(reason: Text, *, doubtful: bool) -> ApiError:
 def _rejection_message(status: int, messages: list[str]) -> Text:
     if not messages:
         return Text(
-            pt="O sistema recusou (status {status}), sem informar o motivo.",
-            en="The system refused (status {status}) without giving a reason.",
+            pt="Rejeitado pelo sistema (status {status}), sem informar o motivo.",
+            en="Rejected by the system (status {status}) without a reason.",
         ).format(status=status)
     return Text(
-        pt="O sistema recusou (status {status}): {messages}",
-        en="The system refused (status {status}): {messages}",
+        pt="Rejeitado pelo sistema (status {status}): {messages}",
+        en="Rejected by the system (status {status}): {messages}",
     ).format(status=status, messages="; ".join(messages))
 
 

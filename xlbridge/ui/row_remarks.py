@@ -1,6 +1,6 @@
 """Findings of the open sheet by rule, row and cell, and remarks from uploads and plans.
 
-Remarks are the reasons for which the system refused rows, and the actions of the last plan.
+Remarks are the reasons for which the system rejected rows, and the actions of the last plan.
 """
 
 import re

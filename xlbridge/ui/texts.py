@@ -233,11 +233,11 @@ _TEXTS: Mapping[str, Text] = {
     "history": Text(pt="Histórico", en="History"),
     "details": Text(pt="Detalhes", en="Details"),
     "doubt": Text(
-        pt="Este envio exige a decisão de uma pessoa. Confira no sistema se as linhas sem prova "
+        pt="Este envio exige a decisão de uma pessoa. Confira no sistema se as linhas em dúvida "
         "estão lá e se alguma importação ainda está em andamento; sua resposta fica registrada com "
         "nome e hora. Se só algumas linhas estão lá, complete ou desfaça antes no sistema.",
-        en="This upload needs a person's decision. Check in the system whether the rows without "
-        "proof are there, and whether an import is still running; your answer is recorded with "
+        en="This upload needs a person's decision. Check in the system whether the rows in "
+        "doubt are there, and whether an import is still running; your answer is recorded with "
         "your name and the time. If only some rows are there, complete or undo them in the system "
         "first.",
     ),
@@ -261,7 +261,7 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "batch_rows": Text(
         pt="Linhas: {read} · aceitas: {accepted} · sem alteração: {unchanged} · retidas: {held} · "
-        "rejeitadas: {rejected} · sem prova: {unknown} · não enviadas: {unsent}",
+        "rejeitadas: {rejected} · sem resultado: {unknown} · não enviadas: {unsent}",
         en="Rows: {read} · accepted: {accepted} · unchanged: {unchanged} · held: {held} · "
         "rejected: {rejected} · without proof: {unknown} · not sent: {unsent}",
     ),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xlbridge.upload.runner import JobRunner, RunContext
 
 _OTHER_PART_REJECTED = Text(
-    pt="outra parte da planilha foi recusada antes do envio",
+    pt="outra parte da planilha foi rejeitada antes do envio",
     en="another part of the sheet was rejected before sending",
 )
 

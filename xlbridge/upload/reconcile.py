@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from xlbridge.upload.runner import RunContext, Step
 
 _NO_REASON = Text(
-    pt="o sistema recusou, sem dizer por quê", en="the system refused, without saying why"
+    pt="rejeitada pelo sistema, sem motivo informado", en="rejected by the system without a reason"
 )
 CHECK_AGAIN = Text(
     pt="Para conferir de novo: xlbridge resume {job}", en="To check again: xlbridge resume {job}"
@@ -50,7 +50,7 @@ _NO_KEY = Text(
 )
 _UNREADABLE = Text(
     pt="o sistema não permitiu nova leitura: {reason}",
-    en="the system refused to let them be read again: {reason}",
+    en="the system did not let them be read again: {reason}",
 )
 
 

@@ -37,7 +37,7 @@ _STEP_HEADINGS = (
     Heading(Text(pt="Retidas", en="Held"), 12, alarming=True),
     Heading(Text(pt="Rejeitadas", en="Rejected"), 12, alarming=True),
     Heading(
-        Text(pt="Destas, sem recusa própria", en="Of these, not rejected themselves"),
+        Text(pt="Destas, sem rejeição própria", en="Of these, not rejected themselves"),
         12,
         alarming=True,
     ),

@@ -43,7 +43,7 @@ _AMOUNT_FOUND = Text(pt="R$ {amount} lidos de volta", en="R$ {amount} read back"
 _AMOUNT_NOT_RETURNED = Text(pt="não informados pelo sistema", en="not returned by the system")
 
 _REJECTED = Text(
-    pt="linhas rejeitadas: {n} (destas, sem recusa própria: {others})",
+    pt="linhas rejeitadas: {n} (destas, sem rejeição própria: {others})",
     en="rows rejected: {n} (of these, not rejected themselves: {others})",
 )
 _HELD = Text(pt="linhas retidas, não enviadas: {n}", en="rows held, not sent: {n}")

@@ -26,7 +26,7 @@ _TWICE = Text(
 )
 _LOST = Text(pt="aceita, mas não está em {table}", en="accepted, but not in {table}")
 _WRONGLY_REFUSED = Text(
-    pt="dada por recusada, mas está em {table}", en="reported as rejected, but is in {table}"
+    pt="dada por rejeitada, mas está em {table}", en="reported as rejected, but is in {table}"
 )
 _STRAY = Text(
     pt="{table}: {n} {n:linha|linhas} a mais do que foi enviado ({n:número|números} {numbers})",

@@ -102,8 +102,8 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "already-registered",
         Text(
-            pt="O sistema já tem este registro ({code}) e recusaria a linha.",
-            en="The system has this record already ({code}) and would refuse the row.",
+            pt="O sistema já tem este registro ({code}) e rejeitaria a linha.",
+            en="The system has this record already ({code}) and would reject the row.",
         ),
         Text(
             pt="Apague a linha, ou corrija o documento.",

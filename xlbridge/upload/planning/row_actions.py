@@ -37,7 +37,7 @@ from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
 _LOOKUP_REJECTED = Text(
     pt="o sistema não permitiu a leitura: {reason}",
-    en="the system refused to let them be read: {reason}",
+    en="the system did not let them be read: {reason}",
 )
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NOT_REQUESTED = Text(pt="não foi pedido", en="not requested")

@@ -47,9 +47,9 @@ _HEADLINES = {
         "({reason}).",
     ),
     State.NEEDS_PERSON: Text(
-        pt="Em dúvida; só uma pessoa pode decidir. Linhas: {sent}, comprovadas: {accepted}, sem "
-        "prova: {unknown} ({reason}).",
-        en="In doubt; only a person can decide. Rows: {sent}, proven: {accepted}, without proof: "
+        pt="Em dúvida; só uma pessoa pode decidir. Linhas: {sent}, aceitas: {accepted}, sem "
+        "resultado: {unknown} ({reason}).",
+        en="In doubt; only a person can decide. Rows: {sent}, accepted: {accepted}, without proof: "
         "{unknown} ({reason}).",
     ),
     State.SENDING_PARTS: Text(
@@ -61,9 +61,9 @@ _HEADLINES = {
 }
 _PARTLY_IN_DOUBT = Text(
     pt="Em dúvida: não se sabe se {unknown:uma linha foi gravada|{unknown} linhas foram gravadas}. "
-    "Linhas: {sent}, comprovadas: {accepted}, rejeitadas: {rejected} ({reason}).",
+    "Linhas: {sent}, aceitas: {accepted}, rejeitadas: {rejected} ({reason}).",
     en="In doubt: whether {unknown:one row was|{unknown} rows were} written is not known. Rows: "
-    "{sent}, proven: {accepted}, rejected: {rejected} ({reason}).",
+    "{sent}, accepted: {accepted}, rejected: {rejected} ({reason}).",
 )
 _QUEUED = Text(pt="Na fila (log {log_id}).", en="Queued (log {log_id}).")
 _NOT_SENT = Text(pt="Ainda não enviado.", en="Not sent yet.")

@@ -128,7 +128,7 @@ class Verdict:
 
 
 REJECTED_AS_A_WHOLE = Text(
-    pt="Não aplicada: o envio inteiro foi recusado.",
+    pt="Não aplicada: o envio inteiro foi rejeitado.",
     en="Not applied: the whole upload was rejected.",
 )
 """Remark on a row without an error of its own."""

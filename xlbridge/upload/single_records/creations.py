@@ -84,8 +84,8 @@ _CLOSED = Text(
     en="the record {code}, created just before, was closed",
 )
 _LISTS_REFUSED = Text(
-    pt="o registro {code} foi incluído, e as suas listas foram recusadas: {why}",
-    en="the record {code} was created, and its lists were refused: {why}",
+    pt="o registro {code} foi incluído, e as suas listas foram rejeitadas: {why}",
+    en="the record {code} was created, and its lists were rejected: {why}",
 )
 _ENDED_BEFORE_LISTS = Text(
     pt="foi incluído com o número {code}; as suas listas ainda não foram registradas",

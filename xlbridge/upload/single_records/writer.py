@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from xlbridge.upload.runner import RunContext, Step
 
 _NEEDS_PERSON = Text(
-    pt="{n:um registro está|{n} registros estão} sem prova: {why}",
-    en="{n:one record is|{n} records are} without proof: {why}",
+    pt="{n:um registro está|{n} registros estão} em dúvida: {why}",
+    en="{n:one record is|{n} records are} in doubt: {why}",
 )
 _BLOCKED = Text(
     pt="não foi enviada: outra linha da mesma chave está em dúvida",
