@@ -1,5 +1,6 @@
 """Response models: all fields of the spec, none required."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -103,6 +104,18 @@ REQUIRED_VALUES = {"PurchaseOrderAnswer": {"payload": {"numeroPedido": 1}}}
 def test_every_response_model_is_listed() -> None:
     read = {model for operation in OPERATIONS.values() for model in models_in(operation.data)}
     assert read == {spec.model for spec in SPEC_MODELS}
+
+
+def test_no_two_models_declare_the_same_fields() -> None:
+    models = {model for one in OPERATIONS.values() for model in models_in(one.data)}
+    models |= {base for model in models for base in model.__mro__ if base is not WireModel}
+    by_fields: defaultdict[str, set[str]] = defaultdict(set)
+    for model in models:
+        fields = getattr(model, "model_fields", {})
+        if len(fields) > 1:
+            by_fields[repr(sorted(fields.items()))].add(f"{model.__module__}.{model.__name__}")
+    assert len(by_fields) > 50
+    assert [names for names in by_fields.values() if len(names) > 1] == []
 
 
 @each_model

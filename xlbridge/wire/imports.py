@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from xlbridge.wire.model import (
+    AddressingPlace,
     Many,
     Moment,
     Operation,
@@ -55,20 +56,11 @@ class ImportRecords(WireModel):
         return len(self.registros) or None if total is None else total
 
 
-class AddressingRecord(WireModel):
-    """One addressing record read by the import."""
-
-    codigoDaFilial: int | None = None
-    codigoDoAlmoxarifado: int | None = None
-    codigoDaSecao: str | None = None
-    idProd: int | None = None
-
-
 class AddressingRecords(WireModel):
     """Records read by the addressing import or its preview."""
 
     totalDeRegistros: int | None = None
-    produtoMapeamentoEstoque: Many[AddressingRecord] = Field(default_factory=empty_list)
+    produtoMapeamentoEstoque: Many[AddressingPlace] = Field(default_factory=empty_list)
 
     @property
     def count(self) -> int | None:

@@ -181,6 +181,15 @@ def _accept_text(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         raise
 
 
+class AddressingPlace(WireModel):
+    """Address of a product in responses of the stock area and of its import."""
+
+    codigoDaFilial: int | None = None
+    codigoDoAlmoxarifado: int | None = None
+    codigoDaSecao: str | None = None
+    idProd: int | None = None
+
+
 class Attachment(WireModel):
     """A file attached to a record. ``Url`` carries a token that lets its holder read the file."""
 

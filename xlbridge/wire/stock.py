@@ -8,6 +8,7 @@ requisition) is this project's choice (``docs/assumptions.md``).
 from pydantic import Field
 
 from xlbridge.wire.model import (
+    AddressingPlace,
     Many,
     Moment,
     Number,
@@ -207,15 +208,6 @@ class StockRequisitionQuery(WireModel):
 
     filial: int
     qtde: int = Field(default=0, ge=0)
-
-
-class AddressingPlace(WireModel):
-    """Address of a product in responses."""
-
-    codigoDaFilial: int | None = None
-    codigoDoAlmoxarifado: int | None = None
-    codigoDaSecao: str | None = None
-    idProd: int | None = None
 
 
 class AddressingKey(AddressingPlace):

@@ -45,13 +45,12 @@ from xlbridge.wire.imports import (
     IMPORT_LOG,
     IMPORT_PROCESS,
     IMPORT_QUEUE,
-    AddressingRecord,
     AddressingRecords,
     ImportLog,
     ImportQuery,
     ImportRecords,
 )
-from xlbridge.wire.model import UPLOAD_FIELD
+from xlbridge.wire.model import UPLOAD_FIELD, AddressingPlace
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.services import ServiceInvoiceInput
 from xlbridge.wire.stock import AddressingInput
@@ -229,7 +228,7 @@ def import_addressing(call: Call) -> AddressingRecords:
     records = _import(call)
     return AddressingRecords(
         totalDeRegistros=len(records),
-        produtoMapeamentoEstoque=[AddressingRecord.model_validate(record) for record in records],
+        produtoMapeamentoEstoque=[AddressingPlace.model_validate(record) for record in records],
     )
 
 
