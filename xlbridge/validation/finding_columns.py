@@ -53,31 +53,36 @@ class FindingColumn:
 
     def findings(self, positions: Integers) -> Iterator[Finding]:
         """Yield the findings at the given positions."""
-        columns = positions, self.rows[positions], self.kinds[positions], self.details[positions]
-        for position, row, kind, detail in zip(*(c.tolist() for c in columns), strict=True):
+        rows, letters = self.rows[positions], self.letters
+        cells = (rows - 1 if self.has_all_cells else positions).tolist()
+        columns = positions, rows, self.kinds[positions], self.details[positions]
+        for (position, row, kind, detail), index, value in zip(
+            zip(*(column.tolist() for column in columns), strict=True),
+            cells,
+            self.cells.values(cells),
+            strict=True,
+        ):
             remark = self.remarks[detail]
             details = remark.details
             if position in self.firsts:
-                details = {"first": f"{self.letters}{self.firsts[position]}"}
-            index = row - 1 if self.has_all_cells else position
+                details = {"first": f"{letters}{self.firsts[position]}"}
             yield Finding(
                 FINDING_KINDS[kind],
-                row=row,
-                column=self.name,
-                cell=None if self.letters is None else f"{self.letters}{row}",
-                value=self._value(index, details),
+                row,
+                self.name,
+                cell=None if letters is None else f"{letters}{row}",
+                value=self._display(value, details),
                 details=details,
                 corrected=remark.corrected,
                 numeric=self.cells.kind(index) is CellKind.NUMBER,
                 header=self.header,
             )
 
-    def _value(self, index: int, details: Mapping[str, object]) -> str | None:
+    def _display(self, value: object, details: Mapping[str, object]) -> str | None:
         if self.letters is None:
             return None
         if "error" in details:
             return str(details["error"])
-        value = self.cells.value(index)
         return None if value == "" else display(value)
 
 

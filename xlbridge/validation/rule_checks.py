@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pandera.pandas as pa
 
@@ -98,17 +99,24 @@ def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:
 
     # The rules of one column run in succession.
     @lru_cache(maxsize=1)
+    def is_missing(name: str) -> npt.NDArray[np.bool_]:
+        return frame[name].isna().to_numpy()
+
+    @lru_cache(maxsize=1)
     def present(name: str) -> pd.Series:
-        return frame[name].dropna()
+        missing = is_missing(name)
+        return frame[name][~missing] if missing.any() else frame[name]
 
     for column in resource.columns:
         if column.name in typed.absent and not column.required:
             continue
         values = partial(present, column.name)
         if column.required:
-            missing = partial(_missing, frame, column.name)
+            missing = partial(_missing, partial(is_missing, column.name))
             yield _CellRule(column.name, "required-missing", missing, {})
         for name, check in column_checks(column).items():
+            # Only present values are checked; pandera would look for missing ones again.
+            check.ignore_na = False
             rule, failing = RULES[name], partial(_failing_values, check, values)
             details = rule.details(column.checks[name])
             yield _CellRule(column.name, rule.finding.code, failing, details)
@@ -136,8 +144,8 @@ def _call_on_rows(
     return function(frame.iloc[positions], **statistics)
 
 
-def _missing(frame: pd.DataFrame, name: str) -> Positions:
-    return np.flatnonzero(frame[name].isna())
+def _missing(is_missing: Callable[[], npt.NDArray[np.bool_]]) -> Positions:
+    return np.flatnonzero(is_missing())
 
 
 def _failing_values(check: pa.Check, values: Callable[[], pd.Series]) -> Positions:

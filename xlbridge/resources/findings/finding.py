@@ -54,7 +54,8 @@ class FindingKind:
         return Text(pt=message.pt.replace("….", "…"), en=message.en.replace("….", "…"))
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: a bad sheet has millions, and freezing triples the time to create one.
+@dataclass(slots=True)
 class Finding:
     """Problem in the data, and its position.
 

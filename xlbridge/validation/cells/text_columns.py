@@ -33,7 +33,6 @@ from xlbridge.validation.cells.text import (
 )
 from xlbridge.workbook.read import CellKind
 
-_CHUNK = 1 << 17
 _EXCEL_DIGITS = 10**15
 _MASK = str.maketrans("", "", ".-/ ‐‑‒–")
 # As sheets write it, and as programs do for 10,000,000 and more; 12E4 and 1.5E2 may be codes.
@@ -73,13 +72,8 @@ def coerce_text(
             position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
         )
     indexes[problems.failed] = -1
-    # Built in pieces, as an array takes twice its memory while it grows.
-    array = pd.array(sent, dtype="str")
-    pieces = [
-        pd.Series(array.take(indexes[begin : begin + _CHUNK], allow_fill=True))
-        for begin in range(0, max(len(indexes), 1), _CHUNK)
-    ]
-    return pd.concat(pieces).array
+    # The last text is the value of an index of -1.
+    return pd.array(np.array([*sent, None], dtype=object)[indexes], dtype="str", copy=False)
 
 
 def _sent_texts(

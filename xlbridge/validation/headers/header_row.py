@@ -67,10 +67,10 @@ class Header:
 def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
     """Return the zero-based position of the first row that names the most columns, None if none of
     the first fifty names any."""
-    names = resource.headers
+    names, rows = resource.headers, cells.first_texts(SEARCHED_ROWS)
 
     def count_columns(position: int) -> int:
-        texts = map(header_key, cells.row(position))
+        texts = map(header_key, rows[position])
         return len({names[text] for text in texts if text in names})
 
     return best_row(cells, count_columns)

@@ -7,12 +7,12 @@ pass between processes unchanged, and are processed by column.
 import datetime as dt
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import compress, count, filterfalse
-from operator import not_
-from struct import Struct
+from itertools import compress, count, filterfalse, repeat
+from operator import mul, not_
 from typing import Any
 
 from xlbridge.workbook.address import CellPosition, CellRange, column_index
@@ -228,8 +228,8 @@ _KINDS: Mapping[type, CellKind] = {
 _CONTENTS: "Mapping[CellKind, Callable[[Iterable[Any]], array[int]]]" = {
     CellKind.NUMBER: lambda values: array("q", array("d", values).tobytes()),
     CellKind.BOOLEAN: lambda values: array("q", values),
-    CellKind.DATE: lambda values: array("q", map(dt.date.toordinal, values)),
-    CellKind.DATETIME: lambda values: array("q", map(_datetime_to_int, values)),
+    CellKind.DATE: lambda values: array("q", list(map(dt.date.toordinal, values))),
+    CellKind.DATETIME: lambda values: array("q", list(map(_datetime_to_int, values))),
     CellKind.TIME: lambda values: array(
         "q", (_datetime_to_int(dt.datetime.combine(_ORIGIN, value)) for value in values)
     ),
@@ -243,7 +243,7 @@ _FROM_INT: Mapping[int, Callable[[int], object]] = {
     CellKind.DURATION: lambda whole: whole * _MICROSECOND,
 }
 _ALL_KINDS = tuple(CellKind)
-_DOUBLE, _INTEGER = Struct("d"), Struct("q")
+_TEXT, _NUMBER = int(CellKind.TEXT), int(CellKind.NUMBER)
 _IS_KIND = [bytes(byte == kind for byte in range(256)) for kind in CellKind]
 """Translation tables that map a kind's byte to 1, all others to 0."""
 
@@ -251,8 +251,9 @@ SHARED_MARK = "\ue000"
 """Character before the index of a shared text; no text of the same file contains it."""
 
 _MAX_KNOWN_TEXTS = 1 << 16
+_SAMPLE_SIZE = 512
 _MIN_REPEAT_SHARE = 8
-"""New texts are remembered if at least one in this many texts is a repetition."""
+"""Texts are remembered if at least one in this many of a sample is a repetition."""
 
 
 @dataclass(slots=True)
@@ -310,13 +311,20 @@ class CellColumn:
 
     def value(self, index: int) -> object:
         """Return a cell as a Python value, ``""`` for an empty one or below the last."""
-        kind = self.kind(index)
-        if kind is CellKind.EMPTY:
-            return ""
-        if kind is CellKind.NUMBER:
-            return _DOUBLE.unpack_from(self.content, 8 * index)[0]
-        (integer,) = _INTEGER.unpack_from(self.content, 8 * index)
-        return self.texts[integer] if kind is CellKind.TEXT else _FROM_INT[kind](integer)
+        return next(self.values((index,)))
+
+    def values(self, indexes: Iterable[int]) -> Iterator[object]:
+        """Yield the cells at the given indexes as Python values, as ``value`` returns them."""
+        kinds, texts, height = self.kinds, self.texts, len(self.kinds)
+        integers, doubles = self._integers, memoryview(self.content).cast("d")
+        for index in indexes:
+            kind = kinds[index] if index < height else CellKind.EMPTY
+            if kind == _NUMBER:
+                yield doubles[index]
+            elif kind == _TEXT:
+                yield texts[integers[index]]
+            else:
+                yield _FROM_INT[kind](integers[index]) if kind else ""
 
 
 class SharedTextMissing(Exception):
@@ -344,8 +352,7 @@ class CellEncoder:
         """Return the next cells of the column; an empty value is ``""``."""
         kinds = bytearray(map(_KINDS.__getitem__, map(type, values)))
         is_text = kinds.translate(_IS_KIND[CellKind.TEXT])
-        new_texts, indexes = self._index_texts(list(compress(values, is_text)))
-        lengths = list(map(self._lengths.__getitem__, indexes))
+        new_texts, indexes, has_empty = self._index_texts(list(compress(values, is_text)))
         contents = {CellKind.TEXT: indexes}
         for kind, content_of in _CONTENTS.items():
             if kind in kinds:
@@ -359,34 +366,40 @@ class CellEncoder:
             integers.append(next(remaining[kinds[other.start()]]))
             begin = other.start() - before
         content = integers + contents[common][begin:]
-        if 0 in lengths:
+        if has_empty:
+            lengths = map(self._lengths.__getitem__, indexes)
             for index in compress(compress(range(len(kinds)), is_text), map(not_, lengths)):
                 kinds[index] = CellKind.EMPTY
-        self.filled += len(kinds) - lengths.count(0)
-        self.text_length += sum(lengths)
+        self.filled += len(kinds) - kinds.count(CellKind.EMPTY)
         return CellColumn(kinds, bytearray(content), new_texts)
 
-    def _index_texts(self, texts: list[str]) -> tuple[list[str], "array[int]"]:
-        """Return the new texts, and the index of every text.
+    def _index_texts(self, texts: list[str]) -> tuple[list[str], "array[int]", bool]:
+        """Return the new texts, the index of every text, and whether any is empty.
 
         If hardly any repeat, looking for repetitions would cost more than it saves.
         """
         known, first = self._known, len(self._lengths)
-        new = list(filterfalse(known.__contains__, dict.fromkeys(texts)))
-        if _MIN_REPEAT_SHARE * (len(texts) - len(new)) < len(texts):
+        sample = texts[:_SAMPLE_SIZE]
+        repeated = len(sample) - len(set(sample).difference(known))
+        counts = Counter[str]()
+        if _MIN_REPEAT_SHARE * repeated < len(sample):
             known.clear()
-            new, indexes = texts, array("q", range(first, first + len(texts)))
+            new = texts
+            indexes = used = list(range(first, first + len(texts)))
         else:
+            counts = Counter(texts)
+            new = list(filterfalse(known.__contains__, counts))
             known.update(zip(new, count(first)))
-            indexes = array("q", map(known.__getitem__, texts))
+            indexes = list(map(known.__getitem__, texts))
+            used = list(map(known.__getitem__, counts))
+        new = self._resolve_shared(new) if self._shared_texts else new
+        self._lengths += map(len, new)
+        lengths = list(map(self._lengths.__getitem__, used))
+        self.longest = max(self.longest, max(lengths, default=0))
+        self.text_length += sum(map(mul, lengths, counts.values() or repeat(1)))
         if len(known) > _MAX_KNOWN_TEXTS:
             known.clear()
-        if self._shared_texts:
-            new = self._resolve_shared(new)
-        lengths = list(map(len, new))
-        self._lengths += lengths
-        self.longest = max(self.longest, max(lengths, default=0))
-        return new, indexes
+        return new, array("q", indexes), 0 in lengths
 
     def _resolve_shared(self, texts: list[str]) -> list[str]:
         """Return texts with shared texts instead of their marked indexes."""
@@ -418,6 +431,16 @@ class SheetCells:
     def row(self, position: int) -> list[object]:
         """Return the values of Excel's row ``position + 1``."""
         return [column.value(position) for column in self.columns]
+
+    def first_texts(self, count: int) -> list[list[str]]:
+        """Return the texts among the cells of each of the first ``count`` rows."""
+        rows: list[list[str]] = [[] for _ in range(min(count, self.height))]
+        for column in self.columns:
+            is_text = column.kinds[:count].translate(_IS_KIND[CellKind.TEXT])
+            positions = list(compress(range(len(rows)), is_text))
+            for position, text in zip(positions, column.values(positions), strict=True):
+                rows[position].append(str(text))
+        return rows
 
     def has_data(self, position: int) -> bool:
         """Return whether any cell is filled in Excel's row ``position + 1`` or below."""

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from operator import lt
-from typing import Any
 
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
 
@@ -103,9 +102,6 @@ _USUAL_CELL = b"".join(
 
 _KNOWN_ERRORS = (b"#DIV/0!", b"#N/A", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!")
 
-RowChunk = tuple[int, int, list[list[Any]]]
-"""Zero-based row and column of a chunk's first cell, and its rows."""
-
 
 class UnusualSheet(Exception):
     """Sheet in an uncommon notation, which has to be parsed as a whole."""
@@ -119,15 +115,15 @@ def parse_in_chunks(
     ``shared_texts`` is filled by the first sheet that refers to one. Raises ``UnusualSheet`` at
     any point, and ``WorkbookRefused`` if a limit is exceeded.
     """
-    parser = _ChunkParser(package, sheet, budget, shared_texts)
+    parser = _ChunkParser(package, sheet, shared_texts)
     encoder = SheetEncoder(sheet, budget, shared_texts)
-    chunks: deque[Future[RowChunk]] = deque()
+    chunks: deque[Future[CalamineSheet]] = deque()
     with ThreadPoolExecutor(_THREADS) as threads, _failures_as_unusual():
         for block in blocks_before(package.sheet_pieces(sheet, _CHUNK_SIZE), _ROW):
             if not scan.scan_block(block):
                 raise UnusualSheet
             if (part := parser.next_part(block, has_errors=bool(scan.raw.errors))) is not None:
-                chunks.append(threads.submit(parser.parse, part))
+                chunks.append(threads.submit(parser.open, part))
             if len(chunks) > _THREADS:
                 yield from _encode(encoder, chunks.popleft().result())
         if not parser.has_ended:
@@ -145,24 +141,23 @@ def _failures_as_unusual() -> Iterator[None]:
         raise UnusualSheet from error
 
 
-def _encode(encoder: SheetEncoder, chunk: RowChunk) -> Iterator[RowsRead]:
-    top, left, rows = chunk
-    if rows:
-        encoder.reserve(top + len(rows) - 1, left, left + len(rows[0]) - 1)
-    yield from encoder.encode(top, left, rows)
+def _encode(encoder: SheetEncoder, chunk: CalamineSheet) -> Iterator[RowsRead]:
+    if chunk.start is None or chunk.end is None:
+        return
+    (top, left), (bottom, right) = chunk.start, chunk.end
+    encoder.reserve(bottom, left, right)
+    # Not in the threads: they would wait for the GIL, and the rows leave the processor's cache.
+    yield from encoder.encode(top, left, chunk.to_python())
 
 
 class _ChunkParser:
     """Parser of chunks of one sheet; ``has_ended`` is set after its last row."""
 
-    def __init__(
-        self, package: Package, sheet: str, budget: Budget, shared_texts: list[str]
-    ) -> None:
+    def __init__(self, package: Package, sheet: str, shared_texts: list[str]) -> None:
         self.has_ended = False
         self._shared_texts = shared_texts
         self._package = package
         self._sheet = sheet
-        self._budget = budget
         self._parts = package.parser_parts()
         self._head = b""
 
@@ -188,15 +183,8 @@ class _ChunkParser:
             rows = self._mark_shared_texts(rows)
         return b"".join((self._head, rows, _END))
 
-    def parse(self, part: bytes) -> RowChunk:
-        """Return the rows of a part."""
-        content = self._open(part)
-        if content.start is None or content.end is None:
-            return 0, 0, []
-        self._budget.check_cells(content.height * content.width)
-        return *content.start, content.to_python()
-
-    def _open(self, part: bytes) -> CalamineSheet:
+    def open(self, part: bytes) -> CalamineSheet:
+        """Parse a part; runs in a thread, as the parser releases the GIL."""
         name = self._package.sheet_part(self._sheet)
         if name is None:
             raise UnusualSheet
@@ -226,7 +214,7 @@ class _ChunkParser:
         # The parser drops empty cells at both ends of a row.
         cells = map('<c t="inlineStr"><is>{}</is></c>'.format, ("<t>.</t>", *rich, "<t>.</t>"))
         row = b"".join((_START, "".join(cells).encode(), b"</row>", _END))
-        ((_, *parsed, _),) = self._open(row).to_python()
+        ((_, *parsed, _),) = self.open(row).to_python()
         if len(parsed) != len(rich):
             raise UnusualSheet
         texts = iter(map(str, parsed))
