@@ -185,6 +185,38 @@ def test_a_record_created_twice_and_a_lost_one_are_found(month: Month, tmp_path:
     assert re.fullmatch(r"suppliers: 1 row more than were sent \(number 5\d{3}\)", twice)
 
 
+def test_child_rows_created_twice_and_lost_ones_are_found(month: Month, tmp_path: Path) -> None:
+    database = tmp_path / "prepared.db"
+    twice, _, lost = orders = make_rows("requisicao", 3, "items")
+    twice["itens"][0]["quantidade"], lost["itens"][0]["quantidade"] = 111, 222
+    write_book(month, "requisicao", orders)
+    write_plan(month, {"requisicao": upload_of("requisicao")})
+    with (
+        closing(open_database(database_url(str(database)))) as storage,
+        storage.transaction(writing=True) as connection,
+    ):
+        seed_database(connection, SeedKind.EMPTY, 1)
+    table = "purchase_requisition_items"
+    columns = [column.name for column in TABLES[table].columns]
+    copied = ["seq + 500" if name == "seq" else name for name in columns]
+    this = f"FROM {table} WHERE number = NEW.number AND seq = NEW.seq"
+    with closing(sqlite3.connect(database)) as db:
+        db.execute(
+            f"CREATE TRIGGER twice AFTER INSERT ON {table} WHEN NEW.quantidade = 111000000 BEGIN "
+            f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(copied)} {this}; END"
+        )
+        db.execute(
+            f"CREATE TRIGGER lost AFTER INSERT ON {table} WHEN NEW.quantidade = 222000000 "
+            f"BEGIN DELETE {this}; END"
+        )
+        db.commit()
+    found = month.report(5, "--stand-ins", "--db", database)
+    assert {(b["kind"], b["row"], b["message"]) for b in found["breaches"]} == {
+        ("twice", 2, f"itens: {len(twice['itens'])} sent, {len(twice['itens']) + 1} in the system"),
+        ("lost", 4, f"itens: {len(lost['itens'])} sent, {len(lost['itens']) - 1} in the system"),
+    }
+
+
 @pytest.mark.slow
 def test_a_record_that_is_closed_as_its_lists_are_refused_is_not_a_row_too_many(
     month: Month,

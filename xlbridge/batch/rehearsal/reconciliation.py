@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -32,7 +33,7 @@ from xlbridge.sandbox.rehearsal import (
     table_name_of,
 )
 from xlbridge.sandbox.storage import Storage
-from xlbridge.upload import UploadContext
+from xlbridge.upload import UploadContext, sent_rows
 from xlbridge.upload.results import RowOutcome
 
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
@@ -152,6 +153,7 @@ class _SentRows:
         self._connection = connection
         self._digests: dict[str, list[RowDigest | None]] = {}
         self._records: dict[str, list[tuple[str, bool]]] = {}
+        self._rows: dict[str, Sequence[Mapping[str, Any]]] = {}
         self.by_table: defaultdict[str, list[ExpectedRow]] = defaultdict(list)
 
     def add(self, row: SentRow, row_id: RowId) -> None:
@@ -160,7 +162,8 @@ class _SentRows:
         resource = self._context.catalogue.named(spec.resource)
         if spec.mode.is_by_record and not is_compared_by_content(resource):
             number, changes = self._record(row)
-            expected = ExpectedRow(row_id, row.outcome, number=number, changes=changes)
+            items = self._items_of(row, resource) if number else {}
+            expected = ExpectedRow(row_id, row.outcome, number=number, changes=changes, items=items)
         else:
             # Rows that were not sent count by their positions in the whole sheet.
             payload = spec.payload if row.planned is None else spec.planned or spec.payload
@@ -180,6 +183,16 @@ class _SentRows:
             ]
         written = self._records[job.id]
         return written[row.position] if written else ("", False)
+
+    def _items_of(self, row: SentRow, resource: Resource) -> dict[str, int]:
+        """Return the number of items in each list of a row that has some."""
+        names = [child.sheet for child in resource.children]
+        if not names:
+            return {}
+        if row.job.id not in self._rows:
+            self._rows[row.job.id] = sent_rows(self._context, row.job)
+        sent = self._rows[row.job.id][row.position]
+        return {name: len(items) for name in names if (items := sent.get(name))}
 
     def _digests_of(self, payload: str, resource: Resource) -> list[RowDigest | None]:
         if payload not in self._digests:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from xlbridge.batch.rehearsal.result import (
@@ -42,6 +42,10 @@ _ALTERED = Text(
     "linha enviada as alterasse",
     en="{table}: {n} existing {n:row has|rows have} changed, though no row sent changes them",
 )
+_ITEMS_DIFFER = Text(
+    pt="{items}: {sent} {sent:enviado|enviados}, {stored} no sistema",
+    en="{items}: {sent} sent, {stored} in the system",
+)
 _GONE = Text(
     pt="{table}: {n} {n:linha que já existia sumiu|linhas que já existiam sumiram}",
     en="{table}: {n} existing {n:row is gone|rows are gone}",
@@ -54,7 +58,8 @@ class ExpectedRow:
 
     ``digest`` is that of its stored form, None if it has none. A row that was sent as a single
     record has the ``number`` of that record, empty if the system did not return it; with
-    ``changes`` the record existed before. Other rows have no number.
+    ``changes`` the record existed before. Other rows have no number. ``items`` are the counts of
+    items of its lists.
     """
 
     row_id: RowId
@@ -62,6 +67,7 @@ class ExpectedRow:
     digest: RowDigest | None = None
     number: str | None = None
     changes: bool = False
+    items: Mapping[str, int] = field(default_factory=dict)
 
 
 def compare_tables(
@@ -183,6 +189,8 @@ class _AddingTableCheck(_TableCheck):
             message = _OTHERS_NUMBER if row.number in self.after.rows else _LOST
             text = message.format(table=self.title, number=row.number)
             yield Violation(ViolationKind.LOST, text, row.row_id)
+        for row in self.accepted:
+            yield from self._item_violations(row)
         left = self._left.remaining()
         by_digest: defaultdict[RowDigest, list[ExpectedRow]] = defaultdict(list)
         for row in self.rows:
@@ -201,6 +209,17 @@ class _AddingTableCheck(_TableCheck):
         }
         if unexplained := len(altered - _changed_numbers(self.rows)):
             yield Violation(ViolationKind.LOST, _ALTERED.format(table=self.title, n=unexplained))
+
+    def _item_violations(self, row: ExpectedRow) -> Iterator[Violation]:
+        """Yield the violations of a row whose record has fewer or more items than were sent."""
+        if row.changes or row.number is None or row.number not in self.after.rows:
+            return
+        for name, sent in row.items.items():
+            stored = self.after.items.get(name, {}).get(row.number, 0)
+            if stored != sent:
+                kind = ViolationKind.LOST if stored < sent else ViolationKind.TWICE
+                message = _ITEMS_DIFFER.format(items=name, sent=sent, stored=stored)
+                yield Violation(kind, message, row.row_id)
 
 
 def _precision(row: ExpectedRow) -> int:

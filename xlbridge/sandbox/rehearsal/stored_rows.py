@@ -7,19 +7,29 @@ digests of their content.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, exists, false, select
+from sqlalchemy import ColumnElement, Connection, Table, exists, false, func, select
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.sandbox.areas.financial.tables import TITLE_KEY, payables, receivables
+from xlbridge.sandbox.areas.financial.tables import (
+    OWNER_KEY,
+    TITLE_KEY,
+    payable_allocations,
+    payables,
+    receivable_allocations,
+    receivables,
+)
 from xlbridge.sandbox.areas.purchasing.tables import (
+    buying_order_items,
     buying_orders,
+    purchase_order_items,
     purchase_orders,
+    purchase_requisition_items,
     purchase_requisitions,
     spending_limits,
 )
@@ -34,13 +44,20 @@ from xlbridge.sandbox.areas.registry.tables import (
     suppliers,
 )
 from xlbridge.sandbox.areas.sales.tables import (
+    product_invoice_items,
     product_invoices,
     sales_order_installments,
+    sales_order_items,
     sales_orders,
     service_forecasts,
     service_invoices,
 )
-from xlbridge.sandbox.areas.stock.tables import addressings, inventories, movements
+from xlbridge.sandbox.areas.stock.tables import (
+    addressings,
+    inventories,
+    inventory_items,
+    movements,
+)
 from xlbridge.sandbox.imports.queue import own_records
 from xlbridge.wire import WireModel
 from xlbridge.wire.budget import SpendingLimitInput
@@ -84,7 +101,8 @@ class StoredRows:
     """Digests of a table's rows by their numbers, None in tables compared by number alone.
 
     ``title`` names the table in reports. ``replaces``: a row replaces the one with the same key.
-    ``derived`` are the numbers of records that the system created by processing others.
+    ``derived`` are the numbers of records that the system created by processing others. ``items``
+    are the counts of items of each list, by the records' numbers.
     """
 
     table: str
@@ -92,6 +110,7 @@ class StoredRows:
     rows: Mapping[str, RowDigest | None]
     replaces: bool = False
     derived: frozenset[str] = frozenset()
+    items: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +232,40 @@ _TABLE_SPECS: Mapping[type[WireModel], _TableSpec] = {
 """Table of each resource's rows, by the resource's model."""
 
 
+@dataclass(frozen=True, slots=True)
+class _ListTable:
+    """Table of the items of a list: the columns with the number of their record, and the count of
+    the items that were sent."""
+
+    table: Table
+    owner: tuple[str, ...]
+    count: ColumnElement[int] = field(default_factory=func.count)
+
+
+_LIST_TABLES: Mapping[type[WireModel], Mapping[str, _ListTable]] = {
+    ReceivableInput: {"rateio": _ListTable(receivable_allocations, OWNER_KEY)},
+    PayableInput: {"rateio": _ListTable(payable_allocations, OWNER_KEY)},
+    SalesOrderInput: {
+        "produtos": _ListTable(sales_order_items, ("numeroDoPedido",)),
+        "parcelas": _ListTable(sales_order_installments, ("numeroDoPedido",)),
+    },
+    ProductInvoiceInput: {"produtos": _ListTable(product_invoice_items, ("idNF",))},
+    PurchaseRequisitionInput: {"itens": _ListTable(purchase_requisition_items, ("number",))},
+    BuyingOrderInput: {"itens": _ListTable(buying_order_items, ("number",))},
+    PurchaseOrderInput: {"itens": _ListTable(purchase_order_items, ("number",))},
+    CountedInventory: {
+        "contagens": _ListTable(
+            inventory_items,
+            ("inventory",),
+            func.count(inventory_items.c.count1)
+            + func.count(inventory_items.c.count2)
+            + func.count(inventory_items.c.count3),
+        )
+    },
+}
+"""Tables of the lists of each resource's records, by the resource's model."""
+
+
 def table_name_of(resource: Resource) -> str:
     """Return the name of the table of a resource's rows."""
     model = resource.row_model
@@ -253,8 +306,26 @@ def read_stored_rows(connection: Connection, resource: Resource) -> StoredRows:
         if row[_DERIVED]:
             derived_numbers.add(number)
     return StoredRows(
-        spec.result_name, _title_of(resource), digests, spec.replaces, frozenset(derived_numbers)
+        spec.result_name,
+        _title_of(resource),
+        digests,
+        spec.replaces,
+        frozenset(derived_numbers),
+        {
+            name: _count_items(connection, listed)
+            for name, listed in _LIST_TABLES.get(model, {}).items()
+        },
     )
+
+
+def _count_items(connection: Connection, listed: _ListTable) -> dict[str, int]:
+    """Return the number of items of each record that has some."""
+    owner = [listed.table.c[name] for name in listed.owner]
+    statement = select(*owner, listed.count).group_by(*owner)
+    return {
+        _NUMBER_SEPARATOR.join(map(str, number)): count
+        for *number, count in connection.execute(statement)
+    }
 
 
 def _title_of(resource: Resource) -> Text:
