@@ -18,21 +18,7 @@ from pathlib import Path
 from xlbridge.errors import UsageError, os_error_reason
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook.read.refusals import (
-    damaged,
-    empty_file,
-    encrypted,
-    hostile,
-    lock_file,
-    no_workbook,
-    no_xlsx,
-    other_archive,
-    other_ole_file,
-    part_encrypted,
-    text_with_other_name,
-    too_large,
-    web_page,
-)
+from xlbridge.workbook.read import refusals
 
 _CHUNK = 1 << 20
 _XML_ENDINGS = (".xml", ".rels", ".vml")
@@ -76,18 +62,18 @@ class WorkbookArchive:
         self.content = content
         self._limits = limits
         if self.content.count(_DIRECTORY_ENTRY) > limits.entries:
-            raise hostile(Text(pt="partes demais", en="too many parts"))
+            raise refusals.hostile(Text(pt="partes demais", en="too many parts"))
         try:
             self._package = zipfile.ZipFile(io.BytesIO(self.content))
         except _ZIP_ERRORS as error:
-            raise damaged() from error
+            raise refusals.damaged() from error
         entries = self._package.infolist()
         _check_directory(entries)
         self._entries = {entry.filename: entry for entry in entries}
         self._unpacked: dict[str, int] = {}
         self.declared_size = sum(entry.file_size for entry in entries)
         if self.declared_size > limits.total_size:
-            raise too_large(_CONTENT, limits.total_size)
+            raise refusals.too_large(_CONTENT, limits.total_size)
 
     @property
     def names(self) -> Collection[str]:
@@ -118,9 +104,9 @@ class WorkbookArchive:
                     yield piece
                     tail = piece[-_MAX_MARK_LENGTH:]
         except _ZIP_ERRORS as error:
-            raise damaged() from error
+            raise refusals.damaged() from error
         if unpacked != entry.file_size:
-            raise hostile(Text(pt="tamanho de parte falso", en="a false part size"))
+            raise refusals.hostile(Text(pt="tamanho de parte falso", en="a false part size"))
         self._unpacked[name] = unpacked
 
     def unpack(self) -> None:
@@ -133,11 +119,11 @@ class WorkbookArchive:
     def _check_size(self, part: int, others: int) -> None:
         limits, total = self._limits, part + others
         if part > limits.part_size:
-            raise too_large(Text(pt="uma parte", en="a part"), limits.part_size)
+            raise refusals.too_large(Text(pt="uma parte", en="a part"), limits.part_size)
         if total > limits.total_size:
-            raise too_large(_CONTENT, limits.total_size)
+            raise refusals.too_large(_CONTENT, limits.total_size)
         if total > limits.ratio_from and total > limits.ratio * len(self.content):
-            raise hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
+            raise refusals.hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
 
 
 _CONTENT = Text(pt="o conteúdo", en="the content")
@@ -159,7 +145,7 @@ def file_content(path: Path, limits: WorkbookLimits) -> bytes:
     if not path.is_file():
         raise UsageError(Text(pt="{p} não é um arquivo.", en="{p} is not a file.").format(p=path))
     if path.stat().st_size > limits.file_size:
-        raise too_large(Text(pt="o arquivo", en="the file"), limits.file_size)
+        raise refusals.too_large(Text(pt="o arquivo", en="the file"), limits.file_size)
     try:
         return path.read_bytes()
     except OSError as error:
@@ -173,20 +159,20 @@ def file_content(path: Path, limits: WorkbookLimits) -> bytes:
 def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
     names = [entry.filename.lower() for entry in entries]
     if len(set(names)) != len(names):
-        raise hostile(Text(pt="partes com o mesmo nome", en="parts of the same name"))
+        raise refusals.hostile(Text(pt="partes com o mesmo nome", en="parts of the same name"))
     end = 0
     for entry in sorted(entries, key=lambda entry: entry.header_offset):
         name = entry.filename
         if name.startswith("/") or "\\" in name or ".." in name.split("/"):
-            raise hostile(Text(pt="nome de parte inválido", en="an invalid part name"))
+            raise refusals.hostile(Text(pt="nome de parte inválido", en="an invalid part name"))
         if entry.flag_bits & _ENCRYPTED_FLAG:
-            raise part_encrypted()
+            raise refusals.part_encrypted()
         if entry.compress_type not in _METHODS:
-            raise hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
+            raise refusals.hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
         if stat.S_ISLNK(entry.external_attr >> 16):
-            raise hostile(Text(pt="atalho em vez de parte", en="a link instead of a part"))
+            raise refusals.hostile(Text(pt="atalho em vez de parte", en="a link instead of a part"))
         if entry.header_offset < end:
-            raise hostile(Text(pt="partes sobrepostas", en="overlapping parts"))
+            raise refusals.hostile(Text(pt="partes sobrepostas", en="overlapping parts"))
         end = entry.header_offset + _LOCAL_HEADER + entry.compress_size
 
 
@@ -198,7 +184,7 @@ def _check_markup(name: str, piece: bytes, tail: bytes) -> None:
         declared = _DECLARED_ENCODING.search(start)
         known = declared is None or _PLAIN_ENCODING.fullmatch(declared[1])
         if not known or start.startswith(_UTF32_STARTS):
-            raise hostile(Text(pt="codificação fora do comum", en="an uncommon encoding"))
+            raise refusals.hostile(Text(pt="codificação fora do comum", en="an uncommon encoding"))
     # Only pictures may be SVG documents with a document type.
     if not name.startswith(_PICTURES):
         _refuse_document_type(tail + piece[:_MAX_MARK_LENGTH])
@@ -208,7 +194,7 @@ def _check_markup(name: str, piece: bytes, tail: bytes) -> None:
 def _refuse_document_type(chunk: bytes) -> None:
     # Searching for the rare single character is many times faster than for the pattern.
     if b"!" in chunk and (_DOCTYPE.search(chunk) or any(wide in chunk for wide in _UTF16_DOCTYPES)):
-        raise hostile(Text(pt="definições DTD", en="DTD definitions"))
+        raise refusals.hostile(Text(pt="definições DTD", en="DTD definitions"))
 
 
 class FileKind(Enum):
@@ -258,22 +244,22 @@ def kind_of_plain_file(path: Path, content: bytes) -> FileKind:
     Raises ``WorkbookRefused``, with messages for common kinds of other files.
     """
     if path.name.startswith(LOCK_FILE_PREFIXES):
-        raise lock_file()
+        raise refusals.lock_file()
     if not content:
-        raise empty_file()
+        raise refusals.empty_file()
     if content.startswith(_OLE):
         if _ENCRYPTED_STREAM in content:
-            raise encrypted()
+            raise refusals.encrypted()
         if _WORKBOOK_STREAM not in content:
-            raise other_ole_file()
+            raise refusals.other_ole_file()
         return FileKind.XLS
     if content[:_SAMPLE].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_MARKUP):
-        raise web_page()
+        raise refusals.web_page()
     if path.suffix.lower() in TEXT_ENDINGS and not content.startswith(b"%PDF-"):
         return FileKind.CSV
     if _TEXT.fullmatch(content[:_SAMPLE]) and not content.startswith(b"%PDF-"):
-        raise text_with_other_name()
-    raise no_workbook()
+        raise refusals.text_with_other_name()
+    raise refusals.no_workbook()
 
 
 def kind_of_archive(archive: WorkbookArchive) -> FileKind:
@@ -288,12 +274,12 @@ def kind_of_archive(archive: WorkbookArchive) -> FileKind:
 
     if part(_MIMETYPE).startswith(_OPEN_DOCUMENT):
         if _ENCRYPTED_PART in part(_MANIFEST):
-            raise part_encrypted()
+            raise refusals.part_encrypted()
         return FileKind.ODS
     types = part(_CONTENT_TYPES)
     kind = next((kind for mark, kind in _MAIN_PARTS if mark in types), None)
     if kind is None:
-        raise other_archive()
+        raise refusals.other_archive()
     return kind
 
 
@@ -308,4 +294,4 @@ def kind_of_file(path: Path) -> FileKind:
 def require_xlsx(path: Path) -> None:
     """Raise ``WorkbookRefused`` if a file that was read before is not an .xlsx."""
     if kind_of_file(path) is not FileKind.XLSX:
-        raise no_xlsx()
+        raise refusals.no_xlsx()

@@ -4,8 +4,9 @@ Both have styles, errors and formulas in records of different widths.
 """
 
 import struct
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from xlbridge.workbook.formats.number_formats import (
     format_code,
@@ -31,30 +32,35 @@ _SUMMING = frozenset({0, 4, 5, 6, 7, 169})
 _SUBTOTAL = 344
 
 
-@dataclass(slots=True)
+@dataclass
 class BookStyles:
-    """Styles of a workbook's cells: significant number formats, struck styles, scaling factors."""
+    """Styles of a workbook, filled record by record.
 
-    formats: dict[int, str] = field(default_factory=dict)
-    struck: frozenset[int] = frozenset()
-    scaling: dict[int, float] = field(default_factory=dict)
+    ``codes`` are the file's number formats by number; ``fonts`` tells of each font whether it
+    strikes cells through; ``cells`` are the number format and the font of each cell style.
+    """
 
-    @classmethod
-    def of(
-        cls,
-        numbers: Iterable[int],
-        codes: Mapping[int, str],
-        fonts: Sequence[int],
-        struck: Collection[int],
-    ) -> "BookStyles":
-        """Return the styles of a file.
+    codes: dict[int, str] = field(default_factory=dict)
+    fonts: list[bool] = field(default_factory=list)
+    cells: list[tuple[int, int]] = field(default_factory=list)
 
-        ``numbers`` and ``fonts`` are the format and font of each style, ``codes`` the file's
-        formats by number, ``struck`` the fonts that strike cells through.
-        """
-        formats = significant_formats(format_code(str(n), codes.get(n, "")) for n in numbers)
-        struck_styles = frozenset(style for style, font in enumerate(fonts) if font in struck)
-        return cls(formats, struck_styles, scaling_styles(formats))
+    @cached_property
+    def formats(self) -> dict[int, str]:
+        """Significant number formats by cell style."""
+        return significant_formats(
+            format_code(str(number), self.codes.get(number, "")) for number, _ in self.cells
+        )
+
+    @cached_property
+    def struck(self) -> frozenset[int]:
+        """Cell styles that are struck through."""
+        struck = {font for font, is_struck in enumerate(self.fonts) if is_struck}
+        return frozenset(style for style, (_, font) in enumerate(self.cells) if font in struck)
+
+    @cached_property
+    def scaling(self) -> dict[int, float]:
+        """Factors of the cell styles that display scaled numbers."""
+        return scaling_styles(self.formats)
 
 
 class SheetFacts:

@@ -146,18 +146,17 @@ class XlsScan:
                 yield kind, data
 
     def _read_globals(self) -> None:
-        codes: dict[int, str] = {}
-        formats, fonts = list[int](), list[int]()
-        struck = list[bool]()
+        styles = self._styles
         for kind, data in self._records(0):
             if kind == _FONT:
-                struck.append(bool(struct.unpack_from("<H", data, 2)[0] & _STRUCK))
+                if len(styles.fonts) == _SKIPPED_FONT:
+                    styles.fonts.append(False)
+                styles.fonts.append(bool(struct.unpack_from("<H", data, 2)[0] & _STRUCK))
             elif kind == _FORMAT:
-                codes[struct.unpack_from("<H", data)[0]] = _text(data, 2, "<H")
+                styles.codes[struct.unpack_from("<H", data)[0]] = _text(data, 2, "<H")
             elif kind == _STYLE:
                 font, number = struct.unpack_from("<HH", data)
-                fonts.append(font)
-                formats.append(number)
+                styles.cells.append((number, font))
             elif kind == _BOF and struct.unpack_from("<H", data)[0] != _BIFF8:
                 raise other_ole_file()
             elif kind == _FILEPASS:
@@ -166,10 +165,6 @@ class XlsScan:
                 self._from_1904 = data[:1] == b"\x01"
             elif kind == _BOUNDSHEET:
                 self._offsets[_text(data, 6, "<B")] = struct.unpack_from("<I", data)[0]
-        marked = {
-            font + (font >= _SKIPPED_FONT) for font, is_struck in enumerate(struck) if is_struck
-        }
-        self._styles = BookStyles.of(formats, codes, fonts, marked)
 
 
 def _text(data: bytes, offset: int, length_format: str) -> str:

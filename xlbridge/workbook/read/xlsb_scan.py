@@ -75,23 +75,17 @@ class XlsbScan:
             offset += size
 
     def _read_styles(self) -> BookStyles:
-        codes: dict[int, str] = {}
-        formats, fonts = list[int](), list[int]()
-        struck, count, within = set[int](), 0, False
+        styles, within = BookStyles(), False
         for kind, data in self._records(_STYLES):
             if kind in (_STYLES_BEGIN, _STYLES_END):
                 within = kind == _STYLES_BEGIN
             elif kind == _FORMAT:
-                codes[struct.unpack_from("<H", data)[0]] = _text(data, 2)[0]
+                styles.codes[struct.unpack_from("<H", data)[0]] = _text(data, 2)[0]
             elif kind == _FONT:
-                if struct.unpack_from("<H", data, 2)[0] & _STRUCK:
-                    struck.add(count)
-                count += 1
+                styles.fonts.append(bool(struct.unpack_from("<H", data, 2)[0] & _STRUCK))
             elif kind == _STYLE and within:
-                number, font = struct.unpack_from("<2xHH", data)
-                formats.append(number)
-                fonts.append(font)
-        return BookStyles.of(formats, codes, fonts, struck)
+                styles.cells.append(struct.unpack_from("<2xHH", data))
+        return styles
 
 
 def _variable_integer(content: bytes, offset: int, max_bytes: int) -> tuple[int, int]:
