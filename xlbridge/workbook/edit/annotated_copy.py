@@ -10,24 +10,19 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
+from lxml import etree
+
 from xlbridge.resources.findings import SEVERITY_WORDS, Finding, Severity
 from xlbridge.workbook import style
 from xlbridge.workbook.address import CellRange, cell_address, cell_position
+from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.comments import replace_comments
-from xlbridge.workbook.edit.editable_package import (
-    EditablePackage,
-    Element,
-    add_child,
-    edit_package,
-    find_child,
-    local_name,
-)
+from xlbridge.workbook.edit.editable_package import EditablePackage, edit_package
 from xlbridge.workbook.edit.sheets import (
+    SHEET_ORDER,
     SheetList,
     edit_sheet_without_cells,
-    insert_in_order,
     merged_ranges,
-    new_element,
 )
 from xlbridge.workbook.edit.styles import WorkbookStyles
 from xlbridge.workbook.edit.summary_sheet import AnnotationSummary, replace_summary_sheet
@@ -118,7 +113,7 @@ def _visible_cell(address: str, merged: Mapping[CellRange, str]) -> str:
 
 
 def _colour_cells(
-    worksheet: Element,
+    worksheet: xml.Element,
     cells: Mapping[str, Sequence[Finding]],
     extra_cells: Sequence[str],
     styles: WorkbookStyles,
@@ -136,32 +131,32 @@ def _colour_cells(
 
 
 def colour_ranges(
-    worksheet: Element, ranges: Mapping[Severity, Sequence[str]], styles: WorkbookStyles
+    worksheet: xml.Element, ranges: Mapping[Severity, Sequence[str]], styles: WorkbookStyles
 ) -> None:
     """Colour ranges of a sheet by a condition that is always true, replacing earlier ones."""
-    for block in [item for item in worksheet if local_name(item) == "conditionalFormatting"]:
-        if any(item.text == _CONDITION for item in block.iter() if local_name(item) == "formula"):
+    for block in worksheet.findall("{*}conditionalFormatting"):
+        if any(item.text == _CONDITION for item in block.iter("{*}formula")):
             worksheet.remove(block)
     batches = [
         (severity, found[start : start + _RANGES_PER_FORMAT])
         for severity, found in ranges.items()
         for start in range(0, len(found), _RANGES_PER_FORMAT)
     ]
-    for rule in worksheet.iter():
-        if local_name(rule) == "cfRule":
-            rule.set("priority", str(int(rule.get("priority", "1")) + len(batches)))
+    for rule in worksheet.iter("{*}cfRule"):
+        rule.set("priority", str(int(rule.get("priority", "1")) + len(batches)))
     colours = {
         severity: styles.highlight(fill, style.SEVERITY_FONTS[severity])
         for severity, fill in style.SEVERITY_FILLS.items()
     }
-    first = find_child(worksheet, "conditionalFormatting")
+    first = worksheet.find("{*}conditionalFormatting")
     for priority, (severity, batch) in enumerate(batches, start=1):
-        block = new_element(worksheet, "conditionalFormatting", sqref=" ".join(batch))
-        rule = add_child(block, "cfRule", type="expression", dxfId=colours[severity])
+        tag = xml.tag_like(worksheet, "conditionalFormatting")
+        block = etree.Element(tag, sqref=" ".join(batch))
+        rule = xml.add_child(block, "cfRule", type="expression", dxfId=colours[severity])
         rule.set("priority", str(priority))
-        add_child(rule, "formula").text = _CONDITION
+        xml.add_child(rule, "formula").text = _CONDITION
         if first is None:
-            insert_in_order(worksheet, block)
+            xml.insert_in_order(worksheet, block, SHEET_ORDER)
         else:
             # With colour scales on the same cell, LibreOffice applies formats in this order.
             first.addprevious(block)

@@ -10,20 +10,9 @@ from collections.abc import Mapping
 from lxml import etree
 
 from xlbridge.workbook.address import cell_position
-from xlbridge.workbook.edit.editable_package import (
-    RELATIONS,
-    EditablePackage,
-    Element,
-    add_child,
-    add_text,
-    find_child,
-    list_entries,
-    local_name,
-    parse_xml,
-    relation_id,
-    to_xml,
-)
-from xlbridge.workbook.edit.sheets import ColumnWidths, insert_in_order, new_element
+from xlbridge.workbook.edit import xml_elements as xml
+from xlbridge.workbook.edit.editable_package import RELATIONS, EditablePackage
+from xlbridge.workbook.edit.sheets import SHEET_ORDER, ColumnWidths
 
 _SEPARATOR = "——— xlbridge ———"
 _AUTHOR = "xlbridge"
@@ -42,6 +31,7 @@ _V, _O, _X = (
     "urn:schemas-microsoft-com:office:office",
     "urn:schemas-microsoft-com:office:excel",
 )
+_NEW_COMMENTS = '<comments xmlns="{}"><authors/><commentList/></comments>'
 _NEW_DRAWING = f"""\
 <xml xmlns:v="{_V}" xmlns:o="{_O}" xmlns:x="{_X}"><o:shapelayout v:ext="edit">\
 <o:idmap v:ext="edit" data="1"/></o:shapelayout></xml>""".encode()
@@ -61,7 +51,7 @@ visibility:hidden" fillcolor="#ffffe1" o:insetmode="auto"><v:fill color2="#ffffe
 
 
 def replace_comments(
-    package: EditablePackage, part: str, worksheet: Element, remarks: Mapping[str, str]
+    package: EditablePackage, part: str, worksheet: xml.Element, remarks: Mapping[str, str]
 ) -> None:
     """Replace earlier remarks by new ones, by cell address. Threads of comments are not changed.
 
@@ -80,8 +70,8 @@ def read_comments(package: EditablePackage, part: str) -> dict[str, str]:
     if texts is None:
         return {}
     found = {}
-    for comment in list_entries(parse_xml(package.read(texts)), "commentList"):
-        text = find_child(comment, "text")
+    for comment in xml.parse(package.read(texts)).iterfind("{*}commentList/*"):
+        text = comment.find("{*}text")
         content = "" if text is None else _plain_text(text).partition(_SEPARATOR)[0].strip()
         if content:
             found[comment.get("ref", "").replace("$", "")] = content
@@ -91,39 +81,45 @@ def read_comments(package: EditablePackage, part: str) -> dict[str, str]:
 class _SheetComments:
     """Comments of one sheet, and their boxes."""
 
-    def __init__(self, package: EditablePackage, part: str, worksheet: Element) -> None:
+    def __init__(self, package: EditablePackage, part: str, worksheet: xml.Element) -> None:
         self._package, self._part, self._worksheet = package, part, worksheet
         self._texts_part = package.related(part, "comments")
-        drawing = find_child(worksheet, "legacyDrawing")
+        drawing = worksheet.find("{*}legacyDrawing")
         self._boxes_part = (
-            None if drawing is None else package.relation_target(part, relation_id(drawing))
+            None if drawing is None else package.relation_target(part, xml.relation_id(drawing))
         )
-        self._texts = parse_xml(package.read(self._texts_part)) if self._texts_part else None
+        self._texts = xml.parse(
+            package.read(self._texts_part)
+            if self._texts_part
+            else _NEW_COMMENTS.format(etree.QName(worksheet).namespace).encode()
+        )
         # VML drawings may be malformed XML.
-        self._boxes = (
-            parse_xml(package.read(self._boxes_part), recover=True) if self._boxes_part else None
+        self._boxes = xml.parse(
+            package.read(self._boxes_part) if self._boxes_part else _NEW_DRAWING, recover=True
         )
         self._widths = ColumnWidths(worksheet)
-        self._shapes = {} if self._boxes is None else _shapes_by_position(self._boxes)
-        shapes = () if self._boxes is None else self._boxes.iter(f"{{{_V}}}shape")
+        self._shapes = _shapes_by_position(self._boxes)
+        shapes = self._boxes.iter(f"{{{_V}}}shape")
         named = (_SHAPE_NUMBER.search(shape.get("id") or "") for shape in shapes)
         self._next = max((int(found[1]) for found in named if found), default=_FIRST_SHAPE - 1) + 1
-        listing = [] if self._texts is None else list_entries(self._texts, "commentList")
-        self._by_cell = {item.get("ref", "").replace("$", ""): item for item in listing}
+        self._by_cell = {
+            item.get("ref", "").replace("$", ""): item
+            for item in self._texts.iterfind("{*}commentList/*")
+        }
 
     def remove_remarks(self) -> None:
         """Remove the remarks, and comments that have nothing else."""
         for address, comment in list(self._by_cell.items()):
-            text = find_child(comment, "text")
+            text = comment.find("{*}text")
             if text is None or _SEPARATOR not in _plain_text(text):
                 continue
             remaining = len(_plain_text(text).partition(_SEPARATOR)[0].rstrip())
-            for item in _text_elements(text):
+            for item in text.iter("{*}t"):
                 content = item.text or ""
                 item.text = content[:remaining]
                 remaining -= len(item.text)
-            for run in list(text):
-                if local_name(run) == "r" and not _plain_text(run):
+            for run in text.findall("{*}r"):
+                if not _plain_text(run):
                     text.remove(run)
             if _plain_text(text).strip():
                 continue
@@ -139,25 +135,26 @@ class _SheetComments:
         if comment is None:
             comment = self._new_comment(address)
         else:
-            authors = list_entries(self._texts, "authors")
+            authors = self._texts.findall("{*}authors/*")
             number = int(comment.get("authorId", "0"))
             author = str(authors[number].text or "") if number < len(authors) else ""
             if author.startswith(_THREAD_AUTHOR):
                 return
-        text: Element = find_child(comment, "text")
+        text: xml.Element = comment.find("{*}text")
         before = "\n" if _plain_text(text) else ""
-        plain = find_child(text, "t")
+        plain = text.find("{*}t")
         if plain is not None:
             # Programs display either a plain text or runs, not both.
-            run = add_child(text, "r")
+            run = xml.add_child(text, "r")
             text.replace(plain, run)
             run.append(plain)
-        add_text(add_child(text, "r"), f"{before}{_SEPARATOR}\n{remark}")
+        xml.add_text(xml.add_child(text, "r"), f"{before}{_SEPARATOR}\n{remark}")
         self._fit(address, _plain_text(text))
 
     def save(self) -> None:
         """Write the parts, with relations to new ones."""
-        if self._texts is None or self._boxes is None:
+        has_texts, has_boxes = self._texts_part or self._by_cell, self._boxes_part or self._shapes
+        if not (has_texts and has_boxes):
             return
         # Reserve the blocks of shape numbers in use.
         for item in self._boxes.iter(f"{{{_O}}}idmap"):
@@ -173,29 +170,22 @@ class _SheetComments:
             self._boxes_part = self._package.unused_name("xl/drawings/vmlDrawing{}.vml")
             self._package.declare_extension("vml", _DRAWING_TYPE)
             identity = self._package.add_relation(self._part, self._boxes_part, "vmlDrawing")
-            drawing = new_element(self._worksheet, "legacyDrawing")
+            drawing = xml.find_or_insert(self._worksheet, "legacyDrawing", SHEET_ORDER)
             is_strict = "purl.oclc.org" in str(etree.QName(self._worksheet).namespace)
             drawing.set(f"{{{_STRICT_RELATIONS if is_strict else RELATIONS}}}id", identity)
-            insert_in_order(self._worksheet, drawing)
-        self._package.write(self._texts_part, to_xml(self._texts))
+        self._package.write(self._texts_part, xml.to_bytes(self._texts))
         self._package.write(self._boxes_part, etree.tostring(self._boxes, encoding="UTF-8"))
 
-    def _new_comment(self, address: str) -> Element:
-        if self._texts is None:
-            self._texts = new_element(self._worksheet, "comments")
-            add_child(self._texts, "authors")
-            add_child(self._texts, "commentList")
-        if self._boxes is None:
-            self._boxes = parse_xml(_NEW_DRAWING)
+    def _new_comment(self, address: str) -> xml.Element:
         if not any(item.get("id") == "_x0000_t202" for item in self._boxes):
             self._boxes.append(etree.fromstring(_SHAPE_TYPE))
-        listing = find_child(self._texts, "commentList")
-        names = [item.text for item in list_entries(self._texts, "authors")]
+        listing = self._texts.find("{*}commentList")
+        names = [item.text for item in self._texts.findall("{*}authors/*")]
         if _AUTHOR not in names:
-            add_child(find_child(self._texts, "authors"), "author").text = _AUTHOR
+            xml.add_child(self._texts.find("{*}authors"), "author").text = _AUTHOR
             names.append(_AUTHOR)
-        comment = add_child(listing, "comment", ref=address, authorId=str(names.index(_AUTHOR)))
-        add_child(comment, "text")
+        comment = xml.add_child(listing, "comment", ref=address, authorId=str(names.index(_AUTHOR)))
+        xml.add_child(comment, "text")
         self._by_cell[address] = comment
         row, column = cell_position(address)
         shape = etree.fromstring(_SHAPE.format(number=self._next, row=row - 1, column=column))
@@ -225,7 +215,7 @@ class _SheetComments:
         anchor.text = ", ".join(map(str, edges))
 
 
-def _shapes_by_position(boxes: Element) -> dict[tuple[int, int], Element]:
+def _shapes_by_position(boxes: xml.Element) -> dict[tuple[int, int], xml.Element]:
     found = {}
     for shape in boxes.iter(f"{{{_V}}}shape"):
         row, column = (shape.find(f".//{{{_X}}}{name}") for name in ("Row", "Column"))
@@ -234,9 +224,5 @@ def _shapes_by_position(boxes: Element) -> dict[tuple[int, int], Element]:
     return found
 
 
-def _text_elements(text: Element) -> list[Element]:
-    return [item for item in text.iter() if local_name(item) == "t"]
-
-
-def _plain_text(text: Element) -> str:
-    return "".join(item.text or "" for item in _text_elements(text))
+def _plain_text(text: xml.Element) -> str:
+    return "".join(item.text or "" for item in text.iter("{*}t"))

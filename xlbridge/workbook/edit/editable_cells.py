@@ -15,14 +15,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from xlbridge.resources.findings import CorrectedValue
 from xlbridge.workbook.address import CellPosition, cell_address, column_index, escape_text
-from xlbridge.workbook.edit.editable_package import (
-    WORKBOOK,
-    EditablePackage,
-    find_child,
-    in_utf8,
-    local_name,
-    parse_xml,
-)
+from xlbridge.workbook.edit import xml_elements as xml
+from xlbridge.workbook.edit.editable_package import WORKBOOK, EditablePackage
 from xlbridge.workbook.edit.sheets import SheetList
 from xlbridge.workbook.edit.styles import WorkbookStyles
 
@@ -32,8 +26,8 @@ def rich_texts(package: EditablePackage) -> frozenset[int]:
     part = package.related(WORKBOOK, "sharedStrings")
     if part is None or part not in package:
         return frozenset()
-    texts = (item for item in parse_xml(package.read(part)) if local_name(item) == "si")
-    return frozenset(n for n, item in enumerate(texts) if find_child(item, "r") is not None)
+    texts = xml.parse(package.read(part)).iterfind("{*}si")
+    return frozenset(n for n, item in enumerate(texts) if item.find("{*}r") is not None)
 
 
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})", re.ASCII)
@@ -167,7 +161,7 @@ class EditableCells:
         self._sheets = SheetList(package)
         self._styles = WorkbookStyles(package)
         self._part = self._sheets.part(sheet)
-        self._content = in_utf8(package.read(self._part))
+        self._content = xml.in_utf8(package.read(self._part))
         self._first_day = _FIRST_DAY[self._sheets.uses_1904_dates]
 
     def add_rows(self, numbers: range) -> None:

@@ -13,18 +13,10 @@ from lxml import etree
 
 from xlbridge.resources.findings import Severity
 from xlbridge.workbook.address import cell_address, cell_position, column_index
+from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.annotated_copy import colour_ranges
-from xlbridge.workbook.edit.editable_package import (
-    Element,
-    add_child,
-    add_text,
-    edit_package,
-    find_child,
-    list_entries,
-    local_name,
-    tag_like,
-)
-from xlbridge.workbook.edit.sheets import SheetList, insert_in_order
+from xlbridge.workbook.edit.editable_package import edit_package
+from xlbridge.workbook.edit.sheets import SHEET_ORDER, SheetList
 from xlbridge.workbook.edit.styles import WorkbookStyles
 
 _VALUE_ELEMENTS = frozenset({"v", "is", "f"})
@@ -62,7 +54,7 @@ def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColu
             header_row, first = sheet.header_row, sheet.first_column
             texts = {**sheet.remarks, header_row: sheet.titles}
             with package.tree(part) as root:
-                data = find_child(root, "sheetData")
+                data = root.find("{*}sheetData")
                 if data is None:
                     raise ValueError(f"{part} is not a worksheet")
                 rows = dict(_numbered_rows(data))
@@ -73,7 +65,7 @@ def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColu
                     if number in texts:
                         style = None if number == header_row else quoted
                         _write_row(row, number, first, texts[number], style)
-                dimension = find_child(root, "dimension")
+                dimension = root.find("{*}dimension")
                 if dimension is not None:
                     root.remove(dimension)
                 last = first + len(texts[header_row]) - 1
@@ -92,13 +84,13 @@ def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColu
         package.save(target)
 
 
-def _extend_filter(root: Element, header_row: int, last_row: int, last: int) -> None:
+def _extend_filter(root: xml.Element, header_row: int, last_row: int, last: int) -> None:
     """Extend the sheet's filter to the last column; a table has its own filter."""
-    existing = find_child(root, "autoFilter")
+    existing = root.find("{*}autoFilter")
     if existing is None:
-        if find_child(root, "tableParts") is None:
+        if root.find("{*}tableParts") is None:
             area = f"A{header_row}:{cell_address(last_row, last)}"
-            insert_in_order(root, etree.Element(tag_like(root, "autoFilter"), ref=area))
+            xml.find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
         return
     start, _, end = existing.get("ref", "").partition(":")
     if end and cell_position(start)[0] == header_row:
@@ -106,37 +98,35 @@ def _extend_filter(root: Element, header_row: int, last_row: int, last: int) -> 
         existing.set("ref", f"{start}:{cell_address(row, max(column, last))}")
 
 
-def _numbered_rows(data: Element) -> Iterator[tuple[int, Element]]:
+def _numbered_rows(data: xml.Element) -> Iterator[tuple[int, xml.Element]]:
     """Yield the rows with Excel's numbers; one without a number follows the previous row."""
     number = 0
-    for row in data:
-        if local_name(row) == "row":
-            number = int(row.get("r") or number + 1)
-            yield number, row
+    for row in data.iterfind("{*}row"):
+        number = int(row.get("r") or number + 1)
+        yield number, row
 
 
-def _cells_by_column(row: Element) -> Iterator[tuple[int, Element]]:
+def _cells_by_column(row: xml.Element) -> Iterator[tuple[int, xml.Element]]:
     """Yield a row's cells with their zero-based columns."""
     column = -1
-    for cell in row:
-        if local_name(cell) == "c":
-            letters = (cell.get("r") or "").rstrip("0123456789")
-            column = column_index(letters) if letters else column + 1
-            yield column, cell
+    for cell in row.findall("{*}c"):
+        letters = (cell.get("r") or "").rstrip("0123456789")
+        column = column_index(letters) if letters else column + 1
+        yield column, cell
 
 
-def _first_free_column(rows: Mapping[int, Element]) -> int:
+def _first_free_column(rows: Mapping[int, xml.Element]) -> int:
     filled = (
         column
         for row in rows.values()
         for column, cell in _cells_by_column(row)
-        if any(local_name(item) in _VALUE_ELEMENTS for item in cell)
+        if any(xml.local_name(item) in _VALUE_ELEMENTS for item in cell)
     )
     return max(filled, default=-1) + 1
 
 
 def _write_row(
-    row: Element, number: int, first: int, texts: Sequence[str], style: str | None
+    row: xml.Element, number: int, first: int, texts: Sequence[str], style: str | None
 ) -> None:
     """Write texts into a row's cells from column ``first`` on, replacing others.
 
@@ -156,11 +146,11 @@ def _write_row(
         if not text:
             continue
         cell = etree.Element(
-            tag_like(row, "c"), r=cell_address(number, first + index), t="inlineStr"
+            xml.tag_like(row, "c"), r=cell_address(number, first + index), t="inlineStr"
         )
         if style is not None:
             cell.set("s", style)
-        add_text(add_child(cell, "is"), text)
+        xml.add_text(xml.add_child(cell, "is"), text)
         if later:
             later[0].addprevious(cell)
         else:
@@ -168,13 +158,10 @@ def _write_row(
     row.attrib.pop("spans", None)
 
 
-def _set_widths(root: Element, first: int, last: int) -> None:
+def _set_widths(root: xml.Element, first: int, last: int) -> None:
     """Make the columns wide enough to read, whatever their width was."""
-    columns = find_child(root, "cols")
-    if columns is None:
-        columns = etree.Element(tag_like(root, "cols"))
-        insert_in_order(root, columns)
-    for item in list_entries(root, "cols"):
+    columns = xml.find_or_insert(root, "cols", SHEET_ORDER)
+    for item in root.findall("{*}cols/*"):
         low, high = int(item.get("min", "1")), int(item.get("max", "1"))
         if high <= first or low > last + 1:
             continue
@@ -188,5 +175,5 @@ def _set_widths(root: Element, first: int, last: int) -> None:
     for number in range(first, last + 1):
         width = _WIDTHS[min(number - first, len(_WIDTHS) - 1)]
         index = str(number + 1)
-        add_child(columns, "col", min=index, max=index, width=str(width), customWidth="1")
+        xml.add_child(columns, "col", min=index, max=index, width=str(width), customWidth="1")
     columns[:] = sorted(columns, key=lambda item: int(item.get("min", "1")))

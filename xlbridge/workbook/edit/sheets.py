@@ -10,20 +10,8 @@ from contextlib import contextmanager
 from lxml import etree
 
 from xlbridge.workbook.address import CellRange, cell_position
-from xlbridge.workbook.edit.editable_package import (
-    WORKBOOK,
-    EditablePackage,
-    Element,
-    add_child,
-    find_child,
-    in_utf8,
-    list_entries,
-    local_name,
-    parse_xml,
-    relation_id,
-    tag_like,
-    to_xml,
-)
+from xlbridge.workbook.edit import xml_elements as xml
+from xlbridge.workbook.edit.editable_package import WORKBOOK, EditablePackage
 from xlbridge.workbook.signature import SUMMARY_NAME
 
 _SHEET_DATA = re.compile(rb"<((?:[\w.-]+:)?sheetData)\b[^<>]*?(/?)>")
@@ -31,7 +19,7 @@ _SELECTED = re.compile(
     rb"""(<(?:[\w.-]+:)?sheetView\b[^<>]*?)\s+tabSelected\s*=\s*["'][^"']*["']"""
 )
 _PIXELS_PER_LETTER, _PADDING, _COLUMN_PIXELS = 7, 5, 64
-_ELEMENT_ORDER = [
+SHEET_ORDER = [
     "sheetPr", "dimension", "sheetViews", "sheetFormatPr", "cols", "sheetData", "sheetCalcPr",
     "sheetProtection", "protectedRanges", "scenarios", "autoFilter", "sortState",
     "dataConsolidate", "customSheetViews", "mergeCells", "phoneticPr", "conditionalFormatting",
@@ -44,12 +32,12 @@ _ELEMENT_ORDER = [
 
 
 @contextmanager
-def edit_sheet_without_cells(package: EditablePackage, part: str) -> Iterator[Element]:
+def edit_sheet_without_cells(package: EditablePackage, part: str) -> Iterator[xml.Element]:
     """Yield a worksheet as a tree without its cells, and write it with them on exit.
 
     Raises ``ValueError`` if the part is not a worksheet.
     """
-    content = in_utf8(package.read(part))
+    content = xml.in_utf8(package.read(part))
     begin = _SHEET_DATA.search(content)
     if begin is None:
         raise ValueError(f"{part} is not a worksheet")
@@ -57,28 +45,18 @@ def edit_sheet_without_cells(package: EditablePackage, part: str) -> Iterator[El
     if not begin[2]:
         end = content.index(b">", content.rindex(b"</" + begin[1])) + 1
     empty = b"<" + begin[1] + b"/>"
-    worksheet = parse_xml(content[: begin.start()] + empty + content[end:])
+    worksheet = xml.parse(content[: begin.start()] + empty + content[end:])
     yield worksheet
-    head, found, tail = to_xml(worksheet).partition(empty)
+    head, found, tail = xml.to_bytes(worksheet).partition(empty)
     if not found:
         raise ValueError(f"{part} cannot be written")
     package.write(part, head + content[begin.start() : end] + tail)
 
 
-def insert_in_order(worksheet: Element, element: Element) -> None:
-    """Insert an element in the required order, after others of its name."""
-    order = _ELEMENT_ORDER.index(local_name(element))
-    for item in worksheet:
-        if local_name(item) in _ELEMENT_ORDER and _ELEMENT_ORDER.index(local_name(item)) > order:
-            item.addprevious(element)
-            return
-    worksheet.append(element)
-
-
-def merged_ranges(worksheet: Element) -> dict[CellRange, str]:
+def merged_ranges(worksheet: xml.Element) -> dict[CellRange, str]:
     """Return the merged ranges, each with the address of its visible cell."""
     ranges = {}
-    for item in list_entries(worksheet, "mergeCells"):
+    for item in worksheet.findall("{*}mergeCells/*"):
         first, _, last = item.get("ref", "").partition(":")
         if first and last:
             ranges[(*cell_position(first), *cell_position(last))] = first
@@ -88,13 +66,13 @@ def merged_ranges(worksheet: Element) -> dict[CellRange, str]:
 class ColumnWidths:
     """Widths of the columns of a sheet, in pixels."""
 
-    def __init__(self, worksheet: Element) -> None:
-        defaults = find_child(worksheet, "sheetFormatPr")
+    def __init__(self, worksheet: xml.Element) -> None:
+        defaults = worksheet.find("{*}sheetFormatPr")
         width = None if defaults is None else defaults.get("defaultColWidth")
         self._default = _to_pixels(width) if width else _COLUMN_PIXELS
         self._spans = [
             (int(item.get("min", "0")) - 1, int(item.get("max", "0")) - 1, item)
-            for item in list_entries(worksheet, "cols")
+            for item in worksheet.findall("{*}cols/*")
         ]
 
     def width(self, column: int) -> int:
@@ -110,18 +88,15 @@ def _to_pixels(letters: str) -> int:
     return int(float(letters) * _PIXELS_PER_LETTER) + _PADDING
 
 
-def new_element(worksheet: Element, name: str, /, **attributes: str) -> Element:
-    """Return a new element in the namespace of a worksheet."""
-    space = etree.QName(worksheet).namespace
-    return etree.Element(f"{{{space}}}{name}", attributes, nsmap=worksheet.nsmap)
-
-
 _SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
 _PRINT_TITLES = "_xlnm.Print_Titles"
-_BEFORE_NAMES = [
+_WORKBOOK_ORDER = [
     "fileVersion", "fileSharing", "workbookPr", "workbookProtection", "bookViews", "sheets",
-    "functionGroups", "externalReferences",
+    "functionGroups", "externalReferences", "definedNames", "calcPr", "oleSize",
+    "customWorkbookViews", "pivotCaches", "smartTagPr", "smartTagTypes", "webPublishing",
+    "fileRecoveryPr", "webPublishObjects", "extLst",
 ]  # fmt: skip
+"""Required order of a workbook's elements (ECMA-376, CT_Workbook)."""
 
 
 class SheetList:
@@ -129,11 +104,11 @@ class SheetList:
 
     def __init__(self, package: EditablePackage) -> None:
         self._package = package
-        self._root = parse_xml(package.read(WORKBOOK))
-        sheets = find_child(self._root, "sheets")
+        self._root = xml.parse(package.read(WORKBOOK))
+        sheets = self._root.find("{*}sheets")
         if sheets is None:
             raise ValueError("the workbook has no sheets")
-        self._sheets: Element = sheets
+        self._sheets: xml.Element = sheets
 
     @property
     def namespace(self) -> str:
@@ -155,12 +130,12 @@ class SheetList:
     @property
     def uses_1904_dates(self) -> bool:
         """True if days are counted from 1904, as in old workbooks of the Mac."""
-        properties = find_child(self._root, "workbookPr")
+        properties = self._root.find("{*}workbookPr")
         return properties is not None and properties.get("date1904") in {"1", "true", "on"}
 
     def recalculate_on_load(self) -> None:
         """Make programs recalculate formulas on opening, as stored results may be stale."""
-        calculation = find_child(self._root, "calcPr")
+        calculation = self._root.find("{*}calcPr")
         if calculation is not None:
             calculation.set("fullCalcOnLoad", "1")
 
@@ -180,7 +155,7 @@ class SheetList:
         identity = self._package.add_relation(WORKBOOK, part, "worksheet")
         last = self._all()[-1]
         numbers = (int(sheet.get("sheetId", "0")) for sheet in self._all())
-        sheet = add_child(self._sheets, "sheet", name=unused, sheetId=str(max(numbers) + 1))
+        sheet = xml.add_child(self._sheets, "sheet", name=unused, sheetId=str(max(numbers) + 1))
         sheet.set(next(key for key in last.attrib if key.endswith("}id")), identity)
         sheet_id = str(len(self._all()) - 1)
         self._define(_PRINT_TITLES, sheet_id, f"'{unused}'!{title_rows}")
@@ -198,41 +173,37 @@ class SheetList:
             if sheet.get("name") == name:
                 active = str(index)
                 sheet.attrib.pop("state", None)
-        views = find_child(self._root, "bookViews")
-        if views is None:
-            views = etree.Element(tag_like(self._root, "bookViews"))
-            self._sheets.addprevious(views)
-        view = find_child(views, "workbookView")
+        views = xml.find_or_insert(self._root, "bookViews", _WORKBOOK_ORDER)
+        view = views.find("{*}workbookView")
         if view is None:
-            view = add_child(views, "workbookView")
+            view = xml.add_child(views, "workbookView")
         view.set("activeTab", active)
         view.attrib.pop("firstSheet", None)
 
     def save(self) -> None:
         """Write the part."""
-        self._package.write(WORKBOOK, to_xml(self._root))
+        self._package.write(WORKBOOK, xml.to_bytes(self._root))
 
-    def _all(self) -> list[Element]:
-        return [item for item in self._sheets if local_name(item) == "sheet"]
+    def _all(self) -> list[xml.Element]:
+        sheets: list[xml.Element] = self._sheets.findall("{*}sheet")
+        return sheets
 
-    def _part_of(self, sheet: Element) -> str:
-        part = self._package.relation_target(WORKBOOK, relation_id(sheet))
+    def _part_of(self, sheet: xml.Element) -> str:
+        part = self._package.relation_target(WORKBOOK, xml.relation_id(sheet))
         if part is None:
             raise KeyError(sheet.get("name"))
         return part
 
     def _summary_index(self) -> int | None:
-        for item in list_entries(self._root, "definedNames"):
+        for item in self._root.findall("{*}definedNames/*"):
             if item.get("name") == SUMMARY_NAME and item.get("localSheetId", "").isdigit():
                 index = int(item.get("localSheetId"))
                 return index if index < len(self._all()) else None
         return None
 
     def _define(self, name: str, sheet_id: str, formula: str, **attributes: str) -> None:
-        names = find_child(self._root, "definedNames")
-        if names is None:
-            names = etree.Element(tag_like(self._root, "definedNames"))
-            before = [item for item in self._root if local_name(item) in _BEFORE_NAMES]
-            before[-1].addnext(names)
-        defined = add_child(names, "definedName", name=name, localSheetId=sheet_id, **attributes)
+        names = xml.find_or_insert(self._root, "definedNames", _WORKBOOK_ORDER)
+        defined = xml.add_child(
+            names, "definedName", name=name, localSheetId=sheet_id, **attributes
+        )
         defined.text = formula

@@ -6,18 +6,8 @@ from copy import deepcopy
 
 from lxml import etree
 
-from xlbridge.workbook.edit.editable_package import (
-    WORKBOOK,
-    EditablePackage,
-    Element,
-    add_child,
-    find_child,
-    list_entries,
-    local_name,
-    parse_xml,
-    tag_like,
-    to_xml,
-)
+from xlbridge.workbook.edit import xml_elements as xml
+from xlbridge.workbook.edit.editable_package import WORKBOOK, EditablePackage
 from xlbridge.workbook.formats.number_formats import format_code, is_date_or_time, scale_factor
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -48,28 +38,28 @@ class WorkbookStyles:
     def __init__(self, package: EditablePackage) -> None:
         self._package = package
         self._part = package.related(WORKBOOK, "styles")
-        self._root = parse_xml(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
+        self._root = xml.parse(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
         self._derived: dict[tuple[int, int], int] = {}
         # The first entry of each list is that of unformatted cells.
         space = etree.QName(self._root).namespace or ""
-        for listing in list(parse_xml(_EMPTY_STYLE_SHEET.replace(_MAIN.encode(), space.encode()))):
-            name = local_name(listing)
-            if not list_entries(self._root, name):
-                empty = find_child(self._root, name)
-                if empty is not None:
-                    self._root.remove(empty)
-                self._insert(name, listing)
+        template = _EMPTY_STYLE_SHEET.replace(_MAIN.encode(), space.encode())
+        for default in list(xml.parse(template)):
+            listing = xml.find_or_insert(self._root, xml.local_name(default), _ELEMENT_ORDER)
+            if not len(listing):
+                self._root.replace(listing, default)
 
     def highlight(self, colour: str, font: str) -> str:
         """Return the id of a differential style with a fill colour and a font colour.
 
         Without the latter, a header's white text would be invisible on a light fill.
         """
-        differential = etree.Element(tag_like(self._root, "dxf"))
-        add_child(add_child(differential, "font"), "color", rgb=f"FF{font}")
-        pattern = add_child(add_child(differential, "fill"), "patternFill", patternType="solid")
-        add_child(pattern, "fgColor", rgb=f"FF{colour}")
-        add_child(pattern, "bgColor", rgb=f"FF{colour}")
+        differential = etree.Element(xml.tag_like(self._root, "dxf"))
+        xml.add_child(xml.add_child(differential, "font"), "color", rgb=f"FF{font}")
+        pattern = xml.add_child(
+            xml.add_child(differential, "fill"), "patternFill", patternType="solid"
+        )
+        xml.add_child(pattern, "fgColor", rgb=f"FF{colour}")
+        xml.add_child(pattern, "bgColor", rgb=f"FF{colour}")
         return self._add("dxfs", differential)
 
     def cell(
@@ -84,14 +74,14 @@ class WorkbookStyles:
 
         ``quoted`` has the effect of ``with_quote_prefix``.
         """
-        style = etree.Element(tag_like(self._root, "xf"), numFmtId="0", borderId="0", xfId="0")
+        style = etree.Element(xml.tag_like(self._root, "xf"), numFmtId="0", borderId="0", xfId="0")
         style.set("fontId", self._add("fonts", self._font(font or {})))
         style.set("fillId", "0" if fill is None else self._add("fills", self._fill(fill)))
         for applied in ("applyFont", "applyFill", "applyAlignment"):
             style.set(applied, "1")
         if quoted:
             style.set("quotePrefix", "1")
-        add_child(style, "alignment", **{"vertical": "top", **(alignment or {})})
+        xml.add_child(style, "alignment", **{"vertical": "top", **(alignment or {})})
         return self._add("cellXfs", style)
 
     def with_quote_prefix(self, style: int) -> str:
@@ -100,7 +90,7 @@ class WorkbookStyles:
         Without it, programs evaluate a text that starts with ``=``, ``+``, ``-`` or ``@`` as a
         formula once its cell was edited.
         """
-        quoted = deepcopy(list_entries(self._root, "cellXfs")[style])
+        quoted = deepcopy(self._root.findall("{*}cellXfs/*")[style])
         quoted.set("quotePrefix", "1")
         return self._add("cellXfs", quoted)
 
@@ -127,11 +117,11 @@ class WorkbookStyles:
 
     def _number_format(self, style: int) -> tuple[int, str]:
         """Return the number format of a cell style: its id and its code, empty if built in."""
-        styles = list_entries(self._root, "cellXfs")
+        styles = self._root.findall("{*}cellXfs/*")
         number = styles[style].get("numFmtId", "0") if style < len(styles) else "0"
         codes = {
             item.get("numFmtId"): item.get("formatCode", "")
-            for item in list_entries(self._root, "numFmts")
+            for item in self._root.findall("{*}numFmts/*")
         }
         return int(number), codes.get(number, "")
 
@@ -139,7 +129,7 @@ class WorkbookStyles:
         """Return a style with another number format. Raises ``LookupError`` for unknown ones."""
         key = style, number
         if key not in self._derived:
-            derived = deepcopy(list_entries(self._root, "cellXfs")[style])
+            derived = deepcopy(self._root.findall("{*}cellXfs/*")[style])
             derived.set("numFmtId", str(number))
             derived.set("applyNumberFormat", "1")
             self._derived[key] = int(self._add("cellXfs", derived))
@@ -152,32 +142,29 @@ class WorkbookStyles:
             self._part = name if _DEFAULT_PART in self._package else _DEFAULT_PART
             self._package.declare_part(self._part, _TYPE)
             self._package.add_relation(WORKBOOK, self._part, "styles")
-        self._package.write(self._part, to_xml(self._root))
+        self._package.write(self._part, xml.to_bytes(self._root))
 
-    def _font(self, properties: Mapping[str, str]) -> Element:
-        font = etree.Element(tag_like(self._root, "font"))
+    def _font(self, properties: Mapping[str, str]) -> xml.Element:
+        font = etree.Element(xml.tag_like(self._root, "font"))
         if "b" in properties:
-            add_child(font, "b")
+            xml.add_child(font, "b")
         if "u" in properties:
-            add_child(font, "u")
-        add_child(font, "sz", val=properties.get("sz", "11"))
+            xml.add_child(font, "u")
+        xml.add_child(font, "sz", val=properties.get("sz", "11"))
         if "color" in properties:
-            add_child(font, "color", rgb=f"FF{properties['color']}")
-        add_child(font, "name", val=properties.get("name", "Calibri"))
+            xml.add_child(font, "color", rgb=f"FF{properties['color']}")
+        xml.add_child(font, "name", val=properties.get("name", "Calibri"))
         return font
 
-    def _fill(self, colour: str) -> Element:
-        fill = etree.Element(tag_like(self._root, "fill"))
-        pattern = add_child(fill, "patternFill", patternType="solid")
-        add_child(pattern, "fgColor", rgb=f"FF{colour}")
+    def _fill(self, colour: str) -> xml.Element:
+        fill = etree.Element(xml.tag_like(self._root, "fill"))
+        pattern = xml.add_child(fill, "patternFill", patternType="solid")
+        xml.add_child(pattern, "fgColor", rgb=f"FF{colour}")
         return fill
 
-    def _add(self, name: str, element: Element) -> str:
+    def _add(self, name: str, element: xml.Element) -> str:
         """Return the index of an element in a list, to which it is added unless it is there."""
-        listing = find_child(self._root, name)
-        if listing is None:
-            listing = etree.Element(tag_like(self._root, name))
-            self._insert(name, listing)
+        listing = xml.find_or_insert(self._root, name, _ELEMENT_ORDER)
         content = _canonical(element)
         items = [item for item in listing if isinstance(item.tag, str)]
         for index, item in enumerate(items):
@@ -187,18 +174,7 @@ class WorkbookStyles:
         listing.set("count", str(len(items) + 1))
         return str(len(items))
 
-    def _insert(self, name: str, listing: Element) -> None:
-        followers = [
-            i
-            for i in self._root
-            if local_name(i) in _ELEMENT_ORDER[_ELEMENT_ORDER.index(name) + 1 :]
-        ]
-        if followers:
-            followers[0].addprevious(listing)
-        else:
-            self._root.append(listing)
 
-
-def _canonical(element: Element) -> bytes:
+def _canonical(element: xml.Element) -> bytes:
     content: bytes = etree.tostring(element, method="c14n", exclusive=True, with_tail=False)
     return content

@@ -10,13 +10,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources.findings import SEVERITY_WORDS, Finding, Severity, show_invisible
 from xlbridge.workbook import style
 from xlbridge.workbook.address import cell_address, column_letters
-from xlbridge.workbook.edit.editable_package import (
-    EditablePackage,
-    Element,
-    add_child,
-    add_text,
-    to_xml,
-)
+from xlbridge.workbook.edit import xml_elements as xml
+from xlbridge.workbook.edit.editable_package import EditablePackage
 from xlbridge.workbook.edit.sheets import SheetList
 from xlbridge.workbook.edit.styles import WorkbookStyles
 from xlbridge.workbook.signature import SUMMARY_SHEET, SUMMARY_TITLE
@@ -96,25 +91,25 @@ def replace_summary_sheet(
     root = etree.Element(f"{{{sheets.namespace}}}worksheet", nsmap={None: sheets.namespace})
     last_row = _HEADER_ROW + len(findings)
     _write_sheet_start(root, summary)
-    rows = add_child(root, "sheetData")
+    rows = xml.add_child(root, "sheetData")
     style_ids = _add_styles(styles)
     _write_summary(rows, style_ids, len(findings), summary)
     for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
         _write_finding(rows, row, sheet, finding, summary, style_ids)
     last_column = column_letters(len(summary.headers) - 1)
-    add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
+    xml.add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
     cells = [
         (row, sheet.replace("'", "''"), finding.cell)
         for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1)
         if finding.cell
     ]
     if cells:
-        links = add_child(root, "hyperlinks")
+        links = xml.add_child(root, "hyperlinks")
     linked = column_letters(len(summary.headers) - len(_HEADERS))
     for row, quoted, address in cells:
-        add_child(links, "hyperlink", ref=f"{linked}{row}", location=f"'{quoted}'!{address}")
-    add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
-    package.write(sheets.part(name), to_xml(root))
+        xml.add_child(links, "hyperlink", ref=f"{linked}{row}", location=f"'{quoted}'!{address}")
+    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
+    package.write(sheets.part(name), xml.to_bytes(root))
     sheets.activate(name)
 
 
@@ -141,23 +136,23 @@ def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
     }
 
 
-def _write_sheet_start(root: Element, summary: AnnotationSummary) -> None:
-    properties = add_child(root, "sheetPr")
-    add_child(properties, "tabColor", rgb=f"FF{style.SEVERITY_FONTS[Severity.ERROR]}")
-    add_child(properties, "pageSetUpPr", fitToPage="1")
-    view = add_child(add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
+def _write_sheet_start(root: xml.Element, summary: AnnotationSummary) -> None:
+    properties = xml.add_child(root, "sheetPr")
+    xml.add_child(properties, "tabColor", rgb=f"FF{style.SEVERITY_FONTS[Severity.ERROR]}")
+    xml.add_child(properties, "pageSetUpPr", fitToPage="1")
+    view = xml.add_child(xml.add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
     below = f"A{_HEADER_ROW + 1}"
     pane = {"ySplit": str(_HEADER_ROW), "topLeftCell": below, "activePane": "bottomLeft"}
-    add_child(view, "pane", **pane, state="frozen")
-    add_child(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
-    columns = add_child(root, "cols")
+    xml.add_child(view, "pane", **pane, state="frozen")
+    xml.add_child(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
+    columns = xml.add_child(root, "cols")
     for index, (_, width) in enumerate(summary.headers, start=1):
         number = str(index)
-        add_child(columns, "col", min=number, max=number, width=str(width), customWidth="1")
+        xml.add_child(columns, "col", min=number, max=number, width=str(width), customWidth="1")
 
 
 def _write_summary(
-    rows: Element, style_ids: Mapping[str, str], shown: int, summary: AnnotationSummary
+    rows: xml.Element, style_ids: Mapping[str, str], shown: int, summary: AnnotationSummary
 ) -> None:
     total = summary.errors + summary.warnings
     counts = str(
@@ -166,20 +161,20 @@ def _write_summary(
     if shown < total:
         counts += str(_TRUNCATED.format(shown=shown, total=total))
     _write_text(
-        add_child(rows, "row", r="1", ht="24", customHeight="1"),
+        xml.add_child(rows, "row", r="1", ht="24", customHeight="1"),
         0,
         str(SUMMARY_TITLE),
         style_ids["title"],
     )
-    _write_text(add_child(rows, "row", r="2"), 0, str(summary.subject), style_ids["subject"])
-    _write_text(add_child(rows, "row", r="3"), 0, counts, style_ids["counts"])
-    header = add_child(rows, "row", r=str(_HEADER_ROW), ht="20", customHeight="1")
+    _write_text(xml.add_child(rows, "row", r="2"), 0, str(summary.subject), style_ids["subject"])
+    _write_text(xml.add_child(rows, "row", r="3"), 0, counts, style_ids["counts"])
+    header = xml.add_child(rows, "row", r=str(_HEADER_ROW), ht="20", customHeight="1")
     for index, (title, _) in enumerate(summary.headers):
         _write_text(header, index, str(title), style_ids["header"])
 
 
 def _write_finding(
-    rows: Element,
+    rows: xml.Element,
     row: int,
     sheet: str,
     finding: Finding,
@@ -201,7 +196,7 @@ def _write_finding(
         finding.kind.code,
     )
     lines = max(len(wrap(text, width)) for text, width in zip(texts, widths, strict=True))
-    line = add_child(rows, "row", r=str(row), ht=str(_PADDING + _LINE_HEIGHT * lines))
+    line = xml.add_child(rows, "row", r=str(row), ht=str(_PADDING + _LINE_HEIGHT * lines))
     line.set("customHeight", "1")
     plain = style_ids["text"]
     styles = [*[plain] * len(names), style_ids["link"], plain, style_ids[severity], *[plain] * 4]
@@ -209,10 +204,10 @@ def _write_finding(
         _write_text(line, index, text, style_id)
 
 
-def _write_text(row: Element, index: int, text: str, style_id: str) -> None:
+def _write_text(row: xml.Element, index: int, text: str, style_id: str) -> None:
     """Write an inline text, which is never a formula."""
     if not text:
         return
     address = cell_address(int(row.get("r")), index)
-    cell = add_child(row, "c", r=address, s=style_id, t="inlineStr")
-    add_text(add_child(cell, "is"), text)
+    cell = xml.add_child(row, "c", r=address, s=style_id, t="inlineStr")
+    xml.add_text(xml.add_child(cell, "is"), text)
