@@ -40,7 +40,7 @@ def test_documented_format_is_read(tmp_path: Path) -> None:
     by_name = {column.name: column for column in mapping.columns}
     assert mapping.header == ("Filial", "Valor (R$)", "Tipo", "Ref", "CNPJ/CPF", "Obs")
     assert by_name["codigoDaFilial"].values == {"Matriz": 1}
-    assert by_name["historico"].join == ("Tipo", "Ref")
+    assert by_name["historico"].join == ["Tipo", "Ref"]
     assert by_name["codigoDoCliente"].link == "cliente"
     assert (by_name["codigoDaContaCorrente"].constant, mapping.ignore) == (1, ("Obs",))
 

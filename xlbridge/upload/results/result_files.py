@@ -24,7 +24,7 @@ from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome, par
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.row_table import RowValues
     from xlbridge.upload.payload import ChildRows
-    from xlbridge.workbook.write import RejectedItems
+    from xlbridge.workbook.write import RejectedRows
 
 
 _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSON})
@@ -99,7 +99,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     """
     # Modules for workbooks are rarely needed here, and slow to import.
     from xlbridge.upload.payload import child_rows, frame_of_payload
-    from xlbridge.workbook.write import write_rejects
+    from xlbridge.workbook.write import RejectedRows, write_rejects
 
     resource = context.catalogue.named(job.spec.resource)
     frame = frame_of_payload(context, resource, job.spec.planned or job.spec.payload)
@@ -119,12 +119,8 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     children = child_rows(resource, rejected)
     write_rejects(
         target,
-        resource,
-        rejected,
+        RejectedRows(resource, rejected, messages, raw_cells, wrong),
         rows,
-        messages,
-        raw_cells,
-        wrong,
         [_rejected_items(items, messages, raw_cells, wrong) for items in children],
     )
 
@@ -134,10 +130,10 @@ def _rejected_items(
     messages: Sequence[str],
     raw_cells: Mapping[int, Mapping[str, str | float]],
     wrong: Mapping[int, Collection[str]],
-) -> "RejectedItems":
+) -> "RejectedRows":
     """Return the rows of a list with their messages, raw cells and wrong columns, from those of
     their records."""
-    from xlbridge.workbook.write import RejectedItems
+    from xlbridge.workbook.write import RejectedRows
 
     rows = {item_key: row for row, item_key in enumerate(items.item_keys)}
     raw_item_cells: defaultdict[int, dict[str, str | float]] = defaultdict(dict)
@@ -152,7 +148,7 @@ def _rejected_items(
             if name in raw_cells.get(position, ()):
                 raw_item_cells[row][item[2]] = raw_cells[position][name]
     item_messages = [messages[position] for position, _ in items.item_keys]
-    return RejectedItems(items.resource, items.frame, item_messages, raw_item_cells, wrong_items)
+    return RejectedRows(items.resource, items.frame, item_messages, raw_item_cells, wrong_items)
 
 
 def _wrong_columns(

@@ -1,7 +1,7 @@
 """Choice of a workbook's resource and of the sheets that hold its data."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,8 @@ from xlbridge.validation.headers.header_row import (
 if TYPE_CHECKING:
     from xlbridge.resources import Catalogue, Resource
     from xlbridge.workbook.read import SheetCells, WorkbookCells
+
+    _Fit = tuple[SheetCells, Resource]
 
 _REQUIRED_PER_MISSING = 3
 """Number of required columns for each that may be missing when headers identify the resource."""
@@ -173,8 +175,7 @@ def _with_data(sheets: list["SheetCells"], resources: list["Resource"]) -> list[
 
 def _has_data_for(resource: "Resource", cells: "SheetCells") -> bool:
     """Return whether the sheet has the resource's required columns, and rows below them."""
-    known, _ = matched_columns(cells, resource)
-    fits = bool(known) and known.issuperset(resource.required) and has_rows(resource, cells)
+    fits = bool(_fitness(cells, resource)) and has_rows(resource, cells)
     return fits and not _is_of_other_records(cells, resource)
 
 
@@ -250,9 +251,7 @@ def _choose_by_headers(
     return sheets[0], None
 
 
-def _one_fit(
-    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
-) -> tuple["SheetCells", "Resource"] | None:
+def _one_fit(sheets: Sequence["SheetCells"], resources: Iterable["Resource"]) -> "_Fit | None":
     """Return the pair that fits best, even if a few columns are missing.
 
     Raises ``UsageError`` if several fit equally well.
@@ -268,9 +267,7 @@ def _one_fit(
     return _best_near_fit(sheets, imported) or _best_near_fit(sheets, created)
 
 
-def _first_fits(
-    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
-) -> list[tuple["SheetCells", "Resource"]]:
+def _first_fits(sheets: Sequence["SheetCells"], resources: Iterable["Resource"]) -> "list[_Fit]":
     """Return the pairs that fit best, by precedence.
 
     An imported resource that matches less than half of the headers, or lacks a few columns, yields
@@ -290,39 +287,45 @@ def _first_fits(
     return [near]
 
 
-def _best_fits(
-    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
-) -> list[tuple["SheetCells", "Resource"]]:
-    """Return the pairs that fit best, several if they fit equally well."""
-    fits: list[tuple[tuple[int, int], SheetCells, Resource]] = []
-    for resource in resources:
-        for cells in sheets:
-            known, unknown = matched_columns(cells, resource)
-            fit = known and known.issuperset(resource.required)
-            if fit and not _is_of_other_records(cells, resource):
-                fits.append(((len(known), -unknown), cells, resource))
-    best = max((fit[0] for fit in fits), default=None)
-    return [fit[1:] for fit in fits if fit[0] == best]
-
-
 def _best_near_fit(
     sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
-) -> tuple["SheetCells", "Resource"] | None:
+) -> "_Fit | None":
     """Return the one pair that fits except for a few required columns, missing or misspelt.
 
     Those have errors, so that nothing is uploaded because of a wrong guess.
     """
-    fits: list[tuple[tuple[int, int, int], SheetCells, Resource]] = []
-    for resource in resources:
-        for cells in sheets:
-            named, unknown = nearly_matched_columns(cells, resource)
-            missing = len(set(resource.required) - named)
-            near = named and missing * _REQUIRED_PER_MISSING <= len(resource.required)
-            if near and not _is_of_other_records(cells, resource):
-                fits.append(((-missing, len(named), -unknown), cells, resource))
-    best = max((fit[0] for fit in fits), default=None)
-    leading = [fit[1:] for fit in fits if fit[0] == best]
+
+    def fitness(cells: "SheetCells", resource: "Resource") -> tuple[int, ...]:
+        named, unknown = nearly_matched_columns(cells, resource)
+        missing = len(set(resource.required) - named)
+        is_near = missing * _REQUIRED_PER_MISSING <= len(resource.required)
+        return (-missing, len(named), -unknown) if named and is_near else ()
+
+    leading = _best_fits(sheets, resources, fitness)
     return leading[0] if len(leading) == 1 else None
+
+
+def _fitness(cells: "SheetCells", resource: "Resource") -> tuple[int, ...]:
+    """Return the rank of a sheet with all required columns, empty for another sheet."""
+    known, unknown = matched_columns(cells, resource)
+    fits = known and known.issuperset(resource.required)
+    return (len(known), -unknown) if fits else ()
+
+
+def _best_fits(
+    sheets: Sequence["SheetCells"],
+    resources: Iterable["Resource"],
+    fitness: "Callable[[SheetCells, Resource], tuple[int, ...]]" = _fitness,
+) -> "list[_Fit]":
+    """Return the pairs that fit best, several if they fit equally well."""
+    fits = [
+        (rank, cells, resource)
+        for resource in resources
+        for cells in sheets
+        if (rank := fitness(cells, resource)) and not _is_of_other_records(cells, resource)
+    ]
+    best = max((rank for rank, *_ in fits), default=())
+    return [(cells, resource) for rank, cells, resource in fits if rank == best]
 
 
 def no_visible_sheet(hidden: Sequence[str]) -> UsageError:

@@ -14,17 +14,11 @@ import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import (
-    Catalogue,
-    Column,
-    Kind,
-    Resource,
-    column_checks,
-)
+from xlbridge.resources import Catalogue, Column, Kind, Resource, column_checks
 from xlbridge.resources.checks import CATALOGUE, RULES
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, registry_named
-from xlbridge.resources.yaml_files import Mistake, format_yaml_path, unknown_value
+from xlbridge.resources.yaml_files import Mistake, YamlPath, document_mistake, unknown_value
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_cells
 from xlbridge.validation.cells.column_cells import CellProblems
@@ -73,20 +67,20 @@ def _value_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mista
         column = resource.by_name.get(mapped.name)
         if column is None:
             continue
-        for value, line, path in _values(mapped):
+        for path, value in _values(mapped):
             message = _wrong_type(column, value) or _broken_rule(column, value)
             if message is not None:
-                yield Mistake(line, format_yaml_path(path), message)
+                yield document_mistake(mapping.document, path, message)
 
 
-def _values(mapped: MappedColumn) -> Iterator[tuple[Scalar, int, tuple[str, ...]]]:
-    """Yield the values in the file's declaration of a column, with their lines and YAML paths."""
+def _values(mapped: MappedColumn) -> Iterator[tuple[YamlPath, Scalar]]:
+    """Yield the values in the file's declaration of a column, with their YAML paths."""
+    path = ("columns", mapped.name)
     if not mapped.sources:
-        yield mapped.constant, mapped.line, ("columns", mapped.name, "constant")
+        yield (*path, "constant"), mapped.constant
     for text, value in (mapped.values or {}).items():
         if value is not None:
-            line = mapped.value_lines.get(text, mapped.line)
-            yield value, line, ("columns", mapped.name, "values", text)
+            yield (*path, "values", text), value
 
 
 def _wrong_type(column: Column, value: Scalar) -> Text | None:
@@ -172,7 +166,8 @@ def require_fitting(mapping: SheetMapping, catalogue: Catalogue, resource: str |
     """
     if mapping.resource not in catalogue:
         message = unknown_value(mapping.resource, tuple(catalogue))
-        raise mapping_error(mapping.path, [Mistake(mapping.resource_line, "resource", message)])
+        mistake = document_mistake(mapping.document, ("resource",), message)
+        raise mapping_error(mapping.path, [mistake])
     if resource is not None and resource != mapping.resource:
         raise UsageError(
             Text(
@@ -201,12 +196,12 @@ def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mist
         column = unlinked.by_name.get(mapped.name)
         if column is None:
             message = unknown_value(mapped.name, tuple(resource.by_name))
-            yield Mistake(mapped.line, format_yaml_path(path), message)
+            yield document_mistake(mapping.document, path, message)
         elif mapped.link is not None and registry_named(mapped.link) != column.references:
             registry = REFERENCES.get(column.references or "")
             known = "" if registry is None else registry.resource or column.references or ""
             message = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE
-            yield Mistake(mapped.line, format_yaml_path((*path, "link")), message)
+            yield document_mistake(mapping.document, (*path, "link"), message)
 
 
 def map_sheet(

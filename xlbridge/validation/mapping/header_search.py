@@ -9,7 +9,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from xlbridge.errors import UsageError
@@ -17,7 +17,7 @@ from xlbridge.files import as_argument, write_private
 from xlbridge.i18n import Text, untranslated
 from xlbridge.validation.cells.text import display, list_sheet_names, quoted
 from xlbridge.validation.headers.header_matching import header_key
-from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
+from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS, best_row
 from xlbridge.validation.mapping.mapping_file import SheetMapping, read_mapping
 from xlbridge.workbook.read import SheetCells, WorkbookCells
 
@@ -66,9 +66,8 @@ def find_header(
     Raises ``UsageError`` if more than one sheet has that header and data, no sheet has a similar
     one, or the header has changed.
     """
-    wanted = Counter(map(header_key, mapping.header))
-    best = [_best_row(cells, wanted) for cells in workbook.sheets]
-    same = [row for row in best if row is not None and not row.changes(mapping.header)]
+    best = _best_rows(workbook, mapping)
+    same = [row for row in best if not row.changes(mapping.header)]
     filled = [row for row in same if row.cells.has_data(row.position + 1)]
     if len(filled) > 1 and sheet is None:
         raise UsageError(
@@ -80,8 +79,8 @@ def find_header(
         )
     if same:
         return (filled or same)[0]
-    nearest = max((row for row in best if row), key=lambda row: row.known, default=None)
-    if nearest is None or not nearest.known:
+    nearest = max(best, key=lambda row: row.known, default=None)
+    if nearest is None:
         raise UsageError(
             Text(
                 pt="Nenhuma planilha visível tem o cabeçalho do mapeamento {mapping}: {names}.",
@@ -107,15 +106,18 @@ def _with_keys(texts: Iterable[str], keys: Counter[str]) -> list[str]:
     return found
 
 
-def _best_row(cells: SheetCells, wanted: Counter[str]) -> HeaderCandidate | None:
-    """Return the first row with the most wanted headers."""
-    best: HeaderCandidate | None = None
-    for position in range(min(cells.height, SEARCHED_ROWS)):
-        texts = header_texts(cells, position)
-        known = (wanted & Counter(map(header_key, texts))).total()
-        if best is None or known > best.known:
-            best = HeaderCandidate(cells, position, texts, known)
-    return best
+def _best_rows(workbook: WorkbookCells, mapping: SheetMapping) -> list[HeaderCandidate]:
+    """Return the first row of each sheet with the most headers of a mapping."""
+    wanted = Counter(map(header_key, mapping.header))
+
+    def count_known(cells: SheetCells, position: int) -> int:
+        return (wanted & Counter(map(header_key, header_texts(cells, position)))).total()
+
+    return [
+        HeaderCandidate(cells, best, header_texts(cells, best), count_known(cells, best))
+        for cells in workbook.sheets
+        if (best := best_row(cells, partial(count_known, cells))) is not None
+    ]
 
 
 def _listed(headers: Sequence[str]) -> str:

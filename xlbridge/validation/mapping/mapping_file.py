@@ -42,23 +42,21 @@ class MappedColumn:
     Either ``source`` (one header), or ``join`` (several, with ``separator`` between their texts),
     or ``constant``. ``values`` maps the texts of cells to the resource's values; ``numbers`` is the
     style of text numbers; ``when`` selects documents of one kind; ``link`` is the registry in which
-    the values are looked up; ``line`` is the line in the file.
+    the values are looked up.
     """
 
     name: str
-    line: int = 1
     source: str | None = None
-    join: tuple[str, ...] = ()
+    join: Sequence[str] = ()
     separator: str = " "
     constant: Scalar = None
     values: Mapping[str, Scalar] | None = None
-    value_lines: Mapping[str, int] = field(default_factory=dict)
     numbers: NumberStyle | None = None
     when: DocumentKind | None = None
     link: str | None = None
 
     @property
-    def sources(self) -> tuple[str, ...]:
+    def sources(self) -> Sequence[str]:
         """Source headers of the column, none for a constant."""
         return self.join if self.source is None else (self.source,)
 
@@ -83,11 +81,11 @@ class SheetMapping:
     """Mapping of a sheet with the given ``header`` to a resource, read from ``path``."""
 
     path: Path
+    document: YamlDocument = field(compare=False, repr=False)
     resource: str
     header: tuple[str, ...]
     columns: tuple[MappedColumn, ...]
     ignore: tuple[str, ...] = ()
-    resource_line: int = 1
 
     @property
     def links(self) -> Mapping[str, str]:
@@ -112,6 +110,9 @@ _TEXT: Schema = {"type": "string", "minLength": 1}
 _SCALAR: Schema = {"type": ["string", "number", "boolean"]}
 _VALUE: Schema = {"type": ["string", "number", "boolean", "null"]}
 _SOURCES = ("from", "join", "constant")
+_FIELDS: Mapping[str, str] = {"from": "source", "with": "separator"}
+"""Fields of ``MappedColumn`` by the file's keys, if these are named differently."""
+
 _OF_SOURCE: Mapping[str, str] = {
     "values": "from",
     "numbers": "from",
@@ -190,29 +191,14 @@ def read_mapping(path: Path) -> SheetMapping:
     content = document.content
     return SheetMapping(
         path=path,
+        document=document,
         resource=content["resource"],
         header=tuple(content["header"]),
-        columns=tuple(_column(document, name, body) for name, body in content["columns"].items()),
+        columns=tuple(
+            MappedColumn(name=name, **{_FIELDS.get(key, key): value for key, value in body.items()})
+            for name, body in content["columns"].items()
+        ),
         ignore=tuple(content.get("ignore", ())),
-        resource_line=document.line(("resource",)),
-    )
-
-
-def _column(document: YamlDocument, name: str, body: Mapping[str, Any]) -> MappedColumn:
-    values = body.get("values")
-    place = ("columns", name, "values")
-    return MappedColumn(
-        name=name,
-        line=document.line(("columns", name)),
-        source=body.get("from"),
-        join=tuple(body.get("join", ())),
-        separator=body.get("with", " "),
-        constant=body.get("constant"),
-        values=values,
-        value_lines={key: document.line((*place, key)) for key in values or ()},
-        numbers=body.get("numbers"),
-        when=body.get("when"),
-        link=body.get("link"),
     )
 
 

@@ -10,7 +10,7 @@ from .new_workbook import (
 )
 from .plain_workbook import as_xlsx as as_xlsx
 from .rejects_workbook import (
-    RejectedItems as RejectedItems,
+    RejectedRows as RejectedRows,
     write_rejects as write_rejects,
 )
 from .template import (

@@ -1,9 +1,8 @@
 """Rejects workbooks: rejected rows in the layout of the template, with the reasons."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -21,56 +20,54 @@ from xlbridge.workbook.write.new_workbook import looks_like_formula
 from xlbridge.workbook.write.template import template_sheets
 
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
-_NO_CONTENTS: Mapping[int, Mapping[str, str | float]] = MappingProxyType({})
-_NO_COLUMNS: Mapping[int, Collection[str]] = MappingProxyType({})
 _COMMENT = {"author": "xlbridge", "x_scale": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class RejectedItems:
-    """Rows of a resource in a rejects workbook; the fields are those of ``write_rejects``."""
+class RejectedRows:
+    """Rejected rows of a resource.
+
+    ``frame`` has only these rows, ``reasons`` a text for each. ``contents`` are the original
+    contents, by position and column, of cells without a value in ``frame``; ``wrong_columns`` are
+    the rejected columns by position, whose cells are coloured and have the reason as a comment.
+    """
 
     resource: Resource
     frame: pd.DataFrame
     reasons: Sequence[str]
-    contents: Mapping[int, Mapping[str, str | float]]
-    wrong_columns: Mapping[int, Collection[str]]
+    contents: Mapping[int, Mapping[str, str | float]] = field(default_factory=dict)
+    wrong_columns: Mapping[int, Collection[str]] = field(default_factory=dict)
 
 
 def write_rejects(
     path: Path,
-    resource: Resource,
-    frame: pd.DataFrame,
-    rows: Sequence[int],
-    reasons: Sequence[str],
-    contents: Mapping[int, Mapping[str, str | float]] = _NO_CONTENTS,
-    wrong_columns: Mapping[int, Collection[str]] = _NO_COLUMNS,
-    children: Sequence[RejectedItems] = (),
+    records: RejectedRows,
+    numbers: Sequence[int],
+    children: Sequence[RejectedRows] = (),
 ) -> None:
     """Write rejected rows in the layout of the template, to be corrected and uploaded again.
 
-    ``frame`` has the rejected rows only, ``rows`` their row numbers in the analyst's sheet and
-    ``reasons`` the reasons, both written in ``REJECTS_COLUMNS``. ``contents`` are the original
-    contents, by position and column, of cells without a value in ``frame``; ``wrong_columns`` are
-    the rejected columns by position, whose cells are coloured and have the reason as a comment.
-    ``children`` are the rows of the records' lists.
+    ``numbers`` are the rows' numbers in the analyst's sheet; they are written in
+    ``REJECTS_COLUMNS``, with the reasons. ``children`` are the rows of the records' lists.
 
     Raises ``UsageError`` if the file cannot be written, ``ValueError`` if Excel cannot hold the
     rows or the lengths differ.
     """
-    if not len(frame) == len(rows) == len(reasons):
-        raise ValueError(f"{len(frame)} rows, {len(rows)} numbers, {len(reasons)} reasons")
-    records = RejectedItems(resource, frame, reasons, contents, wrong_columns)
-    with template_sheets(path, resource, _REMARK_WIDTHS) as (book, sheets):
+    reasons = records.reasons
+    if not len(records.frame) == len(numbers) == len(reasons):
+        raise ValueError(
+            f"{len(records.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
+        )
+    with template_sheets(path, records.resource, _REMARK_WIDTHS) as (book, sheets):
         quiet = book.add_format({"italic": True, "font_color": style.QUIET})
         # Text format, as reasons come from the remote system and may look like formulas.
         reason = book.add_format({"italic": True, "font_color": style.QUIET, "num_format": "@"})
-        remarks = _Cells(rows, quiet, quiet), _Cells(reasons, reason, reason)
-        cells = (*_rejected_cells(book, records), *remarks)
-        _write_rows(sheets[resource.sheet], cells, len(rows))
-        for items in children:
-            child_sheet = sheets[items.resource.sheet]
-            _write_rows(child_sheet, _rejected_cells(book, items), len(items.frame))
+        remarks = _Cells(numbers, quiet, quiet), _Cells(reasons, reason, reason)
+        for rows in (records, *children):
+            cells = [*_rejected_cells(book, rows), *(remarks if rows is records else ())]
+            for position in range(len(rows.frame)):
+                for index, column in enumerate(cells):
+                    column.write(sheets[rows.resource.sheet], position, index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +86,8 @@ class _Cells:
     contents: Mapping[int, str | float] = field(default_factory=dict)
     reasons: Mapping[int, str] = field(default_factory=dict)
 
-    def write(self, sheet: Worksheet, position: int, index: int) -> int:
-        """Write one cell; return a negative number if Excel cannot hold it."""
+    def write(self, sheet: Worksheet, position: int, index: int) -> None:
+        """Write one cell. Raises ``ValueError`` if Excel cannot hold it."""
         row, value, cell_style = position + 1, self.values[position], self.plain
         if position in self.reasons:
             sheet.write_comment(row, index, self.reasons[position], _COMMENT)
@@ -99,32 +96,24 @@ class _Cells:
             value = self.contents[position]
             if self.quoted and isinstance(value, str) and looks_like_formula(value):
                 cell_style = self.quoted
-        if value is None and cell_style is self.plain:
-            return 0
-        return int(sheet.write(row, index, value, cell_style))
+        is_written = value is not None or cell_style is not self.plain
+        if is_written and sheet.write(row, index, value, cell_style):
+            raise ValueError(f"Excel cannot hold row {row + 1}, column {index + 1}")
 
 
-def _rejected_cells(book: xlsxwriter.Workbook, items: RejectedItems) -> Iterator[_Cells]:
-    for column in items.resource.columns:
+def _rejected_cells(book: xlsxwriter.Workbook, rows: RejectedRows) -> Iterator[_Cells]:
+    for column in rows.resource.columns:
         name, marked = column.name, cell_format(book, column)
         marked.set_bg_color(f"#{style.SEVERITY_FILLS[Severity.ERROR]}")
         marked.set_font_color(f"#{style.SEVERITY_FONTS[Severity.ERROR]}")
         quoted = cell_format(book, column)
         quoted.set_quote_prefix()
-        values = items.frame.get(name)
+        values = rows.frame.get(name)
         yield _Cells(
-            [None] * len(items.frame) if values is None else cell_values(column.kind, values),
+            [None] * len(rows.frame) if values is None else cell_values(column.kind, values),
             cell_format(book, column),
             marked,
             None if column.kind.is_text else quoted,
-            {n: cells[name] for n, cells in items.contents.items() if name in cells},
-            {n: items.reasons[n] for n, names in items.wrong_columns.items() if name in names},
+            {n: cells[name] for n, cells in rows.contents.items() if name in cells},
+            {n: rows.reasons[n] for n, names in rows.wrong_columns.items() if name in names},
         )
-
-
-def _write_rows(sheet: Worksheet, columns: Iterable[_Cells], count: int) -> None:
-    columns = list(columns)
-    for position in range(count):
-        for index, cells in enumerate(columns):
-            if cells.write(sheet, position, index):
-                raise ValueError(f"Excel cannot hold row {position + 2}, column {index + 1}")

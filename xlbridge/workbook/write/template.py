@@ -319,25 +319,22 @@ def add_registries_sheet(book: xlsxwriter.Workbook, lists: RegistryLists) -> Non
     header = book.add_format({"bold": True, "bg_color": style.SOFT, "font_color": style.STRONG})
     # Text format, so that edited codes do not become numbers or formulas.
     text = book.add_format({"num_format": "@"})
+    cells = {(0, 0): (f"{REGISTRIES_TITLE}{lists.source}", title)}
     for registry, column in lists.with_columns():
-        sheet.set_column(column, column, _LIST_WIDTHS[0], text)
-        sheet.set_column(column + 1, column + len(registry.headers), _LIST_WIDTHS[1], text)
         gap = column + len(registry.headers) + 1
+        sheet.set_column(column, column, _LIST_WIDTHS[0], text)
+        sheet.set_column(column + 1, gap - 1, _LIST_WIDTHS[1], text)
         sheet.set_column(gap, gap, _GAP_WIDTH)
-    sheet.write_string(0, 0, f"{REGISTRIES_TITLE}{lists.source}", title)
-    for registry, column in lists.with_columns():
         shown = f"; aqui {len(registry.records)}, os outros por código ou nome"
         suffix = shown if registry.is_truncated else ""
-        sheet.write_string(1, column, f"{registry.title}: {registry.total}{suffix}", quiet)
-    for registry, column in lists.with_columns():
-        for index, name in enumerate((_CHOICE_HEADER, *registry.headers)):
-            sheet.write_string(2, column + index, name, header)
-    for row in range(max(len(registry.records) for registry in lists.lists)):
-        for registry, column in lists.with_columns():
-            if row < len(registry.records):
-                record = registry.records[row]
-                for index, value in enumerate((record.choice, *record.names)):
-                    sheet.write_string(_FIRST_ROW - 1 + row, column + index, value, text)
+        cells[1, column] = f"{registry.title}: {registry.total}{suffix}", quiet
+        for index, name in enumerate((_CHOICE_HEADER, *registry.headers), start=column):
+            cells[2, index] = name, header
+        for row, record in enumerate(registry.records, start=_FIRST_ROW - 1):
+            for index, value in enumerate((record.choice, *record.names), start=column):
+                cells[row, index] = value, text
+    for position, (value, cell_format) in sorted(cells.items()):
+        sheet.write_string(*position, value, cell_format)
     sheet.freeze_panes(_FIRST_ROW - 1, 0)
     sheet.set_tab_color(style.RULE)
     print_across_pages(sheet, REGISTRIES_SHEET)
