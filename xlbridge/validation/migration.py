@@ -9,14 +9,10 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.headers.header_matching import header_key
-from xlbridge.validation.headers.header_row import (
-    at_layout,
-    find_header_row,
-    match_header,
-)
+from xlbridge.validation.headers.header_row import at_layout, find_header_row, match_header
 from xlbridge.validation.headers.sheet_choice import choose_sheet
 from xlbridge.workbook import cell_address, column_letters
-from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
+from xlbridge.workbook.read import SheetCells, read_workbook
 from xlbridge.workbook.write import MigratedColumn, OlderWorkbook, as_xlsx
 
 _FIRST_LAYOUT = 1
@@ -85,7 +81,7 @@ def _migrate(
         new=[c.name for c in resource.columns if c.name not in plan.moved.values()],
         kept=[cell.header for cell in columns if cell.name is None],
         dropped=plan.dropped,
-        remarks=_remarks(workbook, cells, position, older),
+        remarks=list(_remarks(cells, position, older)),
     )
 
 
@@ -138,48 +134,38 @@ class _ColumnPlan:
         return sum(self._cells.columns[index].value(row) != "" for row in self.rows)
 
 
-def _remarks(
-    workbook: WorkbookCells, cells: SheetCells, position: int, older: OlderWorkbook
-) -> list[Text]:
-    remarks = []
+def _remarks(cells: SheetCells, position: int, older: OlderWorkbook) -> Iterator[Text]:
     others = [name for name in older.other_sheets if name != cells.name]
     if others:
-        message = Text(
+        yield Text(
             pt="Outras planilhas não são copiadas: {names}.",
             en="Other sheets are not copied: {names}.",
-        )
-        remarks.append(message.format(names=", ".join(others)))
+        ).format(names=", ".join(others))
     if any(any(column.kinds[:position]) for column in cells.columns):
-        message = Text(
+        yield Text(
             pt="As linhas acima do cabeçalho (linha {row}) não são copiadas.",
             en="The rows above the header (row {row}) are not copied.",
-        )
-        remarks.append(message.format(row=position + 1))
+        ).format(row=position + 1)
     if older.formulas:
-        message = Text(
+        yield Text(
             pt="Fórmulas são copiadas como os seus resultados: {n}.",
             en="Formulas are copied as their results: {n}.",
-        )
-        remarks.append(message.format(n=older.formulas))
-    remarks += _layout_remarks(cells)
+        ).format(n=older.formulas)
+    yield from _layout_remarks(cells)
     lost = [*cells.raw.errors, *cells.raw.without_result]
     if lost:
-        message = Text(
-            pt="Células que mostram um erro, ou sem resultado gravado, ficam vazias: {cells}.",
-            en="Cells that show an error, or have no stored result, are left empty: {cells}.",
-        )
         shown = [cell_address(row, column) for row, column in sorted(lost)]
         rest = f" … ({len(shown)})" if len(shown) > 10 else ""
-        remarks.append(message.format(cells=", ".join(shown[:10]) + rest))
-    return remarks
+        yield Text(
+            pt="Células que mostram um erro, ou sem resultado gravado, ficam vazias: {cells}.",
+            en="Cells that show an error, or have no stored result, are left empty: {cells}.",
+        ).format(cells=", ".join(shown[:10]) + rest)
 
 
 def _layout_remarks(cells: SheetCells) -> Iterator[Text]:
     layout = cells.raw.layout
     if layout.hidden_columns:
-        ends = [
-            (column_letters(first), column_letters(last)) for first, last in layout.hidden_columns
-        ]
+        ends = (tuple(map(column_letters, columns)) for columns in layout.hidden_columns)
         shown = [first if first == last else f"{first}–{last}" for first, last in ends]
         yield Text(
             pt="Colunas ocultas voltam a aparecer: {columns}.",

@@ -1,7 +1,6 @@
 """Styles of an editable workbook: styles are added, existing ones never changed."""
 
 import re
-from collections.abc import Mapping
 from copy import deepcopy
 
 from lxml import etree
@@ -9,6 +8,7 @@ from lxml import etree
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import WORKBOOK, EditablePackage
 from xlbridge.workbook.formats.number_formats import format_code, is_date_or_time, scale_factor
+from xlbridge.workbook.style import FONT
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _DEFAULT_PART = "xl/styles.xml"
@@ -53,36 +53,34 @@ class WorkbookStyles:
 
         Without the latter, a header's white text would be invisible on a light fill.
         """
-        differential = etree.Element(xml.tag_like(self._root, "dxf"))
-        xml.add_child(xml.add_child(differential, "font"), "color", rgb=f"FF{font}")
-        pattern = xml.add_child(
-            xml.add_child(differential, "fill"), "patternFill", patternType="solid"
+        return self._add_xml(
+            "dxfs",
+            f'<dxf><font><color rgb="FF{font}"/></font><fill><patternFill patternType="solid">'
+            f'<fgColor rgb="FF{colour}"/><bgColor rgb="FF{colour}"/></patternFill></fill></dxf>',
         )
-        xml.add_child(pattern, "fgColor", rgb=f"FF{colour}")
-        xml.add_child(pattern, "bgColor", rgb=f"FF{colour}")
-        return self._add("dxfs", differential)
 
     def cell(
         self,
-        *,
-        font: Mapping[str, str] | None = None,
+        font: str,
         fill: str | None = None,
-        alignment: Mapping[str, str] | None = None,
+        alignment: str = 'vertical="top"',
+        *,
         quoted: bool = False,
     ) -> str:
-        """Return the id of a cell style; ``font`` has ``sz``, ``color``, ``b`` and ``u``.
+        """Return the id of a cell style.
 
+        ``font`` is the XML of a font's elements but its name, ``alignment`` that of attributes.
         ``quoted`` has the effect of ``with_quote_prefix``.
         """
-        style = etree.Element(xml.tag_like(self._root, "xf"), numFmtId="0", borderId="0", xfId="0")
-        style.set("fontId", self._add("fonts", self._font(font or {})))
-        style.set("fillId", "0" if fill is None else self._add("fills", self._fill(fill)))
-        for applied in ("applyFont", "applyFill", "applyAlignment"):
-            style.set(applied, "1")
-        if quoted:
-            style.set("quotePrefix", "1")
-        xml.add_child(style, "alignment", **{"vertical": "top", **(alignment or {})})
-        return self._add("cellXfs", style)
+        font_id = self._add_xml("fonts", f'<font>{font}<name val="{FONT}"/></font>')
+        pattern = f'<patternFill patternType="solid"><fgColor rgb="FF{fill}"/></patternFill>'
+        fill_id = self._add_xml("fills", f"<fill>{pattern}</fill>") if fill else "0"
+        quote = ' quotePrefix="1"' if quoted else ""
+        return self._add_xml(
+            "cellXfs",
+            f'<xf numFmtId="0" borderId="0" xfId="0" fontId="{font_id}" fillId="{fill_id}" '
+            f'applyFont="1" applyFill="1" applyAlignment="1"{quote}><alignment {alignment}/></xf>',
+        )
 
     def with_quote_prefix(self, style: int) -> str:
         """Return the id of a cell style with a quote prefix.
@@ -144,23 +142,10 @@ class WorkbookStyles:
             self._package.add_relation(WORKBOOK, self._part, "styles")
         self._package.write(self._part, xml.to_bytes(self._root))
 
-    def _font(self, properties: Mapping[str, str]) -> xml.Element:
-        font = etree.Element(xml.tag_like(self._root, "font"))
-        if "b" in properties:
-            xml.add_child(font, "b")
-        if "u" in properties:
-            xml.add_child(font, "u")
-        xml.add_child(font, "sz", val=properties.get("sz", "11"))
-        if "color" in properties:
-            xml.add_child(font, "color", rgb=f"FF{properties['color']}")
-        xml.add_child(font, "name", val=properties.get("name", "Calibri"))
-        return font
-
-    def _fill(self, colour: str) -> xml.Element:
-        fill = etree.Element(xml.tag_like(self._root, "fill"))
-        pattern = xml.add_child(fill, "patternFill", patternType="solid")
-        xml.add_child(pattern, "fgColor", rgb=f"FF{colour}")
-        return fill
+    def _add_xml(self, name: str, content: str) -> str:
+        space = etree.QName(self._root).namespace or ""
+        (element,) = xml.parse(f'<{name} xmlns="{space}">{content}</{name}>'.encode())
+        return self._add(name, element)
 
     def _add(self, name: str, element: xml.Element) -> str:
         """Return the index of an element in a list, to which it is added unless it is there."""

@@ -1,6 +1,6 @@
 """Summary sheet of an annotated workbook, which lists its findings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
@@ -98,16 +98,14 @@ def replace_summary_sheet(
         _write_finding(rows, row, sheet, finding, summary, style_ids)
     last_column = column_letters(len(summary.headers) - 1)
     xml.add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
-    cells = [
-        (row, sheet.replace("'", "''"), finding.cell)
-        for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1)
-        if finding.cell
-    ]
-    if cells:
+    if any(finding.cell for _, finding in findings):
         links = xml.add_child(root, "hyperlinks")
     linked = column_letters(len(summary.headers) - len(_HEADERS))
-    for row, quoted, address in cells:
-        xml.add_child(links, "hyperlink", ref=f"{linked}{row}", location=f"'{quoted}'!{address}")
+    for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
+        if finding.cell:
+            quoted = sheet.replace("'", "''")
+            location = f"'{quoted}'!{finding.cell}"
+            xml.add_child(links, "hyperlink", ref=f"{linked}{row}", location=location)
     xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
     package.write(sheets.part(name), xml.to_bytes(root))
     sheets.activate(name)
@@ -115,23 +113,20 @@ def replace_summary_sheet(
 
 def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
     """Return the ids of the sheet's styles, by use or severity."""
-    size = str(style.FONT_SIZE)
-    wrapped = {"wrapText": "1"}
-    white = {"sz": size, "b": "", "color": "FFFFFF"}
-    centred = {"vertical": "center"}
+
+    def font(colour: str | None, marks: str = "", size: int = style.FONT_SIZE) -> str:
+        return f'{marks}<sz val="{size}"/>' + (f'<color rgb="FF{colour}"/>' if colour else "")
+
+    wrapped = 'vertical="top" wrapText="1"'
     return {
-        "title": styles.cell(font={"sz": "16", "b": "", "color": style.STRONG}),
-        "subject": styles.cell(font={"sz": size, "color": style.QUIET}),
-        "counts": styles.cell(font={"sz": size, "b": ""}),
-        "header": styles.cell(font=white, fill=style.STRONG, alignment=centred),
-        "text": styles.cell(font={"sz": size}, alignment=wrapped, quoted=True),
-        "link": styles.cell(font={"sz": size, "u": "", "color": "0563C1"}, alignment=wrapped),
+        "title": styles.cell(font(style.STRONG, "<b/>", 16)),
+        "subject": styles.cell(font(style.QUIET)),
+        "counts": styles.cell(font(None, "<b/>")),
+        "header": styles.cell(font("FFFFFF", "<b/>"), style.STRONG, 'vertical="center"'),
+        "text": styles.cell(font(None), alignment=wrapped, quoted=True),
+        "link": styles.cell(font("0563C1", "<u/>"), alignment=wrapped),
     } | {
-        severity: styles.cell(
-            font={"sz": size, "color": style.SEVERITY_FONTS[severity]},
-            fill=colour,
-            alignment=wrapped,
-        )
+        severity: styles.cell(font(style.SEVERITY_FONTS[severity]), colour, wrapped)
         for severity, colour in style.SEVERITY_FILLS.items()
     }
 
@@ -160,17 +155,11 @@ def _write_summary(
     )
     if shown < total:
         counts += str(_TRUNCATED.format(shown=shown, total=total))
-    _write_text(
-        xml.add_child(rows, "row", r="1", ht="24", customHeight="1"),
-        0,
-        str(SUMMARY_TITLE),
-        style_ids["title"],
-    )
-    _write_text(xml.add_child(rows, "row", r="2"), 0, str(summary.subject), style_ids["subject"])
-    _write_text(xml.add_child(rows, "row", r="3"), 0, counts, style_ids["counts"])
-    header = xml.add_child(rows, "row", r=str(_HEADER_ROW), ht="20", customHeight="1")
-    for index, (title, _) in enumerate(summary.headers):
-        _write_text(header, index, str(title), style_ids["header"])
+    _add_row(rows, 1, [(str(SUMMARY_TITLE), style_ids["title"])], 24)
+    _add_row(rows, 2, [(str(summary.subject), style_ids["subject"])])
+    _add_row(rows, 3, [(counts, style_ids["counts"])])
+    titles = [(str(title), style_ids["header"]) for title, _ in summary.headers]
+    _add_row(rows, _HEADER_ROW, titles, 20)
 
 
 def _write_finding(
@@ -196,18 +185,20 @@ def _write_finding(
         finding.kind.code,
     )
     lines = max(len(wrap(text, width)) for text, width in zip(texts, widths, strict=True))
-    line = xml.add_child(rows, "row", r=str(row), ht=str(_PADDING + _LINE_HEIGHT * lines))
-    line.set("customHeight", "1")
     plain = style_ids["text"]
     styles = [*[plain] * len(names), style_ids["link"], plain, style_ids[severity], *[plain] * 4]
-    for index, (text, style_id) in enumerate(zip(texts, styles, strict=True)):
-        _write_text(line, index, text, style_id)
+    _add_row(rows, row, zip(texts, styles, strict=True), _PADDING + _LINE_HEIGHT * lines)
 
 
-def _write_text(row: xml.Element, index: int, text: str, style_id: str) -> None:
-    """Write an inline text, which is never a formula."""
-    if not text:
-        return
-    address = cell_address(int(row.get("r")), index)
-    cell = xml.add_child(row, "c", r=address, s=style_id, t="inlineStr")
-    xml.add_text(xml.add_child(cell, "is"), text)
+def _add_row(
+    rows: xml.Element, number: int, cells: Iterable[tuple[str, str]], height: int | None = None
+) -> None:
+    """Add a row of inline texts, which are never formulas, with their styles."""
+    row = xml.add_child(rows, "row", r=str(number))
+    if height is not None:
+        row.attrib.update({"ht": str(height), "customHeight": "1"})
+    for index, (text, style_id) in enumerate(cells):
+        if text:
+            address = cell_address(number, index)
+            cell = xml.add_child(row, "c", r=address, s=style_id, t="inlineStr")
+            xml.add_text(xml.add_child(cell, "is"), text)
