@@ -10,7 +10,12 @@ from xlbridge.validation.headers.header_row import find_header_row, key_column
 from xlbridge.validation.headers.sheet_choice import child_cells
 from xlbridge.validation.mapping.conversion import record_rows
 from xlbridge.validation.mapping.header_search import header_texts
-from xlbridge.validation.mapping.proposal import Confidence, MappingProposal, ProposedColumn
+from xlbridge.validation.mapping.proposal import (
+    WITH_RIVALS,
+    Confidence,
+    MappingProposal,
+    ProposedColumn,
+)
 from xlbridge.workbook.read import CellColumn, SheetCells
 
 
@@ -32,7 +37,7 @@ def with_child_keys(
     reason = _KEYS.format(sheets=", ".join(names))
     confidence = Confidence.HIGH
     if others:
-        reason = _WITH_RIVALS.format(reason=reason, others=", ".join(others))
+        reason = WITH_RIVALS.format(reason=reason, others=", ".join(others))
         confidence = Confidence.LOW
     key = ProposedColumn(KEY, {"from": header}, confidence, reason)
     columns = {column.name: column for column in proposal.columns} | {KEY: key}
@@ -84,7 +89,4 @@ def _texts(column: CellColumn, rows: Sequence[int]) -> Iterator[str]:
 _KEYS = Text(
     pt="as chaves da planilha {sheets} são valores da coluna",
     en="the keys of the sheet {sheets} are values of the column",
-)
-_WITH_RIVALS = Text(
-    pt="{reason}; poderia ser também: {others}", en="{reason}; it could also be: {others}"
 )

@@ -12,12 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources import (
-    KEY,
-    Column,
-    Kind,
-    Resource,
-)
+from xlbridge.resources import KEY, Column, Kind, Resource
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.mapping.conversion import (
@@ -27,11 +22,7 @@ from xlbridge.validation.mapping.conversion import (
     fit,
     listed_values,
 )
-from xlbridge.validation.mapping.mapping_file import (
-    TO_FILL_IN,
-    DocumentKind,
-    SheetMapping,
-)
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, DocumentKind, SheetMapping
 from xlbridge.validation.mapping.synonyms import (
     NameFit,
     NameMatcher,
@@ -333,7 +324,7 @@ def _choose_best(candidates: Sequence[_Candidate], choice: _Choice) -> None:
             for rival in rivals
         )
         others = ", ".join(dict.fromkeys(names))
-        reason = _WITH_RIVALS.format(reason=one.reason, others=others) if rivals else one.reason
+        reason = WITH_RIVALS.format(reason=one.reason, others=others) if rivals else one.reason
         choice.add(name, one.body, confidence, reason)
 
 
@@ -415,7 +406,7 @@ _BY_NAME = Text(
     pt="os valores são nomes; o código de cada um é procurado no sistema",
     en="the values are names, whose codes are looked up in the system",
 )
-_WITH_RIVALS = Text(
+WITH_RIVALS = Text(
     pt="{reason}; poderia ser também: {others}", en="{reason}; it could also be: {others}"
 )
 _SPLIT = Text(

@@ -77,8 +77,8 @@ def propose_mapping(
     found = [
         (score, cells, position)
         for cells in chosen
-        if (best := _header_position(cells, header_row)) is not None
-        for score, position in [best]
+        for position in range(min(cells.height - 1, SEARCHED_ROWS))
+        if header_row in {None, position + 1} and (score := _header_score(cells, position))
     ]
     if not found:
         require_no_months(chosen)
@@ -114,23 +114,16 @@ def _require_no_listing(proposal: MappingProposal, row: int) -> None:
         raise UsageError(found.message, found.hint)
 
 
-def _header_position(
-    cells: SheetCells, header_row: int | None = None
-) -> tuple[tuple[int, int], int] | None:
-    """Return the score and position of the first row with the most words of headers, then the most
-    texts. It has only texts, and data below; if ``header_row`` is given, it must be that row."""
-    best: tuple[tuple[int, int], int] | None = None
-    searched = range(min(cells.height - 1, SEARCHED_ROWS))
-    for position in searched if header_row is None else {header_row - 1}.intersection(searched):
-        filled = [value for value in cells.row(position) if value != ""]
-        texts = [value for value in filled if isinstance(value, str) and value.strip()]
-        if len(texts) < max(_MIN_HEADERS, len(filled)) or not cells.has_data(position + 1):
-            continue
-        known = sum(bool(mapping_words(text) & vocabulary()) for text in texts)
-        score = known, len(texts)
-        if best is None or score > best[0]:
-            best = score, position
-    return best
+def _header_score(cells: SheetCells, position: int) -> tuple[int, ...]:
+    """Return the numbers of words of headers and of texts in a row, empty if it is no header.
+
+    A header has only texts, and data below.
+    """
+    filled = [value for value in cells.row(position) if value != ""]
+    texts = [value for value in filled if isinstance(value, str) and value.strip()]
+    if len(texts) < max(_MIN_HEADERS, len(filled)) or not cells.has_data(position + 1):
+        return ()
+    return sum(bool(mapping_words(text) & vocabulary()) for text in texts), len(texts)
 
 
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
