@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 from xlbridge.resources import KEY, Fingerprint, Resource, normalize_header
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
@@ -376,7 +376,7 @@ def outdated_template(
         "resource": resource.name,
         "found": found.layout,
         "current": resource.layout,
-        "changes": Text(pt="; ".join(c.pt for c in changes), en="; ".join(c.en for c in changes))
+        "changes": joined(changes)
         if changes
         else Text(pt="nenhuma coluna desta planilha mudou", en="no column of this sheet changed"),
     }

@@ -31,11 +31,9 @@ def style_number_formats(root: ET.Element) -> dict[int, str]:
     """Return the significant formats of the cell styles of ``xl/styles.xml``."""
     codes = {
         element.get("numFmtId", ""): element.get("formatCode", "")
-        for element in root.iter()
-        if _local_name(element) == "numFmt"
+        for element in root.iterfind(".//{*}numFmt")
     }
-    styles = next((element for element in root if _local_name(element) == "cellXfs"), ())
-    format_ids = (style.get("numFmtId", "0") for style in styles)
+    format_ids = (style.get("numFmtId", "0") for style in root.iterfind("{*}cellXfs/*"))
     return significant_formats(format_code(number, codes.get(number, "")) for number in format_ids)
 
 
@@ -60,17 +58,14 @@ def _is_significant(code: str) -> bool:
 
 def struck_styles(root: ET.Element) -> frozenset[int]:
     """Return the cell styles of ``xl/styles.xml`` whose font is struck through."""
-    fonts, styles = (
-        next((element for element in root if _local_name(element) == name), ())
-        for name in ("fonts", "cellXfs")
-    )
-    struck = {str(index) for index, font in enumerate(fonts) if _is_struck(font)}
-    return frozenset(n for n, style in enumerate(styles) if style.get("fontId", "0") in struck)
-
-
-def _is_struck(font: ET.Element) -> bool:
-    marks = (element for element in font if _local_name(element) == "strike")
-    return any(mark.get("val", "1") not in {"0", "false"} for mark in marks)
+    marks = (font.findall("{*}strike") for font in root.iterfind("{*}fonts/*"))
+    struck = {
+        str(index)
+        for index, found in enumerate(marks)
+        if any(mark.get("val", "1") not in {"0", "false"} for mark in found)
+    }
+    styles = enumerate(root.iterfind("{*}cellXfs/*"))
+    return frozenset(number for number, style in styles if style.get("fontId", "0") in struck)
 
 
 def format_code(format_id: str, declared: str) -> str:
@@ -116,10 +111,6 @@ def scale_factor(code: str) -> float:
 def scaling_styles(formats: Mapping[int, str]) -> dict[int, float]:
     """Return the factors of cell styles that display scaled numbers."""
     return {style: f for style, code in formats.items() if (f := scale_factor(code)) != 1}
-
-
-def _local_name(element: ET.Element) -> str:
-    return element.tag.rpartition("}")[2]
 
 
 _TAGGED_CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-([^\]]*))?\]")

@@ -80,7 +80,7 @@ class Package:
 
     def uses_1904_dates(self) -> bool:
         """Return whether days are counted from 1904 instead of 1900."""
-        properties = (e for e in self._parsed(_WORKBOOK).iter() if e.tag.endswith("}workbookPr"))
+        properties = self._parsed(_WORKBOOK).iterfind(".//{*}workbookPr")
         return any(e.get("date1904") in {"1", "true", "on"} for e in properties)
 
     def number_formats(self) -> dict[int, str]:
@@ -132,8 +132,7 @@ class Package:
         return self._read(_SHARED_STRINGS)
 
     def _sheet_elements(self) -> Iterator[ET.Element]:
-        elements = self._parsed(_WORKBOOK).iter()
-        return (e for e in elements if e.tag.rpartition("}")[2] == "sheet")
+        return self._parsed(_WORKBOOK).iterfind(".//{*}sheet")
 
     def _summary_sheets(self) -> Iterator[str]:
         for element in self._parsed(_WORKBOOK).iter():
