@@ -20,7 +20,7 @@ from test_durability import wait_for
 
 from xlbridge.client import RetryPolicy
 from xlbridge.connection import connect
-from xlbridge.errors import ConfigError, TransportError, UsageError
+from xlbridge.errors import ConfigError, LocalFailure, TransportError, UsageError
 from xlbridge.i18n import set_language
 from xlbridge.sandbox import RunningSandbox, embedded_sandbox, sandbox_process
 from xlbridge.sandbox.embedded import default_ready_file, write_ready_file
@@ -103,8 +103,23 @@ def test_sandbox_uses_the_language_of_the_command(tmp_path: Path) -> None:
 
 def test_an_unusable_home_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError), embedded_sandbox(Settings(home=tmp_path / "file" / "home")):
+    with (
+        pytest.raises(UsageError) as raised,
+        embedded_sandbox(Settings(home=tmp_path / "file" / "home")),
+    ):
         pass
+    assert "XLBRIDGE_HOME" in str(raised.value.hint)
+
+
+def test_a_sandbox_that_cannot_write_its_log_is_reported_with_what_to_check(tmp_path: Path) -> None:
+    ends_silently = [sys.executable, "-c", "raise SystemExit(6)"]
+    with (
+        pytest.raises(LocalFailure) as raised,
+        sandbox_process(tmp_path, program=ends_silently),
+    ):
+        pass
+    assert "XLBRIDGE_HOME" in str(raised.value.hint)
+    assert "disk space" in str(raised.value.hint)
 
 
 def test_a_missing_extra_is_reported_with_what_to_install(

@@ -1,4 +1,5 @@
 from .atomic import (
+    CHECK_HOME as CHECK_HOME,
     as_argument as as_argument,
     file_lock as file_lock,
     lock_or_fail as lock_or_fail,

@@ -32,13 +32,16 @@ _MAX_PREFIX_LENGTH = 200
 
 
 @contextmanager
-def replace_atomically(path: Path, *, shared: bool = False) -> Iterator[Path]:
+def replace_atomically(
+    path: Path, *, shared: bool = False, in_home: bool = False
+) -> Iterator[Path]:
     """Yield an empty temporary file in the same folder, which replaces ``path`` at the end.
 
     Any error, or an interruption, leaves ``path`` as it was and removes the temporary file. The
     content is synchronised to disk before the rename. Links are not followed: one created in the
     meantime is itself replaced. The file is readable by its owner only, unless ``shared`` leaves
     that to the umask: for exports, which are made for others, and files without personal data.
+    ``in_home`` as in ``report_write_errors``.
 
     Raises ``UsageError`` if the file cannot be written there or is not a regular file (a link, a
     device, a pipe); ``LocalFailure`` if this computer fails.
@@ -49,7 +52,7 @@ def replace_atomically(path: Path, *, shared: bool = False) -> Iterator[Path]:
 
     temporary = path.with_name(f".{path.name[:_MAX_PREFIX_LENGTH]}.{secrets.token_hex(4)}.tmp")
     try:
-        with report_write_errors(path):
+        with report_write_errors(path, in_home=in_home):
             temporary.touch(0o666 if shared else 0o600, exist_ok=False)
             yield temporary
             with temporary.open("rb+") as written:
@@ -82,29 +85,30 @@ def make_private_folder(folder: Path) -> None:
         missing.mkdir(mode=0o700, exist_ok=True)
 
 
-def write_private(path: Path, content: str) -> None:
+def write_private(path: Path, content: str, *, in_home: bool = True) -> None:
     """Write a text file atomically, readable by its owner only.
 
-    Raises ``UsageError`` if it cannot be written there.
+    ``in_home`` as in ``report_write_errors``. Raises ``UsageError`` if it cannot be written there.
     """
-    with report_write_errors(path):
+    with report_write_errors(path, in_home=in_home):
         make_private_folder(path.parent)
-    with replace_atomically(path) as temporary:
+    with replace_atomically(path, in_home=in_home) as temporary:
         temporary.write_text(content, encoding="utf-8")
 
 
 @contextmanager
-def report_write_errors(path: Path) -> Iterator[None]:
+def report_write_errors(path: Path, *, in_home: bool = False) -> Iterator[None]:
     """Turn an ``OSError`` while ``path`` is being written into an error that names it.
 
-    Raises ``LocalFailure`` if this computer failed, ``UsageError`` if the path is wrong.
+    ``in_home``: the path was not chosen by the user, but is in the home. Raises ``LocalFailure`` if
+    this computer failed, ``UsageError`` if the path is wrong.
     """
     try:
         yield
     except OSError as error:
         kind = LocalFailure if is_local_failure(error) else UsageError
-        reason, remedy = os_error_reason(error), os_error_remedy(error)
-        raise _cannot_write(path, reason, remedy, kind) from error
+        remedy = CHECK_HOME if in_home else os_error_remedy(error)
+        raise _cannot_write(path, os_error_reason(error), remedy, kind) from error
 
 
 @contextmanager
@@ -116,6 +120,15 @@ def report_local_failures() -> Iterator[None]:
         if not is_local_failure(error):
             raise
         raise local_failure(error) from error
+
+
+CHECK_HOME = Text(
+    pt="Confira a pasta (XLBRIDGE_HOME), as permissões e o espaço em disco, ou defina "
+    "XLBRIDGE_HOME com outra pasta.",
+    en="Check the folder (XLBRIDGE_HOME), its permissions and the disk space, or set "
+    "XLBRIDGE_HOME to another folder.",
+)
+"""Remedy if a file in the home cannot be read or written."""
 
 
 def _cannot_write(
@@ -198,7 +211,7 @@ def lock_or_fail(home: Path, name: str, refusal: Text) -> Iterator[None]:
 
     path = home / "locks" / f"{name}.lock"
     lock = FileLock(path, mode=0o600)
-    with report_write_errors(path):
+    with report_write_errors(path, in_home=True):
         make_private_folder(path.parent)
         try:
             lock.acquire(timeout=0)
@@ -219,7 +232,7 @@ def file_lock(path: Path) -> Iterator[None]:
     from filelock import FileLock
 
     lock = FileLock(path, mode=0o600)
-    with report_write_errors(path):
+    with report_write_errors(path, in_home=True):
         make_private_folder(path.parent)
         lock.acquire()
     try:

@@ -16,7 +16,7 @@ from xlbridge.errors import (
     is_local_failure,
     os_error_reason,
 )
-from xlbridge.files.atomic import make_private_folder
+from xlbridge.files.atomic import CHECK_HOME, make_private_folder
 from xlbridge.i18n import Text, untranslated
 
 _BUSY_SECONDS = 30.0
@@ -169,10 +169,5 @@ def _unusable_file(
             pt="{path} não pôde ser lido ou gravado: {reason}.",
             en="{path} cannot be read or written: {reason}.",
         ).format(path=path, reason=reason),
-        Text(
-            pt="Confira a pasta (XLBRIDGE_HOME), as permissões e o espaço em disco e tente de "
-            "novo.",
-            en="Check the folder (XLBRIDGE_HOME), its permissions and the disk space, and try "
-            "again.",
-        ),
+        CHECK_HOME,
     )

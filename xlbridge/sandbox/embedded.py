@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from xlbridge.errors import ConfigError, LocalFailure, TransportError
-from xlbridge.files import make_private_folder, report_write_errors, write_private
+from xlbridge.files import CHECK_HOME, make_private_folder, report_write_errors, write_private
 from xlbridge.i18n import Text, active_language
 from xlbridge.processes import NEW_PROCESS_GROUP, command_line, report_start_errors
 from xlbridge.settings import Settings
@@ -40,7 +40,7 @@ class RunningSandbox:
 
 def write_ready_file(path: Path, running: RunningSandbox) -> None:
     """Write the ready file atomically, readable only by its owner."""
-    write_private(path, json.dumps(asdict(running)))
+    write_private(path, json.dumps(asdict(running)), in_home=False)
 
 
 def read_ready_file(path: Path) -> RunningSandbox | None:
@@ -108,7 +108,7 @@ def sandbox_process(
     """
     require_extra()
     log = home / "sandbox.log"
-    with report_write_errors(log):
+    with report_write_errors(log, in_home=True):
         make_private_folder(home)
         log.touch(0o600)
         log_start = log.stat().st_size
@@ -173,7 +173,7 @@ def _wait_until_ready(
             pt="O sistema de ensaio embutido não iniciou; veja {log}",
             en="The embedded sandbox did not start; see {log}",
         ).format(log=log),
-        hint=Text(pt=last, en=last) if last else None,
+        hint=Text(pt=last, en=last) if last else CHECK_HOME,
     )
 
 

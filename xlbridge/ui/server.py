@@ -262,7 +262,7 @@ def serve_page(
         def ready() -> None:
             if options.ready_file is not None:
                 content = {"url": guard.launch_link, "pid": os.getpid()}
-                write_private(options.ready_file, json.dumps(content))
+                write_private(options.ready_file, json.dumps(content), in_home=False)
                 stack.callback(options.ready_file.unlink, missing_ok=True)
             announce(guard.launch_link)
             if options.browser:

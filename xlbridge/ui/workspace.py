@@ -98,7 +98,7 @@ class Workspace:
         """Create a private folder in the home, removed by ``close`` unless it is still needed."""
         timestamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         folder = self._home / f"{timestamp}-{secrets.token_hex(2)}"
-        with report_write_errors(folder):
+        with report_write_errors(folder, in_home=True):
             make_private_folder(folder)
         self._unsent.add(folder)
         return folder
