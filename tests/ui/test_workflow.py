@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,7 @@ def test_from_drop_to_done_in_six_steps(
     tab.keyboard.type("Açougue Central")  # 4
     tab.keyboard.press("Enter")
     tab.locator("#counts", has_text="errors: 0").wait_for()
+    expect(tab.get_by_test_id("rules")).to_have_text("No findings.")
     tab.locator("#to-send").click()  # 5
     tab.get_by_test_id("send").click()  # 6
     assert outcome(tab) == "done"
@@ -73,6 +75,11 @@ def test_from_drop_to_done_in_six_steps(
     assert [(job["state"], job["rows"]["created"]) for job in shown] == [("done", 3)]
     tab.locator("[data-view=jobs]").click()
     tab.get_by_test_id("jobs").get_by_text(shown[0]["job"]).wait_for()
+    tab.get_by_test_id("jobs").get_by_role("button", name="Details").click()
+    tab.locator("#job-shown td").first.wait_for()
+    states = tab.locator("#job-shown td:nth-child(2)").all_inner_texts()
+    assert len(states) > 2
+    assert all(one != two for one, two in pairwise(states)), states
     tab.locator("[data-view=exports]").click()
     exports = tab.get_by_test_id("exports")
     exports.locator("select").first.select_option("clientes")
@@ -116,6 +123,11 @@ def test_rows_refused_by_the_system_are_marked_in_the_grid(
     refused = tab.locator("#grid .refused")
     expect(refused).to_have_attribute("aria-invalid", "true")
     expect(refused).to_have_attribute("title", re.compile("987654"))
+    tab.locator("#remark", has_text="987654").wait_for()
+    tab.locator("#view").select_option("all")
+    expect(tab.locator("#remark")).to_have_text("")
+    tab.get_by_test_id("rules").get_by_role("button").click()
+    tab.locator("#remark", has_text="987654").wait_for()
     tab.locator("[data-view=send]").click()
     tab.get_by_role("button", name="See the plan").click()
     tab.locator("#problem", has_text="no rejected row that was corrected").wait_for()

@@ -174,8 +174,8 @@ _TYPES: Mapping[Filter, FilterType] = {
     Filter.IDWS: FilterType(
         ValueKind.TEXT,
         Text(
-            pt="Só o registro com esse identificador seu.",
-            en="The record with that identifier of yours only.",
+            pt="Só o registro com esse identificador externo (idws).",
+            en="The record with that external identifier (idws) only.",
         ),
         ("idws",),
         record_fields=("idws",),

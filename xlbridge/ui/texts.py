@@ -40,7 +40,7 @@ _TEXTS: Mapping[str, Text] = {
     "checking_column": Text(
         pt="Coluna {number} de {count}: {column}", en="Column {number} of {count}: {column}"
     ),
-    "resource": Text(pt="Tipo de dados", en="Type of data"),
+    "resource": Text(pt="Recurso", en="Resource"),
     "recognise": Text(pt="reconhecer automaticamente", en="recognise automatically"),
     "sheet": Text(pt="Planilha", en="Sheet"),
     "dates": Text(pt="Datas em texto", en="Dates as text"),
@@ -64,6 +64,7 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "refused": Text(pt="rejeitadas pelo sistema: {n}", en="rejected by the system: {n}"),
     "rules": Text(pt="Problemas encontrados", en="Findings"),
+    "no_rules": Text(pt="Nenhum problema.", en="No findings."),
     "only_wrong": Text(pt="Só linhas com problema", en="Only rows with findings"),
     "all_rows": Text(pt="Todas as linhas", en="All rows"),
     "of_rule": Text(pt="Linhas selecionadas", en="Selected rows"),
@@ -147,7 +148,6 @@ _TEXTS: Mapping[str, Text] = {
         "already written are not sent twice.",
     ),
     "job": Text(pt="Envio", en="Upload"),
-    "kind": Text(pt="Recurso", en="Resource"),
     "no_jobs": Text(pt="Nenhum envio ainda.", en="No upload yet."),
     "resume": Text(pt="Continuar", en="Continue"),
     "file": Text(pt="Arquivo", en="File"),
@@ -201,8 +201,8 @@ _TEXTS: Mapping[str, Text] = {
         pt="Confira as colunas abaixo e confirme.", en="Check the columns below and confirm."
     ),
     "say_resource": Text(
-        pt="Escolha o tipo de dados ou informe a linha do cabeçalho.",
-        en="Choose the type of data, or enter the row of the header.",
+        pt="Escolha o recurso ou informe a linha do cabeçalho.",
+        en="Choose the resource, or enter the row of the header.",
     ),
     "drafts": Text(pt="Continuar uma edição", en="Continue an edit"),
     "continue_draft": Text(pt="Continuar", en="Continue"),
@@ -287,7 +287,9 @@ _TEXTS: Mapping[str, Text] = {
         pt="Emite notas e processa pedidos, inventários e arquivos da fila, em lote.",
         en="Emits invoices and processes orders, inventories and queued files, in bulk.",
     ),
-    "process_numbers": Text(pt="Números dos registros", en="Numbers of the records"),
+    "process_numbers": Text(
+        pt="Números dos registros, como 1831, 1833", en="Numbers of the records, such as 1831, 1833"
+    ),
     "process_which": Text(
         pt="Informe os números dos registros, como 1831, 1833.",
         en="Enter the numbers of the records, such as 1831, 1833.",

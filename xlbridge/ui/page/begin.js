@@ -108,7 +108,7 @@ async function listDrafts(request) {
   const answer = await request;
   if (answer === null || !isNewest()) return;
   byId("drafts-card").hidden = answer.drafts.length === 0;
-  const titles = [texts.file, texts.kind, texts.changed_cells, texts.when, ""];
+  const titles = [texts.file, texts.resource, texts.changed_cells, texts.when, ""];
   const lines = answer.drafts.map((draft) => {
     const go = button(texts.continue_draft, () => continueDraft(draft.id));
     const drop = button(texts.discard, () => listDrafts(post("/api/discard", { id: draft.id })));

@@ -52,7 +52,8 @@ function update(answer) {
   byId("unit").hidden = answer.unit === null;
   if (answer.unit) byId("unit").textContent = fill(texts.unit_how, answer.unit);
   grid.setColumns(answer.columns);
-  byId("rules").replaceChildren(...answer.rules.map(ruleItem));
+  const rules = answer.rules.map(ruleItem);
+  byId("rules").replaceChildren(...(rules.length ? rules : [element("li", texts.no_rules, "quiet")]));
   const parts = answer.parts.map((one) => option(one.sheet, `${one.sheet} · ${figure(one.errors + one.refused)}`));
   byId("part").replaceChildren(...parts);
   byId("part").value = answer.shown;
@@ -115,6 +116,26 @@ async function goToNextError() {
   grid.input.focus({ preventScroll: true });
 }
 
+// Shows the first row of a view at its first marked cell, or at a column if that is marked.
+async function goToFirstMark(column = "") {
+  await grid.fetch(0);
+  const row = grid.rowAt(0);
+  const places = row ? Object.keys(row.marks).map(Number) : [];
+  if (!places.length) return;
+  const named = state.sheet.columns.findIndex((one) => one.name === column);
+  grid.move(0, places.includes(named) ? named : Math.min(...places));
+}
+
+export async function showWrongRows() {
+  await changeView("wrong");
+  await goToFirstMark();
+}
+
+async function showRule(rule) {
+  await changeView(rule.key);
+  await goToFirstMark(rule.column);
+}
+
 export async function changeView(name) {
   state.view = name;
   byId("view").value = ["wrong", "all"].includes(name) ? name : "rule";
@@ -128,7 +149,7 @@ function ruleItem(rule) {
   item.dataset.rule = rule.key;
   const count = element("span", figure(rule.count), "count");
   const place = rule.column ? `${rule.column}: ` : "";
-  const one = button("", () => (rule.of_header ? showHeader(rule) : changeView(rule.key)), "rule");
+  const one = button("", () => (rule.of_header ? showHeader(rule) : showRule(rule)), "rule");
   one.append(count, `${place}${rule.message}`);
   const more = rule.count > rule.names.length ? " …" : "";
   if (rule.names.length > 1) one.append(element("span", rule.names.join(", ") + more, "quiet names"));

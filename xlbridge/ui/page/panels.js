@@ -2,6 +2,7 @@
 
 import { button, byId, call, element, figure, fill, follow, labelled, link, listings, option, post, replaceChoices, show, showProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { showKnown } from "./begin.js";
+import { showWrongRows } from "./correct.js";
 import { confirmParts, environmentLine, followSending, outcomeLinks } from "./send.js";
 
 // Uploads
@@ -12,7 +13,7 @@ async function showJobs() {
   const answer = await call("/api/jobs");
   if (answer === null || !isNewest()) return;
   const several = new Set(answer.jobs.map((job) => job.profile)).size > 1;
-  const titles = [texts.job, texts.when, texts.state, texts.kind, texts.rows_read, texts.accepted];
+  const titles = [texts.job, texts.when, texts.state, texts.resource, texts.rows_read, texts.accepted];
   titles.push(texts.rejected, texts.rows_unchanged, texts.rows_held, ...(several ? [texts.environment] : []));
   titles.push(texts.file, "");
   const lines = answer.jobs.map((job) => {
@@ -46,7 +47,8 @@ async function showJob(id) {
   const job = await call("/api/job", { query: { job: id } });
   if (job === null || !isNewest()) return;
   const history = element("table");
-  history.append(...job.history.map((one) => tableLine([one.at, one.state])));
+  const changes = job.history.filter((one, place) => one.state !== job.history[place - 1]?.state);
+  history.append(...changes.map((one) => tableLine([one.at, one.state])));
   const lines = job.lines.map((line) => element("p", line));
   const links = job.is_upload ? outcomeLinks(job) : [];
   if (job.is_upload && job.rows.rejected) links.push(" ", button(texts.to_refused, () => openWorkbook(job.job)));
@@ -65,6 +67,7 @@ function openWorkbook(job) {
     (answer) => {
       showKnown(answer);
       show("mend");
+      showWrongRows();
     },
   );
 }

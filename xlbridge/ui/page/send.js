@@ -1,7 +1,7 @@
 // Send: the plan, the running upload, its outcome.
 
 import { button, byId, callSheet, element, figure, fill, follow, link, settled, show, startRequest, state, tableLine, texts, whenShown } from "./core.js";
-import { changeView, showPart } from "./correct.js";
+import { changeView, showPart, showWrongRows } from "./correct.js";
 
 const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
 const actionName = (name) => texts[name === "update" ? "update_action" : name];
@@ -156,7 +156,7 @@ function showOutcome(outcome) {
 async function showRefused(sheet) {
   await showPart(sheet);
   show("mend");
-  await changeView("wrong");
+  await showWrongRows();
 }
 
 export function outcomeLinks(job) {
