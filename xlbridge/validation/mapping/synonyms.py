@@ -11,11 +11,7 @@ from functools import cache
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, Resource
-from xlbridge.validation.headers.header_matching import (
-    HeaderMatcher,
-    header_key,
-    header_words,
-)
+from xlbridge.validation.headers.header_matching import HeaderMatcher, header_key, header_words
 
 Words = frozenset[str]
 

@@ -11,12 +11,7 @@ from xlbridge import __version__
 from xlbridge.i18n import Text
 from xlbridge.report_forms import render_page
 from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, mark_invisible
-from xlbridge.validation.reports.model import (
-    Report,
-    ReportItem,
-    SheetReport,
-    rule_key,
-)
+from xlbridge.validation.reports.model import Report, ReportItem, SheetReport, rule_key
 from xlbridge.validation.reports.text_report import fixes_text
 from xlbridge.validation.results import RefusedFile, SkippedSheet
 

@@ -12,12 +12,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.validation.cells.text import display, format_decimal, quoted
 from xlbridge.validation.finding_columns import count_corrected
-from xlbridge.validation.reports.model import (
-    Report,
-    ReportItem,
-    SheetReport,
-    rule_label,
-)
+from xlbridge.validation.reports.model import Report, ReportItem, SheetReport, rule_label
 from xlbridge.validation.results import (
     FixedCell,
     FixedCopy,

@@ -17,12 +17,7 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import CsvForm, WorkbookLimits
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.messages import (
-    ParserMessage,
-    SheetEnded,
-    SheetStarted,
-    WorkbookStarted,
-)
+from xlbridge.workbook.read.messages import ParserMessage, SheetEnded, SheetStarted, WorkbookStarted
 from xlbridge.workbook.read.refusals import csv_unclear, csv_unreadable, text_too_long
 from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
 
