@@ -11,7 +11,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 
@@ -54,7 +54,8 @@ _ZIP_ERRORS = (
 class WorkbookArchive:
     """Zip archive with a checked directory, whose parts are checked while they are unpacked.
 
-    ``declared_size`` is the total size of the parts in bytes, as the directory declares it.
+    Their names are in lower case here. ``declared_size`` is the total size of the parts in bytes,
+    as the directory declares it.
     """
 
     def __init__(self, content: bytes, limits: WorkbookLimits) -> None:
@@ -69,24 +70,23 @@ class WorkbookArchive:
             raise refusals.damaged() from error
         entries = self._package.infolist()
         _check_directory(entries)
-        self._entries = {entry.filename: entry for entry in entries}
+        self._entries = {entry.filename.lower(): entry for entry in entries}
         self._unpacked: dict[str, int] = {}
         self.declared_size = sum(entry.file_size for entry in entries)
         if self.declared_size > limits.total_size:
             raise refusals.too_large(_CONTENT, limits.total_size)
 
-    @property
-    def names(self) -> Collection[str]:
-        """Names of all parts."""
-        return self._entries.keys()
+    def stored_name(self, name: str) -> str | None:
+        """Return the name of a part as it is in the archive, None if there is no such part."""
+        return self._entries[name].filename if name in self._entries else None
 
     def size(self, name: str) -> int:
-        """Return the declared size of a part in bytes."""
-        return self._entries[name].file_size
+        """Return the declared size of a part in bytes, 0 if there is none."""
+        return self._entries[name].file_size if name in self._entries else 0
 
     def read(self, name: str) -> bytes:
-        """Return a part. Raises what ``pieces`` raises."""
-        return b"".join(self.pieces(name))
+        """Return a part, empty if there is none. Raises what ``pieces`` raises."""
+        return b"".join(self.pieces(name)) if name in self._entries else b""
 
     def pieces(self, name: str, size: int = _CHUNK) -> Iterator[bytes]:
         """Yield a part in checked pieces of ``size`` bytes.
@@ -100,7 +100,7 @@ class WorkbookArchive:
                 while piece := part.read(size):
                     unpacked += len(piece)
                     self._check_size(unpacked, others)
-                    _check_markup(name.lower(), piece, tail)
+                    _check_markup(name, piece, tail)
                     yield piece
                     tail = piece[-_MAX_MARK_LENGTH:]
         except _ZIP_ERRORS as error:
@@ -267,16 +267,11 @@ def kind_of_archive(archive: WorkbookArchive) -> FileKind:
 
     Raises ``WorkbookRefused`` if it is not a workbook, or encrypted.
     """
-    names = {name.lower(): name for name in archive.names}
-
-    def part(name: str) -> bytes:
-        return archive.read(names[name]) if name in names else b""
-
-    if part(_MIMETYPE).startswith(_OPEN_DOCUMENT):
-        if _ENCRYPTED_PART in part(_MANIFEST):
+    if archive.read(_MIMETYPE).startswith(_OPEN_DOCUMENT):
+        if _ENCRYPTED_PART in archive.read(_MANIFEST):
             raise refusals.part_encrypted()
         return FileKind.ODS
-    types = part(_CONTENT_TYPES)
+    types = archive.read(_CONTENT_TYPES)
     kind = next((kind for mark, kind in _MAIN_PARTS if mark in types), None)
     if kind is None:
         raise refusals.other_archive()

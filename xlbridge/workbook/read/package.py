@@ -41,8 +41,7 @@ class Package:
     def __init__(self, archive: WorkbookArchive) -> None:
         """Raise ``WorkbookRefused`` if the archive does not hold an .xlsx workbook."""
         self._archive = archive
-        self._names = {name.lower(): name for name in archive.names}
-        if _WORKBOOK not in self._names:
+        if archive.stored_name(_WORKBOOK) is None:
             raise unreadable()
         targets = {
             relation.get("Id", ""): relation.get("Target", "")
@@ -102,16 +101,17 @@ class Package:
     def parser_parts(self) -> dict[str, bytes]:
         """Return the parts that a parser needs besides a sheet and the shared texts, by name."""
         needed = (_RELATIONS, _WORKBOOK, _WORKBOOK_RELATIONS, _STYLES)
-        return {self._names[name]: self._read(name) for name in needed if name in self._names}
+        names = {name: self._archive.stored_name(name) for name in needed}
+        return {stored: self._archive.read(name) for name, stored in names.items() if stored}
 
     def size(self, part: str | None) -> int:
         """Return the size of a part in bytes, 0 if there is none."""
-        return 0 if part is None else self._archive.size(part)
+        return self._archive.size((part or "").lower())
 
     @property
     def shared_part(self) -> str | None:
         """Name of the part of the shared texts, None if there is none."""
-        return self._names.get(_SHARED_STRINGS)
+        return self._archive.stored_name(_SHARED_STRINGS)
 
     @property
     def sheets(self) -> list[str]:
@@ -120,16 +120,16 @@ class Package:
 
     def sheet_part(self, sheet: str) -> str | None:
         """Return the name of a sheet's part, None if there is none."""
-        return self._names.get(self._sheet_parts.get(sheet, ""))
+        return self._archive.stored_name(self._sheet_parts.get(sheet, ""))
 
     def sheet_pieces(self, sheet: str, size: int = _CHUNK) -> Iterator[bytes]:
         """Yield a sheet's part in pieces of ``size`` bytes."""
-        if (name := self.sheet_part(sheet)) is not None:
-            yield from self._archive.pieces(name, size)
+        if self.sheet_part(sheet) is not None:
+            yield from self._archive.pieces(self._sheet_parts[sheet], size)
 
     def shared_texts(self) -> bytes:
         """Return the part of the shared texts, empty if there is none."""
-        return self._read(_SHARED_STRINGS)
+        return self._archive.read(_SHARED_STRINGS)
 
     def _sheet_elements(self) -> Iterator[ET.Element]:
         return self._parsed(_WORKBOOK).iterfind(".//{*}sheet")
@@ -141,13 +141,10 @@ class Package:
                 yield from self.sheets[int(index) : int(index) + 1]
 
     def _properties(self) -> Mapping[str, str]:
-        return document_properties(self._read(_CUSTOM))
-
-    def _read(self, name: str) -> bytes:
-        return self._archive.read(self._names[name]) if name in self._names else b""
+        return document_properties(self._archive.read(_CUSTOM))
 
     def _parsed(self, name: str) -> ET.Element:
-        return parse_part(self._read(name))
+        return parse_part(self._archive.read(name))
 
 
 def parse_part(content: bytes) -> ET.Element:
