@@ -14,7 +14,7 @@ from pathlib import Path
 
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument, write_private
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text
 from xlbridge.validation.cells.text import display, list_sheet_names, quoted
 from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS, best_row
@@ -129,7 +129,6 @@ def _changed(path: Path, mapping: SheetMapping, row: HeaderCandidate) -> UsageEr
     gone, new = row.changes(mapping.header) or ([], [])
     gone_text = Text(pt=" Faltam: {names}.", en=" Missing: {names}.").format(names=_listed(gone))
     new_text = Text(pt=" São novas: {names}.", en=" New: {names}.").format(names=_listed(new))
-    nothing = untranslated("")
     return UsageError(
         Text(
             pt="O cabeçalho (planilha {sheet}, linha {row}) não é mais o do mapeamento "
@@ -140,8 +139,8 @@ def _changed(path: Path, mapping: SheetMapping, row: HeaderCandidate) -> UsageEr
             sheet=row.cells.name,
             row=row.position + 1,
             mapping=mapping.path,
-            gone=gone_text if gone else nothing,
-            new=new_text if new else nothing,
+            gone=gone_text if gone else "",
+            new=new_text if new else "",
         ),
         Text(
             pt="Corrija header e columns de {mapping}, ou proponha outro mapeamento: "

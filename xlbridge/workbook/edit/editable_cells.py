@@ -5,6 +5,7 @@ the stored results of formulas.
 """
 
 import re
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -170,18 +171,17 @@ class EditableCells:
         if not numbers or not ends:
             return
         prefix = (ends[-1][1] or b"").decode()
-        starts = list(self._rows_from(numbers[0]))
-        existing = {number for number, _ in starts}
-        starts.append((numbers[-1] + 1, ends[-1].start()))
-        pieces, done, following = [], 0, 0
-        for number in (number for number in numbers if number not in existing):
-            while starts[following][0] < number:
-                following += 1
+        rows = list(self._rows_from(numbers[0]))
+        existing = [number for number, _ in rows]
+        offsets = [*(start for _, start in rows), ends[-1].start()]
+        pieces, done = [], 0
+        for number in sorted(set(numbers).difference(existing)):
+            at = offsets[bisect(existing, number)]
             pieces += [
-                self._content[done : starts[following][1]],
+                self._content[done:at],
                 f'<{prefix}row r="{number}"></{prefix}row>'.encode(),
             ]
-            done = starts[following][1]
+            done = at
         self._content = b"".join([*pieces, self._content[done:]])
 
     def _rows_from(self, first: int) -> Iterator[tuple[int, int]]:
