@@ -10,7 +10,11 @@ from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.refusals import damaged, encrypted, other_ole_file
 
-_HEADER = 512
+_HEADER = struct.Struct("<H16xI4xII4xI")
+"""Fields of the header from its 30th byte on: the size of sectors as a power of two; the first
+sector of the directory; the size below which streams are in the mini stream; the first sectors of
+the mini FAT and of the DIFAT."""
+
 _DIFAT_START, _DIFAT_IN_HEADER = 76, 109
 _ENTRY = 128
 _LAST_SECTOR = 0xFFFFFFFA
@@ -26,19 +30,14 @@ class OleFile:
     """OLE file."""
 
     def __init__(self, content: bytes) -> None:
-        """Raise ``WorkbookRefused`` if the file is damaged."""
-        if len(content) < _HEADER:
-            raise damaged()
+        """Raise ``WorkbookRefused`` or ``struct.error`` if the file is damaged."""
         self._content = content
-        (shift,) = struct.unpack_from("<H", content, 30)
+        shift, directory, self._mini_cutoff, mini_fat, following = _HEADER.unpack_from(content, 30)
         if shift not in _SECTOR_SHIFTS:
             raise damaged()
         self._size = 1 << shift
-        (directory,) = struct.unpack_from("<I", content, 48)
-        self._mini_cutoff, mini_fat = struct.unpack_from("<II", content, 56)
-        numbers = list(struct.unpack_from(f"<{_DIFAT_IN_HEADER}I", self._content, _DIFAT_START))
-        (following,) = struct.unpack_from("<I", self._content, 68)
-        max_sectors = len(self._content) // self._size + 1
+        numbers = list(struct.unpack_from(f"<{_DIFAT_IN_HEADER}I", content, _DIFAT_START))
+        max_sectors = len(content) // self._size + 1
         while following < _LAST_SECTOR and len(numbers) <= max_sectors:
             *more, following = _numbers(self._sector(following))
             numbers += more
