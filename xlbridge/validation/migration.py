@@ -70,68 +70,52 @@ def _migrate(
                 en="{source} has no row with the column names of {resource}.",
             ).format(source=source, resource=resource.name)
         )
-    plan = _ColumnPlan(cells, position, resource, earlier, layout)
+    columns, dropped = _plan_columns(cells, position, resource, earlier, layout)
+    moved = {column.header: column.name for column in columns if column.name is not None}
     older = OlderWorkbook(source, cells.name)
-    columns = plan.moved_columns()
     hidden = cells.raw.layout.hidden_rows
     older.write(target, resource, columns, position + 1, cells.height, hidden)
     return Migration(
-        rows=sum(any(c.value(row) != "" for c in cells.columns) for row in plan.rows),
-        moved=plan.moved,
-        new=[c.name for c in resource.columns if c.name not in plan.moved.values()],
+        rows=sum(
+            any(column.value(row) != "" for column in cells.columns)
+            for row in range(position + 1, cells.height)
+        ),
+        moved=moved,
+        new=[c.name for c in resource.columns if c.name not in moved.values()],
         kept=[cell.header for cell in columns if cell.name is None],
-        dropped=plan.dropped,
+        dropped=dropped,
         remarks=list(_remarks(cells, position, older)),
     )
 
 
-class _ColumnPlan:
-    """Plan of the target of each column of a sheet; an ``index`` counts ``cells.columns``."""
-
-    def __init__(
-        self, cells: SheetCells, position: int, resource: Resource, earlier: Resource, layout: int
-    ) -> None:
-        header = match_header(cells, position, earlier)
-        doubled = [f for f in header.findings if f.kind.code == "column-duplicate"]
-        if doubled:
-            raise UsageError(doubled[0].message, doubled[0].hint)
-        self._cells, self._position = cells, position
-        self.rows = range(position + 1, cells.height)
-        current = {
-            old.name: new.name for old, new in zip(earlier.columns, resource.columns, strict=True)
-        }
-        self._names = {index: current[name] for name, index in header.columns.items()}
-        self.moved = {self._header(index): name for index, name in sorted(self._names.items())}
-        changes = resource.column_changes_since(layout)
-        removed = {header_key(old) for old, new in changes.items() if new is None}
-        self._dropped = [
-            index
-            for index in range(len(cells.columns))
-            if index not in self._names and header_key(self._header(index)) in removed
-        ]
-        self.dropped = {self._header(index): self._count_filled(index) for index in self._dropped}
-
-    def moved_columns(self) -> list[MigratedColumn]:
-        """Return the columns to write: those of the resource and the analyst's own."""
-        columns: list[MigratedColumn] = []
-        for index, column in enumerate(self._cells.columns):
-            if index in self._dropped:
-                continue
-            name = self._names.get(index)
-            if name is None and not self._header(index) and not self._count_filled(index):
-                continue
-            in_sheet = self._cells.first_column + index
-            header = self._header(index) or f"({column_letters(in_sheet)})"
-            if name is None and header in {moved.header for moved in columns}:
-                header = f"{header} ({column_letters(in_sheet)})"
-            columns.append(MigratedColumn(name, header, column, in_sheet))
-        return columns
-
-    def _header(self, index: int) -> str:
-        return str(self._cells.columns[index].value(self._position)).strip()
-
-    def _count_filled(self, index: int) -> int:
-        return sum(self._cells.columns[index].value(row) != "" for row in self.rows)
+def _plan_columns(
+    cells: SheetCells, position: int, resource: Resource, earlier: Resource, layout: int
+) -> tuple[list[MigratedColumn], dict[str, int]]:
+    """Return the columns to write, those of the resource and the analyst's own, and the headers of
+    removed columns with their numbers of filled cells."""
+    header = match_header(cells, position, earlier)
+    doubled = [f for f in header.findings if f.kind.code == "column-duplicate"]
+    if doubled:
+        raise UsageError(doubled[0].message, doubled[0].hint)
+    pairs = zip(earlier.columns, resource.columns, strict=True)
+    current = {old.name: new.name for old, new in pairs}
+    names = {index: current[name] for name, index in header.columns.items()}
+    changes = resource.column_changes_since(layout)
+    removed = {header_key(old) for old, new in changes.items() if new is None}
+    columns: list[MigratedColumn] = []
+    dropped: dict[str, int] = {}
+    for index, column in enumerate(cells.columns):
+        name, title = names.get(index), str(column.value(position)).strip()
+        filled = sum(column.value(row) != "" for row in range(position + 1, cells.height))
+        if name is None and header_key(title) in removed:
+            dropped[title] = filled
+        elif name is not None or title or filled:
+            in_sheet = cells.first_column + index
+            title = title or f"({column_letters(in_sheet)})"
+            if name is None and title in {moved.header for moved in columns}:
+                title = f"{title} ({column_letters(in_sheet)})"
+            columns.append(MigratedColumn(name, title, column, in_sheet))
+    return columns, dropped
 
 
 def _remarks(cells: SheetCells, position: int, older: OlderWorkbook) -> Iterator[Text]:

@@ -4,15 +4,14 @@ import datetime as dt
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import openpyxl
-import xlsxwriter
 from openpyxl.cell.read_only import ReadOnlyCell
 from openpyxl.styles.numbers import BUILTIN_FORMATS_REVERSE
 from xlsxwriter.format import Format
-from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources import Kind, Resource
 from xlbridge.settings import WorkbookLimits
@@ -94,55 +93,44 @@ class OlderWorkbook:
         ``hidden`` are the Excel numbers of rows to hide. Raises ``UsageError`` if the workbook
         cannot be written.
         """
+        kinds = {column.name: column.kind for column in resource.columns}
         extra = [column for column in columns if column.name is None]
+        order = {name: index for index, name in enumerate(kinds)}
+        targets = [(order[column.name], column) for column in columns if column.name is not None]
+        targets = [*sorted(targets, key=itemgetter(0)), *enumerate(extra, start=len(kinds))]
+        formats: dict[tuple[object, ...], Format] = {}
         widths = {column.header: _EXTRA_COLUMN_WIDTH for column in extra}
-        order = [column.name for column in resource.columns]
-        targets = {
-            column.index: order.index(column.name)
-            if column.name
-            else len(order) + extra.index(column)
-            for column in columns
-        }
         with template_sheets(target, resource, widths) as (book, sheets):
             sheet = sheets[resource.sheet]
-            writer = _CellWriter(book, sheet, resource)
             old_rows = self.rows(header_row + 1, last_row)
             for row in range(header_row, last_row):
-                formats = next(old_rows, {})
+                old_formats, new_row = next(old_rows, {}), row - header_row + 1
                 if row + 1 in hidden:
-                    sheet.set_row(row - header_row + 1, None, None, {"hidden": True})
-                for column in sorted(columns, key=lambda column: targets[column.index]):
-                    cell = row - header_row + 1, targets[column.index]
-                    writer.write(*cell, column.cells.value(row), formats.get(column.index, {}))
-                    comment = self.comments.get(cell_address(row + 1, column.index))
-                    if comment:
-                        sheet.write_comment(*cell, comment)
+                    sheet.set_row(new_row, None, None, {"hidden": True})
+                for index, column in targets:
+                    value, old_format = column.cells.value(row), old_formats.get(column.index, {})
+                    if value != "" or old_format.keys() - {"num_format"}:
+                        kind = None if column.name is None else kinds[column.name]
+                        properties = _properties(kind, value, old_format)
+                        key = tuple(sorted(properties.items()))
+                        if key not in formats:
+                            formats[key] = book.add_format(properties)
+                        sheet.write(new_row, index, value, formats[key])
+                    if comment := self.comments.get(cell_address(row + 1, column.index)):
+                        sheet.write_comment(new_row, index, comment)
             for _ in old_rows:
                 pass
 
 
-class _CellWriter:
-    """Writes values by their type, in cached formats."""
-
-    def __init__(self, book: xlsxwriter.Workbook, sheet: Worksheet, resource: Resource) -> None:
-        self._book, self._sheet = book, sheet
-        self._kinds = [column.kind for column in resource.columns]
-        self._formats: dict[tuple[object, ...], Format] = {}
-
-    def write(self, row: int, column: int, value: Any, cell_format: CellFormat) -> None:
-        if value == "" and cell_format.keys() <= {"num_format"}:
-            return
-        kind = self._kinds[column] if column < len(self._kinds) else None
-        number_format = _number_format(kind, value, cell_format.get("num_format", "General"))
-        if isinstance(value, str) and number_format != "@" and looks_like_formula(value):
-            cell_format = {**cell_format, "quote_prefix": True}
-        # A built-in format depends on the reader's language only if it is stored by number.
-        format_id = BUILTIN_FORMATS_REVERSE.get(number_format, number_format)
-        properties = {**cell_format, "num_format": format_id}
-        key = tuple(sorted(properties.items()))
-        if key not in self._formats:
-            self._formats[key] = self._book.add_format(properties)
-        self._sheet.write(row, column, value, self._formats[key])
+def _properties(kind: Kind | None, value: object, original: CellFormat) -> dict[str, Any]:
+    """Return the properties of a migrated cell's format."""
+    number_format = _number_format(kind, value, original.get("num_format", "General"))
+    # A built-in format depends on the reader's language only if it is stored by number.
+    format_id = BUILTIN_FORMATS_REVERSE.get(number_format, number_format)
+    properties = {**original, "num_format": format_id}
+    if isinstance(value, str) and number_format != "@" and looks_like_formula(value):
+        properties["quote_prefix"] = True
+    return properties
 
 
 def _number_format(kind: Kind | None, value: object, original: str) -> str:

@@ -51,61 +51,39 @@ def as_xlsx(
                 content += read_workbook(path, limits, name).sheets
         with new_workbook(converted) as book:
             for cells in content:
-                _SheetWriter(book, cells).write()
+                _write_sheet(book, cells)
             if not content:
                 book.add_worksheet()
         yield converted
 
 
-class _SheetWriter:
-    """Writer of one sheet."""
-
-    def __init__(self, book: Any, cells: SheetCells) -> None:
-        self._book = book
-        self._cells = cells
-        self._sheet = book.add_worksheet(cells.name)
-        self._sheet.nan_inf_to_errors = True
-        self._formats: dict[str, Any] = {}
-        self._styles: Mapping[CellPosition, int] = {
-            (row, column): style
-            for column, runs in cells.raw.styles.items()
-            for first, last, style in runs
-            for row in range(first, last + 1)
-        }
-
-    def write(self) -> None:
-        cells, left = self._cells, self._cells.first_column
-        self._sheet.set_column(0, left + len(cells.columns), _WIDTH)
-        for first, last in cells.raw.layout.hidden_columns:
-            self._sheet.set_column(first, last, None, None, {"hidden": True})
-        for position in range(cells.height):
-            if position + 1 in cells.raw.layout.hidden_rows:
-                self._sheet.set_row(position, None, None, {"hidden": True})
-            for index, column in enumerate(cells.columns, left):
-                self._write_cell(position, index, column.value(position))
-
-    def _write_cell(self, position: int, column: int, value: object) -> None:
-        cell = position + 1, column
-        raw = self._cells.raw
-        if cell in raw.errors or cell in raw.without_result:
-            self._sheet.write_string(position, column, raw.errors.get(cell, _NO_RESULT))
-            return
-        match value:
-            case "":
-                pass
-            case dt.date() if value.year < _FIRST_YEAR:
-                self._sheet.write_string(position, column, value.isoformat())
-            case _:
-                self._sheet.write(position, column, value, self._format(cell, value))
-
-    def _format(self, cell: CellPosition, value: object) -> Any:
-        style = self._styles.get(cell, -1)
-        code = TIME_FORMATS.get(type(value)) or self._cells.raw.formats.get(style, "")
-        struck = style in self._cells.raw.struck
-        if not code and not struck:
-            return None
-        key = f"{code}{struck}"
-        if key not in self._formats:
-            properties = {"num_format": code or "General", "font_strikeout": struck}
-            self._formats[key] = self._book.add_format(properties)
-        return self._formats[key]
+def _write_sheet(book: Any, cells: SheetCells) -> None:
+    sheet, raw, left = book.add_worksheet(cells.name), cells.raw, cells.first_column
+    sheet.nan_inf_to_errors = True
+    sheet.set_column(0, left + len(cells.columns), _WIDTH)
+    for first, last in raw.layout.hidden_columns:
+        sheet.set_column(first, last, None, None, {"hidden": True})
+    styles: Mapping[CellPosition, int] = {
+        (row, column): style
+        for column, runs in raw.styles.items()
+        for first, last, style in runs
+        for row in range(first, last + 1)
+    }
+    formats: dict[tuple[str, bool], Any] = {("", False): None}
+    for position in range(cells.height):
+        if position + 1 in raw.layout.hidden_rows:
+            sheet.set_row(position, None, None, {"hidden": True})
+        for index, column in enumerate(cells.columns, left):
+            cell, value = (position + 1, index), column.value(position)
+            if cell in raw.errors or cell in raw.without_result:
+                sheet.write_string(position, index, raw.errors.get(cell, _NO_RESULT))
+            elif isinstance(value, dt.date) and value.year < _FIRST_YEAR:
+                sheet.write_string(position, index, value.isoformat())
+            elif value != "":
+                style = styles.get(cell, -1)
+                code = TIME_FORMATS.get(type(value)) or raw.formats.get(style, "")
+                key = code, style in raw.struck
+                if key not in formats:
+                    properties = {"num_format": code or "General", "font_strikeout": key[1]}
+                    formats[key] = book.add_format(properties)
+                sheet.write(position, index, value, formats[key])
