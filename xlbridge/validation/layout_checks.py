@@ -180,14 +180,12 @@ def report_misplaced_documents(
     """
     for column in resource.columns:
         if column.kind in _OTHERS:
-            others = [c for c in resource.columns if c.kind is _OTHERS[column.kind]]
-            other = others[0] if len(others) == 1 else None
-            is_present = other is not None and other.name in columns
-            _report_misplaced(column, other, is_present, typed)
+            others = [c.name for c in resource.columns if c.kind is _OTHERS[column.kind]]
+            _report_misplaced(column, others[0] if len(others) == 1 else None, columns, typed)
 
 
 def _report_misplaced(
-    column: Column, other: Column | None, is_present: bool, typed: TypedRows
+    column: Column, other: str | None, columns: Container[str], typed: TypedRows
 ) -> None:
     kind = _OTHERS[column.kind]
     values, problems = typed.frame[column.name], typed.problems[column.name]
@@ -197,13 +195,16 @@ def _report_misplaced(
         document = bare_document(str(values.iat[position]))
         if not DOCUMENTS[kind].is_valid(document):
             continue
-        place = _ELSEWHERE if other is None else _PLACE.format(column=other.name)
+        place = _ELSEWHERE if other is None else _PLACE.format(column=other)
         details: dict[str, object] = {"kind": kind.value.upper(), "place": place}
-        is_empty = False
-        if is_present and other is not None:
-            is_missing = bool(typed.frame[other.name].isna().iat[position])
-            is_empty = is_missing and not typed.problems[other.name].failed[position]
-        if is_empty and other is not None:
-            details |= {"moved_to": other.name, "document": DOCUMENTS[kind].masked(document)}
-        problems.add(position, "document-misplaced", details, corrected="" if is_empty else None)
+        corrected = None
+        if other is not None and other in columns and _is_empty(typed, other, position):
+            details |= {"moved_to": other, "document": DOCUMENTS[kind].masked(document)}
+            corrected = ""
+        problems.add(position, "document-misplaced", details, corrected=corrected)
         problems.failed[position] = True
+
+
+def _is_empty(typed: TypedRows, column: str, position: int) -> bool:
+    is_missing = bool(typed.frame[column].isna().iat[position])
+    return is_missing and not typed.problems[column].failed[position]
