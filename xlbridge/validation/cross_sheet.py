@@ -17,7 +17,7 @@ from xlbridge.i18n import localized_number
 from xlbridge.resources import KEY, ChildSum, Column, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.cells.column_cells import Positions
+from xlbridge.validation.cells.column_cells import BoolArray, Positions
 from xlbridge.validation.cells.text import folded_code, quoted
 from xlbridge.workbook import cell_address
 
@@ -221,13 +221,17 @@ def _orphans(
 ) -> Iterator[Finding]:
     if KEY not in child.frame:
         return
-    keyed = child.frame[KEY].notna().to_numpy() & ~child.non_record_mask
-    alone = keyed & (parents < 0)
-    if not alone.any():
-        return
-    for position in np.flatnonzero(alone & ~child.rows_in_error((KEY,))).tolist():
+    for position in _with_usable_keys(child, parents < 0):
         details = {"sheet": quoted(main.sheet), "key": _key(child, position)}
         yield child.finding("child-without-parent", KEY, position, details)
+
+
+def _with_usable_keys(sheet: "ValidatedSheet", wanted: BoolArray) -> list[int]:
+    """Return the positions of the wanted rows that are records with a key without an error."""
+    keyed = wanted & sheet.frame[KEY].notna().to_numpy() & ~sheet.non_record_mask
+    usable = keyed & ~sheet.rows_in_error((KEY,)) if keyed.any() else keyed
+    positions: list[int] = np.flatnonzero(usable).tolist()
+    return positions
 
 
 def _childless(main: "ValidatedSheet", parents: Mapping[str, Positions]) -> Iterator[Finding]:
@@ -241,12 +245,8 @@ def _childless(main: "ValidatedSheet", parents: Mapping[str, Positions]) -> Iter
     for name in resource.needs_children:
         positions = parents.get(name, np.empty(0, dtype=np.intp))
         filled[positions[positions >= 0]] = True
-    keyed = main.frame[KEY].notna().to_numpy() & ~main.non_record_mask
-    childless = keyed & ~filled
-    if not childless.any():
-        return
     sheets = ", ".join(map(quoted, resource.needs_children))
-    for position in np.flatnonzero(childless & ~main.rows_in_error((KEY,))).tolist():
+    for position in _with_usable_keys(main, ~filled):
         details = {"sheets": sheets, "key": _key(main, position)}
         yield main.finding("parent-without-children", KEY, position, details)
 
