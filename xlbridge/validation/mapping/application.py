@@ -5,8 +5,8 @@ source columns, so that findings name the analyst's own cells.
 """
 
 import datetime as dt
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,6 @@ from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_cells
 from xlbridge.validation.cells.column_cells import CellProblems
 from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.headers.sheet_choice import SheetChoice, no_visible_sheet
 from xlbridge.validation.mapping.conversion import (
@@ -41,7 +40,7 @@ from xlbridge.validation.mapping.mapping_file import (
     mapping_error,
 )
 from xlbridge.workbook import CellPosition
-from xlbridge.workbook.read import CellColumn, CellEncoder, RawSheet, SheetCells, WorkbookCells
+from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells, WorkbookCells
 
 _A_NUMBER = Text(pt="deve ser um número, sem aspas.", en="this must be a number, without quotes.")
 _A_TEXT = Text(pt="deve ser um texto, entre aspas.", en="this must be a text, in quotes.")
@@ -220,107 +219,75 @@ def map_sheet(
     if not workbook.sheets:
         raise no_visible_sheet(workbook.hidden)
     found = find_header(path, mapping, workbook, sheet)
-    return _MappedSheetBuilder(mapping, mapped_resource, found, workbook.hidden).build()
-
-
-@dataclass(slots=True)
-class _MappedSheetBuilder:
-    mapping: SheetMapping
-    resource: Resource
-    found: HeaderCandidate
-    hidden: Sequence[str]
-    added: list[CellColumn] = field(default_factory=list)
-    header: Header = field(init=False)
-    sources: dict[int, _Source] = field(default_factory=dict)
-    raw: RawSheet = field(init=False)
-
-    def build(self) -> MappedSheet:
-        cells, position = self.found.cells, self.found.position
-        errors, without_result = dict(cells.raw.errors), set(cells.raw.without_result)
-        self.raw = replace(cells.raw, errors=errors, without_result=without_result)
-        self.header = Header(row=position + 1, columns={}, findings=list(self._missing_columns()))
-        for mapped in self.mapping.columns:
-            if mapped.is_direct and mapped.source is not None:
-                self.header.columns[mapped.name] = self._index(mapped.source)
-            elif not mapped.sources:
-                column = self.resource.by_name[mapped.name]
-                values, _ = _type_value(column, mapped.constant)
-                self.header.constants[mapped.name] = values.iat[0]
-            if mapped.sources:
-                self.header.names[mapped.name] = " + ".join(mapped.sources)
-            if mapped.numbers is not None:
-                self.header.styles[mapped.name] = mapped.numbers
-        self._add_converted()
-        columns = [*cells.columns, *self.added]
-        with_added = SheetCells(cells.name, cells.first_column, columns, self.raw)
-        choice = SheetChoice(with_added, self.resource, self.hidden)
-        return MappedSheet(choice, self.header, self.sources)
-
-    def _missing_columns(self) -> Iterator[Finding]:
-        """Yield the findings of required columns that the mapping lacks."""
-        mapped_names = {mapped.name for mapped in self.mapping.columns}
-        for name in self.resource.required:
-            if name not in mapped_names:
-                details = {"column": name, "mapping": str(self.mapping.path)}
-                kind = CATALOGUE["mapping-column-missing"]
-                yield Finding(kind, self.found.position + 1, name, None, None, details)
-
-    def _add_converted(self) -> None:
-        # Rows that repeat the header are not converted.
-        indexes = {str(index): index for index in self.found.columns.values()}
-        header = Header(row=self.found.position + 1, columns=indexes)
-        repeated = set(repeated_headers(header, self.found.cells))
-        first = self.found.position + 2
-        rows = [row for row in range(first, self.found.cells.height + 1) if row not in repeated]
-        split: dict[str, list[MappedColumn]] = {}
-        for mapped in self.mapping.columns:
-            columns = [self.found.cells.columns[self._index(text)] for text in mapped.sources]
-            if mapped.join:
-                self._add(mapped, join_texts(columns, rows, mapped.separator), converts=True)
-            elif mapped.values is not None:
-                column = self.resource.by_name[mapped.name]
-                targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}
-                self._add(mapped, convert_values(columns[0], rows, targets), converts=True)
-            elif mapped.when is not None:
-                split.setdefault(header_key(mapped.sources[0]), []).append(mapped)
-        for group in split.values():
-            kinds = [mapped.when for mapped in group if mapped.when is not None]
-            source = self.found.cells.columns[self._index(group[0].sources[0])]
-            parts = split_documents(source, rows, kinds)
-            for mapped, part in zip(group, parts, strict=True):
-                self._add(mapped, part, first=mapped is group[0])
-
-    def _add(
-        self,
-        mapped: MappedColumn,
-        converted: ConvertedCells,
-        *,
-        converts: bool = False,
-        first: bool = True,
-    ) -> None:
-        """Add a converted column with the errors of its source cells.
-
-        If several columns have the same source, only the ``first`` reports its errors.
-        """
-        cells = self.found.cells
-        index = len(cells.columns) + len(self.added)
-        in_sheet = cells.first_column + index
-        self.added.append(CellEncoder().encode(converted.values))
-        self.header.columns[mapped.name] = index
-        self.header.sources[index] = self._index(mapped.sources[0])
+    cells = found.cells
+    errors, without_result = dict(cells.raw.errors), set(cells.raw.without_result)
+    raw = replace(cells.raw, errors=errors, without_result=without_result)
+    header = _mapped_header(mapping, mapped_resource, found)
+    added: list[CellColumn] = []
+    sources: dict[int, _Source] = {}
+    for mapped, converted in _converted_columns(mapping, mapped_resource, found):
+        indexes = [found.index(text) for text in mapped.sources]
+        index = len(cells.columns) + len(added)
+        added.append(CellEncoder().encode(converted.values))
+        header.columns[mapped.name], header.sources[index] = index, indexes[0]
         if converted.unusable:
-            self.header.unusable[mapped.name] = converted.unusable
-        if converts:
-            self.header.converted.add(mapped.name)
-        sources = [cells.first_column + self._index(header) for header in mapped.sources]
-        self.sources[in_sheet] = _Source(sources[0], None if converts else converted.kept_rows)
-        if first:
-            for (row, column), error in cells.raw.errors.items():
-                if column in sources:
-                    self.raw.errors[row, in_sheet] = error
-            self.raw.without_result |= {
-                (r, in_sheet) for r, c in cells.raw.without_result if c in sources
-            }
+            header.unusable[mapped.name] = converted.unusable
+        if converted.kept_rows is None:
+            header.converted.add(mapped.name)
+        in_sheet = cells.first_column + index
+        columns = [cells.first_column + source for source in indexes]
+        # If a column is split, only the first part reports its errors.
+        parts = {source.column for source in sources.values() if source.rows is not None}
+        if converted.kept_rows is None or columns[0] not in parts:
+            errors |= {(r, in_sheet): e for (r, c), e in cells.raw.errors.items() if c in columns}
+            without_result |= {(r, in_sheet) for r, c in cells.raw.without_result if c in columns}
+        sources[in_sheet] = _Source(columns[0], converted.kept_rows)
+    with_added = SheetCells(cells.name, cells.first_column, [*cells.columns, *added], raw)
+    choice = SheetChoice(with_added, mapped_resource, workbook.hidden)
+    return MappedSheet(choice, header, sources)
 
-    def _index(self, header: str) -> int:
-        return self.found.columns[header_key(header)]
+
+def _mapped_header(mapping: SheetMapping, resource: Resource, found: HeaderCandidate) -> Header:
+    """Return the header without converted columns, with findings of missing required ones."""
+    header = Header(row=found.position + 1, columns={})
+    for mapped in mapping.columns:
+        if mapped.is_direct and mapped.source is not None:
+            header.columns[mapped.name] = found.index(mapped.source)
+        elif not mapped.sources:
+            values, _ = _type_value(resource.by_name[mapped.name], mapped.constant)
+            header.constants[mapped.name] = values.iat[0]
+        if mapped.sources:
+            header.names[mapped.name] = " + ".join(mapped.sources)
+        if mapped.numbers is not None:
+            header.styles[mapped.name] = mapped.numbers
+    mapped_names = {mapped.name for mapped in mapping.columns}
+    for name in resource.required:
+        if name not in mapped_names:
+            details = {"column": name, "mapping": str(mapping.path)}
+            kind = CATALOGUE["mapping-column-missing"]
+            header.findings.append(Finding(kind, header.row, name, None, None, details))
+    return header
+
+
+def _converted_columns(
+    mapping: SheetMapping, resource: Resource, found: HeaderCandidate
+) -> Iterator[tuple[MappedColumn, ConvertedCells]]:
+    """Yield the columns whose cells are converted, except in rows that repeat the header."""
+    cells, first = found.cells, found.position + 2
+    indexes = {str(index): index for index in found.columns.values()}
+    repeated = set(repeated_headers(Header(row=found.position + 1, columns=indexes), cells))
+    rows = [row for row in range(first, cells.height + 1) if row not in repeated]
+    split: dict[int, list[MappedColumn]] = {}
+    for mapped in mapping.columns:
+        columns = [cells.columns[found.index(text)] for text in mapped.sources]
+        if mapped.join:
+            yield mapped, join_texts(columns, rows, mapped.separator)
+        elif mapped.values is not None:
+            column = resource.by_name[mapped.name]
+            targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}
+            yield mapped, convert_values(columns[0], rows, targets)
+        elif mapped.when is not None:
+            split.setdefault(found.index(mapped.sources[0]), []).append(mapped)
+    for source, group in split.items():
+        kinds = [mapped.when for mapped in group if mapped.when is not None]
+        yield from zip(group, split_documents(cells.columns[source], rows, kinds), strict=True)

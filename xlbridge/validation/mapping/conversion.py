@@ -36,12 +36,12 @@ class ConvertedCells:
     """Converted cells of one column, one for each of Excel's rows; an empty one is ``""``.
 
     ``unusable``: cells that the mapping has no value for, by Excel's row number; ``kept_rows``:
-    rows whose cells are unchanged.
+    rows whose cells are used unchanged, None if all cells are converted.
     """
 
     values: list[object]
     unusable: dict[int, UnusableCell] = field(default_factory=dict)
-    kept_rows: frozenset[int] = frozenset()
+    kept_rows: frozenset[int] | None = None
 
 
 def document_kind(value: object) -> DocumentKind | None:

@@ -43,6 +43,10 @@ class HeaderCandidate:
         counts = Counter(keys)
         return {key: index for index, key in enumerate(keys) if key and counts[key] == 1}
 
+    def index(self, header: str) -> int:
+        """Return the index of the column of a unique header."""
+        return self.columns[header_key(header)]
+
     def changes(self, header: Sequence[str]) -> tuple[list[str], list[str]] | None:
         """Return the missing and the new headers, None if nothing has changed."""
         wanted = Counter(map(header_key, header))
