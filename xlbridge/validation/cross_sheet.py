@@ -74,26 +74,10 @@ def compare_sheets(sheets: "Sequence[ValidatedSheet]") -> Sequence[Sequence[Find
     return findings
 
 
-@dataclass(frozen=True, slots=True)
-class _Spelling:
-    """Spelling of a code in the first sheet that has it; ``index`` is that of its value."""
-
-    text: str
-    sheet: int
-    column: str
-    values: ColumnValues
-    index: int
-
-    @property
-    def position(self) -> int:
-        """Position of the first cell with the spelling."""
-        return next(position for position, _ in self.values.cells_with([self.index]))
-
-
 def _other_spellings(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, Finding]]:
     """Yield the number of the sheet and the finding for each code that an earlier sheet has with
     other case or accents. Codes of one registry are compared across resources."""
-    firsts: defaultdict[object, dict[str, _Spelling]] = defaultdict(dict)
+    firsts: defaultdict[object, dict[str, tuple[str, int, str, int]]] = defaultdict(dict)
     for number, sheet in enumerate(sheets):
         for column in _present_columns(sheet):
             if column.kind is not Kind.CODE or column.allowed or column.name not in sheet.frame:
@@ -101,15 +85,15 @@ def _other_spellings(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, 
             resource = sheet.resource.name if sheet.resource else None
             known = firsts[column.references or column.registers or (resource, column.name)]
             values = values_of(sheet, column.name)
-            for index, text in enumerate(values.values):
-                spelling = _Spelling(text, number, column.name, values, index)
-                first = known.setdefault(folded_code(text), spelling)
-                if first.sheet != number and first.text != text:
-                    earlier = sheets[first.sheet]
-                    reference = cell_reference(earlier, first.column, first.position, sheet)
-                    details = {"other": quoted(first.text), "first": reference}
+            first_cells = values.positions[np.unique(values.indexes, return_index=True)[1]]
+            for text, position in zip(values.values, first_cells.tolist(), strict=True):
+                spelling = text, number, column.name, position
+                other, owner, name, at = known.setdefault(folded_code(text), spelling)
+                if owner != number and other != text:
+                    reference = cell_reference(sheets[owner], name, at, sheet)
+                    details = {"other": quoted(other), "first": reference}
                     code = "code-spelling-across-sheets"
-                    yield number, sheet.finding(code, column.name, spelling.position, details)
+                    yield number, sheet.finding(code, column.name, position, details)
 
 
 def _repeated_keys(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, Finding]]:

@@ -9,8 +9,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from xlbridge.errors import UsageError, WorkbookRefused
@@ -104,7 +103,7 @@ def _not_encoded(content: bytes, error: UnicodeDecodeError, encoding: str) -> Wo
         Text(
             pt="os bytes não são de um texto em {encoding}",
             en="its bytes are not text in {encoding}",
-        ).format(encoding=_name(encoding) if encoding != "cp850" else ENCODING_NAMES["cp850"]),
+        ).format(encoding=_name(encoding)),
         Text(
             pt="Salve o arquivo de novo como CSV UTF-8, ou declare a codificação com --encoding.",
             en="Save the file again as CSV UTF-8, or declare the encoding with --encoding.",
@@ -147,29 +146,22 @@ _FORBIDDEN_IN_NAMES = re.compile(r"[\[\]:*?/\\]|^'|'$")
 _LONGEST_NAME = 31
 
 
-@dataclass(slots=True)
-class _Decimals:
-    """Counts of unambiguous numbers with a decimal comma and with a decimal point."""
-
-    commas: int = 0
-    points: int = 0
-
-    def count(self, cells: Iterable[str]) -> None:
-        for cell in cells:
-            self.commas += "," in cell and _COMMA_NUMBER.fullmatch(cell) is not None
-            self.points += "." in cell and _POINT_NUMBER.fullmatch(cell) is not None
-
-    def text(self) -> Text:
-        if self.commas and self.points:
-            return Text(
-                pt="decimais ora com vírgula, ora com ponto: cada coluna é lida como está escrita",
-                en="decimals with a comma or with a point: each column is read as it is written",
-            )
-        if self.commas:
-            return Text(pt="decimais com vírgula", en="decimals with a comma")
-        if self.points:
-            return Text(pt="decimais com ponto", en="decimals with a point")
-        return Text(pt="nenhum número com decimais", en="no number with decimals")
+def _decimals(rows: Sequence[Sequence[str]]) -> Text:
+    """Describe the unambiguous numbers: with a decimal comma, with a decimal point, or both."""
+    commas, points = (
+        any(mark in cell and number.fullmatch(cell) for row in rows for cell in row)
+        for mark, number in ((",", _COMMA_NUMBER), (".", _POINT_NUMBER))
+    )
+    if commas and points:
+        return Text(
+            pt="decimais ora com vírgula, ora com ponto: cada coluna é lida como está escrita",
+            en="decimals with a comma or with a point: each column is read as it is written",
+        )
+    if commas:
+        return Text(pt="decimais com vírgula", en="decimals with a comma")
+    if points:
+        return Text(pt="decimais com ponto", en="decimals with a point")
+    return Text(pt="nenhum número com decimais", en="no number with decimals")
 
 
 def parse_csv(
@@ -199,27 +191,25 @@ def parse_csv(
     width = max(map(len, rows), default=0)
     encoder = SheetEncoder(name, Budget(limits))
     encoder.reserve(len(rows) - 1, 0, width - 1)
-    decimals = _Decimals()
     changes = (n for n, row in enumerate(rows) if not n or len(row) != len(rows[n - 1]))
     widths = [(n, len(rows[n])) for n in changes]
     for row in rows:
         row.extend([""] * (width - len(row)))
-        decimals.count(row)
-    yield WorkbookStarted(None, (), _read_as(delimiter, encoding, decimals, text))
+    yield WorkbookStarted(None, (), _read_as(delimiter, encoding, _decimals(rows), text))
     yield SheetStarted(name)
     yield from encoder.encode(0, 0, rows)
     encoder.end()
     yield SheetEnded(RawSheet(is_text_only=True, widths=widths, is_unterminated=is_unterminated))
 
 
-def _read_as(delimiter: str | None, encoding: str, decimals: _Decimals, text: str) -> Text:
+def _read_as(delimiter: str | None, encoding: str, decimals: Text, text: str) -> Text:
     name: Text | str = "–" if delimiter is None else DELIMITERS.get(delimiter, delimiter)
     is_declared = _DECLARATION.match(text)
     source = Text(pt=" (pela linha sep=)", en=" (by its line sep=)") if is_declared else ""
     return Text(
         pt="Lido como CSV: separador {delimiter}{source}, codificação {encoding}, {decimals}.",
         en="Read as CSV: delimiter {delimiter}{source}, encoding {encoding}, {decimals}.",
-    ).format(delimiter=name, source=source, encoding=encoding, decimals=decimals.text())
+    ).format(delimiter=name, source=source, encoding=encoding, decimals=decimals)
 
 
 def _unwrap(cell: str) -> str:
