@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import count
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
@@ -124,52 +125,43 @@ def _write_sheet(book: ZipFile, part: str, content: str, sheet: _Sheet) -> None:
     frame = sheet.frame
     dimension = f'<dimension ref="A1:{last}{len(frame) + 1}"/>'
     columns = [
-        _ColumnXml.of(column, letters, style, _checked_values(column, number, frame[column.name]))
+        _cell_blocks(column, letters, style, _checked_values(column, number, frame[column.name]))
         for number, (column, (letters, style)) in enumerate(
             zip(sheet.columns, cells, strict=True), start=1
         )
     ]
     with book.open(part, "w") as stream:
         stream.write(_DIMENSION.sub(dimension, head).encode())
-        for rows in _row_blocks(columns, len(frame)):
+        for rows in _row_blocks(columns):
             stream.write(rows.encode())
         stream.write(f"{_ROWS_END}{tail}".encode())
 
 
-@dataclass(frozen=True, slots=True)
-class _ColumnXml:
-    """Column of cells: its values, and the XML of a cell around its row number and its value."""
-
-    values: Sequence[Any]
+def _cell_blocks(
+    column: Column, letters: str, style: str, values: Sequence[Any]
+) -> Iterator[list[str]]:
+    """Yield the XML of a column's cells, a block of rows at a time."""
     text_of: Callable[[Any], str]
-    before: str
-    between: str
-    after: str
-
-    @classmethod
-    def of(cls, column: Column, letters: str, style: str, values: Sequence[Any]) -> "_ColumnXml":
-        """Return the XML of a column of the frame."""
-        before = f'<c r="{letters}'
-        if column.kind.is_text:
-            return cls(values, _text_content, before, f'"{style} t="inlineStr"><is><t', "</t></is>")
-        if column.kind is Kind.BOOLEAN:
-            return cls(values, "{:d}".format, before, f'"{style} t="b"><v>', "</v>")
-        return cls(values, "{:.16G}".format, before, f'"{style}><v>', "</v>")
-
-    def rows(self, start: int, end: int) -> list[str]:
-        """Return the XML of the cells in a range of zero-based rows."""
-        text_of, before, between, after = self.text_of, self.before, self.between, self.after
-        values = self.values[start:end]
-        numbered = enumerate(values, start + 2)
-        if text_of is _text_content and _are_plain(values):
-            return [
-                "" if value is None else f"{before}{row}{between}>{value}{after}</c>"
+    if column.kind.is_text:
+        text_of, between, after = _text_content, f'"{style} t="inlineStr"><is><t', "</t></is></c>"
+    elif column.kind is Kind.BOOLEAN:
+        text_of, between, after = "{:d}".format, f'"{style} t="b"><v>', "</v></c>"
+    else:
+        text_of, between, after = "{:.16G}".format, f'"{style}><v>', "</v></c>"
+    before = f'<c r="{letters}'
+    for start in range(0, len(values), _BLOCK):
+        block = values[start : start + _BLOCK]
+        numbered = enumerate(block, start + 2)
+        if column.kind.is_text and _are_plain(block):
+            yield [
+                "" if value is None else f"{before}{row}{between}>{value}{after}"
                 for row, value in numbered
             ]
-        return [
-            "" if value is None else f"{before}{row}{between}{text_of(value)}{after}</c>"
-            for row, value in numbered
-        ]
+        else:
+            yield [
+                "" if value is None else f"{before}{row}{between}{text_of(value)}{after}"
+                for row, value in numbered
+            ]
 
 
 def _checked_values(column: Column, number: int, series: pd.Series) -> list[Any]:
@@ -187,12 +179,10 @@ def _checked_values(column: Column, number: int, series: pd.Series) -> list[Any]
     return values
 
 
-def _row_blocks(columns: Sequence[_ColumnXml], count: int) -> Iterator[str]:
+def _row_blocks(columns: Sequence[Iterator[list[str]]]) -> Iterator[str]:
     """Yield the XML of the rows, many at a time."""
-    for start in range(0, count, _BLOCK):
-        end = min(start + _BLOCK, count)
-        cells = zip(*(column.rows(start, end) for column in columns), strict=True)
-        numbered = enumerate(map("".join, cells), start + 2)
+    for first, blocks in zip(count(2, _BLOCK), zip(*columns, strict=True)):
+        numbered = enumerate(map("".join, zip(*blocks, strict=True)), first)
         yield "".join(f'<row r="{row}">{content}</row>' for row, content in numbered if content)
 
 
