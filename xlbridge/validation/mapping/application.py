@@ -18,7 +18,7 @@ from xlbridge.resources import Catalogue, Column, Kind, Resource, column_checks
 from xlbridge.resources.checks import CATALOGUE, RULES
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, registry_named
-from xlbridge.resources.yaml_files import Mistake, YamlPath, document_mistake, unknown_value
+from xlbridge.resources.yaml_files import YamlPath, unknown_value
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_cells
 from xlbridge.validation.cells.column_cells import CellProblems
@@ -34,10 +34,10 @@ from xlbridge.validation.mapping.conversion import (
 from xlbridge.validation.mapping.header_search import HeaderCandidate, find_header
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
+    FoundMistake,
     MappedColumn,
     Scalar,
     SheetMapping,
-    mapping_error,
 )
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells, WorkbookCells
@@ -60,7 +60,7 @@ def _to_cell(column: Column, value: Scalar) -> object:
     return dt.date.fromisoformat(str(value)) if column.kind is Kind.DATE else value
 
 
-def _value_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mistake]:
+def _value_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistake]:
     """Yield the constants and target values that the resource's columns do not accept."""
     for mapped in mapping.columns:
         column = resource.by_name.get(mapped.name)
@@ -69,7 +69,7 @@ def _value_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mista
         for path, value in _values(mapped):
             message = _wrong_type(column, value) or _broken_rule(column, value)
             if message is not None:
-                yield document_mistake(mapping.document, path, message)
+                yield path, message
 
 
 def _values(mapped: MappedColumn) -> Iterator[tuple[YamlPath, Scalar]]:
@@ -165,8 +165,7 @@ def require_fitting(mapping: SheetMapping, catalogue: Catalogue, resource: str |
     """
     if mapping.resource not in catalogue:
         message = unknown_value(mapping.resource, tuple(catalogue))
-        mistake = document_mistake(mapping.document, ("resource",), message)
-        raise mapping_error(mapping.path, [mistake])
+        raise mapping.error([(("resource",), message)])
     if resource is not None and resource != mapping.resource:
         raise UsageError(
             Text(
@@ -178,7 +177,7 @@ def require_fitting(mapping: SheetMapping, catalogue: Catalogue, resource: str |
     found = catalogue[mapping.resource]
     mistakes = [*_column_mistakes(mapping, found), *_value_mistakes(mapping, found)]
     if mistakes:
-        raise mapping_error(mapping.path, mistakes)
+        raise mapping.error(mistakes)
     return found
 
 
@@ -188,19 +187,18 @@ _NOT_LINKABLE = Text(
 )
 
 
-def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mistake]:
+def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistake]:
     unlinked = resource.base or resource
     for mapped in mapping.columns:
         path = ("columns", mapped.name)
         column = unlinked.by_name.get(mapped.name)
         if column is None:
-            message = unknown_value(mapped.name, tuple(resource.by_name))
-            yield document_mistake(mapping.document, path, message)
+            yield path, unknown_value(mapped.name, tuple(resource.by_name))
         elif mapped.link is not None and registry_named(mapped.link) != column.references:
             registry = REFERENCES.get(column.references or "")
             known = "" if registry is None else registry.resource or column.references or ""
             message = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE
-            yield document_mistake(mapping.document, (*path, "link"), message)
+            yield (*path, "link"), message
 
 
 def map_sheet(

@@ -4,9 +4,9 @@ Every mistake in the file is reported with its line.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,6 +16,7 @@ from xlbridge.resources.yaml_files import (
     Mistake,
     Schema,
     YamlDocument,
+    YamlPath,
     block_schema,
     described,
     document_mistake,
@@ -33,6 +34,10 @@ DocumentKind = Literal["cpf", "cnpj"]
 TO_FILL_IN = "?"
 """Placeholder in a proposal for a value that only a person knows; it must be replaced."""
 DOCUMENT_KINDS: tuple[DocumentKind, ...] = ("cpf", "cnpj")
+
+
+FoundMistake = tuple[YamlPath, Text]
+"""Mistake in a mapping file: the YAML path and the message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +91,10 @@ class SheetMapping:
     header: tuple[str, ...]
     columns: tuple[MappedColumn, ...]
     ignore: tuple[str, ...] = ()
+
+    def error(self, found: Iterable[FoundMistake]) -> UsageError:
+        """Return the error that the file has mistakes, with their lines."""
+        return mapping_error(self.path, [document_mistake(self.document, *each) for each in found])
 
     @property
     def links(self) -> Mapping[str, str]:
@@ -184,9 +193,11 @@ def read_mapping(path: Path) -> SheetMapping:
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
         raise mapping_error(path, [document])
-    format_mistakes_of = partial(mistakes_of, schema=mapping_format())
-    for find_mistakes in (format_mistakes_of, _column_mistakes, _header_mistakes):
-        if mistakes := list(find_mistakes(document)):
+    if mistakes := mistakes_of(document, mapping_format()):
+        raise mapping_error(path, mistakes)
+    for find_mistakes in (_column_mistakes, _header_mistakes):
+        found = find_mistakes(document.content)
+        if mistakes := [document_mistake(document, *mistake) for mistake in found]:
             raise mapping_error(path, mistakes)
     content = document.content
     return SheetMapping(
@@ -202,67 +213,56 @@ def read_mapping(path: Path) -> SheetMapping:
     )
 
 
-def _column_mistakes(document: YamlDocument) -> Iterator[Mistake]:
+def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     """Yield columns without exactly one source, and keys that do not match their source."""
-    for name, body in document.content["columns"].items():
+    for name, body in content["columns"].items():
+        path = "columns", name
         sources = [source for source in _SOURCES if source in body]
         if len(sources) != 1:
-            yield document_mistake(document, ("columns", name), _ONE_SOURCE)
+            yield path, _ONE_SOURCE
             continue
         for key, source in _OF_SOURCE.items():
             if key in body and sources != [source]:
-                yield document_mistake(
-                    document,
-                    ("columns", name, key),
-                    _ONLY_WITH.format(key=key, source=source),
-                )
+                yield (*path, key), _ONLY_WITH.format(key=key, source=source)
         for key in ("values", "numbers", "when"):
             if "link" in body and key in body:
-                yield document_mistake(
-                    document, ("columns", name, key), _NOT_WITH_LINK.format(key=key)
-                )
+                yield (*path, key), _NOT_WITH_LINK.format(key=key)
         known: dict[str, str] = {}
         for key in body.get("values", {}):
             first = known.setdefault(value_key(key), key)
             if first != key:
                 message = _SAME_VALUE.format(key=quoted(key), first=quoted(first))
-                yield document_mistake(document, ("columns", name, "values", key), message)
+                yield (*path, "values", key), message
             if not value_key(key):
-                yield document_mistake(document, ("columns", name, "values", key), _BLANK_VALUE)
+                yield (*path, "values", key), _BLANK_VALUE
 
 
-def _header_mistakes(document: YamlDocument) -> Iterator[Mistake]:
+def _header_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     """Yield the headers that are used but unknown or repeated, and those that are neither used nor
     ignored."""
-    content = document.content
-    counts = Counter(map(header_key, content["header"]))
+    known = tuple(content["header"])
+    counts = Counter(map(header_key, known))
     used: set[str] = set()
     for path, header in _used_headers(content["columns"]):
         times = counts[header_key(header)]
         if not times:
-            yield document_mistake(document, path, unknown_value(header, tuple(content["header"])))
+            yield path, unknown_value(header, known)
         elif times > 1:
-            message = _REPEATED.format(header=quoted(header), times=times)
-            yield document_mistake(document, path, message)
+            yield path, _REPEATED.format(header=quoted(header), times=times)
         used.add(header_key(header))
     ignored: set[str] = set()
     for number, header in enumerate(content.get("ignore", ())):
-        path = "ignore", number
         ignored.add(header_key(header))
         if header_key(header) not in counts:
-            yield document_mistake(document, path, unknown_value(header, tuple(content["header"])))
+            yield ("ignore", number), unknown_value(header, known)
         elif header_key(header) in used:
-            yield document_mistake(document, path, _USED_AND_IGNORED.format(header=quoted(header)))
-    for number, header in enumerate(content["header"]):
+            yield ("ignore", number), _USED_AND_IGNORED.format(header=quoted(header))
+    for number, header in enumerate(known):
         if header_key(header) not in used | ignored:
-            yield document_mistake(
-                document, ("header", number), _UNUSED.format(header=quoted(header))
-            )
+            yield ("header", number), _UNUSED.format(header=quoted(header))
 
 
-def _used_headers(
-    columns: Mapping[str, Mapping[str, Any]],
-) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _used_headers(columns: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[YamlPath, str]]:
     """Yield the source headers of all columns with their YAML paths."""
     for name, body in columns.items():
         for number, header in enumerate(body.get("join", ())):
