@@ -64,10 +64,7 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
             raise _not_encoded(content, error, "utf-8") from error
         # Otherwise assume Brazilian Windows: letters of other languages, or symbols within words,
         # show that the encoding is another one.
-        try:
-            text = content.decode("cp1252")
-        except UnicodeDecodeError as undefined:
-            raise _encoding_unclear(1 + content.count(b"\n", 0, undefined.start)) from undefined
+        text = content.decode("cp1252", "replace")
         strange = _UNUSUAL.search(text) or _SIGN_IN_WORD.search(text)
         if strange is not None:
             raise _encoding_unclear(1 + text.count("\n", 0, strange.start())) from error
@@ -234,21 +231,13 @@ def _refuse_nul(text: str) -> None:
 def _split(text: str, form: CsvForm) -> tuple[list[list[str]], str | None]:
     """Return the rows of a text and its delimiter, None for a single column."""
     declared = _DECLARATION.match(text)
-    if declared:
-        delimiter = form.delimiter or declared[1]
-        return _rows(text[declared.end() :], delimiter, 2), delimiter
-    if form.delimiter is not None:
-        return _rows(text, form.delimiter), form.delimiter
-    delimiter = _detect_delimiter(text)
-    return _rows(text, delimiter or _NO_DELIMITER), delimiter
-
-
-def _rows(text: str, delimiter: str, first_line: int = 1) -> list[list[str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    delimiter = form.delimiter or (declared[1] if declared else _detect_delimiter(text))
+    lines = io.StringIO(text[declared.end() :] if declared else text, newline="")
+    reader = csv.reader(lines, delimiter=delimiter or _NO_DELIMITER, strict=True)
     try:
-        return list(reader)
+        return list(reader), delimiter
     except csv.Error as error:
-        raise _row_refusal(first_line + reader.line_num - 1, str(error)) from error
+        raise _row_refusal(reader.line_num + bool(declared), str(error)) from error
 
 
 def _row_refusal(line: int, error: str) -> Exception:
