@@ -7,7 +7,7 @@ results of formulas, pictures and everything else stay unchanged.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby
 from pathlib import Path
 
 from lxml import etree
@@ -165,14 +165,9 @@ def colour_ranges(
 def _ranges(addresses: Sequence[str]) -> Iterator[str]:
     """Yield the ranges of vertically adjacent cells."""
     cells = sorted((column, row) for row, column in map(cell_position, addresses))
-    starts = [0] if cells else []
-    starts += [
-        number
-        for number, ((column, row), (next_column, next_row)) in enumerate(pairwise(cells), start=1)
-        if (next_column, next_row) != (column, row + 1)
-    ]
-    for start, end in pairwise([*starts, len(cells)]):
-        (column, first), (_, last) = cells[start], cells[end - 1]
+    for _, run in groupby(enumerate(cells), key=lambda it: (it[1][0], it[1][1] - it[0])):
+        area = [cell for _, cell in run]
+        (column, first), (_, last) = area[0], area[-1]
         begin = cell_address(first, column)
         yield begin if first == last else f"{begin}:{cell_address(last, column)}"
 
