@@ -1,4 +1,7 @@
-"""Pages written by hand: links are valid, and commands and snippets exist and are read."""
+"""Pages written by hand: links are valid, and commands and snippets exist and are read.
+
+Inside: ui.
+"""
 
 import ast
 import importlib
@@ -13,8 +16,10 @@ import pytest
 from environment import ROOT
 
 from xlbridge.cli.main import root
+from xlbridge.i18n import override_language
 from xlbridge.resources import load_catalogue
 from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.ui.texts import page_texts
 
 HAND_WRITTEN = ("README.md", "README.pt-BR.md", "CONTRIBUTING.md")
 PAGES = sorted(
@@ -27,6 +32,7 @@ SNIPPET = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN_COMMAND = re.compile(r"\$ (?:\w+=\S* )*xlbridge (.*)")
 SHOWN_TARGET = re.compile(r"^\$ make (\S+)", re.MULTILINE)
 PROSE_COMMAND = re.compile(r"`(xlbridge [^`\n]+)`")
+EMPHASIS = re.compile(r"(?<!\*)\*([^*]+)\*(?!\*)")
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 
 
@@ -50,6 +56,22 @@ def anchors(page: Path) -> set[str]:
     lines = page.read_text(encoding="utf-8").splitlines()
     titles = [line.lstrip("#").strip().lower() for line in lines if line.startswith("#")]
     return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles}
+
+
+ELSEWHERE = frozenset({"Add python.exe to PATH", "Code", "Download ZIP"})
+"""Labels of other programs in the guides."""
+
+
+@pytest.mark.parametrize(
+    ("name", "language"), [("first-month", "en"), ("first-month.pt-BR", "pt-BR")]
+)
+def test_the_guide_quotes_the_page_as_it_is(name: str, language: str) -> None:
+    guide = " ".join((ROOT / f"docs/how-to/{name}.md").read_text("utf-8").split())
+    quoted = {text for text in EMPHASIS.findall(guide) if "](" not in text} - ELSEWHERE
+    with override_language(language):
+        page = re.sub(r"\{\w+\}", "0", " | ".join(page_texts().values()).casefold())
+    assert len(quoted) > 8
+    assert {text for text in quoted if text.rstrip("….: ").casefold() not in page} == set()
 
 
 @each_page
