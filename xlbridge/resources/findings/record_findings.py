@@ -55,7 +55,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
     ),
     error(
         "reference-unknown",
-        Text(pt="O código não existe ({registry}).", en="The code is not among {registry}."),
+        Text(pt="O código não está entre {registry}.", en="The code is not among {registry}."),
         Text(
             pt="Confira o código, ou cadastre-o no sistema antes de enviar.",
             en="Check the code, or register it in the system before the upload.",
@@ -64,7 +64,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "reference-inactive",
         Text(
-            pt="O código existe, mas está inativo ({registry}).",
+            pt="O código existe entre {registry}, mas está inativo.",
             en="The code exists among {registry}, but is inactive.",
         ),
         Text(
@@ -124,7 +124,7 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "link-unknown",
         Text(
-            pt="Nenhum registro tem este {by} ({registry}).{similar}",
+            pt="Entre {registry}, nenhum registro tem este {by}.{similar}",
             en="None of {registry} has this {by}.{similar}",
         ),
         Text(

@@ -56,7 +56,7 @@ class Reference:
 
 REFERENCES: Mapping[str, Reference] = {
     "cliente": Reference(
-        title=Text(pt="o cadastro de clientes", en="the clients"),
+        title=Text(pt="os clientes", en="the clients"),
         operation=CLIENT_LIST,
         key="codigoDoCliente",
         label="nomeComercial",
@@ -64,14 +64,14 @@ REFERENCES: Mapping[str, Reference] = {
         cap=CLIENT_CAP,
     ),
     "fornecedor": Reference(
-        title=Text(pt="o cadastro de fornecedores", en="the suppliers"),
+        title=Text(pt="os fornecedores", en="the suppliers"),
         operation=SUPPLIER_LIST,
         key="codigoDoFornecedor",
         label="nomeComercial",
         active="ativo",
     ),
     "produto": Reference(
-        title=Text(pt="o cadastro de produtos", en="the products"),
+        title=Text(pt="os produtos", en="the products"),
         operation=PRODUCT_LIST,
         key="idProduto",
         label="descricaoDoProduto",

@@ -151,7 +151,9 @@ _MAX_LISTED = 10_000
 """Limit on the records of one list, beyond which it is unusable and Excel becomes slow."""
 
 _READING = Text(pt="Lendo {registry}", en="Reading {registry}")
-_UNREAD = Text(pt="Sem lista de {registry}: {reason}", en="No list of {registry}: {reason}")
+_UNREAD = Text(
+    pt="A lista não foi lida ({registry}): {reason}", en="No list of {registry}: {reason}"
+)
 _CUT = Text(
     pt="A lista ({registry}) não está completa, {listed} de {total}; informe os outros registros "
     "pelo código, nome ou documento.",
@@ -159,7 +161,7 @@ _CUT = Text(
     "name or document.",
 )
 _PARTLY_READ = Text(
-    pt="Não há prova de que a lista de {registry} esteja completa.",
+    pt="Não há prova de que a lista ({registry}) esteja completa.",
     en="The list of {registry} is not proven complete.",
 )
 
