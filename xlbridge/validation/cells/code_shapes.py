@@ -20,6 +20,7 @@ from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Po
 from xlbridge.validation.cells.text import (
     display,
     folded_code,
+    is_printable_ascii,
     normalize_width,
     quoted,
     strip_invisible,
@@ -97,8 +98,7 @@ def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems
 
 
 def _as_sent(texts: Sequence[str]) -> list[str]:
-    joined = "".join(texts)
-    if joined.isascii() and joined.isprintable():
+    if is_printable_ascii("".join(texts)):
         return list(map(str.strip, texts))
     return [strip_invisible(normalize_width(text))[0].strip() for text in texts]
 

@@ -129,8 +129,9 @@ def _numbers(
     wrong = "type-integer" if column.kind is Kind.INTEGER else "type-number"
     numbers = np.full(len(cells), np.nan)
     plain = cells.of_kind(CellKind.NUMBER)
-    exact = np.abs(cells.numbers[plain]) < _TOO_LARGE
-    numbers[plain[exact]] = cells.numbers[plain[exact]]
+    values = cells.numbers[plain]
+    exact = np.abs(values) < _TOO_LARGE
+    numbers[plain] = np.where(exact, values, np.nan)
     for position in plain[~exact]:
         lost = np.isfinite(cells.numbers[position])
         problems.add(int(position), wrong, {"why": _DIGITS_LOST if lost else ""})

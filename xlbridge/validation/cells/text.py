@@ -62,13 +62,19 @@ _MOJIBAKE = re.compile(f"[ÂÃ]{_SECOND_BYTE}|â{_SECOND_BYTE}{_SECOND_BYTE}")
 _PLAUSIBLE = frozenset("áàâãäçéêíñóôõöúüÁÀÂÃÄÇÉÊÍÑÓÔÕÚÜªº°´–—‘’“”…•®©™€\N{NO-BREAK SPACE}")
 
 
+_PRINTABLE = bytes(range(0x20, 0x7F))
 _BLANK_LETTERS = re.compile("[\u2800\u3164\u115f\u1160\uffa0]")
 """Letters without a visible shape: fillers, the empty Braille pattern."""
 
 
+def is_printable_ascii(text: str) -> bool:
+    """Return whether a text has only printable ASCII characters; fast for long texts."""
+    return text.isascii() and not text.encode("ascii").translate(None, _PRINTABLE)
+
+
 def is_all_visible(text: str) -> bool:
     """Return whether a text has no invisible character."""
-    return text.isprintable() and (text.isascii() or _BLANK_LETTERS.search(text) is None)
+    return is_printable_ascii(text) or (text.isprintable() and _BLANK_LETTERS.search(text) is None)
 
 
 def strip_invisible(text: str) -> tuple[str, str | None]:
