@@ -280,6 +280,23 @@ def test_lists_are_compared_item_by_item_and_named_by_their_cells(
     assert "produtos.quantidade" in fields.compared
 
 
+def test_instalments_that_the_system_made_by_itself_are_not_a_difference(bench: Bench) -> None:
+    ana = bench.customer()
+    nut = int(bench.client.registry.products.create(descricaoDoProduto="Porca").idProduto)
+    keys = ("divided", "by the system")
+    product = {"idProduto": nut, "quantidade": 2, "valorUnitario": 30}
+    path = write_workbook(
+        bench.folder / "pedidos.xlsx",
+        pedido=[{"chave": k, "codigoDaFilial": 1, "codigoDoCliente": ana} for k in keys],
+        produtos=[{"chave": k, **product} for k in keys],
+        parcelas=[{"chave": keys[0], "valor": 25}, {"chave": keys[0], "valor": 35}],
+    )
+    bench.send("pedidos", path, mode="records", options=replace(AT_ONCE, at_once=1))
+    proof = closed(bench)
+    assert proof.cells == ()
+    assert proof.counts == ProofCounts(read=2, accepted=2, same=2)
+
+
 def test_counts_of_an_inventory_are_read_from_their_listing(bench: Bench) -> None:
     made = bench.client.registry.products.create(descricaoDoProduto="Porca contada")
     line = {"chave": "A", "contagem": 1, "idProd": made.idProduto, "quantidade": 4}

@@ -23,6 +23,7 @@ from xlbridge.upload import Job, UploadContext, sent_rows
 from xlbridge.upload.lookup import (
     CODE_SEPARATOR,
     FoundRecord,
+    RowMatcher,
     RowSnapshot,
     comparable_value,
     look_up_rows,
@@ -147,7 +148,8 @@ def _read_records(
     if resource.read_back is None:
         return missing, _NO_QUERY
     try:
-        return look_up_rows(client, resource, [*rows, *others], most=None)
+        matcher = RowMatcher(resource, resource.read_back, has_assigned_numbers=True)
+        return look_up_rows(client, resource, [*rows, *others], most=None, matcher=matcher)
     except RemoteRejected as error:
         if others:
             snapshots, reason = _read_records(client, resource, rows, ())

@@ -8,7 +8,7 @@ from .links import (
 )
 from .online_check import OnlineCheck as OnlineCheck
 from .registry_cache import Registries as Registries, registry_lists as registry_lists
-from .row_lookup import comparable_value as comparable_value
+from .row_lookup import RowMatcher as RowMatcher, comparable_value as comparable_value
 from .snapshot import (
     CODE_SEPARATOR as CODE_SEPARATOR,
     FoundRecord as FoundRecord,

@@ -1,7 +1,4 @@
-"""Lookup of the remote records of many rows, key by key or in whole listings.
-
-Only the records with the rows' keys are kept in memory.
-"""
+"""Lookup of the records of many rows, by key or in whole listings, of which no others are kept."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
@@ -61,13 +58,17 @@ _Filters = tuple[tuple[str, str], ...]
 
 
 def look_up_rows(
-    client: Client, resource: Resource, rows: Sequence[RowValues], most: int | None = MAX_REQUESTS
+    client: Client,
+    resource: Resource,
+    rows: Sequence[RowValues],
+    most: int | None = MAX_REQUESTS,
+    matcher: RowMatcher | None = None,
 ) -> tuple[Snapshot, Text | None]:
     """Return the remote records of each row, and the reason if some were not read.
 
     ``most`` limits the number of requests. Raises what ``Client.records`` raises.
     """
-    result = read_records(client, resource, rows, most)
+    result = read_records(client, resource, rows, most, matcher)
     return result.snapshot, result.reason
 
 
@@ -78,10 +79,7 @@ def read_records(
     most: int | None = MAX_REQUESTS,
     matcher: RowMatcher | None = None,
 ) -> LookupResult:
-    """Return the remote records of each row like ``look_up_rows``, with a reason for each row.
-
-    A ``matcher`` that already has the rows' values saves work.
-    """
+    """Return the remote records of each row like ``look_up_rows``, with a reason for each row."""
     declared = resource.read_back
     if matcher is None and declared is not None:
         matcher = RowMatcher(resource, declared)

@@ -362,6 +362,8 @@ class _Comparison:
 
         Such a row had the items of its record: without any, they were removed.
         """
+        if self._matcher.has_assigned_numbers:
+            return [False] * len(self._rows)
         names = self._declared.number_columns
         numbers = zip(*(values_of(self._rows, name) for name in names), strict=True)
         given = [None not in number for number in numbers]

@@ -146,10 +146,17 @@ class SeparateLists:
 
 
 class RowMatcher:
-    """Comparable values of rows and records of one resource."""
+    """Comparable values of rows and records of one resource.
 
-    def __init__(self, resource: Resource, read_back: ReadBack) -> None:
+    ``has_assigned_numbers``: numbers of the rows come from the answers to their uploads, not from
+    an export.
+    """
+
+    def __init__(
+        self, resource: Resource, read_back: ReadBack, *, has_assigned_numbers: bool = False
+    ) -> None:
         self.resource = resource
+        self.has_assigned_numbers = has_assigned_numbers
         self.declared = read_back
         self._kinds = {name: column.kind for name, column in resource.by_name.items()}
         self._numbers = {n for n, kind in self._kinds.items() if kind.is_number}
