@@ -16,10 +16,9 @@ from xml.parsers.expat import ExpatError
 
 from lxml import etree
 
-from xlbridge.errors import WorkbookRefused
 from xlbridge.files import replace_atomically
-from xlbridge.i18n import Text
 from xlbridge.workbook.edit import xml_elements as xml
+from xlbridge.workbook.read.refusals import not_editable
 
 WORKBOOK = "xl/workbook.xml"
 _TYPES = "[Content_Types].xml"
@@ -50,17 +49,7 @@ def edit_package(path: Path) -> Iterator["EditablePackage"]:
         if isinstance(error.__context__, KeyboardInterrupt):
             # A second Ctrl-C, while the copy was being closed because of the first.
             raise error.__context__ from None
-        raise WorkbookRefused(
-            "unreadable",
-            Text(
-                pt="{path} pode ser conferido, mas não copiado com mudanças.",
-                en="{path} can be checked, but not copied with changes.",
-            ).format(path=path),
-            Text(
-                pt="Abra-o no Excel, salve de novo como .xlsx e tente outra vez.",
-                en="Open it in Excel, save it again as .xlsx and try once more.",
-            ),
-        ) from error
+        raise not_editable(path) from error
 
 
 class EditablePackage:

@@ -213,7 +213,11 @@ class OdsScan:
                 depth += 1 if event == "start" else -1
                 if event == "start" and depth == 1:
                     sheet = _SheetBuilder(styles, max_cells)
-                    self._add_sheet(element.get(_name("table:name"), ""), sheet.raw)
+                    name = element.get(_name("table:name"), "")
+                    if name in self._sheets:
+                        # Readers differ in which of the two sheets the name refers to.
+                        raise unreadable()
+                    self._sheets[name] = sheet.raw
             elif event == "end" and not depth:
                 styles.add(element)
             elif event == "end" and depth == 1:
@@ -242,12 +246,6 @@ class OdsScan:
                             del element.getparent()[0]
         except (etree.LxmlError, KeyError) as error:
             raise unreadable() from error
-
-    def _add_sheet(self, name: str, raw: RawSheet) -> None:
-        if name in self._sheets:
-            # Readers differ in which of the two sheets the name refers to.
-            raise unreadable()
-        self._sheets[name] = raw
 
     def _read_fingerprint(self) -> str | None:
         if _META not in self._archive.namelist():

@@ -1,5 +1,7 @@
 """Refusals of a file, with their messages."""
 
+from pathlib import Path
+
 from xlbridge.errors import WorkbookRefused
 from xlbridge.i18n import Text
 
@@ -34,6 +36,18 @@ def unreadable() -> WorkbookRefused:
             pt="O conteúdo do arquivo não pôde ser lido.",
             en="The workbook's content cannot be read.",
         ),
+        _SAVE_AGAIN,
+    )
+
+
+def not_editable(path: Path) -> WorkbookRefused:
+    """Refusal: a part of a readable workbook is damaged, so that no changed copy can be made."""
+    return WorkbookRefused(
+        "unreadable",
+        Text(
+            pt="{path} pode ser conferido, mas não copiado com mudanças.",
+            en="{path} can be checked, but not copied with changes.",
+        ).format(path=path),
         _SAVE_AGAIN,
     )
 
