@@ -57,11 +57,6 @@ class BookStyles:
         struck = {font for font, is_struck in enumerate(self.fonts) if is_struck}
         return frozenset(style for style, (_, font) in enumerate(self.cells) if font in struck)
 
-    @cached_property
-    def scaling(self) -> dict[int, float]:
-        """Factors of the cell styles that display scaled numbers."""
-        return scaling_styles(self.formats)
-
 
 class SheetFacts:
     """Facts of a sheet, added record by record, with zero-based rows and columns."""
@@ -70,13 +65,13 @@ class SheetFacts:
         self.raw = RawSheet(
             formats=styles.formats, struck=styles.struck, uses_1904_dates=uses_1904_dates
         )
-        self._styles = styles
+        self._scaling = scaling_styles(styles.formats)
 
     def add_style(self, row: int, column: int, style: int) -> None:
         """Add the style of a cell if it is significant."""
-        if style in self._styles.scaling:
-            self.raw.scaled[row + 1, column] = self._styles.scaling[style]
-        if style in self._styles.formats or style in self._styles.struck:
+        if style in self._scaling:
+            self.raw.scaled[row + 1, column] = self._scaling[style]
+        if style in self.raw.formats or style in self.raw.struck:
             self.raw.add_style(row + 1, column, style)
 
     def add_error(self, row: int, column: int, number: int) -> None:
