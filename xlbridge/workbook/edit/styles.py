@@ -69,7 +69,7 @@ class WorkbookStyles:
     ) -> str:
         """Return the id of a cell style.
 
-        ``font`` is the XML of a font's elements but its name, ``alignment`` that of attributes.
+        ``font``: a font's elements as XML, without its name; ``alignment``: attributes as XML.
         ``quoted`` has the effect of ``with_quote_prefix``.
         """
         font_id = self._add_xml("fonts", f'<font>{font}<name val="{FONT}"/></font>')

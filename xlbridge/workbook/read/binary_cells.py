@@ -36,8 +36,8 @@ _SUBTOTAL = 344
 class BookStyles:
     """Styles of a workbook, filled record by record.
 
-    ``codes`` are the file's number formats by number; ``fonts`` tells of each font whether it
-    strikes cells through; ``cells`` are the number format and the font of each cell style.
+    ``codes``: the file's number formats by number; ``fonts``: whether each font strikes cells
+    through; ``cells``: the number format and the font of each cell style.
     """
 
     codes: dict[int, str] = field(default_factory=dict)

@@ -201,16 +201,14 @@ def add_instructions_sheet(
         page.cells([("note", text), ("command", command), ("command", ""), ("command", "")])
 
 
+@dataclass(slots=True)
 class _InstructionsWriter:
     """Writes one line after the other."""
 
-    def __init__(
-        self, sheet: Worksheet, formats: Mapping[str, Format], widths: Sequence[int]
-    ) -> None:
-        self.sheet = sheet
-        self.formats = formats
-        self.widths = widths
-        self.row = 0
+    sheet: Worksheet
+    formats: Mapping[str, Format]
+    widths: Sequence[int]
+    row: int = 0
 
     def line(self, name: str, *texts: str) -> None:
         self.cells([(name, text) for text in texts])
