@@ -87,6 +87,8 @@ def test_from_drop_to_done_in_six_steps(
     # Other tests write to this system, too, and only the first rows are shown.
     exports.locator("#preview").get_by_text("nomeComercial").wait_for()
     exports.locator("#preview td").first.wait_for()
+    tab.locator("#end").click()
+    expect(tab.locator(".card")).to_have_text("The page is closed. To open it again: xlbridge ui")
 
 
 def test_a_mapping_is_confirmed_with_sample_values(

@@ -31,7 +31,7 @@ ASSERTIONS: dict[str, tuple[Text, tuple[ViolationKind, ...]]] = {
     ),
     "none_lost": (Text(pt="Nenhuma linha perdida", en="No row lost"), (ViolationKind.LOST,)),
     "verdict_for_every_row": (
-        Text(pt="Um resultado para cada linha", en="A verdict for every row"),
+        Text(pt="Um resultado para cada linha", en="An outcome for every row"),
         (ViolationKind.NO_VERDICT,),
     ),
 }

@@ -1,6 +1,6 @@
 // Sets up the screens, and restores the page's state after a reload.
 
-import { byId, call, isOpen, post, replaceChoices, running, show, showAddressed, startRequest, texts } from "./core.js";
+import { byId, call, element, isOpen, post, replaceChoices, running, show, showAddressed, startRequest, texts } from "./core.js";
 import { setUpBegin, showKnown } from "./begin.js";
 import { followExport, setUpPanels } from "./panels.js";
 import { followBatch, setUpBatches } from "./batches.js";
@@ -38,6 +38,8 @@ for (const one of document.querySelectorAll("nav button")) {
 }
 byId("end").addEventListener("click", async () => {
   await post("/api/stop", {});
-  document.body.textContent = texts.ended;
+  const main = element("main");
+  main.append(element("p", texts.ended, "card"));
+  document.body.replaceChildren(main);
 });
 restore();

@@ -151,6 +151,7 @@ async function planProcess() {
     byId("process-numbers").focus();
     return;
   }
+  showProblem("");
   const shown = byId("process-shown");
   const isNewest = startRequest("process");
   byId("process-plan").disabled = true;
