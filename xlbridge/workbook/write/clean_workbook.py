@@ -167,16 +167,15 @@ def _cell_blocks(
 def _checked_values(column: Column, number: int, series: pd.Series) -> list[Any]:
     """Return the cell values of a column. Raises ``ValueError`` if Excel cannot hold one."""
     values = cell_values(column.kind, series)
-    filled = [value for value in values if value is not None]
-    if column.kind.is_text and max(map(len, filled), default=0) <= MAX_TEXT_LENGTH:
-        return values
-    if not column.kind.is_text and all(map(isfinite, filled)):
-        return values
-    for row, value in enumerate(values, start=2):
-        is_text = isinstance(value, str)
-        if value is not None and (len(value) > MAX_TEXT_LENGTH if is_text else not isfinite(value)):
-            raise ValueError(f"Excel cannot hold row {row}, column {number}")
+    fits = _fits_cell if column.kind.is_text else isfinite
+    if not all(map(fits, filter(None, values))):
+        row = next(row for row, value in enumerate(values, start=2) if value and not fits(value))
+        raise ValueError(f"Excel cannot hold row {row}, column {number}")
     return values
+
+
+def _fits_cell(text: str) -> bool:
+    return len(text) <= MAX_TEXT_LENGTH
 
 
 def _row_blocks(columns: Sequence[Iterator[list[str]]]) -> Iterator[str]:

@@ -3,7 +3,9 @@
 import datetime as dt
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain, repeat
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -67,17 +69,16 @@ class OlderWorkbook:
         with warnings.catch_warnings():
             # openpyxl warns of features that it does not support.
             warnings.simplefilter("ignore")
-            book = openpyxl.load_workbook(self._source, read_only=True)
-            sheet: Any = book[self._sheet]
-            sheet.reset_dimensions()
-            for row in sheet.iter_rows(min_row=first, max_row=last):
-                self.formulas += sum(cell.data_type == "f" for cell in row)
-                yield {
-                    cell.column - 1: cell_format
-                    for cell in row
-                    if isinstance(cell, ReadOnlyCell) and (cell_format := _cell_format(cell))
-                }
-            book.close()
+            with closing(openpyxl.load_workbook(self._source, read_only=True)) as book:
+                sheet: Any = book[self._sheet]
+                sheet.reset_dimensions()
+                for row in sheet.iter_rows(min_row=first, max_row=last):
+                    self.formulas += sum(cell.data_type == "f" for cell in row)
+                    yield {
+                        cell.column - 1: cell_format
+                        for cell in row
+                        if isinstance(cell, ReadOnlyCell) and (cell_format := _cell_format(cell))
+                    }
 
     def write(
         self,
@@ -102,9 +103,9 @@ class OlderWorkbook:
         widths = {column.header: _EXTRA_COLUMN_WIDTH for column in extra}
         with template_sheets(target, resource, widths) as (book, sheets):
             sheet = sheets[resource.sheet]
-            old_rows = self.rows(header_row + 1, last_row)
-            for row in range(header_row, last_row):
-                old_formats, new_row = next(old_rows, {}), row - header_row + 1
+            all_formats = chain(self.rows(header_row + 1, last_row), repeat({}))
+            for row, old_formats in zip(range(header_row, last_row), all_formats, strict=False):
+                new_row = row - header_row + 1
                 if row + 1 in hidden:
                     sheet.set_row(new_row, None, None, {"hidden": True})
                 for index, column in targets:
@@ -118,8 +119,6 @@ class OlderWorkbook:
                         sheet.write(new_row, index, value, formats[key])
                     if comment := self.comments.get(cell_address(row + 1, column.index)):
                         sheet.write_comment(new_row, index, comment)
-            for _ in old_rows:
-                pass
 
 
 def _properties(kind: Kind | None, value: object, original: CellFormat) -> dict[str, Any]:

@@ -52,8 +52,6 @@ def as_xlsx(
         with new_workbook(converted) as book:
             for cells in content:
                 _write_sheet(book, cells)
-            if not content:
-                book.add_worksheet()
         yield converted
 
 
