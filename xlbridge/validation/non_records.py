@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,7 +100,7 @@ def report_non_records(
     return {typed.rows[position]: code for position, (code, _) in sorted(marks.found.items())}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Marks:
     """Rows of a sheet that are not records: ``found`` has the code of the finding by position, and
     the column of the cell to name, None for the first filled one."""
@@ -123,12 +124,16 @@ class _Marks:
         """Columns that the sheet has."""
         return [one for one in self.resource.columns if one.name in self.header.columns]
 
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of these columns in the sheet's order."""
+        indexes = self.header.source_columns()
+        return sorted(indexes, key=indexes.__getitem__)
+
     def filled_columns(self, position: int) -> list[str]:
         """Return the columns that are filled in a row, in the sheet's order."""
         at = self.typed.rows[position] - 1
-        indexes = self.header.source_columns()
-        columns = sorted(indexes, key=indexes.__getitem__)
-        return [name for name in columns if self._column(name).kind(at) is not CellKind.EMPTY]
+        return [name for name in self.names if self._column(name).kind(at) is not CellKind.EMPTY]
 
     def value(self, position: int, column: str) -> object:
         return self._column(column).value(self.typed.rows[position] - 1)
@@ -138,13 +143,11 @@ class _Marks:
         positions = [p for p, (code, _) in self.found.items() if code != "row-header-again"]
         if not positions:
             return
-        indexes = self.header.source_columns()
         for problems in self.typed.problems.values():
             problems.clear(np.array(positions, dtype=np.intp))
         for position in positions:
             code, column = self.found[position]
-            first = min(indexes, key=indexes.__getitem__)
-            name = column or next(iter(self.filled_columns(position)), first)
+            name = column or next(iter(self.filled_columns(position)), self.names[0])
             self.typed.problems[name].add(position, code)
             self.typed.problems[name].failed[position] = True
 

@@ -5,7 +5,6 @@ A person corrects it. Every proposed rule holds for all rows of the example.
 
 import datetime as dt
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
@@ -14,7 +13,7 @@ from typing import Any
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Kind
+from xlbridge.resources import Kind, strip_accents
 from xlbridge.resources.checks import RULES
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.headers.header_row import best_row
@@ -191,8 +190,7 @@ def _example(kind: Kind, value: object) -> object:
 
 
 def _plain_words(text: str) -> list[str]:
-    bare = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return [word.lower() for word in _WORD.findall(bare)]
+    return [word.lower() for word in _WORD.findall(strip_accents(text))]
 
 
 def _column_name(header: str, used: set[str]) -> str:

@@ -7,10 +7,7 @@ from xlbridge.resources import Kind
 from xlbridge.resources.findings import Severity
 
 NUMBER_FORMATS: Mapping[Kind, str] = {
-    Kind.TEXT: "@",
-    Kind.CODE: "@",
-    Kind.CNPJ: "@",
-    Kind.CPF: "@",
+    **{kind: "@" for kind in Kind if kind.is_text},
     Kind.INTEGER: "0",
     Kind.NUMBER: "#,##0.00####",
     Kind.MONEY: "#,##0.00",
