@@ -7,7 +7,7 @@ fields of each record are decoded first.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from typing import Any
 
 from xlbridge.client.listings.stream import FieldTest, Record, UnexpectedContent
@@ -41,8 +41,7 @@ class RecordShape:
         plans: dict[tuple[str, ...], _Rename | None] = {}
 
         def rename_fields(rows: list[Any]) -> list[Record]:
-            for row in rows:
-                _require_object(row)
+            _require_objects(rows)
             fields = list(map(tuple, rows))
             if len(plans) >= _MAX_PLANS:
                 plans.clear()
@@ -60,11 +59,15 @@ class RecordShape:
         def convert(rows: list[Any]) -> list[Record]:
             records = rename_fields(rows) if rows else []
             for name, convert_items in nested.items():
-                for record in records:
-                    items = record.get(name)
-                    if items is not None and items != []:
-                        _require_list(record, name)
-                        record[name] = convert_items(items)
+                _require_lists(records, name)
+                # Lists are short: the items of all records are converted together.
+                parents = [record for record in records if record.get(name)]
+                items = list(chain.from_iterable(record[name] for record in parents))
+                converted = convert_items(items)
+                if converted is not items:
+                    rest = iter(converted)
+                    for record in parents:
+                        record[name] = list(islice(rest, len(record[name])))
             return records
 
         return convert
@@ -78,16 +81,17 @@ class RecordShape:
         return lambda row: {name: row[old] for old, name in kept.items()}
 
 
-def _require_list(record: Record, name: str) -> None:
-    if not isinstance(record[name], list):
-        raise UnexpectedContent(
-            Text(
-                pt="{record}: o campo {field} veio como {type}; a interface documenta uma lista.",
-                en="{record}: the field {field} is a {type}; the interface documents a list.",
-            ).format(
-                record=_first_fields(record, name), field=name, type=type(record[name]).__name__
+def _require_lists(records: Iterable[Record], name: str) -> None:
+    for record in records:
+        items = record.get(name)
+        if items is not None and not isinstance(items, list):
+            raise UnexpectedContent(
+                Text(
+                    pt="{record}: o campo {field} veio como {type}; a interface documenta uma "
+                    "lista.",
+                    en="{record}: the field {field} is a {type}; the interface documents a list.",
+                ).format(record=_first_fields(record, name), field=name, type=type(items).__name__)
             )
-        )
 
 
 def _first_fields(record: Record, but: str) -> str:
@@ -96,14 +100,15 @@ def _first_fields(record: Record, but: str) -> str:
     return ", ".join(f"{name} {str(value)[:_MAX_SHOWN_LENGTH]}" for name, value in islice(plain, 3))
 
 
-def _require_object(row: Any) -> None:
-    if not isinstance(row, dict):
-        raise UnexpectedContent(
-            Text(
-                pt="Um registro da listagem não é um objeto: veio {kind}.",
-                en="A record of the listing is not an object but a {kind}.",
-            ).format(kind=type(row).__name__)
-        )
+def _require_objects(rows: Iterable[Any]) -> None:
+    for row in rows:
+        if not isinstance(row, dict):
+            raise UnexpectedContent(
+                Text(
+                    pt="Um registro da listagem não é um objeto: veio {kind}.",
+                    en="A record of the listing is not an object but a {kind}.",
+                ).format(kind=type(row).__name__)
+            )
 
 
 class RecordSelector:
