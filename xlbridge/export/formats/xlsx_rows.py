@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from xlbridge.export.lines import LineFormat, TextTooLong, WriteValue
-from xlbridge.export.sheets import ExportColumn, naive_moment, value_reader
+from xlbridge.export.sheets import ExportColumn, value_reader
 from xlbridge.resources import Kind
 from xlbridge.workbook import MAX_TEXT_LENGTH, column_letters, escape_text
 
@@ -175,7 +175,7 @@ def _moment_encoder(start: str, styles: StyleIds) -> Callable[[str], str]:
     day_only, with_time = (f'{start}{styles[s]}"><v>' for s in (CellStyle.DAY, CellStyle.MOMENT))
 
     def encode(text: str) -> str:
-        moment = naive_moment(text)
+        moment = datetime.fromisoformat(text)
         day = moment.toordinal()
         if day < FIRST_SAFE_DAY:
             return as_text(text)
