@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import msgspec
+
 from xlbridge.client import Record
 from xlbridge.client.listings import UPDATE_FIELD, Numbers, RecordShape, Window, update_time
 from xlbridge.errors import TransportError
@@ -132,8 +134,7 @@ class Part:
             self._files.enter_context(self.lines_file(sheet).open("wb", buffering=_BUFFER_SIZE))
             for sheet in range(len(self.rows))
         ]
-        keys = self.keys_file.open("w", encoding="utf-8", errors=SURROGATE_ERRORS)
-        self._keys = self._files.enter_context(keys)
+        self._keys = self._files.enter_context(self.keys_file.open("wb"))
         self._size_stream = self._files.enter_context((self.folder / "sizes").open("wb"))
         return self
 
@@ -155,12 +156,12 @@ class Part:
         """Add records by their keys and their lines, sheet by sheet."""
         sizes: list[Iterable[int]] = []
         for sheet, (written, counts) in enumerate(lines):
-            self._streams[sheet].writelines(written)
+            self._streams[sheet].write(b"".join(written))
             self.rows[sheet] += len(written)
             lengths = iter(map(len, written))
             sizes += [[sum(islice(lengths, count)) for count in counts], counts]
-        self._size_stream.writelines(starmap(self._sizes.pack, zip(*sizes, strict=True)))
-        self._keys.writelines(encode_json(key) + "\n" for key in keys)
+        self._size_stream.write(b"".join(starmap(self._sizes.pack, zip(*sizes, strict=True))))
+        self._keys.write(_encode_keys(keys))
         self.records += len(keys)
 
     def record_sizes(self) -> Iterator[Sequence[tuple[int, int]]]:
@@ -169,6 +170,17 @@ class Part:
             while packed := stream.read(self._sizes.size * _RECORDS_PER_READ):
                 for sizes in self._sizes.iter_unpack(packed):
                     yield list(zip(sizes[::2], sizes[1::2], strict=True))
+
+
+_encode_lines = msgspec.json.Encoder(enc_hook=str).encode_lines
+
+
+def _encode_keys(keys: Sequence[Sequence[object]]) -> bytes:
+    """Return keys as JSON, one per line; marked digits are texts."""
+    try:
+        return _encode_lines(keys)
+    except UnicodeEncodeError:
+        return "".join(f"{encode_json(key)}\n" for key in keys).encode("utf-8", SURROGATE_ERRORS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
