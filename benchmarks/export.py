@@ -1,6 +1,6 @@
 """Compare an export of sales orders with the usual pipeline on the same answers.
 
-Usage: python benchmarks/export.py [ORDERS] [--alone] [--runs N]
+Usage: python benchmarks/export.py [ORDERS] [--alone] [--runs N] [--python PYTHON]
 
 Exports ORDERS (default 20,000) N (5) times and prints the median, also with 1, 2 and 4 calls at
 once. The usual pipeline takes minutes, so it runs once, or not at all with ``--alone``.
@@ -60,10 +60,13 @@ def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
 
 
 @contextmanager
-def recorded_orders(folder: Path, orders: int) -> Iterator[tuple[list[str], dict[str, str], Cost]]:
+def recorded_orders(
+    folder: Path, orders: int, python: str = sys.executable
+) -> Iterator[tuple[list[str], dict[str, str], Cost]]:
     """Yield the command and environment of an export from recorded answers, and its recording cost.
 
-    The answers come from a sandbox seeded with the orders, in steps of two thousand.
+    ``python`` runs the command. The answers come from a sandbox seeded with the orders, in steps
+    of two thousand.
     """
     folder.mkdir(exist_ok=True)
     environment = {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en"}
@@ -78,7 +81,7 @@ def recorded_orders(folder: Path, orders: int) -> Iterator[tuple[list[str], dict
             "XLBRIDGE_EMAIL": sandbox.email,
             "XLBRIDGE_PASSWORD": sandbox.password,
         }
-        export = [sys.executable, "-m", "xlbridge", "export", "pedidos", "--force", "-o"]
+        export = [python, "-m", "xlbridge", "export", "pedidos", "--force", "-o"]
         command = [*export, str(folder / "ours.xlsx")]
         first = cost_of(command, environment)
         print(f"{orders} orders, {len(recorder.recorded)} answers", flush=True)
@@ -99,17 +102,19 @@ def main() -> None:
     parser.add_argument("orders", nargs="?", type=int, default=20_000)
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--runs", type=int, default=5, metavar="N")
+    parser.add_argument("--python", default=sys.executable)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with recorded_orders(folder, arguments.orders) as (command, environment, first):
+        recorded = recorded_orders(folder, arguments.orders, arguments.python)
+        with recorded as (command, environment, first):
             costs = {OURS: _median([cost_of(command, environment) for _ in range(arguments.runs)])}
             at_once = {
                 calls: cost_of([*command, "--at-once", str(calls)], environment)
                 for calls in (1, 2, 4)
             }
         urls = str(folder / "urls")
-        usual = [sys.executable, str(Path(__file__).with_name("usual_export.py")), urls]
+        usual = [arguments.python, str(Path(__file__).with_name("usual_export.py")), urls]
         engines = {} if arguments.alone else {OPENPYXL: "openpyxl", XLSXWRITER: "xlsxwriter"}
         for label, engine in engines.items():
             costs[label] = cost_of([*usual, str(folder / f"{engine}.xlsx"), engine], environment)
