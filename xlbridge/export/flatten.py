@@ -10,6 +10,8 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
+import msgspec
+
 from xlbridge.client import Record
 from xlbridge.errors import TransportError, UsageError, XlbridgeError
 from xlbridge.export.lines import LineFormat, LineWriter, TextTooLong
@@ -179,7 +181,11 @@ class Flattener:
         try:
             lines = [sheet.lines(arranged) for sheet in self._sheets]
         except (ValueError, TypeError):
-            errors = (sheet.first_error(record) for record in arranged for sheet in self._sheets)
+            errors = (
+                sheet.first_error(record)
+                for record in _as_dicts(arranged)
+                for sheet in self._sheets
+            )
             raise next(filter(None, errors)) from None
         totals_lines = self._totals.lines if self._totals else lambda _record: []
         lines.append(_encode_records(totals_lines, records))
@@ -208,26 +214,36 @@ class _SheetLines:
         own, columns = sheet.columns[: sheet.record_columns], sheet.columns[sheet.record_columns :]
         self._own_values = _value_getter(own)
         self._values = _value_getter(columns)
+        self._fields = [column.field for column in columns]
         self._no_values = (None,) * len(columns)
         fields = {column.field for column in columns}
         self._key = [name for name in sheet.key if name in fields]
         self._key_indexes = [n for n, c in enumerate(columns) if c.field in self._key]
 
     def lines(self, records: Sequence[Record]) -> Lines:
-        rows, counts = self._all_rows(records)
-        return _encode(self.writer.lines(rows)), counts
+        columns, counts = self._columns(records)
+        return _encode(self.writer.lines(columns)), counts
 
-    def _all_rows(self, records: Sequence[Record]) -> tuple[list[tuple[Any, ...]], list[int]]:
-        """Return the rows of records, and the number of rows of each."""
+    def _columns(self, records: Sequence[Record]) -> tuple[Sequence[Sequence[Any]], list[int]]:
+        """Return the values of each column, and the number of rows of each record."""
+        if not self._sheet.within:
+            return self._values_by_column(records), [1] * len(records)
         if len(self._sheet.within) == 1 and not self._sheet.is_joined:
             # Nearly always items have their whole key: then they need no further work.
             (name,) = self._sheet.within
             items = [record.get(name) or () for record in records]
-            rows = list(map(self._values, chain.from_iterable(items)))
-            if not any(None in map(itemgetter(index), rows) for index in self._key_indexes):
-                return rows, list(map(len, items))
-        by_record = list(map(self._rows, records))
-        return list(chain.from_iterable(by_record)), list(map(len, by_record))
+            columns = self._values_by_column(list(chain.from_iterable(items)))
+            if not columns or all(None not in columns[index] for index in self._key_indexes):
+                return columns, list(map(len, items))
+        by_record = list(map(self._rows, _as_dicts(records)))
+        return _transposed(chain.from_iterable(by_record)), list(map(len, by_record))
+
+    def _values_by_column(self, objects: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        if not are_typed(objects):
+            return _transposed(map(self._values, objects))
+        by_field = _transposed(map(msgspec.structs.astuple, objects))
+        positions = {field: n for n, field in enumerate(objects[0].__struct_fields__)}
+        return [by_field[positions[name]] for name in self._fields]
 
     def first_error(self, record: Record) -> XlbridgeError | None:
         """Return the error of a record's first value that cannot be written, None if all can."""
@@ -279,6 +295,20 @@ def _value_getter(columns: Sequence[ExportColumn]) -> _GetValues:
             return tuple(map(values.get, names))
 
     return get_values
+
+
+def _transposed(rows: Iterable[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+    return list(zip(*rows, strict=True))
+
+
+def are_typed(objects: Sequence[Any]) -> bool:
+    """Return whether objects are of a ``RecordShape``'s type: all of them, or none."""
+    return bool(objects) and not isinstance(objects[0], dict)
+
+
+def _as_dicts(objects: Sequence[Any]) -> Sequence[Record]:
+    records: Sequence[Record] = msgspec.to_builtins(objects) if are_typed(objects) else objects
+    return records
 
 
 def _value_error(sheet: Sheet, row: Sequence[Any], index: int, reason: Exception) -> XlbridgeError:

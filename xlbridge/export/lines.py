@@ -35,6 +35,7 @@ _COMMON_NUMBERS = {
 """Many numbers at once, joined by bars: most of them differ, so that a cache would not help."""
 
 _NUMBER_TYPES = {int, str, NoneType}
+_NULLS = {NoneType}
 _MAX_COMMON_INTEGER = 10**8
 """Integers below are common numbers of any column; negative ones have a digit less."""
 
@@ -178,6 +179,8 @@ class _ColumnWriter:
         self.column = column
         self._write = line_format.cell_writer(column, index)
         self._empty_cell = line_format.empty_cell(column)
+        # 1 and true are the same key of a dict.
+        self._unexpected = int if column.kind is Kind.BOOLEAN else bool
         self.cells = _column_cells(column, self._write, self._empty_cell)
         is_number = column.kind in _COMMON_NUMBERS
         is_text = column.kind is Kind.TEXT and line_format.are_plain is not None
@@ -191,10 +194,9 @@ class _ColumnWriter:
         The second is None if all values are null.
         """
         types = set(map(type, values))
-        if types == {NoneType}:
+        if types == _NULLS:
             return self._empty_cell, None, ""
-        # 1 and true are the same key of a dict.
-        if (int if self.column.kind is Kind.BOOLEAN else bool) in types:
+        if self._unexpected in types:
             raise UnexpectedValue
         if self._affixes is None or not types <= _NUMBER_TYPES:
             return "", map(self.cells.__getitem__, values), ""
@@ -250,20 +252,25 @@ class LineWriter:
             if isinstance(writer.cells, _MomentCells) and writer.cells.zones
         }
 
-    def lines(self, rows: Sequence[Sequence[Any]]) -> list[str]:
-        """Return rows as lines. Raises ``ValueError`` or ``TypeError`` for unexpected values."""
-        if not rows:
+    def lines(self, columns: Sequence[Sequence[Any]]) -> list[str]:
+        """Return the rows of columns of values as lines; no columns are no rows.
+
+        Raises ``ValueError`` or ``TypeError`` for unexpected values.
+        """
+        if not columns:
             return []
         parts: list[Iterable[str]] = []
+        separator = self._format.separator
         common = self._format.prefix
-        for writer, values in zip(self._columns, zip(*rows, strict=True), strict=True):
+        for writer, values in zip(self._columns, columns, strict=True):
             before, texts, after = writer.format_values(values)
             common += before
             if texts is not None:
                 parts += [repeat(common), texts]
                 common = ""
-            common += after + (self._format.separator if writer is not self._columns[-1] else "")
-        parts.append(repeat(common + self._format.suffix, len(rows)))
+            common += after + separator
+        common = common.removesuffix(separator) + self._format.suffix
+        parts.append(repeat(common, len(columns[0])))
         return list(map("".join, zip(*parts, strict=False)))
 
     def first_misfit(self, values: Sequence[Any]) -> tuple[int, Exception] | None:

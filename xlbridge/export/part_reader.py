@@ -42,6 +42,8 @@ class PartReader:
         self._per_record = listing.per_record
         self._spec = spec
         self._writer = PartWriter(spec)
+        typed = spec.fits_typed_records and on_record is None
+        self._record_type = spec.shape.record_type() if typed else None
         self._on_record = on_record
         self._on_count = on_count
         self._stop = threading.Event()
@@ -119,7 +121,12 @@ class PartReader:
             yield piece
 
     def _add(self, part: Part, answer: ListingAnswer, known_fields: Record) -> None:
-        batches = answer.batches(self._pieces(part, answer), self._spec.shape, self._spec.numbers)
+        batches = answer.batches(
+            self._pieces(part, answer),
+            self._spec.shape,
+            self._spec.numbers,
+            record_type=None if known_fields else self._record_type,
+        )
         if self._spec.lists:
             # The lists need further calls: read this answer to its end first.
             whole = list(chain.from_iterable(batches))

@@ -20,7 +20,14 @@ import msgspec
 from xlbridge.client import Record
 from xlbridge.client.listings import UPDATE_FIELD, Numbers, RecordShape, Window, update_time
 from xlbridge.errors import TransportError
-from xlbridge.export.flatten import SURROGATE_ERRORS, Flattener, ImportRow, Lines, Rearrange
+from xlbridge.export.flatten import (
+    SURROGATE_ERRORS,
+    Flattener,
+    ImportRow,
+    Lines,
+    Rearrange,
+    are_typed,
+)
 from xlbridge.export.lines import LineFormat
 from xlbridge.export.record_filter import RecordFilter
 from xlbridge.export.sheets import MarkedDigits, Sheet, encode_json
@@ -216,6 +223,19 @@ class LineSpec:
         return (self.left_out_index or self.totals_index) + 1
 
     @property
+    def fits_typed_records(self) -> bool:
+        """True if the values of records of the shape's type are all that is needed of them."""
+        return not (
+            self.shape.keep_unknown or self.rearrange or self.record_filter or self.lists
+        ) and all(map(self._fits_typed_records, self.sheets))
+
+    def _fits_typed_records(self, sheet: Sheet) -> bool:
+        if sheet.is_joined or len(sheet.within) > 1:
+            return False
+        shape = self.shape.nested[sheet.within[0]] if sheet.within else self.shape
+        return {column.field for column in sheet.columns} <= set(shape.names.values())
+
+    @property
     def numbers(self) -> Numbers:
         """Types that numbers are read as: text keeps the digits, at least of decimal numbers."""
         return (MarkedDigits, MarkedDigits) if self.shape.keep_unknown else (str, int)
@@ -233,21 +253,27 @@ class PartWriter:
         """Set the widths and time zones of a written part."""
         part.widths, part.zones = self._flattener.widths, self._flattener.zones
 
-    def add(self, part: Part, records: Sequence[Record], known_fields: Record) -> list[Record]:
+    def add(self, part: Part, records: Sequence[Record], known_fields: Record) -> Sequence[Record]:
         """Add the records that pass the filter, and return them.
 
         ``known_fields``, which follow from the call, complete records that lack them. Raises what
         ``Flattener.lines`` and ``RecordFilter.failed_filter`` raise.
         """
+        accepted = records if are_typed(records) else self._accepted(part, records, known_fields)
+        for record in accepted:
+            self._add_update_time(part, record)
+        keys = [list(map(record.get, self._spec.key)) for record in accepted]
+        part.add(keys, self._flattener.lines(accepted))
+        return accepted
+
+    def _accepted(
+        self, part: Part, records: Sequence[Record], known_fields: Record
+    ) -> list[Record]:
         accepted: list[Record] = []
         for record in records:
             if self._accepts(part, record, part.records + len(accepted)):
                 missing = {name: v for name, v in known_fields.items() if record.get(name) is None}
                 accepted.append(record | missing if missing else record)
-        for record in accepted:
-            self._add_update_time(part, record)
-        keys = [list(map(record.get, self._spec.key)) for record in accepted]
-        part.add(keys, self._flattener.lines(accepted))
         return accepted
 
     def _accepts(self, part: Part, record: Record, records_before: int) -> bool:

@@ -37,7 +37,8 @@ class TotalsSpec:
         situation = next((name for name in self.situations if record.get(name)), None)
         lines = []
         for part in parts:
-            branch = part.get(self.branch or "", record.get(self.branch or ""))
+            branch = part.get(self.branch or "")
+            branch = record.get(self.branch or "") if branch is None else branch
             month = _month(part.get(self.due or ""))
             labels = _labels(month, None if branch is None else str(branch), situation)
             lines.append(f"{labels}\t{part.get(self.amount) or 0}\n")

@@ -120,16 +120,23 @@ class ListingAnswer:
         shape: RecordShape,
         numbers: Numbers = EXACT_NUMBERS,
         wanted: Sequence[FieldTest] = (),
+        record_type: type[Any] | None = None,
     ) -> Iterator[list[Record]]:
-        """Yield the records in lists, each of those decoded together."""
+        """Yield the records in lists, each of those decoded together.
+
+        The records of a list may all be of ``record_type``, that of ``shape``: like dicts, they
+        have ``get``.
+        """
         selector = RecordSelector(wanted, shape.names) if wanted else None
-        reader = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, selector)
+        reader = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, selector, record_type)
         convert = shape.converter()
         try:
             is_object, opening = _begins_with_object(reader), reader.opening(_MAX_OPENING_LENGTH)
             if not is_object:
                 raise self._undocumented(opening)
-            yield from map(convert, _read_records(reader, selector))
+            for records in _read_records(reader, selector):
+                is_typed = record_type is not None and isinstance(records[0], record_type)
+                yield records if is_typed else convert(records)
             if remaining := self._remaining_rows(reader, opening):
                 yield convert(remaining)
         except UnexpectedContent as error:

@@ -34,6 +34,25 @@ class RecordShape:
     nested: Mapping[str, "RecordShape"] = field(default_factory=dict)
     keep_unknown: bool = False
 
+    def record_type(self) -> type[Any]:
+        """Return a type of records with all fields of the spec, null by default, and no others.
+
+        Decoding and reading them takes half as long as with dicts.
+        """
+        import msgspec  # Imported late: most commands read no long listing.
+
+        types: dict[str, Any] = {
+            name: list[shape.record_type()] | None  # type: ignore[misc]
+            for name, shape in self.nested.items()
+        }
+        return msgspec.defstruct(
+            "TypedRecord",
+            [(name, types.get(name, Any), None) for name in dict.fromkeys(self.names.values())],
+            namespace={"get": _get_field},
+            forbid_unknown_fields=True,
+            gc=False,
+        )
+
     def converter(self) -> _Convert:
         """Return a function from rows to records; it raises ``UnexpectedContent``."""
         nested = {name: shape.converter() for name, shape in self.nested.items()}
@@ -79,6 +98,10 @@ class RecordShape:
             return None
         kept = {old: name for old, name in zip(fields, new, strict=True) if name is not None}
         return lambda row: {name: row[old] for old, name in kept.items()}
+
+
+def _get_field(record: Any, name: str, default: Any = None) -> Any:
+    return getattr(record, name, default)
 
 
 def _require_lists(records: Iterable[Record], name: str) -> None:

@@ -121,10 +121,11 @@ class _NumberCache(dict[str, Any]):
         return value
 
 
-def _fast_decoder(numbers: Numbers) -> Callable[[str], Any]:
+def _fast_decoder(numbers: Numbers, record_type: type[Any] | None = None) -> Callable[[str], Any]:
     """Return a function that decodes a text as the exact decoder does, without limiting integers.
 
-    It raises ``ValueError`` for invalid JSON, and for some texts that the exact decoder accepts.
+    It raises ``ValueError`` for invalid JSON, and for some texts that the exact decoder accepts;
+    with ``record_type``, for all but lists of records that fit the type.
     """
     parse_decimal, parse_integer = numbers
     if parse_integer is not int:
@@ -133,7 +134,8 @@ def _fast_decoder(numbers: Numbers) -> Callable[[str], Any]:
 
     # A number that stays text is checked faster than it is looked up.
     parse = _require_in_limits if parse_decimal is str else _NumberCache(parse_decimal).__getitem__
-    return msgspec.json.Decoder(float_hook=parse).decode
+    expected: Any = Any if record_type is None else list[record_type]  # type: ignore[valid-type]
+    return msgspec.json.Decoder(expected, float_hook=parse).decode
 
 
 def _require_in_limits(text: str) -> str:
@@ -151,8 +153,8 @@ def _require_in_limits(text: str) -> str:
 class JsonReader:
     """Reader of a JSON text in UTF-8 that is received in pieces.
 
-    ``selector`` drops items of lists. Every method raises ``InvalidJson``, and the exceptions of
-    ``pieces``.
+    ``selector`` drops items of lists. Items decoded together are of ``record_type`` if all of them
+    fit it and have a value. Every method raises ``InvalidJson``, and the exceptions of ``pieces``.
     """
 
     def __init__(
@@ -160,11 +162,14 @@ class JsonReader:
         pieces: Iterator[bytes],
         numbers: Numbers = EXACT_NUMBERS,
         selector: "RecordSelector | None" = None,
+        record_type: type[Any] | None = None,
     ) -> None:
         self._pieces = pieces
         self._numbers = numbers
         self._truncation: TruncatedBody | None = None
         self._fast_decode: Callable[[str], Any] | None = None
+        self._decode_typed = _fast_decoder(numbers, record_type) if record_type else None
+        self._empty_record = record_type() if record_type else None
         self._selector = selector
         self._decode = exact_decoder(numbers).raw_decode
         self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
@@ -281,6 +286,13 @@ class JsonReader:
     def _decode_list(self, text: str) -> list[Any] | None:
         """Decode a list; return None if the text is not one."""
         short = has_short_integers(text)
+        if short and self._decode_typed is not None:
+            with suppress(ValueError, RecursionError):
+                records: list[Any] = self._decode_typed(text)
+                if self._empty_record not in records:
+                    return records
+            # Later records will probably have the same unknown fields.
+            self._decode_typed = None
         if self._fast_decode is None:
             self._fast_decode = _fast_decoder(self._numbers)
         if short:
@@ -370,11 +382,12 @@ class ListingReader:
         names: Mapping[str, str],
         numbers: Numbers = EXACT_NUMBERS,
         selector: "RecordSelector | None" = None,
+        record_type: type[Any] | None = None,
     ) -> None:
         self.envelope: dict[str, Any] = {}
         self.has_list = False
         self._names = names
-        self._json = JsonReader(_collect(pieces), numbers, selector)
+        self._json = JsonReader(_collect(pieces), numbers, selector, record_type)
 
     def begins_with(self, character: str) -> bool:
         """Return whether a character is next."""
