@@ -166,7 +166,7 @@ def test_uploading_as_json(xlbridge: Xlbridge, empty_sandbox: RunningSandbox) ->
     assert (again["state"], again["rows"]["unchanged"]) == ("done", rows["read"])
     listed = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
     assert [job["job"] for job in listed] == [again["job"], report["job"]]
-    assert_ended(xlbridge("jobs", report["job"]), 0, "polling")
+    assert_ended(xlbridge("jobs", report["job"]), 0, "processing")
     assert_ended(xlbridge("jobs", "20200101-000000-abcd"), 2)
     resumed = xlbridge("resume", report["job"], "--format", "json")
     assert json.loads(resumed.stdout) == report
