@@ -1,7 +1,7 @@
 """SQLite files of xlbridge: opening, schema check, and error messages."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from errno import ENOTDIR
 from pathlib import Path
@@ -67,12 +67,6 @@ class LocalDatabase(sqlite3.Connection):
         """Run one statement for each set of values."""
         with self._report_errors():
             return super().executemany(*arguments)
-
-    def write_blob(self, table: str, column: str, row: int, pieces: Iterable[bytes]) -> None:
-        """Write a value, piece by piece, over one that was inserted as a zeroblob."""
-        with self._report_errors(), self.blobopen(table, column, row) as blob:
-            for piece in pieces:
-                blob.write(piece)
 
     def executescript(self, script: Any) -> sqlite3.Cursor:
         """Run several statements."""

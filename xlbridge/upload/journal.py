@@ -6,7 +6,7 @@ digest and business keys, so that later plans for the same system recognise them
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,11 +20,12 @@ from xlbridge.resources import Mode
 from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, ClaimScope, RowClaims
 from xlbridge.upload.job import Event, Job, JobSpec, State, planned_note
 from xlbridge.upload.journal_database import JournalMarker, open_journal_file, transaction
+from xlbridge.upload.lookup.row_table import batched
 from xlbridge.upload.lookup.snapshot import (
     Moment,
     Snapshot,
     StoredSnapshot,
-    json_text,
+    json_texts,
     snapshot_from_json,
     snapshot_to_json,
     value_of_json,
@@ -155,10 +156,15 @@ class Journal:
 
         Claims of unsent jobs do not count, nor those of the ``ignored`` job and its parts.
         """
-        digests, keys = self._claims.claimants(scope, claims)
-        jobs = {job for found in (digests, keys) for ids in found.values() for job in ids}
         family = set() if ignored is None else {job.id for job in self._family(ignored)}
-        sent = {job for job in jobs - family if not self._is_unsent(job)}
+        return self._sent_claims(self._claims.claimants(scope, claims), family)
+
+    def _sent_claims(
+        self, claimants: tuple[Claimants, Claimants], ignored: Set[str] = frozenset()
+    ) -> ClaimedRows:
+        """Return the claimants without unsent and ``ignored`` jobs."""
+        jobs = {job for found in claimants for ids in found.values() for job in ids}
+        sent = {job for job in jobs - ignored if not self._is_unsent(job)}
         finished = {job_id for job_id in sent if self.job(job_id).state in _FINISHED}
 
         def only_sent(found: Claimants) -> Claimants:
@@ -166,7 +172,8 @@ class Journal:
                 return found
             return {digest: [job for job in ids if job in sent] for digest, ids in found.items()}
 
-        return ClaimedRows(only_sent(digests), only_sent(keys), frozenset(sent - finished))
+        digests, keys = map(only_sent, claimants)
+        return ClaimedRows(digests, keys, frozenset(sent - finished))
 
     def plan_of(self, job: Job) -> Sequence[PlannedRow]:
         """Return the planned rows of a job in the sheet's order.
@@ -234,13 +241,13 @@ class Journal:
         changed since ``job`` was read.
         """
         with transaction(self._db):
-            if self.job(job.id).events != job.events:
+            if self._events(job.id) != job.events:
                 raise JournalError(_JOB_CHANGED.format(job=job.id), _SEE_JOB.format(job=job.id))
             self._add(job.id, state, detail)
             if state.frees_rows:
                 self._claims.free(job.id)
             self._claims.free_rows(job.id, freed)
-        return self.job(job.id)
+        return replace(job, events=self._events(job.id))
 
     def store_snapshot(self, job: Job, moment: Moment, snapshot: Snapshot) -> None:
         """Store a snapshot of the remote records of a job's rows."""
@@ -248,14 +255,11 @@ class Journal:
             self._add_snapshot(job.id, moment, snapshot)
 
     def _add_snapshot(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
-        # Bound as a parameter, SQLite would hold three copies of it.
-        pieces = snapshot_to_json(snapshot)
-        inserted = self._db.execute(
-            "INSERT INTO readings VALUES (?, (SELECT COALESCE(MAX(number), 0) + 1 "
-            "FROM readings WHERE job = ?), ?, ?, zeroblob(?))",
-            (job_id, job_id, self.now().isoformat(), moment, sum(map(len, pieces))),
+        self._db.execute(
+            "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
+            "FROM readings WHERE job = ?",
+            (job_id, self.now().isoformat(), moment, snapshot_to_json(snapshot), job_id),
         )
-        self._db.write_blob("readings", "rows", inserted.lastrowid or 0, pieces)
 
     def snapshots(self, job_id: str) -> list[StoredSnapshot]:
         """Return the snapshots of a job, oldest first."""
@@ -302,12 +306,12 @@ class Journal:
                 sheet=found[6],
                 digest=found[7],
                 payload=found[8],
-                rows=tuple(json.loads(found[9])),
+                rows=tuple(value_of_json(found[9])),
                 columns=json.loads(found[10]),
                 system=found[11],
                 planned=found[12],
             ),
-            events=tuple(self._events(job_id)),
+            events=self._events(job_id),
             parent=found[13],
             part=found[14],
             parts=found[15],
@@ -351,9 +355,9 @@ class Journal:
         self, scope: ClaimScope, claims: RowClaims, known: ClaimedRows, successor: str
     ) -> None:
         """Abandon unsent jobs with the same rows; check the claims of sent ones."""
-        if self.claimed(scope, claims).holders(claims) != known.holders(claims):
-            raise PlanOutdated(_CLAIMED_MEANWHILE)
         found = self._claims.claimants(scope, claims)
+        if self._sent_claims(found).holders(claims) != known.holders(claims):
+            raise PlanOutdated(_CLAIMED_MEANWHILE)
         for job_id in {job for claimants in found for ids in claimants.values() for job in ids}:
             if self.job(job_id).state is State.ABANDONED or not self._is_unsent(job_id):
                 continue
@@ -381,41 +385,33 @@ class Journal:
         self._db.execute(
             "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                job_id,
-                self.now().isoformat(),
-                new.profile,
-                new.resource,
-                new.mode,
-                new.file,
-                new.sheet,
-                new.digest,
-                new.payload,
-                json.dumps(new.rows),
-                json.dumps(dict(new.columns)),
-                new.system,
-                new.planned,
+                job_id, self.now().isoformat(), new.profile, new.resource, new.mode, new.file,
+                new.sheet, new.digest, new.payload, json.dumps(new.rows),
+                json.dumps(dict(new.columns)), new.system, new.planned,
             ),
-        )
+        )  # fmt: skip
         if claims and new.mode is not Mode.PREVIEW:
             self._claims.add(job_id, part.claims)
         if claims and any(part.before):
             self._add_snapshot(job_id, Moment.BEFORE, part.before)
 
     def _add_actions(self, job_id: str, actions: Iterable[StoredAction]) -> None:
-        self._db.executemany(
-            "INSERT INTO row_actions VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                (job_id, at, action.row, action.action, action.reason, json_text(action.detail))
-                for at, action in enumerate(actions)
-            ),
-        )
+        for piece in batched(enumerate(actions)):
+            details = json_texts([action.detail for _, action in piece])
+            rows = (
+                (job_id, at, action.row, action.action, action.reason, detail)
+                for (at, action), detail in zip(piece, details, strict=True)
+            )
+            self._db.executemany("INSERT INTO row_actions VALUES (?, ?, ?, ?, ?, ?)", rows)
 
-    def _events(self, job_id: str) -> Iterator[Event]:
+    def _events(self, job_id: str) -> tuple[Event, ...]:
         rows = self._db.execute(
             "SELECT number, at, state, detail FROM events WHERE job = ? ORDER BY number", (job_id,)
         )
-        for number, at, state, detail in rows.fetchall():
-            yield Event(number, datetime.fromisoformat(at), State(state), json.loads(detail))
+        return tuple(
+            Event(number, datetime.fromisoformat(at), State(state), json.loads(detail))
+            for number, at, state, detail in rows.fetchall()
+        )
 
     def _add(self, job_id: str, state: State, detail: Mapping[str, Any]) -> None:
         self._db.execute(

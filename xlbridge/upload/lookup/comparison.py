@@ -13,16 +13,21 @@ from xlbridge.resources import Kind, Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, comparable_value
 from xlbridge.upload.lookup.row_table import (
-    LazySequence,
     PackedColumn,
     RecordTable,
     TypedRows,
-    dict_rows,
     have_column,
     row_maker,
     values_of,
 )
-from xlbridge.upload.lookup.snapshot import FoundRecord, ItemDifference, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import (
+    ColumnarSnapshot,
+    FoundRecord,
+    ItemDifference,
+    RowSnapshot,
+    Snapshot,
+    SnapshotColumns,
+)
 
 _Values = Sequence[str | None]
 
@@ -32,11 +37,8 @@ _NO_DIFFERENCES: dict[str, _Values] = {}
 _UNSTATED = "\0"
 """Value of a cell that does not state a value for its record."""
 
-_MAX_SPREAD = 4
-"""Ratio of range to positions up to which rows are read as one range."""
 
-
-class ComparedRows(LazySequence[RowSnapshot | None]):
+class ComparedRows(ColumnarSnapshot):
     """Rows compared with the remote records found for them; rows are created on access.
 
     ``keys`` has the columns of comparable values by which each row was looked up, None for a row
@@ -74,23 +76,34 @@ class ComparedRows(LazySequence[RowSnapshot | None]):
         values = self._make_row(self._comparison.columns, at)
         return self._snapshot(at, self._make_row(key, at), values)
 
-    def at(self, positions: Sequence[int]) -> list[RowSnapshot | None]:
-        """Return the rows at the given positions; nearby ones are read as one range."""
+    def columns(self) -> SnapshotColumns:
+        """Return the columns of the rows."""
+        return self.columns_at(range(len(self)))
+
+    def columns_at(self, positions: Sequence[int]) -> SnapshotColumns:
+        """Return the columns of the rows at the given positions."""
         begin, end = min(positions, default=0), max(positions, default=-1) + 1
-        if end - begin > _MAX_SPREAD * len(positions):
-            return super().at(positions)
-        piece = slice(begin, end)
-        values = dict_rows(self._comparison.columns, piece)
-        distinct = {id(key): key for key in self._keys[piece] if key is not None}
-        keys = {one: dict_rows(key, piece) for one, key in distinct.items()}
-        rows: list[RowSnapshot | None] = []
-        for at in positions:
-            key, offset = self._keys[at], at - begin
-            if key is None:
-                rows.append(None)
-            else:
-                rows.append(self._snapshot(at, keys[id(key)][offset], values[offset]))
-        return rows
+        offsets = [at - begin for at in positions]
+
+        def select(column: Sequence[Any]) -> list[Any]:
+            values = column[begin:end]
+            return [values[offset] for offset in offsets]
+
+        def select_all(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+            return {name: select(column) for name, column in columns.items()}
+
+        distinct = {id(key): key for key in self._keys if key is not None}
+        numbers = {identity: number for number, identity in enumerate(distinct)}
+        return SnapshotColumns(
+            [numbers.get(id(self._keys[at])) for at in positions],
+            [select_all(key) for key in distinct.values()],
+            select_all(self._comparison.columns),
+            {
+                number: row.found
+                for number, at in enumerate(positions)
+                if self._ends[at] < self._ends[at + 1] and (row := self._item(at)) is not None
+            },
+        )
 
     def _snapshot(
         self, at: int, key: Mapping[str, str], values: Mapping[str, str | None]
@@ -153,10 +166,10 @@ def rows_by_key(rows: Snapshot, excluded: Container[int]) -> Iterator[RowsOfKey]
         yield [name for name, _ in key], group
 
 
-class _SelectedRows(LazySequence[RowSnapshot | None]):
-    """Selection of rows of a snapshot, in any order."""
+class _SelectedRows(ColumnarSnapshot):
+    """Selection of compared rows, in any order."""
 
-    def __init__(self, rows: Snapshot, positions: Sequence[int]) -> None:
+    def __init__(self, rows: ComparedRows, positions: Sequence[int]) -> None:
         self._rows = rows
         self._positions = positions
 
@@ -166,17 +179,16 @@ class _SelectedRows(LazySequence[RowSnapshot | None]):
     def _item(self, at: int) -> RowSnapshot | None:
         return self._rows[self._positions[at]]
 
-    def at(self, positions: Sequence[int]) -> list[RowSnapshot | None]:
-        """Return the rows at the given positions of the selection."""
-        selected = [self._positions[at] for at in positions]
-        if isinstance(self._rows, LazySequence):
-            return self._rows.at(selected)
-        return [self._rows[at] for at in selected]
+    def columns(self) -> SnapshotColumns:
+        """Return the columns of the selected rows."""
+        return self._rows.columns_at(self._positions)
 
 
 def select_rows(rows: Snapshot, positions: Sequence[int]) -> Snapshot:
     """Return the snapshot of the rows at the given positions, in that order."""
-    return _SelectedRows(rows, array("L", positions))
+    if isinstance(rows, ComparedRows):
+        return _SelectedRows(rows, array("L", positions))
+    return tuple(rows[at] for at in positions)
 
 
 def _deduplicate(

@@ -350,14 +350,6 @@ def _dict_row(columns: Mapping[str, Sequence[Any]], at: int) -> dict[str, Any]:
     return {name: column[at] for name, column in columns.items()}
 
 
-def dict_rows(columns: Mapping[str, Sequence[Any]], piece: slice) -> list[dict[str, Any]]:
-    """Return contiguous rows of columns as dicts, faster than one by one."""
-    if not columns:
-        return [{}] * (piece.stop - piece.start)
-    values = [column[piece] for column in columns.values()]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
-
-
 def _of_series(series: "pd.Series") -> PiecewiseColumn:
     return PiecewiseColumn(len(series), lambda piece: column_values(series.iloc[piece]))
 
