@@ -13,7 +13,7 @@ from typing import Any, get_origin
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from xlbridge.client.listings.stream import UnexpectedContent, exact_decoder, has_short_integers
+from xlbridge.client.listings.stream import UnexpectedContent, decode_json
 from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text
@@ -243,8 +243,7 @@ def _unproven_message(reply: httpx.Response, redactor: SecretRedactor) -> Text:
 def parse_json(reply: httpx.Response) -> Any:
     """Parse a body, decimal numbers exactly. Raises ``ValueError``."""
     try:
-        text = reply.content.decode(json.detect_encoding(reply.content))
-        return exact_decoder(short_integers=has_short_integers(text)).decode(text)
+        return decode_json(reply.content.decode(json.detect_encoding(reply.content)))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
