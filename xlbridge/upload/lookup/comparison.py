@@ -63,7 +63,8 @@ class ComparedRows(ColumnarSnapshot):
             array("L", chain.from_iterable(found)),
         )
         self._comparison = _Comparison(matcher, rows, records, pairs)
-        self._comparison.compare(fields)
+        if pairs.rows:
+            self._comparison.compare(fields)
         self._make_row = row_maker(rows)
 
     def __len__(self) -> int:

@@ -121,7 +121,8 @@ def _plan_lines(
         yield Text(pt="  sem conferir: {why}", en="  without a look-up: {why}").format(
             why=Text(**unread)
         )
-    faulty = sum(row.reason is RowReason.ERRORS for row in planned)
+    not_created = [row for row in planned if not row.is_created]
+    faulty = sum(row.reason is RowReason.ERRORS for row in not_created)
     if faulty:
         yield Text(
             pt="  {good} {good:linha boa|linhas boas} a enviar; {faulty} com erros, que "
@@ -129,7 +130,6 @@ def _plan_lines(
             en="  {good} good {good:row|rows} to send; {faulty} with errors, which "
             "{faulty:goes|go} into the rejects workbook",
         ).format(good=job.last("writes") or 0, faulty=faulty)
-    not_created = [row for row in planned if not row.is_created]
     yield from reason_lines(not_created, columns, all_rows=all_rows)
 
 

@@ -282,9 +282,11 @@ class PlannedRows(LazySequence[PlannedRow]):
     ) -> PlannedRow:
         if at in self._detailed:
             return self._detailed[at]
-        named = zip(self._numbers, number, strict=True) if number else ()
-        filled = {name: value for name, value in named if value is not None}
         action, reason, job, why = decision
+        if not number:
+            return PlannedRow(row, action, reason, record, job, why)
+        named = zip(self._numbers, number, strict=True)
+        filled = {name: value for name, value in named if value is not None}
         return PlannedRow(row, action, reason, record, job, why, number=filled or _NOTHING)
 
     def count_actions(self) -> Counter[RowAction]:
