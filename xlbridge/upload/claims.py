@@ -3,7 +3,6 @@
 A row is claimed by the digest of its values and by its business keys, in one system and resource.
 """
 
-import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 from xlbridge.files import LocalDatabase
 from xlbridge.upload.lookup.row_table import LazySequence, batched
+from xlbridge.upload.lookup.snapshot import json_text
 
 Claimants = Mapping[str, Sequence[str]]
 """Ids of the claiming jobs by the digest of a row or key: newest first, one for each claim."""
@@ -192,7 +192,7 @@ class Claims:
         # Most digests have one claimant, and many share it: share the tuples, too.
         singles: dict[str, tuple[str, ...]] = {}
         for batch in batched(digests, _PIECE):
-            wanted = json.dumps(sorted(set(batch).difference(claimants)))
+            wanted = json_text(sorted(set(batch).difference(claimants)))
             for digest, job_id in self._db.execute(query, (*scope, wanted)).fetchall():
                 others = claimants.get(digest)
                 single = singles.setdefault(job_id, (job_id,))

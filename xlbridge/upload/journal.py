@@ -25,6 +25,7 @@ from xlbridge.upload.lookup.snapshot import (
     Moment,
     Snapshot,
     StoredSnapshot,
+    json_text,
     json_texts,
     snapshot_from_json,
     snapshot_to_json,
@@ -386,7 +387,7 @@ class Journal:
             "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 job_id, self.now().isoformat(), new.profile, new.resource, new.mode, new.file,
-                new.sheet, new.digest, new.payload, json.dumps(new.rows),
+                new.sheet, new.digest, new.payload, json_text(new.rows),
                 json.dumps(dict(new.columns)), new.system, new.planned,
             ),
         )  # fmt: skip

@@ -25,9 +25,7 @@ from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import plan_still_holds
-from xlbridge.upload.processing.sending import process_records, settle_processing
 from xlbridge.upload.results.verdict import RejectedRow, Verdict, verdict_of_log
-from xlbridge.upload.single_records.writer import settle_records, write_records
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery, ImportState
 
@@ -295,13 +293,18 @@ class JobRunner:
 
 def _steps_of(mode: Mode) -> Mapping[State, Callable[[RunContext, Job], Step]]:
     """Return the step for each state of jobs in the given mode."""
+    # Imported here, as imports of whole files do not need these modules.
     if mode is Mode.PROCESS:
+        from xlbridge.upload.processing.sending import process_records, settle_processing
+
         return {
             State.PREPARED: _begin,
             State.SENDING: process_records,
             State.IN_DOUBT: settle_processing,
         }
     if mode.is_by_record:
+        from xlbridge.upload.single_records.writer import settle_records, write_records
+
         return {
             State.PREPARED: _begin,
             State.SENDING: write_records,
@@ -328,11 +331,9 @@ def _begin(context: RunContext, job: Job) -> Step:
     refusal = context.refusal(job)
     if refusal is not None:
         return context.end(job, State.ABANDONED, reason=asdict(refusal)), False
-    if job.spec.mode is Mode.PROCESS:
-        return process_records(context, context.journal.job(job.id))
-    if job.spec.mode.is_by_record:
-        return write_records(context, context.journal.job(job.id))
-    return remote_import.send_rows(context, context.journal.job(job.id))
+    is_by_record = job.spec.mode.is_by_record
+    send = _steps_of(job.spec.mode)[State.SENDING] if is_by_record else remote_import.send_rows
+    return send(context, context.journal.job(job.id))
 
 
 def _is_previewed_only(context: RunContext, job: Job) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
 from xlbridge.wire.model import (
     AddressingPlace,
@@ -29,6 +29,10 @@ _OptionalText = Annotated[str | None, default_for_invalid(None)]
 _OptionalMoment = Annotated[Moment | None, default_for_invalid(None)]
 
 
+_SentRecord = Annotated[dict[str, Any], InstanceOf]
+"""A record as sent: not copied, since an answer may have all the rows of a sheet."""
+
+
 class ImportQuery(WireModel):
     """Query of a direct import; with ``preview`` nothing is written."""
 
@@ -39,7 +43,7 @@ class ImportRecords(WireModel):
     """Records read by an import or its preview, and their count."""
 
     totalDeRegistros: int | None = None
-    registros: Many[dict[str, Any]] = Field(default_factory=empty_list)
+    registros: Many[_SentRecord] = Field(default_factory=empty_list)
 
     @model_validator(mode="before")
     @classmethod

@@ -244,6 +244,8 @@ class PlannedSheet:
 
     def claims_of(self, positions: Sequence[int]) -> RowClaims:
         """Return the claims of the rows at the given positions."""
+        if len(positions) == len(self.plan.rows):
+            return RowClaims(self.plan.digests, self.plan.keys)
         return RowClaims(
             [self.plan.digests[at] for at in positions], [self.plan.keys[at] for at in positions]
         )
