@@ -270,6 +270,8 @@ def running_system(
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
         try:
             while not ready.exists():
+                if process.poll() is not None:
+                    raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
                 time.sleep(0.05)
             running = json.loads(ready.read_text("utf-8"))
             login = {"email": running["email"], "password": running["password"]}

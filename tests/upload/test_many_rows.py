@@ -24,6 +24,7 @@ from xlbridge.upload import (
 from xlbridge.upload.lookup import look_up_rows
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
 from xlbridge.upload.lookup.comparison import select_rows
+from xlbridge.upload.lookup.snapshot import Moment, snapshot_to_json
 from xlbridge.upload.planning import RowReason
 
 
@@ -50,8 +51,18 @@ def test_records_hidden_by_a_full_minute_are_looked_up_singly_up_to_the_limit(
     assert (job.state, job.last("plan")["create"]) == (State.DONE, len(rows))
     snapshots, reason = look_up_rows(client, resource, rows[:60])
     assert ([row.same for row in snapshots if row], reason) == ([1] * 60, None)
-    for indexes in range(1, 60, 3), (59, 0):  # adjacent and far apart
-        assert select_rows(snapshots, indexes)[:] == [snapshots[index] for index in indexes]
+    others = [{"nomeComercial": "Sem chave"}, {"nomeComercial": "Outra chave", "idws": "W-1"}]
+    mixed, _ = look_up_rows(client, resource, [rows[0], *others, rows[1]])
+    assert [row and set(row.key) for row in mixed] == [{"cnpj"}, None, {"idws"}, {"cnpj"}]
+    selections = [(snapshots, at) for at in (range(60), range(5, 9), range(1, 60, 3), (59, 0), ())]
+    for read, indexes in *selections, (mixed, range(4)), (mixed, (2, 1)):
+        expected = [read[index] for index in indexes]
+        selected = select_rows(read, indexes)
+        assert selected[:] == expected
+        for stored in selected, tuple(expected):  # as columns, and as rows
+            context.journal.store_snapshot(job, Moment.AFTER, stored)
+            reread = context.journal.snapshots(job.id)[-1].rows
+            assert snapshot_to_json(tuple(reread)) == snapshot_to_json(tuple(expected))
     snapshots, reason = look_up_rows(client, resource, rows)
     assert set(snapshots) == {None}
     assert str(len(rows)) in str(reason)

@@ -84,13 +84,13 @@ class ComparedRows(ColumnarSnapshot):
     def columns_at(self, positions: Sequence[int]) -> SnapshotColumns:
         """Return the columns of the rows at the given positions."""
         begin, end = min(positions, default=0), max(positions, default=-1) + 1
-        offsets = [at - begin for at in positions]
+        is_range = list(positions) == list(range(begin, end))
 
-        def select(column: Sequence[Any]) -> list[Any]:
+        def select(column: Sequence[Any]) -> Sequence[Any]:
             values = column[begin:end]
-            return [values[offset] for offset in offsets]
+            return values if is_range else [values[at - begin] for at in positions]
 
-        def select_all(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        def select_all(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
             return {name: select(column) for name, column in columns.items()}
 
         distinct = {id(key): key for key in self._keys if key is not None}
