@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -132,11 +132,15 @@ def decode_json(text: str, numbers: Numbers = EXACT_NUMBERS) -> Any:
     short = has_short_integers(text)
     if short and len(text) >= _LONG:
         with suppress(ValueError, RecursionError):
-            return _fast_decoder(numbers)(text)
+            return _untyped_decoder(numbers)(text)
     return exact_decoder(numbers, short_integers=short).decode(text)
 
 
-@lru_cache(maxsize=8)
+@cache
+def _untyped_decoder(numbers: Numbers) -> Callable[[str], Any]:
+    return _fast_decoder(numbers)
+
+
 def _fast_decoder(numbers: Numbers, record_type: type[Any] | None = None) -> Callable[[str], Any]:
     """Return a function that decodes a text as the exact decoder does, without limiting integers.
 
