@@ -132,29 +132,25 @@ def _write_row(
 
     The default ``style`` is that of the preceding cell.
     """
-    cells = list(_cells_by_column(row))
-    for column, cell in cells:
+    cells = dict(_cells_by_column(row))
+    for column, cell in cells.items():
         if cell.get("r") is None:
             cell.set("r", cell_address(number, column))
     if style is None:
-        style = next((cell.get("s") for column, cell in reversed(cells) if column < first), None)
-    later = [cell for column, cell in cells if column >= first + len(texts)]
-    for column, cell in cells:
-        if first <= column < first + len(texts):
-            row.remove(cell)
-    for index, text in enumerate(texts):
-        if not text:
-            continue
-        cell = etree.Element(
-            xml.tag_like(row, "c"), r=cell_address(number, first + index), t="inlineStr"
-        )
-        if style is not None:
-            cell.set("s", style)
-        xml.add_text(xml.add_child(cell, "is"), text)
-        if later:
-            later[0].addprevious(cell)
-        else:
-            row.append(cell)
+        style = next((cells[c].get("s") for c in sorted(cells, reverse=True) if c < first), None)
+    for column, text in enumerate(texts, start=first):
+        if column in cells:
+            row.remove(cells.pop(column))
+        if text:
+            address = cell_address(number, column)
+            cell = etree.Element(xml.tag_like(row, "c"), r=address, t="inlineStr")
+            if style is not None:
+                cell.set("s", style)
+            xml.add_text(xml.add_child(cell, "is"), text)
+            cells[column] = cell
+    # Appending moves an element that is already in the row.
+    row.extend(cells[column] for column in sorted(cells) if column >= first)
+    row.extend(row.findall("{*}extLst"))
     row.attrib.pop("spans", None)
 
 
