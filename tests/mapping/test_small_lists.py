@@ -62,6 +62,31 @@ _DUE = "Vale Verde;10/12/2026;1.234,56\nPapelaria Central;15/12/2026;99,90"
             id="codes and names of the list's own records",
         ),
         pytest.param(
+            "Código;Tipo de produto\n1;Bebidas\n2;Alimentos",
+            "tipo-de-produto",
+            {
+                "codigoDoTipoDeProduto": "Código",
+                "descricaoDoTipoDeProduto": "Tipo de produto",
+            },
+            id="types with their codes",
+        ),
+        pytest.param(
+            f"Supplier;Tax ID\n{_PEOPLE}",
+            "fornecedor",
+            {"nomeComercial": "Supplier", "cnpj": "Tax ID"},
+            id="English",
+        ),
+        pytest.param(
+            f"Favorecido;Data;Valor\n{_DUE}",
+            "contaspagar",
+            {
+                "codigoDoFornecedor": "Favorecido",
+                "dataDeEmissao": "Data",
+                "valorDoLancamento": "Valor",
+            },
+            id="payments",
+        ),
+        pytest.param(
             f"Fornecedor;Vencimento;Valor\n{_DUE}",
             "contaspagar",
             {
@@ -103,6 +128,16 @@ def test_the_likely_resources_of_an_unclear_list_are_ranked_with_the_next_comman
     assert unclear.returncode == 2
     assert "most likely: cliente (uses 2 of 3 columns), fornecedor (uses 2 of 3" in unclear.stderr
     assert 'xlbridge map "minha lista.csv" --resource cliente' in unclear.stderr
+    (tmp_path / "codes.csv").write_text("Código;Descrição\n1;Bebidas\n2;Alimentos", "utf-8")
+    many = xlbridge("map", "codes.csv").stderr
+    assert many.count("(uses 2 of 2 columns)") == 5, many
+
+
+def test_a_list_of_one_column_is_explained(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    (tmp_path / "lista.csv").write_text("Tipo de produto\nBebidas\nAlimentos", "utf-8")
+    refused = xlbridge("map", "lista.csv")
+    assert refused.returncode == 2
+    assert "no header row with at least two columns" in refused.stderr
 
 
 def test_a_list_without_any_known_header_names_the_command_that_lists_resources(

@@ -213,8 +213,8 @@ def _flow(value: Any) -> str:
 def _no_header(path: Path) -> UsageError:
     return UsageError(
         Text(
-            pt="{file}: não há uma linha de cabeçalho com linhas de dados abaixo.",
-            en="{file}: there is no header row with rows of data below it.",
+            pt="{file}: não há uma linha de cabeçalho com duas colunas ou mais, e dados abaixo.",
+            en="{file}: there is no header row with at least two columns, and data below it.",
         ).format(file=path),
         Text(
             pt="Confira se a planilha tem nomes de colunas; para outra planilha, use --sheet.",

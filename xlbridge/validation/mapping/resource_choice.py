@@ -3,7 +3,7 @@
 import datetime as dt
 import math
 from collections.abc import Iterable, Sequence, Set
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 from xlbridge.errors import UsageError
@@ -16,7 +16,7 @@ from xlbridge.validation.mapping.synonyms import COUNTED, columns_called, mappin
 from xlbridge.workbook.read import SheetCells
 
 _CLOSE = 0.25
-_MAX_LIKELY = 3
+_MAX_LIKELY = 5
 _TITLE_WEIGHT = 1.0
 """Weight of a name with the resource's title, the same as that of a matched column."""
 _HEADER_WEIGHT = 0.3
@@ -124,10 +124,8 @@ def resources_in_names(
     texts = [path.stem, cells.name, *above]
     words = _stems(texts)
     names = {word.removesuffix("s") for text in texts for word in mapping_words(text)}
-    titles = {one.name: _title_stems(one) for one in resources}
-    found = {
-        name: title for name, title in titles.items() if (title and title <= words) or name in names
-    }
+    titles = ((one, title) for one in resources for title in _title_stems(one))
+    found = {one.name: title for one, title in titles if title <= words or one.name in names}
     return {
         name for name, title in found.items() if not any(title < other for other in found.values())
     }
@@ -136,12 +134,14 @@ def resources_in_names(
 def _has_title_in_header(proposal: MappingProposal) -> bool:
     """Return whether a header of the resource's own columns has its title ("Nome do cliente")."""
     own = (column for column in proposal.columns if "link" not in column.body)
-    title = _title_stems(proposal.resource)
-    return bool(title) and any(title <= _stems([text]) for one in own for text in one.sources)
+    headers = [_stems([text]) for one in own for text in one.sources]
+    return any(title <= header for title in _title_stems(proposal.resource) for header in headers)
 
 
-def _title_stems(resource: Resource) -> set[str]:
-    return _stems([resource.title.pt]) - _stems(["contas a"])
+def _title_stems(resource: Resource) -> list[set[str]]:
+    """Return the words of a resource's titles that identify it, in both languages."""
+    titles = (_stems([text]) for text in (resource.title.pt, resource.title.en))
+    return list(filter(None, (title - _stems(["contas a"]) for title in titles)))
 
 
 def _stems(texts: Iterable[str]) -> set[str]:
@@ -245,18 +245,18 @@ def _titles(resources: Iterable[Resource]) -> Text:
 
 
 def _no_resource(path: Path, ranked: Sequence[MappingProposal]) -> UsageError:
-    likely = [one for one in ranked if _sources(one) and one.weight > -math.inf][:_MAX_LIKELY]
-    if not likely:
+    """Return the error of an unclear sheet, with the resources that use as many of its headers as
+    the best one, the best first."""
+    fitting = [one for one in ranked if _sources(one) and one.weight > -math.inf]
+    if not fitting:
         return UsageError(_NO_KNOWN_HEADER.format(file=path), _HOW_TO_CHOOSE)
+    used = [(one, len(set(chain(*_sources(one).values())))) for one in fitting]
     uses = [
-        _USES.format(
-            name=proposal.resource.name,
-            n=len({header for sources in _sources(proposal).values() for header in sources}),
-            of=len(proposal.header),
-        )
-        for proposal in likely
+        _USES.format(name=one.resource.name, n=count, of=len(one.header))
+        for one, count in used
+        if count >= used[0][1]
     ]
-    names, example = joined(uses, ", "), likely[0].resource.name
+    names, example = joined(uses[:_MAX_LIKELY], ", "), fitting[0].resource.name
     return UsageError(
         _SEVERAL_LIKELY.format(file=path, names=names),
         _FOR_EXAMPLE.format(file=as_argument(path), name=example),

@@ -82,7 +82,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("nome do cliente", "razao social do cliente", "customer name", "client name"),
     ),
     "codigoDoFornecedor": (
-        *("fornecedor", "vendor", "supplier", "codigo do beneficiario"),
+        *("fornecedor", "vendor", "supplier", "codigo do beneficiario", "favorecido"),
         *("nome do fornecedor", "razao social do fornecedor", "vendor name", "supplier name"),
     ),
     "codigoDoItemDeLancamento": (
@@ -201,6 +201,7 @@ POSSIBLE: Mapping[str, tuple[str, ...]] = {
     "nomeComercial": (
         *("razao social", "nome", "name", "apelido", "cliente", "nome do cliente", "fornecedor"),
         *("nome do fornecedor", "razao social do cliente", "razao social do fornecedor"),
+        *("customer", "customer name", "client name", "supplier", "supplier name", "vendor"),
     ),
     "cnpj": ("documento", "cnpj cpf", "cpf cnpj"),
     "cpf": ("documento",),
@@ -220,6 +221,9 @@ POSSIBLE: Mapping[str, tuple[str, ...]] = {
     "codigoInterno": ("codigo", "cod fabricante", "id"),
     "valorUnitario": ("preco", "custo unitario", "custo medio", "valor"),
     "descricaoDoCentroDeCusto": ("descricao", "nome", "centro de custo", "departamento"),
+    "descricaoDoTipoDeProduto": ("descricao", "nome", "tipo de produto"),
+    "descricaoDoTipoDeCliente": ("descricao", "nome", "tipo de cliente"),
+    "descricaoDaCategoriaDeCliente": ("descricao", "nome", "categoria de cliente"),
 }
 PERSON_NAMES = frozenset(
     {"nome", "razao", "fantasia", "name", "apelido", "contato", "endereco", "cidade"}
