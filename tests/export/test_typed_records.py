@@ -35,11 +35,17 @@ ORDERS: list[dict[str, Any]] = [
 """More than are decoded together."""
 
 
+def number(digits: str) -> str:
+    """Return a text that is sent as a number."""
+    return f"@{digits}@"
+
+
 def exported(folder: Path, orders: list[dict[str, Any]]) -> tuple[ExportResult, list[bytes]]:
     def reply(_path: str, query: Query, _headers: Message) -> Reply:
         data = [] if "dataInferior" in query else orders
         answer = {"success": True, "data": data}
-        return Reply(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode())
+        text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+        return Reply(text.replace('"@', "").replace('@"', "").encode())
 
     folder.mkdir()
     with (
@@ -80,6 +86,25 @@ def test_a_record_without_documented_fields_is_refused(tmp_path: Path, odd: dict
         exported(tmp_path / "p", [*ORDERS, odd, *ORDERS])
 
 
-def test_an_unexpected_value_is_reported_with_its_record(tmp_path: Path) -> None:
-    with pytest.raises(TransportError, match=f"{ODD}.*processado"):
-        exported(tmp_path / "p", [*ORDERS[:ODD], ORDERS[ODD] | {"processado": 1}, *ORDERS])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("processado", 1),
+        ("transportadoraValorFrete", number("1e999999999")),
+        ("transportadoraValorFrete", number("9" * 4_000)),
+        ("transportadoraValorFrete", number("0." + "1" * 400)),
+    ],
+    ids=["wrong type", "absurd exponent", "absurd integer", "absurd fraction"],
+)
+def test_an_unexpected_value_is_reported_with_its_record(
+    tmp_path: Path, field: str, value: object
+) -> None:
+    with pytest.raises(TransportError, match=f"{ODD}.*{field}"):
+        exported(tmp_path / "p", [*ORDERS[:ODD], ORDERS[ODD] | {field: value}, *ORDERS])
+
+
+def test_digits_of_numbers_are_exported_unchanged(tmp_path: Path) -> None:
+    sent = {"transportadoraValorFrete": number("12345678901234567.10")}
+    orders = [*ORDERS[:ODD], ORDERS[ODD] | sent, *ORDERS[ODD + 1 :]]
+    _, (records, *_) = exported(tmp_path / "p", orders)
+    assert b",12345678901234567.10," in records

@@ -132,20 +132,15 @@ def decode_json(text: str, numbers: Numbers = EXACT_NUMBERS) -> Any:
     short = has_short_integers(text)
     if short and len(text) >= _LONG:
         with suppress(ValueError, RecursionError):
-            return _untyped_decoder(numbers)(text)
+            return _fast_decoder(numbers)(text)
     return exact_decoder(numbers, short_integers=short).decode(text)
 
 
 @cache
-def _untyped_decoder(numbers: Numbers) -> Callable[[str], Any]:
-    return _fast_decoder(numbers)
-
-
-def _fast_decoder(numbers: Numbers, record_type: type[Any] | None = None) -> Callable[[str], Any]:
+def _fast_decoder(numbers: Numbers) -> Callable[[str], Any]:
     """Return a function that decodes a text as the exact decoder does, without limiting integers.
 
-    It raises ``ValueError`` for invalid JSON, and for some texts that the exact decoder accepts;
-    with ``record_type``, for all but lists of records that fit the type.
+    It raises ``ValueError`` for invalid JSON, and for some texts that the exact decoder accepts.
     """
     parse_decimal, parse_integer = numbers
     if parse_integer is not int:
@@ -154,8 +149,19 @@ def _fast_decoder(numbers: Numbers, record_type: type[Any] | None = None) -> Cal
 
     # A number that stays text is checked faster than it is looked up.
     parse = _require_in_limits if parse_decimal is str else _NumberCache(parse_decimal).__getitem__
-    expected: Any = Any if record_type is None else list[record_type]  # type: ignore[valid-type]
-    return msgspec.json.Decoder(expected, float_hook=parse).decode
+    return msgspec.json.Decoder(float_hook=parse).decode
+
+
+def _typed_decoder(numbers: Numbers, record_type: type[Any]) -> Callable[[str], list[Any]]:
+    """Return a function that decodes a list of records of a type; others raise ``ValueError``.
+
+    It does not limit numbers: text costs nothing, and integers have at most 4,300 digits.
+    """
+    import msgspec  # Imported late: most commands read no long listing.
+
+    parse_decimal, _ = numbers
+    expected: Any = list[record_type]  # type: ignore[valid-type]
+    return msgspec.json.Decoder(expected, float_hook=parse_decimal).decode
 
 
 def _require_in_limits(text: str) -> str:
@@ -174,7 +180,8 @@ class JsonReader:
     """Reader of a JSON text in UTF-8 that is received in pieces.
 
     ``selector`` drops items of lists. Items decoded together are of ``record_type`` if all of them
-    fit it and have a value. Every method raises ``InvalidJson``, and the exceptions of ``pieces``.
+    fit it and have a value; then decimal numbers must stay text. Every method raises
+    ``InvalidJson``, and the exceptions of ``pieces``.
     """
 
     def __init__(
@@ -187,7 +194,7 @@ class JsonReader:
         self._pieces = pieces
         self._numbers = numbers
         self._truncation: TruncatedBody | None = None
-        self._decode_typed = _fast_decoder(numbers, record_type) if record_type else None
+        self._decode_typed = _typed_decoder(numbers, record_type) if record_type else None
         self._empty_record = record_type() if record_type else None
         self._selector = selector
         self._decode = exact_decoder(numbers).raw_decode
@@ -304,9 +311,9 @@ class JsonReader:
 
     def _decode_list(self, text: str) -> list[Any] | None:
         """Decode a list; return None if the text is not one."""
-        if self._decode_typed is not None and has_short_integers(text):
+        if self._decode_typed is not None:
             with suppress(ValueError, RecursionError):
-                records: list[Any] = self._decode_typed(text)
+                records = self._decode_typed(text)
                 if self._empty_record not in records:
                     return records
             # Later records will probably have the same unknown fields.
