@@ -41,8 +41,8 @@ class Steps:
         """Time a generator from now on, item by item."""
         function = getattr(owner, name)
 
-        def items(*arguments: Any) -> Iterator[Any]:
-            found, end = function(*arguments), object()
+        def items(*arguments: Any, **options: Any) -> Iterator[Any]:
+            found, end = function(*arguments, **options), object()
             while (item := self._timed(label, next, found, end)) is not end:
                 yield item
 
