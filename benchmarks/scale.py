@@ -27,11 +27,11 @@ _MAGNITUDES = (20, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 class Rates:
     """Seconds of processor time for the sample of each operation."""
 
-    validate: float = 2.8
-    client: float = 2.5
-    sandbox: float = 2.6
-    export: float = 5.7
-    start: float = 0.6
+    validate: float = 1.7
+    client: float = 1.7
+    sandbox: float = 2.1
+    export: float = 2.6
+    start: float = 0.5
 
     def validation(self, rows: int) -> float:
         """Return the seconds needed to validate rows."""
