@@ -56,13 +56,17 @@ def test_a_status_copy_has_statuses_reasons_and_codes(
     assert (again.ok, again.warnings) == (True, 0)
 
 
+def copy_of_preview(context: UploadContext, client: Client, path: Path, folder: Path) -> Path:
+    job = Uploads(context, client).run(write_job(context, client, path, "preview"), YES)
+    copy = folder / "viva.xlsx"
+    write_status_copy(context, job, copy)
+    return copy
+
+
 def test_a_status_copy_of_a_status_copy_replaces_the_columns(
     context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
-    path = make_clients(new_cnpj())
-    job = Uploads(context, client).run(write_job(context, client, path, "preview"), YES)
-    copy = tmp_path / "viva.xlsx"
-    write_status_copy(context, job, copy)
+    copy = copy_of_preview(context, client, make_clients(new_cnpj()), tmp_path)
     assert statuses_of(load_workbook(copy)["Clientes"])[4][0] == "not sent"
     sent = Uploads(context, client).run(write_job(context, client, copy, "direct"), YES)
     write_status_copy(context, sent, tmp_path / "outra.xlsx")
@@ -74,10 +78,7 @@ def test_a_status_copy_of_a_status_copy_replaces_the_columns(
 def test_the_columns_of_an_earlier_copy_are_no_columns_of_the_sheet(
     context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
-    path = make_clients(new_cnpj())
-    job = Uploads(context, client).run(write_job(context, client, path, "preview"), YES)
-    copy = tmp_path / "viva.xlsx"
-    write_status_copy(context, job, copy)
+    copy = copy_of_preview(context, client, make_clients(new_cnpj()), tmp_path)
     book = load_workbook(copy)
     (header,) = (cell for cell in book["Clientes"][3] if cell.value == STATUS_COLUMNS[1])
     header.value = "motivo da rejeição"

@@ -125,7 +125,7 @@ class _NumberCache(dict[str, Any]):
 
 
 def decode_json(text: str, numbers: Numbers = EXACT_NUMBERS) -> Any:
-    """Decode a text, long ones in half the standard library's time.
+    """Decode a text, long ones by msgspec, which is faster.
 
     Raises ``ValueError``, or ``RecursionError`` if it is nested too deeply.
     """

@@ -108,7 +108,7 @@ def json_text(value: object) -> str:
 
 
 def json_texts(values: Sequence[object]) -> list[str]:
-    """Return each value as JSON, in half the time of one by one."""
+    """Return each value as JSON, encoded together."""
     import msgspec
 
     try:
