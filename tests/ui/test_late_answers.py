@@ -100,6 +100,25 @@ def test_an_outdated_answer_is_not_shown(page: Page, ui: RunningPage, tmp_path: 
     expect(tab.get_by_test_id("plan")).to_be_hidden()
 
 
+def test_a_late_answer_leaves_a_newer_message(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", [{}]))
+    tab.locator("#to-mend").click()
+    (tmp_path / "nota.xlsx").write_text("no workbook", encoding="utf-8")
+    with holding(tab, "rows", "?*view=all*") as held:
+        tab.locator("#view").select_option("all")
+        tab.locator("[data-view=begin]").click()
+        tab.set_input_files('[data-testid="drop"]', tmp_path / "nota.xlsx")
+        message = tab.locator("#problem", has_text="nota.xlsx: The file is not")
+        message.wait_for()
+        held.release()
+    tab.wait_for_timeout(100)  # the answer has been read
+    expect(message).to_be_visible()
+    tab.locator("[data-view=mend]").click()
+    expect(message).to_be_hidden()
+
+
 def test_edits_reach_the_sheet_in_their_order(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     names = ("Loja", None, "Bar")
     records = [

@@ -10,13 +10,15 @@ export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => fi
 export const state = { sheet: null, view: "wrong" };
 
 // Sends a request, and returns the answer converted by ``read``, null if there is none or an error.
-// An error is shown with ``prefix``; success clears the message, unless the request is ``silent``.
+// An error is shown with ``prefix``. Success clears a message that was shown before the request,
+// unless the request is ``silent``.
 async function request(address, options, read, { prefix = "", silent = false } = {}) {
+  const before = problems;
   try {
     const answer = await fetch(address, options);
     const content = answer.ok ? await read(answer) : null;
-    const refusal = answer.ok ? null : await answer.json();
-    if (refusal || !silent) showProblem(refusal ? prefix + errorText(refusal.error) : "");
+    if (!answer.ok) showProblem(prefix + errorText((await answer.json()).error));
+    else if (!silent && problems === before) showProblem("");
     return content;
   } catch (error) {
     if (error.name !== "AbortError") showProblem(texts.lost);
@@ -111,7 +113,10 @@ export async function replaceChoices(load, showAnswer) {
 
 export const errorText = (error) => `${error.message} ${error.hint}`.trim();
 
+let problems = 0; // messages shown so far
+
 export function showProblem(text) {
+  if (text) problems += 1;
   byId("problem").textContent = text;
   byId("problem").hidden = !text;
 }
