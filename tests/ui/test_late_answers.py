@@ -100,9 +100,7 @@ def test_an_outdated_answer_is_not_shown(page: Page, ui: RunningPage, tmp_path: 
     expect(tab.get_by_test_id("plan")).to_be_hidden()
 
 
-def test_a_late_answer_leaves_a_newer_message(
-    page: Page, ui: RunningPage, tmp_path: Path
-) -> None:
+def test_a_late_answer_leaves_a_newer_message(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", [{}]))
     tab.locator("#to-mend").click()
     (tmp_path / "nota.xlsx").write_text("no workbook", encoding="utf-8")
