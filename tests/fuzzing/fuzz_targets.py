@@ -29,6 +29,7 @@ from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.sales import SalesOrderInput
 from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, is_zip
+from xlbridge.workbook.read.csv_file import parse_csv
 from xlbridge.workbook.read.messages import assemble_workbook
 from xlbridge.workbook.read.parsing import is_safe_to_parse, open_scan, parse_file, refuse_damage
 
@@ -52,7 +53,7 @@ def read_sheet(data: bytes) -> None:
         archive.unpack()
         # Any other file is parsed in a process of its own, which may die of it.
         if is_safe_to_parse(archive):
-            assemble_workbook(parse_file(content, None, "fuzz", None, _LIMITS))
+            assemble_workbook(parse_file(Path("fuzz.xlsx"), content, None, _LIMITS))
 
 
 @cache
@@ -75,7 +76,7 @@ def read_other_kind(data: bytes) -> None:
     kind, part = OTHER_PARTS[choice[0] % len(OTHER_PARTS)]
     with suppress(WorkbookRefused):
         if kind is FileKind.CSV:
-            assemble_workbook(parse_file(content, kind, "fuzz", None, _LIMITS))
+            assemble_workbook(parse_csv(content, "fuzz", None, _LIMITS))
             return
         if part is not None:
             content = packed({**_good_parts_of(kind), part: content})

@@ -30,16 +30,16 @@ def test_warm_up_does_not_change_findings(
 
 def test_small_workbook_is_ready_immediately(samples: Path) -> None:
     with prefetch_workbook(samples / "cliente.xlsx", WorkbookLimits(), None) as workbook:
-        assert workbook.is_ready()
-        assert workbook().sheets
+        assert workbook.done()
+        assert workbook.result().sheets
 
 
 def test_large_workbook_reports_when_it_is_ready(tmp_path: Path) -> None:
     path = write_records(tmp_path / "large.xlsx", "cliente", [{}] * MANY)
     with prefetch_workbook(path, WorkbookLimits(), None) as workbook:
-        assert not workbook.is_ready()
-        assert workbook().sheets[0].height == MANY + 1
-        assert workbook.is_ready()
+        assert not workbook.done()
+        assert workbook.result().sheets[0].height == MANY + 1
+        assert workbook.done()
 
 
 ODD = """

@@ -6,8 +6,8 @@ Inside: workbook.
 from collections.abc import Iterable, Mapping
 
 from xlbridge.workbook.read import RawSheet
+from xlbridge.workbook.read.archive import blocks_before
 from xlbridge.workbook.read.chunked_parsing import QuickScan
-from xlbridge.workbook.read.exact_scan import blocks_before
 
 
 def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSheet | None:

@@ -189,7 +189,8 @@ def test_text_like_a_shared_index_is_unchanged_in_every_sheet(
     shared, own = f't="s"><v>{number}</v>', f't="inlineStr"><is><t>{mark}0</t></is>'
     assert shared in parts[second].decode()
     parts[second] = parts[second].decode().replace(shared, own).encode()
-    read = assemble_workbook(parsing.parse_file(packed(parts), None, "two", None, LIMITS)).sheets
+    content = packed(parts)
+    read = assemble_workbook(parsing.parse_file(path, content, None, LIMITS)).sheets
     assert [contents(sheet)[0] for sheet in read] == [["0", "Z1"], ["0", "\ue0000"]]
     assert [contents(sheet)[1:] for sheet in read] == [
         [[name, 5], ["shared by both", ""]] for name in ("first", "second")
@@ -283,7 +284,7 @@ def test_sheets_written_by_programs_are_parsed_in_chunks(
     use_small_chunks(monkeypatch, 0)
     for inline in (False, True):
         for path in write_random_sheets(tmp_path, 20, 3, inline=inline):
-            messages = list(parsing.parse_file(path.read_bytes(), None, "", None, LIMITS))
+            messages = list(parsing.parse_file(path, path.read_bytes(), None, LIMITS))
             # One that is written in an unusual way is begun twice.
             assert [type(message) for message in messages].count(SheetStarted) == 1
             assert sum(isinstance(message, RowsRead) for message in messages) > 0

@@ -16,9 +16,11 @@ from xlbridge.validation import ColumnProgress, ValidationRequest
 from xlbridge.workbook.read import prefetch_workbook
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from xlbridge.resources import Catalogue
     from xlbridge.validation import ValidatedSheet, ValidationResult
-    from xlbridge.workbook.read import WorkbookSource
+    from xlbridge.workbook.read import WorkbookCells
 
 _DEFAULT_LIMITS = WorkbookLimits()
 
@@ -77,7 +79,7 @@ def validate_files(
             from xlbridge.validation import warm_up
 
             catalogue = load_catalogue(schemas)
-            if first is not None and not first.is_ready():
+            if first is not None and not first.done():
                 warm_up(catalogue)
             yield from _validate_here(requests, catalogue, limits, first, on_progress)
 
@@ -86,7 +88,7 @@ def _validate_here(
     requests: Sequence[ValidationRequest],
     catalogue: "Catalogue",
     limits: WorkbookLimits,
-    first: "WorkbookSource | None",
+    first: "Future[WorkbookCells] | None",
     on_progress: OnProgress,
 ) -> Iterator[list["ValidationResult"]]:
     from xlbridge.validation import validate_file
@@ -98,7 +100,7 @@ def _validate_here(
         def on_column(column: ColumnProgress, progress: ValidationProgress = progress) -> None:
             on_progress(replace(progress, column=column))
 
-        source = first if index == 0 else None
+        source = first.result if first and index == 0 else None
         results = validate_file(request, catalogue, limits, source, on_column)
         on_progress(replace(progress, done=index + 1, finished=True))
         yield results

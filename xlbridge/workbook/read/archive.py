@@ -11,7 +11,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 
@@ -124,6 +124,19 @@ class WorkbookArchive:
             raise refusals.too_large(_CONTENT, limits.total_size)
         if total > limits.ratio_from and total > limits.ratio * len(self.content):
             raise refusals.hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
+
+
+def blocks_before(pieces: Iterable[bytes], mark: bytes) -> Iterator[bytes]:
+    """Yield a part in blocks that end before ``mark``, so that no element is split."""
+    pending: list[bytes] = []
+    for piece in pieces:
+        cut = piece.rfind(mark)
+        if cut < 0:
+            pending.append(piece)
+            continue
+        yield b"".join((*pending, piece[:cut]))
+        pending = [piece[cut:]]
+    yield b"".join(pending)
 
 
 _CONTENT = Text(pt="o conteúdo", en="the content")

@@ -20,8 +20,8 @@ from operator import lt
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
 
 from xlbridge.workbook.address import CellPosition, column_index
+from xlbridge.workbook.read.archive import blocks_before
 from xlbridge.workbook.read.cells import SHARED_MARK, RawSheet, SharedTextMissing
-from xlbridge.workbook.read.exact_scan import blocks_before
 from xlbridge.workbook.read.messages import RowsRead
 from xlbridge.workbook.read.package import Package, pack
 from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder

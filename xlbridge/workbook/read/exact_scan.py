@@ -5,13 +5,14 @@ It visits every element and understands every notation, but is slow; the quick s
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
 
 from xlbridge.i18n import Text
 from xlbridge.workbook.address import CellPosition, cell_address, column_index, column_letters
+from xlbridge.workbook.read.archive import blocks_before
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.refusals import cell_ambiguous, hostile, unreadable
 
@@ -97,19 +98,6 @@ def scan_exactly(
     except (expat.ExpatError, ValueError) as error:
         raise unreadable() from error
     return handler.scan
-
-
-def blocks_before(pieces: Iterable[bytes], mark: bytes) -> Iterator[bytes]:
-    """Yield a part in blocks that end before ``mark``, so that no element is split."""
-    pending: list[bytes] = []
-    for piece in pieces:
-        cut = piece.rfind(mark)
-        if cut < 0:
-            pending.append(piece)
-            continue
-        yield b"".join((*pending, piece[:cut]))
-        pending = [piece[cut:]]
-    yield b"".join(pending)
 
 
 def _refuse_document_type(*_declaration: object) -> NoReturn:

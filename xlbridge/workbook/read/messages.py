@@ -142,19 +142,6 @@ class WorkbookCells:
 WorkbookSource = Callable[[], WorkbookCells]
 """Waits for a workbook that is being read, and returns it or raises its error."""
 
-
-@dataclass(frozen=True, slots=True)
-class PendingWorkbook:
-    """``WorkbookSource`` that shows whether it is ready."""
-
-    source: WorkbookSource
-    is_ready: Callable[[], bool]
-
-    def __call__(self) -> WorkbookCells:
-        """Wait for the workbook."""
-        return self.source()
-
-
 OnRows = Callable[[int], None]
 """Receives the number of rows of a sheet read so far; an exception ends the reading."""
 

@@ -1,7 +1,7 @@
 """Parser process: reads a task from standard input, writes cells to standard output.
 
 Usage: python -m xlbridge.workbook.read.parser_process. The task is a line, a JSON object of
-``file``, ``kind``, ``sheet``, ``limits`` and ``seconds``; no line means no task. A malicious file
+``file``, ``sheet``, ``limits`` and ``seconds``; no line means no task. A malicious file
 can only kill this process; its parent then refuses the file.
 """
 
@@ -15,7 +15,6 @@ from pathlib import Path
 
 from xlbridge.processes import report_ready
 from xlbridge.settings import CsvForm, WorkbookLimits
-from xlbridge.workbook.read.archive import FileKind
 from xlbridge.workbook.read.messages import send_messages
 from xlbridge.workbook.read.parsing import parse_file
 
@@ -45,8 +44,8 @@ def main() -> None:
     _limit_resources(limits.memory, task["seconds"])
     # The collector would traverse all cells repeatedly, and the process is short-lived.
     gc.disable()
-    file, kind = Path(task["file"]), task["kind"] and FileKind(task["kind"])
-    messages = parse_file(file.read_bytes(), kind, file.stem, task["sheet"], limits)
+    file = Path(task["file"])
+    messages = parse_file(file, file.read_bytes(), task["sheet"], limits)
     send_messages(sys.stdout.buffer, messages)
 
 

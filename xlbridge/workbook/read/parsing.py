@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from io import BytesIO
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
@@ -27,7 +28,13 @@ from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.formats.number_formats import scaling_styles
-from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_archive
+from xlbridge.workbook.read.archive import (
+    FileKind,
+    WorkbookArchive,
+    is_zip,
+    kind_of_archive,
+    kind_of_plain_file,
+)
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.chunked_parsing import (
     QuickScan,
@@ -279,25 +286,25 @@ def open_scan(
 
 
 def parse_file(
-    content: bytes, kind: FileKind | None, name: str, sheet: str | None, limits: WorkbookLimits
+    path: Path, content: bytes, sheet: str | None, limits: WorkbookLimits
 ) -> Iterator[ParserMessage]:
     """Yield the content of a file: one sheet, or all visible ones that may hold data.
 
-    ``kind`` is None for a zip archive, whose kind is detected; ``name`` is the file's name without
-    extension. Raises what ``parse_workbook`` raises.
+    ``path`` is only used for its name. Raises what ``parse_workbook`` raises.
     """
+    if is_zip(content):
+        archive = WorkbookArchive(content, limits)
+        kind = kind_of_archive(archive)
+        if kind in {FileKind.XLSX, FileKind.XLSM}:
+            return parse_workbook(archive, sheet, limits)
+        archive.unpack()
+    else:
+        kind = kind_of_plain_file(path, content)
     if kind is FileKind.CSV:
         from xlbridge.workbook.read.csv_file import parse_csv
 
-        return parse_csv(content, name, sheet, limits)
-    if kind is FileKind.XLS:
-        return _parse_other(content, kind, sheet, limits)
-    archive = WorkbookArchive(content, limits)
-    kind = kind_of_archive(archive)
-    if kind in {FileKind.XLSB, FileKind.ODS}:
-        archive.unpack()
-        return _parse_other(content, kind, sheet, limits)
-    return parse_workbook(archive, sheet, limits)
+        return parse_csv(content, path.stem, sheet, limits)
+    return _parse_other(content, kind, sheet, limits)
 
 
 _DAMAGE = (OSError, ValueError, LookupError, EOFError, zlib.error, BadZipFile)

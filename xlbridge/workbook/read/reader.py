@@ -26,6 +26,7 @@ from xlbridge.workbook.address import CellPosition, column_index, column_letters
 from xlbridge.workbook.read.archive import (
     FileKind,
     WorkbookArchive,
+    blocks_before,
     file_content,
     is_zip,
     kind_of_archive,
@@ -35,7 +36,6 @@ from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.messages import (
     BrokenStream,
     OnRows,
-    PendingWorkbook,
     WorkbookCells,
     assemble_workbook,
     receive_messages,
@@ -54,24 +54,17 @@ _WALL_TIME_FACTOR = 20
 
 
 @contextmanager
-def parse_in_child(
-    path: Path,
-    kind: FileKind | None,
-    sheet: str | None,
-    limits: WorkbookLimits,
-    size: int,
-    on_rows: OnRows = lambda _: None,
-) -> Iterator[PendingWorkbook]:
+def _parse_in_child(
+    path: Path, sheet: str | None, limits: WorkbookLimits, size: int, on_rows: OnRows
+) -> Iterator[Future[WorkbookCells]]:
     """Parse a file in a child process, which starts at once and ends with the block.
 
-    ``kind`` is None for a zip archive, whose kind the child detects; ``size`` is the size of the
-    unpacked content. Calling the yielded workbook waits for it, and raises what the parsing
+    ``size`` is the size of the unpacked content. The yielded workbook raises what the parsing
     raised, or ``WorkbookRefused`` if the process died.
     """
     seconds = limits.seconds_for(size)
     task = {
-        "file": str(path.resolve()),
-        "kind": None if kind is None else kind.value,
+        "file": str(path.absolute()),
         "sheet": sheet,
         "limits": asdict(limits),
         "seconds": seconds,
@@ -82,32 +75,25 @@ def parse_in_child(
         watchdog.daemon = True
         try:
             watchdog.start()
-            future = reader.submit(_receive_workbook, process.stdout, on_rows)  # type: ignore[arg-type]
-            yield PendingWorkbook(partial(_await_workbook, future, process), future.done)
+            yield reader.submit(_receive_workbook, process, on_rows)
         finally:
             process.kill()
             watchdog.cancel()
 
 
-def _receive_workbook(stream: BinaryIO, on_rows: OnRows) -> WorkbookCells:
-    # A process that ends before it is ready did not fail because of the file.
-    if not wait_until_ready(stream):
-        raise helper_not_started()
+def _receive_workbook(process: "subprocess.Popen[bytes]", on_rows: OnRows) -> WorkbookCells:
+    stream: BinaryIO = process.stdout  # type: ignore[assignment]
     try:
+        # A process that ends before it is ready did not fail because of the file.
+        if not wait_until_ready(stream):
+            raise helper_not_started()
         return assemble_workbook(receive_messages(stream), on_rows)
-    except BrokenStream as error:
-        raise too_demanding() from error
-
-
-def _await_workbook(
-    future: "Future[WorkbookCells]", process: "subprocess.Popen[bytes]"
-) -> WorkbookCells:
-    try:
-        return future.result()
-    except XlbridgeError as error:
+    except (XlbridgeError, BrokenStream) as error:
         # Ctrl-C reaches all processes of the terminal, and may end the child first.
         if process.wait() == -signal.SIGINT:
             raise KeyboardInterrupt from error
+        if isinstance(error, BrokenStream):
+            raise too_demanding() from error
         raise
 
 
@@ -127,45 +113,38 @@ def read_workbook(
     if trusted is not None:
         from xlbridge.workbook.read.parsing import parse_file
 
-        return assemble_workbook(parse_file(trusted, None, path.stem, sheet, limits))
-    with start_reading(path, limits, sheet, on_rows) as workbook:
-        return workbook()
+        return assemble_workbook(parse_file(path, trusted, sheet, limits))
+    with _start_reading(path, limits, sheet, on_rows) as workbook:
+        return workbook.result()
 
 
 @contextmanager
-def start_reading(
-    path: Path,
-    limits: WorkbookLimits,
-    sheet: str | None = None,
-    on_rows: OnRows = lambda _: None,
-) -> Iterator[PendingWorkbook]:
+def _start_reading(
+    path: Path, limits: WorkbookLimits, sheet: str | None, on_rows: OnRows
+) -> Iterator[Future[WorkbookCells]]:
     """Start reading a workbook while the block does something else.
 
-    Calling the yielded workbook waits for it. Both raise what ``read_workbook`` raises.
+    Raises what ``read_workbook`` raises, and so does the yielded workbook.
     """
-    kind, size, safe_content = _inspect(path, limits)
-    if kind is not None and safe_content is not None:
-        from xlbridge.workbook.read.parsing import parse_file
-
-        yield PendingWorkbook(
-            lambda: assemble_workbook(parse_file(safe_content, kind, path.stem, sheet, limits)),
-            is_ready=lambda: True,
-        )
+    size, safe_content = _inspect(path, limits)
+    if safe_content is None:
+        with _parse_in_child(path, sheet, limits, size, on_rows) as workbook:
+            yield workbook
         return
-    with parse_in_child(path, kind, sheet, limits, size, on_rows) as workbook:
-        yield workbook
+    from xlbridge.workbook.read.parsing import parse_file
+
+    workbook = Future()
+    workbook.set_result(assemble_workbook(parse_file(path, safe_content, sheet, limits)))
+    yield workbook
 
 
-def _inspect(path: Path, limits: WorkbookLimits) -> tuple[FileKind | None, int, bytes | None]:
-    """Return a file's kind, the size of its unpacked content, and the content if it is safe.
-
-    The kind is None for an archive that only the child process may inspect.
-    """
+def _inspect(path: Path, limits: WorkbookLimits) -> tuple[int, bytes | None]:
+    """Return the size of a file's unpacked content, and the file's content if it is safe."""
     content = file_content(path, limits)
     if not is_zip(content):
         kind = kind_of_plain_file(path, content)
         is_safe = kind is FileKind.CSV and len(content) <= MAX_IN_PROCESS_SIZE
-        return kind, len(content), content if is_safe else None
+        return len(content), content if is_safe else None
     archive = WorkbookArchive(content, limits)
     if archive.declared_size <= MAX_IN_PROCESS_SIZE:
         archive.unpack()
@@ -174,10 +153,10 @@ def _inspect(path: Path, limits: WorkbookLimits) -> tuple[FileKind | None, int, 
         from xlbridge.workbook.read.parsing import is_safe_to_parse
 
         if kind in {FileKind.XLSX, FileKind.XLSM} and is_safe_to_parse(archive):
-            return kind, archive.declared_size, content
+            return archive.declared_size, content
     if not MEMORY_LIMITS_ENFORCED:
         archive.unpack()
-    return None, archive.declared_size, None
+    return archive.declared_size, None
 
 
 _MEMORY_SHARE = 0.75
@@ -190,10 +169,8 @@ def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> Wo
     If memory cannot be limited, or parsing fails, a child process reads it. Raises what
     ``read_workbook`` raises.
     """
-    if not MEMORY_LIMITS_ENFORCED:
-        return read_workbook(path, limits, sheet)
     content = file_content(path, limits)
-    if not is_zip(content):
+    if not MEMORY_LIMITS_ENFORCED or not is_zip(content):
         return read_workbook(path, limits, sheet)
     archive = WorkbookArchive(content, limits)
     pages = Path("/proc/self/statm").read_text("ascii").split()[0]
@@ -227,20 +204,20 @@ def _resource_limit(kind: int, limit: int) -> Iterator[None]:
 @contextmanager
 def prefetch_workbook(
     path: Path, limits: WorkbookLimits, sheet: str | None
-) -> Iterator[PendingWorkbook | None]:
+) -> Iterator[Future[WorkbookCells] | None]:
     """Start reading a workbook in advance; yields None if it is refused at once.
 
     Reading it again raises the reason.
     """
     with ExitStack() as stack:
-        workbook: PendingWorkbook | None = None
+        workbook: Future[WorkbookCells] | None = None
         with suppress(XlbridgeError):
-            workbook = stack.enter_context(start_reading(path, limits, sheet))
+            reading = _start_reading(path, limits, sheet, lambda _: None)
+            workbook = stack.enter_context(reading)
         yield workbook
 
 
 _CHUNK = 1 << 20
-_MAX_TAG_LENGTH = 1 << 12
 _STYLE_ATTRIBUTE = re.compile(rb"""\ss=["'](\d+)["']""")
 
 
@@ -291,12 +268,6 @@ def _styled_cells(exact: re.Pattern[bytes], block: bytes) -> Iterator[tuple[byte
 
 
 def _part_blocks(path: Path, part: str) -> Iterator[bytes]:
-    """Yield a part in pieces that end before an element."""
-    pending = b""
+    """Yield a part in blocks that end before an element."""
     with zipfile.ZipFile(path) as archive, archive.open(part) as content:
-        while piece := content.read(_CHUNK):
-            piece = pending + piece
-            cut = piece.rfind(b"<")
-            yield piece[:cut]
-            pending = piece[cut:] if len(piece) - cut < _MAX_TAG_LENGTH else b""
-    yield pending
+        yield from blocks_before(iter(partial(content.read, _CHUNK), b""), b"<")
