@@ -24,6 +24,7 @@ from xlbridge.validation.mapping.mapping_file import (
     Scalar,
     value_key,
 )
+from xlbridge.validation.mapping.name_matching import known_values
 from xlbridge.validation.non_records import is_total
 from xlbridge.workbook.read import CellColumn, CellEncoder, CellKind, SheetCells
 
@@ -151,17 +152,6 @@ LISTED_CODES = frozenset(
     | {"codigoDoTipoDeCliente", "codigoDoVendedor", "codigoDoAlmoxarifado"}
 )
 """Codes of which a company has few, so that a mapping can list their names."""
-_KNOWN_VALUES: dict[str, dict[str, Scalar]] = {
-    "codigoDaFilial": {"matriz": 1},
-    "natureza": {
-        **dict.fromkeys(("jurídica", "juridica", "pessoa jurídica", "pj", "cnpj"), "J"),
-        **dict.fromkeys(("física", "fisica", "pessoa física", "pf", "cpf"), "F"),
-        "j": "J",
-        "f": "F",
-    },
-    "ativo": {"ativo": True, "inativo": False, "ativa": True, "inativa": False, "x": True},
-}
-"""Words with the same value in every company."""
 
 
 @dataclass(frozen=True)
@@ -292,7 +282,7 @@ def _share(column: Column, cells: CellColumn, reading: ParseOptions) -> float:
 def listed_values(column: Column, foreign: ForeignColumn) -> dict[str, Scalar]:
     """Return the mapping of each value of a foreign column, ``TO_FILL_IN`` if only a person of the
     company knows it."""
-    known = _KNOWN_VALUES.get(column.name, {})
+    known = known_values(column.name)
     listed: dict[str, Scalar] = {}
     for text in foreign.texts:
         number = text.replace(".", "").strip()

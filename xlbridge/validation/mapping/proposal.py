@@ -23,7 +23,12 @@ from xlbridge.validation.mapping.conversion import (
     listed_values,
 )
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, DocumentKind, SheetMapping
-from xlbridge.validation.mapping.synonyms import NameFit, NameMatcher, columns_called, mapping_words
+from xlbridge.validation.mapping.name_matching import (
+    NameFit,
+    NameMatcher,
+    columns_called,
+    mapping_words,
+)
 
 _BY_VALUE_SCORE, _HIGH, _MEDIUM, _MIN_SCORE = 0.88, 0.86, 0.6, 0.42
 _LINK_SCORE = 0.7

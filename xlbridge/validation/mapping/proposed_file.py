@@ -24,6 +24,7 @@ from xlbridge.validation.mapping.child_keys import with_child_keys
 from xlbridge.validation.mapping.conversion import ForeignColumn, record_rows
 from xlbridge.validation.mapping.header_search import header_texts
 from xlbridge.validation.mapping.mapping_file import SheetMapping
+from xlbridge.validation.mapping.name_matching import mapping_words, words_of_names
 from xlbridge.validation.mapping.proposal import (
     Confidence,
     MappingProposal,
@@ -35,7 +36,6 @@ from xlbridge.validation.mapping.resource_choice import (
     require_no_months,
     resources_in_names,
 )
-from xlbridge.validation.mapping.synonyms import mapping_words, vocabulary
 from xlbridge.workbook.read import SheetCells, WorkbookSource, read_workbook
 
 _MIN_HEADERS = 2
@@ -123,7 +123,7 @@ def _header_score(cells: SheetCells, position: int) -> tuple[int, ...]:
     texts = [value for value in filled if isinstance(value, str) and value.strip()]
     if len(texts) < max(_MIN_HEADERS, len(filled)) or not cells.has_data(position + 1):
         return ()
-    return sum(bool(mapping_words(text) & vocabulary()) for text in texts), len(texts)
+    return sum(bool(mapping_words(text) & words_of_names()) for text in texts), len(texts)
 
 
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:

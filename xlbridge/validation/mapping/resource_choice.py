@@ -11,8 +11,8 @@ from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import Resource
 from xlbridge.validation.headers.header_row import SEARCHED_ROWS
+from xlbridge.validation.mapping.name_matching import COUNTED, columns_called, mapping_words
 from xlbridge.validation.mapping.proposal import MappingProposal
-from xlbridge.validation.mapping.synonyms import COUNTED, columns_called, mapping_words
 from xlbridge.workbook.read import SheetCells
 
 _CLOSE = 0.25
