@@ -35,7 +35,6 @@ _ALLOWED = frozenset(
             (__name__, name)
             for name in ("build_error", "finding_kind", "build_array", "empty_frame")
         ),
-        ("xlbridge.validation.finding_columns", "CellFindings"),
         ("xlbridge.validation.finding_columns", "SheetFindings"),
     }
 )

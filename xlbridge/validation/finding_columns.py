@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import overload
 
 import numpy as np
@@ -25,7 +24,6 @@ from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 Integers = npt.NDArray[np.integer]
 _CHUNK = 4096
-_NONE = np.empty(0, dtype=np.intc)
 _IS_ERROR = np.array([kind.severity is Severity.ERROR for kind in FINDING_KINDS])
 
 
@@ -86,23 +84,27 @@ class FindingColumn:
         return None if value == "" else display(value)
 
 
-class CellFindings(Sequence[Finding]):
-    """Findings of a sheet's cells, or a part of them, ordered by row, then by column.
+class SheetFindings(Sequence[Finding]):
+    """Findings of a sheet, or a part of them: those of the layout, then those of cells by row, then
+    by column. Compares equal to a list of the same findings.
 
-    ``owners`` has the index of each finding's column, ``positions`` its position in that column.
+    ``owners`` has the index in ``columns`` of each cell finding's column, ``positions`` its
+    position in that column.
     """
 
     def __init__(
         self,
-        columns: Sequence[FindingColumn] = (),
-        owners: Integers = _NONE,
-        positions: Integers = _NONE,
+        layout: Sequence[Finding],
+        columns: Sequence[FindingColumn],
+        owners: Integers,
+        positions: Integers,
     ) -> None:
+        self.layout = layout
         self._columns, self._owners, self._positions = columns, owners, positions
 
     @classmethod
-    def of(cls, columns: Sequence[FindingColumn]) -> "CellFindings":
-        """Sort all findings of columns, which are in the order of the sheet."""
+    def of(cls, layout: Sequence[Finding], columns: Sequence[FindingColumn]) -> "SheetFindings":
+        """Sort the findings of columns, which are in the order of the sheet."""
         sizes = [len(column.rows) for column in columns]
         owners = np.repeat(np.arange(len(columns), dtype=np.uint16), sizes)
         rows = np.concatenate([np.empty(0, dtype=np.intc), *(column.rows for column in columns)])
@@ -110,10 +112,10 @@ class CellFindings(Sequence[Finding]):
         order = np.argsort(rows, kind="stable")
         owners = owners[order]
         order -= np.cumsum([0, *sizes], dtype=np.intc)[owners]
-        return cls(columns, owners, order.astype(np.uint32))
+        return cls(layout, columns, owners, order.astype(np.uint32))
 
     def __len__(self) -> int:
-        return len(self._owners)
+        return len(self.layout) + len(self._owners)
 
     @overload
     def __getitem__(self, key: int) -> Finding: ...
@@ -121,74 +123,60 @@ class CellFindings(Sequence[Finding]):
     def __getitem__(self, key: slice) -> list[Finding]: ...
     def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
         if isinstance(key, slice):
-            return list(self._at(key)._findings())
-        return next(self._at(np.array([key]))._findings())
+            return [self[index] for index in range(*key.indices(len(self)))]
+        index = range(len(self))[key]
+        count = len(self.layout)
+        cells = slice(index - count, index - count + 1)
+        return self.layout[index] if index < count else next(self._of_cells(cells))
 
     def __iter__(self) -> Iterator[Finding]:
-        for begin in range(0, len(self), _CHUNK):
-            yield from self._at(slice(begin, begin + _CHUNK))._findings()
+        yield from self.layout
+        for begin in range(0, len(self._owners), _CHUNK):
+            yield from self._of_cells(slice(begin, begin + _CHUNK))
 
-    def _findings(self) -> Iterator[Finding]:
-        by_owner = {
-            owner: self._columns[owner].findings(self._positions[self._owners == owner])
-            for owner in np.unique(self._owners).tolist()
-        }
-        for owner in self._owners.tolist():
-            yield next(by_owner[owner])
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, list | SheetFindings):
+            return NotImplemented
+        return len(self) == len(other) and all(map(Finding.__eq__, self, other))
+
+    def __hash__(self) -> int:
+        raise TypeError
 
     @cached_property
-    def errors(self) -> int:
-        """Number of findings that stop an upload."""
-        return sum(int(_IS_ERROR[column.kinds[at]].sum()) for column, at, _ in self._by_column())
+    def cell_errors(self) -> int:
+        """Number of findings of cells that stop an upload."""
+        return sum(int(_IS_ERROR[column.kinds[at]].sum()) for column, at, _ in self.by_column())
 
-    @property
-    def corrected(self) -> int:
-        """Number of findings with a certain correction."""
-        count = 0
-        for column, positions, _ in self._by_column():
-            certain = np.array([remark.corrected is not None for remark in column.remarks])
-            count += int(certain[column.details[positions]].sum())
-        return count
-
-    def details(self) -> Iterator[Mapping[str, object]]:
-        """Yield the distinct details of each column; a repeated value has none."""
-        for column, positions, _ in self._by_column():
-            for detail in np.unique(column.details[positions]).tolist():
-                yield column.remarks[detail].details
-
-    def rows(self) -> list[int]:
-        """Return Excel's row number of each finding."""
-        rows = np.empty(len(self), dtype=np.intc)
-        for column, positions, indexes in self._by_column():
-            rows[indexes] = column.rows[positions]
-        numbers: list[int] = rows.tolist()
-        return numbers
-
-    def by_column_and_kind(self) -> "Iterator[CellFindings]":
-        """Yield the findings of one kind in one column, group by group."""
-        for column, positions, indexes in self._by_column():
-            kinds = column.kinds[positions]
-            for kind in np.unique(kinds):
-                yield self._at(indexes[kinds == kind])
-
-    def _at(self, indexes: slice | Integers) -> "CellFindings":
-        return CellFindings(self._columns, self._owners[indexes], self._positions[indexes])
-
-    def _by_column(self) -> Iterator[tuple[FindingColumn, Integers, Integers]]:
-        """Yield each column, the positions of its findings there, and their indexes here."""
+    def by_column(self) -> Iterator[tuple[FindingColumn, Integers, Integers]]:
+        """Yield each column, the positions of its findings there, and their indexes among the
+        findings of cells here."""
         for owner, column in enumerate(self._columns):
             indexes = np.flatnonzero(self._owners == owner)
             yield column, self._positions[indexes], indexes
 
+    def cells_at(self, indexes: Integers) -> "SheetFindings":
+        """Return the findings of cells at the given indexes among them."""
+        return SheetFindings((), self._columns, self._owners[indexes], self._positions[indexes])
 
-def findings_of_cells(
+    def _of_cells(self, indexes: slice) -> Iterator[Finding]:
+        owners, positions = self._owners[indexes], self._positions[indexes]
+        by_owner = {
+            owner: self._columns[owner].findings(positions[owners == owner])
+            for owner in np.unique(owners).tolist()
+        }
+        for owner in owners.tolist():
+            yield next(by_owner[owner])
+
+
+def sheet_findings(
+    layout: Sequence[Finding],
     rows: Sequence[int],
     problems: Mapping[str, CellProblems],
     columns: Mapping[str, int],
     cells: SheetCells,
     headers: Mapping[str, str],
-) -> CellFindings:
-    """Return the findings of all cells.
+) -> SheetFindings:
+    """Return the findings of the layout and of all cells.
 
     ``rows`` are Excel's numbers of the rows that ``problems``, one entry for each column of the
     resource, count from zero. ``columns`` has the zero-based position in the sheet of each column
@@ -199,13 +187,14 @@ def findings_of_cells(
     absent = {name: len(columns) + index for index, name in enumerate(problems)}
     names = [name for name in problems if len(problems[name])]
     names.sort(key=lambda name: columns.get(name, absent[name]))
-    return CellFindings.of(
+    return SheetFindings.of(
+        layout,
         [
             _finding_column(
                 name, numbers, problems[name], columns.get(name), cells, headers.get(name)
             )
             for name in names
-        ]
+        ],
     )
 
 
@@ -247,62 +236,41 @@ def _cells_at(column: CellColumn, indexes: Integers) -> CellColumn:
     return CellColumn(bytearray(kinds), bytearray(content.view(np.uint8)), texts)
 
 
-class SheetFindings(Sequence[Finding]):
-    """All findings of a sheet; compares equal to a list of the same findings."""
-
-    def __init__(self, layout: Sequence[Finding], cells: CellFindings) -> None:
-        self.layout = layout
-        self.cells = cells
-
-    def __len__(self) -> int:
-        return len(self.layout) + len(self.cells)
-
-    @overload
-    def __getitem__(self, key: int) -> Finding: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Finding]: ...
-    def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
-        if isinstance(key, slice):
-            return [self[index] for index in range(*key.indices(len(self)))]
-        index = range(len(self))[key]
-        count = len(self.layout)
-        return self.layout[index] if index < count else self.cells[index - count]
-
-    def __iter__(self) -> Iterator[Finding]:
-        return chain(self.layout, self.cells)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, list | SheetFindings):
-            return NotImplemented
-        return len(self) == len(other) and all(map(Finding.__eq__, self, other))
-
-    def __hash__(self) -> int:
-        raise TypeError
-
-
 def count_errors(findings: Sequence[Finding]) -> int:
     """Count the findings that stop an upload."""
     listed, cells = _parts(findings)
-    return sum(finding.kind.severity is Severity.ERROR for finding in listed) + cells.errors
+    return sum(finding.kind.severity is Severity.ERROR for finding in listed) + cells.cell_errors
 
 
 def count_corrected(findings: Sequence[Finding]) -> int:
     """Count the findings with a certain correction."""
     listed, cells = _parts(findings)
-    return sum(finding.corrected is not None for finding in listed) + cells.corrected
+    count = sum(finding.corrected is not None for finding in listed)
+    for column, positions, _ in cells.by_column():
+        certain = np.array([remark.corrected is not None for remark in column.remarks])
+        count += int(certain[column.details[positions]].sum())
+    return count
 
 
 def row_numbers(findings: Sequence[Finding]) -> Sequence[int]:
     """Return Excel's row number of each finding, zero for a finding of the whole sheet."""
     listed, cells = _parts(findings)
-    return [*(finding.row or 0 for finding in listed), *cells.rows()]
+    rows = np.array([finding.row or 0 for finding in listed], dtype=np.intc)
+    of_cells = np.empty(len(findings) - len(listed), dtype=np.intc)
+    for column, positions, indexes in cells.by_column():
+        of_cells[indexes] = column.rows[positions]
+    numbers: list[int] = np.concatenate([rows, of_cells]).tolist()
+    return numbers
 
 
 def details_of(findings: Sequence[Finding]) -> Iterator[Mapping[str, object]]:
-    """Yield the details of findings; equal ones of a column's cells only once."""
+    """Yield the details of findings, distinct ones for the cells of a column; a repeated value has
+    none."""
     listed, cells = _parts(findings)
     yield from (finding.details for finding in listed)
-    yield from cells.details()
+    for column, positions, _ in cells.by_column():
+        for detail in np.unique(column.details[positions]).tolist():
+            yield column.remarks[detail].details
 
 
 def by_column_and_kind(findings: Sequence[Finding]) -> Iterator[Sequence[Finding]]:
@@ -312,11 +280,17 @@ def by_column_and_kind(findings: Sequence[Finding]) -> Iterator[Sequence[Finding
     for finding in listed:
         groups[finding.column, finding.kind.code].append(finding)
     yield from groups.values()
-    yield from cells.by_column_and_kind()
+    for column, positions, indexes in cells.by_column():
+        kinds = column.kinds[positions]
+        for kind in np.unique(kinds):
+            yield cells.cells_at(indexes[kinds == kind])
 
 
-def _parts(findings: Sequence[Finding]) -> tuple[Sequence[Finding], CellFindings]:
-    """Return the findings stored one by one, and those stored as columns."""
+_NO_CELLS = SheetFindings.of((), ())
+
+
+def _parts(findings: Sequence[Finding]) -> tuple[Sequence[Finding], SheetFindings]:
+    """Return the findings that are stored one by one, and the object with those of cells."""
     if isinstance(findings, SheetFindings):
-        return findings.layout, findings.cells
-    return ((), findings) if isinstance(findings, CellFindings) else (findings, CellFindings())
+        return findings.layout, findings
+    return findings, _NO_CELLS

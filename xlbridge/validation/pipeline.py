@@ -24,7 +24,7 @@ from xlbridge.validation.cells.typed_rows import (
     type_rows,
 )
 from xlbridge.validation.cross_sheet import check_children, compare_sheets
-from xlbridge.validation.finding_columns import SheetFindings, findings_of_cells
+from xlbridge.validation.finding_columns import sheet_findings
 from xlbridge.validation.headers.header_row import (
     Header,
     MainSheet,
@@ -226,6 +226,7 @@ def _validate_rows(
         if name in header.converted or uses[index] > 1:
             typed.problems[name].drop_corrections()
     numbers, number_problems = type_numbers(header, cells, typed.rows)
+    problems = {**typed.problems, **number_problems}
     indexes = {**header.source_columns(), **header.numbers}
     columns = {name: cells.first_column + index for name, index in indexes.items()}
     with_source = header.converted.union(
@@ -245,12 +246,7 @@ def _validate_rows(
             if name in with_source
         },
         non_records=non_records,
-        findings=SheetFindings(
-            layout,
-            findings_of_cells(
-                typed.rows, {**typed.problems, **number_problems}, columns, cells, header.names
-            ),
-        ),
+        findings=sheet_findings(layout, typed.rows, problems, columns, cells, header.names),
         numbers=numbers,
         headers=header.names,
         constants=tuple(header.constants),

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import date
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 
 from xlbridge.files import as_argument
@@ -160,7 +161,7 @@ def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
     mark = "•" if first.kind.severity is Severity.ERROR else "◦"
     times = f" ×{len(group)}" if len(group) > 1 else ""
     label = f"[{code}]{times}"
-    shown = [finding for finding in group[:limit] if finding.cell]
+    shown = [finding for finding in islice(group, limit) if finding.cell]
     rest = Text(pt="… e mais {n}", en="… and {n} more").format(n=len(group) - len(shown))
     hints = dict.fromkeys(str(finding.hint) for finding in shown)
     if len({str(finding.message) for finding in shown}) > 1 or len(hints) > 1:
