@@ -203,7 +203,7 @@ def warm_up() -> None:
     for sample in ("cliente", "contasreceber-com-erros"):
         sheet = validate_workbook(_SAMPLES / f"{sample}.xlsx", catalogue)
         for form in PRINTABLE_FORMS:
-            "".join(report_forms(Report.of([sheet])).render(form))
+            "".join(report_forms(Report([sheet])).render(form))
     with TemporaryDirectory(prefix="xlbridge-") as folder:
         write_template(Path(folder) / "cliente.xlsx", catalogue["cliente"])
         with suppress(_WarmedUp):

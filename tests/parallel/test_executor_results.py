@@ -92,7 +92,7 @@ def test_options_of_requests_reach_the_workers(
     here = list(validate_files(requests, schemas, limits))
     there = list(validate_files(requests, schemas, limits, workers))
     json_there, json_here = (
-        report_forms(Report.of(chain(*results))).render("json") for results in (there, here)
+        report_forms(Report([*chain(*results)])).render("json") for results in (there, here)
     )
     assert "".join(json_there) == "".join(json_here)
     sheet, refused = (items[0] for items in there)

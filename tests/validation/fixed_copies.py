@@ -10,19 +10,19 @@ from typing import Any
 import openpyxl
 
 from xlbridge.resources import Catalogue
+from xlbridge.resources.findings import Finding
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.validation.fixed_copy import write_fixed_copy
-from xlbridge.validation.results import FixedCell
 
 
 def fix_and_validate(
     path: Path, catalogue: Catalogue, **options: Any
-) -> tuple[ValidatedSheet, list[FixedCell], ValidatedSheet]:
+) -> tuple[ValidatedSheet, list[Finding], ValidatedSheet]:
     """Validate a workbook, fix it, and validate the copy."""
     validated = validate_workbook(path, catalogue, **options)
     copy = path.with_name("fixed.xlsx")
     [fixes] = write_fixed_copy([validated], copy)
-    return validated, fixes.changes, validate_workbook(copy, catalogue, **options)
+    return validated, fixes.fixed, validate_workbook(copy, catalogue, **options)
 
 
 def finding_counts(validated: ValidatedSheet) -> Counter[tuple[str | None, str]]:

@@ -103,7 +103,7 @@ def test_counts_and_groups_cover_all_findings(validated: ValidatedSheet) -> None
         row_numbers(group) == [f.row for f in group]
         for group in by_column_and_kind(validated.findings)
     )
-    shown = "\n".join(report_lines(Report.of([validated], limit=0)))
+    shown = "\n".join(report_lines(Report([validated], limit=0)))
     assert all(f"[{code}] ×{len(group)}" in shown for (_, code), group in groups.items())
 
 
@@ -115,7 +115,7 @@ def test_json_report_lists_findings_up_to_its_limit(
         Path('"findings": [].xlsx'), WorkbookRefused("damaged", Text(pt='"findings": []', en="x"))
     )
     items = [refused, validated, SkippedSheet(Path("a.xlsx"), '"findings": []')]
-    report = Report.of(items, limit)
+    report = Report(items, limit)
     document = json.loads("".join(report_forms(report).render("json")))
     total = ROWS * len(COLUMNS)
     (refused_file, file) = document["files"]

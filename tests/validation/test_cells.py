@@ -415,6 +415,6 @@ def test_document_placeholders_are_not_duplicates(tmp_path: Path, catalogue: Cat
 def test_invisible_characters_are_shown_as_symbols(tmp_path: Path, catalogue: Catalogue) -> None:
     text = "R$\N{NO-BREAK SPACE}1.234,56"
     path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
-    text = "\n".join(report_lines(Report.of([validate_workbook(path, catalogue)])))
+    text = "\n".join(report_lines(Report([validate_workbook(path, catalogue)])))
     assert "'R$␣1.234,56'" in text
     assert quoted("a\tb\n\u200b") == "'a⇥b↵⟨U+200B⟩'"

@@ -74,7 +74,7 @@ def test_null_character_does_not_hide_shapes(tmp_path: Path, catalogue: Catalogu
     )
     found = {finding.row: finding.kind.code for finding in validated.findings}
     assert found == {4: "invisible-character", 6: "code-shape"}
-    assert [cell.new for cell in changed] == ["CLI-0003"]
+    assert [cell.corrected for cell in changed] == ["CLI-0003"]
 
 
 @pytest.mark.parametrize(

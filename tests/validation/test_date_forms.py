@@ -33,7 +33,7 @@ def test_date_with_the_name_of_a_month_is_read_and_fixed(
 ) -> None:
     validated, changes, after = fix_and_validate(sheet(tmp_path, text), catalogue)
     assert [f.kind.code for f in validated.findings] == ["date-as-text"]
-    assert [change.new for change in changes] == [date(2026, 11, 6)]
+    assert [change.corrected for change in changes] == [date(2026, 11, 6)]
     assert after.findings == []
 
 
@@ -85,7 +85,7 @@ def test_two_digit_year_needs_a_declared_order_and_a_clear_century(
         assert [f.kind.code for f in validated.findings] == [expected]
         assert changes == []
     else:
-        assert [change.new for change in changes] == [expected]
+        assert [change.corrected for change in changes] == [expected]
 
 
 DAYS = ["2026-11-06T", "06/11/2026 "]

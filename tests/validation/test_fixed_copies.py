@@ -27,17 +27,18 @@ from sheets import GOOD, Formula, write_records
 
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
+from xlbridge.resources.findings import Finding
 from xlbridge.settings import ParseOptions
 from xlbridge.validation import validate_workbook
 from xlbridge.validation.reports.forms import fixes_json
 from xlbridge.validation.reports.text_report import fixes_text
-from xlbridge.validation.results import FixedCell, FixedCopy
+from xlbridge.validation.results import FixedCopy
 
 CR, CP = "contasreceber", "contaspagar"
 
 
-def change_counts(changes: Sequence[FixedCell]) -> Counter[tuple[str | None, str]]:
-    return Counter((change.finding.cell, change.finding.kind.code) for change in changes)
+def change_counts(changes: Sequence[Finding]) -> Counter[tuple[str | None, str]]:
+    return Counter((change.cell, change.kind.code) for change in changes)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_unambiguous_values_are_fixed(
     (change,) = changes
     assert finding_counts(validated) - finding_counts(after) == change_counts(changes)
     assert after.frame.equals(validated.frame)
-    assert cells_of(path.with_name("fixed.xlsx"), "Plan1")[change.finding.cell] == stored
+    assert cells_of(path.with_name("fixed.xlsx"), "Plan1")[change.cell] == stored
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_fixed_number_is_displayed_correctly(
 def test_declared_order_makes_ambiguous_dates_fixable(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"dataDeVencimento": "01/11/2026"}])
     _, changes, after = fix_and_validate(path, catalogue, reading=ParseOptions(dates="dmy"))
-    assert [change.new for change in changes] == [date(2026, 11, 1)]
+    assert [change.corrected for change in changes] == [date(2026, 11, 1)]
     assert after.findings == []
 
 
@@ -149,7 +150,7 @@ def test_cells_left_unchanged_are_reported_with_the_reason(
     path = write_records(tmp_path / "a.xlsx", CR, [{DUE: text} for text in texts])
     validated = validate_workbook(path, catalogue)
     [fixes] = write_fixed_copy([validated], tmp_path / "b.xlsx")
-    assert fixes.changes == []
+    assert fixes.fixed == []
     left = [f.cell for f in validated.findings if f.kind.code == "date-as-text"]
     assert [item["cell"] for item in fixes_json(fixes)["left"]] == left
     text = "\n".join(fixes_text(fixes))
@@ -160,7 +161,7 @@ def test_a_declared_order_needs_no_evidence(tmp_path: Path, catalogue: Catalogue
     texts = ["31/12/2026", "01/11/2026 10:30"]
     path = write_records(tmp_path / "a.xlsx", CR, [{DUE: text} for text in texts])
     _, changes, _ = fix_and_validate(path, catalogue, reading=ParseOptions(dates="dmy"))
-    assert [change.finding.cell for change in changes] == ["H2"]
+    assert [change.cell for change in changes] == ["H2"]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ def test_fixed_text_is_read_back_as_reported(
     path = write_records(tmp_path / "a.xlsx", CR, [{"historico": text}])
     validated, changes, after = fix_and_validate(path, catalogue)
     [finding] = validated.findings
-    assert [change.new for change in changes] == [str(finding.value).strip()]
+    assert [change.corrected for change in changes] == [str(finding.value).strip()]
     assert after.frame.equals(validated.frame)
 
 
@@ -189,7 +190,7 @@ def test_rich_text_is_left_unchanged_and_reported(
         page.write_string(1, 1, " A1")
     validated = validate_workbook(path, catalogue, resource="cliente")
     [fixes] = write_fixed_copy([validated], tmp_path / "b.xlsx")
-    assert [change.finding.cell for change in fixes.changes] == ["B2"]
+    assert [change.cell for change in fixes.fixed] == ["B2"]
     [left] = fixes.left
     assert (left.finding.cell, "formats of their own" in left.reason.en) == ("A2", True)
 
@@ -305,7 +306,7 @@ def test_fixing_removes_exactly_the_listed_findings(
         assert finding_counts(validated) - finding_counts(after) == change_counts(changes)
         assert finding_counts(after) - finding_counts(validated) == Counter()
         assert after.frame.equals(validated.frame)
-        touched = {change.finding.cell for change in changes}
+        touched = {change.cell for change in changes}
         assert touched <= {f.cell for f in validated.findings if f.corrected is not None}
         before, now = cells_of(path, "Títulos"), cells_of(copy, "Títulos")
         assert {cell for cell in before if before[cell] != now[cell]} <= touched
@@ -317,7 +318,7 @@ def test_fixing_removes_exactly_the_listed_findings(
         assert {name for name in parts if parts[name] != kept[name]} <= may_change
         again = path.with_name("again.xlsx")
         [nothing] = write_fixed_copy([after], again)
-        assert nothing.changes == []
+        assert nothing.fixed == []
         assert parts_of(again) == kept
 
 
@@ -355,7 +356,7 @@ def test_unusual_xml_is_fixed(tmp_path: Path, catalogue: Catalogue) -> None:
             is_sheet = name.endswith("sheet1.xml")
             package.writestr(name, ODD_SHEET.encode() if is_sheet else content)
     validated, changes, after = fix_and_validate(odd, catalogue, resource="cliente")
-    assert [(c.finding.cell, c.new) for c in changes] == [("A2", "Padaria São João")]
+    assert [(c.cell, c.corrected) for c in changes] == [("A2", "Padaria São João")]
     assert after.findings == []
     assert after.frame.equals(validated.frame)
 
@@ -439,7 +440,7 @@ def test_fixed_date_has_a_date_format_in_a_workbook_without_styles(
     path = tmp_path / "plain.xlsx"
     path.write_bytes(packed(parts))
     validated, changes, after = fix_and_validate(path, catalogue)
-    assert [change.new for change in changes] == [date(2026, 12, 31), Decimal("1234.56")]
+    assert [change.corrected for change in changes] == [date(2026, 12, 31), Decimal("1234.56")]
     assert after.findings == []
     assert after.frame.equals(validated.frame)
     row = openpyxl.load_workbook(path.with_name("fixed.xlsx"))["Plan1"][2]

@@ -38,7 +38,7 @@ def test_blank_looking_letter_is_replaced_by_a_space(tmp_path: Path, catalogue: 
     path = write_records(tmp_path / "a.xlsx", CR, [{"historico": "Aluguel\u3164de maio\u2800"}])
     validated, changes, after = fix_and_validate(path, catalogue)
     assert [f.kind.code for f in validated.findings] == ["invisible-character"]
-    assert [change.new for change in changes] == ["Aluguel de maio"]
+    assert [change.corrected for change in changes] == ["Aluguel de maio"]
     assert after.findings == []
 
 

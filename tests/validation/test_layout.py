@@ -281,7 +281,7 @@ def test_thousands_of_unknown_columns_are_one_group(tmp_path: Path, catalogue: C
     path = write_rows(tmp_path / "a.xlsx", [*CLIENT, *strange], [ROW])
     validated = validate_workbook(path, catalogue, resource="cliente")
     assert [finding.kind.code for finding in validated.findings] == ["column-unknown"] * 5_000
-    lines = list(report_lines(Report.of([validated])))
+    lines = list(report_lines(Report([validated])))
     assert len(lines) < 12
     assert any("5000" in line or "4995" in line for line in lines)
 

@@ -92,7 +92,7 @@ def test_findings_sheet_is_skipped_by_its_defined_name_or_title(
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", "cliente", [{}])
     copy = tmp_path / "b.xlsx"
-    report_forms(Report.of([validate_workbook(path, catalogue)])).workbook(copy)
+    report_forms(Report([validate_workbook(path, catalogue)])).workbook(copy)
     book = openpyxl.load_workbook(copy)
     if renamed:
         book[SUMMARY_SHEET].title = "Achados"

@@ -338,7 +338,7 @@ def _write_findings_page(batch: Batch, refused: Sequence[FileResult]) -> Path | 
         return None
     with report_write_errors(page):
         page.parent.mkdir(parents=True, exist_ok=True)
-    report_forms(Report.of(refused)).write("html", page)
+    report_forms(Report(refused)).write("html", page)
     return page
 
 

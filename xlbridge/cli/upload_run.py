@@ -220,7 +220,7 @@ def report_invalid_sheet(
     from xlbridge.cli.validate_run import reading_options
     from xlbridge.validation.reports import Report, closing_lines, report_lines
 
-    report = Report.of(
+    report = Report(
         sheet.with_children, options=reading_options(request, context.settings.limits.csv)
     )
     *counts, next_step = closing_lines(report)

@@ -41,7 +41,7 @@ def report_results(
     to_terminal = arguments.form == "text" and arguments.output is None
     if to_terminal:
         _require_any(results)
-    report = Report.of(results, arguments.limit, reading_options(request, settings.limits.csv))
+    report = Report(results, arguments.limit, reading_options(request, settings.limits.csv))
     online_error = _check_online(report.sheets, settings) if arguments.online else None
     marked = False
     if arguments.annotated is not None and report.sheets:
@@ -181,12 +181,13 @@ def _exit_code(report: Report, *, to_terminal: bool) -> ExitCode:
 
     Raises the first ``UsageError`` among the refusals, unless the terminal already shows all.
     """
-    for refused in report.refused:
-        if isinstance(refused.refusal, UsageError):
+    refusals = [item.refusal for item in report.results if isinstance(item, RefusedFile)]
+    for refusal in refusals:
+        if isinstance(refusal, UsageError):
             if to_terminal:
-                return exit_code_of(refused.refusal)
-            raise refused.refusal
-    if report.refused:
+                return exit_code_of(refusal)
+            raise refusal
+    if refusals:
         return ExitCode.REFUSED
     return ExitCode.GOOD if report.ok else ExitCode.DATA_ERRORS
 

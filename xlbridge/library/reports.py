@@ -154,8 +154,8 @@ class Report:
                 file = Path(folder) / FRAME_FILE
                 self._origin.write(file)
                 sheet = replace(sheet, file=file)
-            sheets = (replace(each, file=sheet.file) for each in sheet.with_children)
-            reports.report_forms(reports.Report.of(sheets)).write("workbook", target)
+            sheets = [replace(each, file=sheet.file) for each in sheet.with_children]
+            reports.report_forms(reports.Report(sheets)).write("workbook", target)
 
     def __repr__(self) -> str:
         rows = f"{self.resource}, {len(self._sheet.rows)} rows"

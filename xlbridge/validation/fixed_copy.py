@@ -14,7 +14,6 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.pipeline import validate_sheets
 from xlbridge.validation.request import ValidationRequest
 from xlbridge.validation.results import (
-    FixedCell,
     FixedCopy,
     UnfixedCell,
     ValidatedSheet,
@@ -97,7 +96,7 @@ def write_fixed_copy(sheets: Sequence[ValidatedSheet], target: Path) -> list[Fix
 
 def _fix_sheet(
     package: EditablePackage, sheet: ValidatedSheet
-) -> tuple[list[FixedCell], list[UnfixedCell]]:
+) -> tuple[list[Finding], list[UnfixedCell]]:
     proposed = {_position(f): f for f in sheet.findings if f.corrected is not None and f.cell}
     doubted = {f.column for f in sheet.findings if f.kind.code == "dates-swapped"}
     left = [
@@ -116,14 +115,12 @@ def _fix_sheet(
         for one, other in ((source, target), (target, source)):
             if one in reasons:
                 reasons.setdefault(other, reasons[one])
-    changes = [
-        FixedCell(finding, finding.corrected)
-        for position, finding in proposed.items()
-        if finding.corrected is not None and position not in reasons
-    ]
-    if changes:
-        cells.write_values({_position(change.finding): change.new for change in changes})
-    return changes, [*left, *(UnfixedCell(proposed[at], reason) for at, reason in reasons.items())]
+    left += [UnfixedCell(proposed[at], reason) for at, reason in reasons.items()]
+    fixed = {at: finding for at, finding in proposed.items() if at not in reasons}
+    values = {at: f.corrected for at, f in fixed.items() if f.corrected is not None}
+    if values:
+        cells.write_values(values)
+    return list(fixed.values()), left
 
 
 def _target_of_move(finding: Finding, sheet: ValidatedSheet) -> Finding | None:

@@ -13,21 +13,13 @@ from xlbridge.errors import WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
-from xlbridge.resources.findings import CorrectedValue, Finding, Severity
+from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.cells.column_cells import BoolArray, Positions
 from xlbridge.validation.cells.text import display
 from xlbridge.validation.finding_columns import by_column_and_kind, count_errors, row_numbers
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import CellColumn
-
-
-@dataclass(frozen=True, slots=True)
-class FixedCell:
-    """A fixed cell: its former finding and its new value."""
-
-    finding: Finding
-    new: CorrectedValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +32,11 @@ class UnfixedCell:
 
 @dataclass(frozen=True, slots=True)
 class FixedCopy:
-    """A fixed copy, all changes made in it, and the cells that were left."""
+    """A fixed copy: the former findings of the fixed cells, which have the new values as their
+    ``corrected`` ones, and the cells that were left."""
 
     file: Path
-    changes: list[FixedCell]
+    fixed: list[Finding]
     left: list[UnfixedCell] = field(default_factory=list)
 
 

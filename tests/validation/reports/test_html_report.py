@@ -6,7 +6,6 @@ Inside: validation.
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 
 import openpyxl
@@ -23,7 +22,7 @@ from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, validate_workbook
 from xlbridge.validation.reports import Report, report_forms, without_cells
 from xlbridge.validation.reports.model import SheetReport
-from xlbridge.validation.results import FixedCell, FixedCopy
+from xlbridge.validation.results import FixedCopy
 
 pytestmark = pytest.mark.programs
 
@@ -41,7 +40,7 @@ def written(
     tmp_path: Path, *validated: ValidatedSheet | RefusedFile, limit: int | None = None
 ) -> Path:
     path = tmp_path / "report.html"
-    path.write_text(report_forms(Report.of(validated, limit)).page(), encoding="utf-8")
+    path.write_text(report_forms(Report(validated, limit)).page(), encoding="utf-8")
     return path
 
 
@@ -187,7 +186,7 @@ def test_the_cap_is_an_option(tmp_path: Path, page: Page, sample: ValidatedSheet
 
 def test_fixed_cells_are_listed(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
     text_date = next(f for f in sample.findings if f.kind.code == "date-as-text")
-    sample.fixes = FixedCopy(tmp_path / "fixed.xlsx", [FixedCell(text_date, date(2026, 9, 25))])
+    sample.fixes = FixedCopy(tmp_path / "fixed.xlsx", [text_date])
     page.open(written(tmp_path, sample), width=360)
     page.run("document.querySelector('summary').click()")
     text = page.run("document.querySelector('details').innerText")
@@ -325,7 +324,7 @@ def test_finding_on_most_of_a_column_is_shown_once_with_its_count(
     last = page.run("document.querySelector('tbody tr:last-child').innerText")
     assert "12 cells of the column" in last
 
-    report_forms(Report.of([validated], limit=1)).workbook(tmp_path / "marked.xlsx")
+    report_forms(Report([validated], limit=1)).workbook(tmp_path / "marked.xlsx")
     book = openpyxl.load_workbook(tmp_path / "marked.xlsx")
     sheet = book[validated.sheet]
     assert "12 cells of the column" in sheet["A2"].comment.text

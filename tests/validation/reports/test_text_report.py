@@ -32,7 +32,7 @@ def many(count: int, file: str = "cr.xlsx") -> ValidatedSheet:
 
 
 def test_a_hundred_thousand_findings_are_a_few_lines() -> None:
-    lines = list(report_lines(Report.of([many(100_000)])))
+    lines = list(report_lines(Report([many(100_000)])))
     assert "errors: 100000 · warnings: 1" in lines[0]
     assert lines[1] == "  • codigo: This is neither true nor false.  [type-boolean] ×100000"
     assert lines[2].startswith("      B2='x2', B3='x3', B4='x4', B5='x5', B6='x6' … and 99995 more")
@@ -41,10 +41,10 @@ def test_a_hundred_thousand_findings_are_a_few_lines() -> None:
 
 
 def test_the_cells_shown_of_a_rule_can_be_chosen() -> None:
-    lines = list(report_lines(Report.of([many(7)], 7)))
+    lines = list(report_lines(Report([many(7)], 7)))
     assert "B8='x8'" in lines[2]
     assert "more" not in lines[2]
-    bare = list(report_lines(Report.of([many(7)], 0)))
+    bare = list(report_lines(Report([many(7)], 0)))
     assert not any("B2" in line for line in bare)
     assert "×7" in bare[1]
 
@@ -58,7 +58,7 @@ def test_hint_of_a_single_cell_is_shown_below_it() -> None:
         for row, total in enumerate(["10.00", "7.50"], start=2)
     ]
     sheet = ValidatedSheet(Path("cr.xlsx"), None, "rateio", 1, findings=findings)
-    lines = list(report_lines(Report.of([sheet])))
+    lines = list(report_lines(Report([sheet])))
     assert [line.strip() for line in lines if "must add up" in line] == [
         "→ Correct the rows of this key: they must add up to 10.00.",
         "→ Correct the rows of this key: they must add up to 7.50.",
@@ -66,7 +66,7 @@ def test_hint_of_a_single_cell_is_shown_below_it() -> None:
 
 
 def test_several_files_have_a_total() -> None:
-    *_, last = report_lines(Report.of([many(3), many(4, "cp.xlsx")]))
+    *_, last = report_lines(Report([many(3), many(4, "cp.xlsx")]))
     assert last == "Total · files: 2 · passed: 0 · rows: 0 · errors: 7 · warnings: 2"
 
 

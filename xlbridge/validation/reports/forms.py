@@ -89,11 +89,13 @@ def fixes_json(fixes: FixedCopy) -> dict[str, Any]:
         "file": str(fixes.file),
         "changes": [
             {
-                **_address(change.finding),
-                "old": change.finding.value,
-                "new": f"{change.new:f}" if isinstance(change.new, Decimal) else str(change.new),
+                **_address(found),
+                "old": found.value,
+                "new": format(found.corrected, "f")
+                if isinstance(found.corrected, Decimal)
+                else str(found.corrected),
             }
-            for change in fixes.changes
+            for found in fixes.fixed
         ],
         "left": [{**_address(left.finding), "reason": str(left.reason)} for left in fixes.left],
     }
@@ -117,7 +119,11 @@ def _document_pieces(report: Report) -> Iterator[str]:
             "version": 1,
             "ok": report.ok,
             "files": list(map(_file, files)),
-            "skipped": [{"file": str(item.file), "sheet": item.sheet} for item in report.skipped],
+            "skipped": [
+                {"file": str(item.file), "sheet": item.sheet}
+                for item in report.results
+                if isinstance(item, SkippedSheet)
+            ],
         }
     ).split(_NO_FINDINGS)
     for item, piece in zip(files, before, strict=True):

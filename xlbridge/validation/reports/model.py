@@ -1,7 +1,7 @@
 """Model of the validation report, the common content of all its forms."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
@@ -184,16 +184,6 @@ class Report:
     limit: int | None = None
     options: Sequence[str] = ()
 
-    @classmethod
-    def of(
-        cls,
-        results: Iterable[ValidationResult],
-        limit: int | None = None,
-        options: Sequence[str] = (),
-    ) -> "Report":
-        """Create the report of an iterable of results."""
-        return cls(list(results), limit, options)
-
     @property
     def ok(self) -> bool:
         """True if no file has errors."""
@@ -203,16 +193,6 @@ class Report:
     def sheets(self) -> list[ValidatedSheet]:
         """Validated sheets."""
         return [item for item in self.results if isinstance(item, ValidatedSheet)]
-
-    @property
-    def skipped(self) -> list[SkippedSheet]:
-        """Sheets that fit no resource."""
-        return [item for item in self.results if isinstance(item, SkippedSheet)]
-
-    @property
-    def refused(self) -> list[RefusedFile]:
-        """Files that could not be validated at all."""
-        return [item for item in self.results if isinstance(item, RefusedFile)]
 
     @property
     def totals(self) -> Totals:

@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from datetime import date
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -15,7 +14,6 @@ from xlbridge.validation.cells.text import display, format_decimal, quoted
 from xlbridge.validation.finding_columns import count_corrected
 from xlbridge.validation.reports.model import Report, ReportItem, SheetReport, rule_label
 from xlbridge.validation.results import (
-    FixedCell,
     FixedCopy,
     RefusedFile,
     SkippedSheet,
@@ -196,18 +194,18 @@ _MAX_UNFIXED = 10
 def fixes_text(fixes: FixedCopy) -> Iterator[str]:
     """Yield the lines about a fixed copy; many changes are counted by column and rule, with
     examples."""
-    changes = fixes.changes
+    fixed = fixes.fixed
     heading = Text(
         pt="Corrigidas em {file}: {count}. A seguir, o que falta corrigir.",
         en="Fixed in {file}: {count}. The remaining findings follow.",
     )
-    yield f"  ✎ {heading.format(file=fixes.file, count=len(changes))}"
-    if len(changes) <= _MAX_FIXES:
-        yield from (f"      {_change(change, column=True)}" for change in changes)
+    yield f"  ✎ {heading.format(file=fixes.file, count=len(fixed))}"
+    if len(fixed) <= _MAX_FIXES:
+        yield from (f"      {_change(found, column=True)}" for found in fixed)
     else:
-        groups: defaultdict[tuple[str | None, str], list[FixedCell]] = defaultdict(list)
-        for change in changes:
-            groups[change.finding.column_label, change.finding.kind.code].append(change)
+        groups: defaultdict[tuple[str | None, str], list[Finding]] = defaultdict(list)
+        for found in fixed:
+            groups[found.column_label, found.kind.code].append(found)
         for (column, code), group in groups.items():
             examples = ", ".join(map(_change, group[:_FIX_EXAMPLES]))
             more = len(group) - _FIX_EXAMPLES
@@ -224,17 +222,12 @@ def fixes_text(fixes: FixedCopy) -> Iterator[str]:
         yield f"      {heading}: {column} {', '.join(cells[:_MAX_UNFIXED])}{rest}: {reason}"
 
 
-def _change(change: FixedCell, *, column: bool = False) -> str:
-    found = change.finding
+def _change(found: Finding, *, column: bool = False) -> str:
     address = f"{found.cell} {found.column_label}" if column else found.cell
-    return f"{address}: {quoted(found.display_value or '')} → {_fixed_value(change.new)}"
+    return f"{address}: {quoted(found.display_value or '')} → {_fixed_value(found.corrected)}"
 
 
-def _fixed_value(value: CorrectedValue) -> str:
-    match value:
-        case Decimal():
-            return str(format_decimal(value))
-        case date():
-            return display(value)
-        case _:
-            return quoted(value)
+def _fixed_value(value: CorrectedValue | None) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    return str(format_decimal(value) if isinstance(value, Decimal) else display(value))
