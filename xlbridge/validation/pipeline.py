@@ -87,30 +87,24 @@ def validate_workbook(
         path = Path(path)
         cells = workbook() if workbook else read_workbook(path, limits, sheet)
         catalogue = _with_listed_columns(cells, catalogue)
+        validator = _Validator(path, reading, on_column, memo)
         if mapping is not None:
             # Late: it imports the whole interface, and few sheets have a mapping.
             from xlbridge.validation.mapping.application import map_sheet
 
             mapped = map_sheet(path, mapping, cells, catalogue, resource, sheet)
-            lookup = mapped.format_lookup(_format_lookup(path, mapped.choice.cells, memo))
+            lookup = mapped.format_lookup(validator.format_lookup(mapped.choice.cells))
             mapped_resource = catalogue[mapping.resource]
-            validated = _validate_rows(
-                path,
-                mapped_resource,
-                mapped.choice,
-                mapped.header,
-                reading,
-                on_column,
-                lookup,
-                memo,
+            validated = validator.validate_rows(
+                mapped_resource, mapped.choice, mapped.header, lookup
             )
         else:
             choice = choose_sheet(cells, catalogue, resource, sheet)
-            validated = validate_sheet(path, cells.fingerprint, choice, reading, on_column, memo)
+            validated = validator.validate_sheet(choice, cells.fingerprint)
         if validated.resource is not None and validated.resource.children:
             has_all_sheets = sheet is None or memo is not None
             workbook_cells = cells if has_all_sheets else read_workbook(path, limits)
-            add_children(validated, workbook_cells.sheets, reading, on_column, memo)
+            validator.add_children(validated, workbook_cells.sheets)
         for one in validated.with_children:
             one.read_as, one.limits = cells.read_as, limits
         return validated
@@ -129,33 +123,6 @@ def _with_listed_columns(cells: WorkbookCells, catalogue: Catalogue) -> Catalogu
     return Catalogue([listed if one.name == listed.name else one for one in catalogue.values()])
 
 
-def add_children(
-    main: ValidatedSheet,
-    sheets: Sequence[SheetCells],
-    reading: ParseOptions,
-    on_column: OnColumn = lambda _: None,
-    memo: ColumnMemo | None = None,
-) -> None:
-    """Validate the child sheets of a main sheet, and add them to it."""
-    resource = main.resource
-    if resource is None or main.header_row is None:
-        return
-    found = child_cells(sheets, main.sheet, resource)
-    main.children = {
-        child.sheet: validate_sheet(
-            main.file,
-            None,
-            SheetChoice(found[child.sheet], child, main=MainSheet(resource, main.sheet)),
-            reading,
-            on_column,
-            None if memo is None else memo.of_child(child.sheet),
-        )
-        for child in resource.children
-        if child.sheet in found
-    }
-    check_children(main)
-
-
 def blank_children(main: ValidatedSheet, sheets: Sequence[SheetCells]) -> list[ValidatedSheet]:
     """Return the child sheets of a main sheet that have a header but no rows, with the findings
     of their headers only: a list may be empty."""
@@ -163,7 +130,7 @@ def blank_children(main: ValidatedSheet, sheets: Sequence[SheetCells]) -> list[V
         return []
     blank = blank_child_sheets(sheets, main.sheet, main.resource)
     validated = [
-        validate_sheet(main.file, None, SheetChoice(cells, blank[cells.name]), ParseOptions())
+        _Validator(main.file).validate_sheet(SheetChoice(cells, blank[cells.name]))
         for cells in sheets
         if cells.name in blank
     ]
@@ -172,85 +139,97 @@ def blank_children(main: ValidatedSheet, sheets: Sequence[SheetCells]) -> list[V
     return [sheet for sheet in validated if sheet.header_row is not None]
 
 
-def validate_sheet(
-    path: Path,
-    fingerprint: str | None,
-    choice: SheetChoice,
-    reading: ParseOptions,
-    on_column: OnColumn = lambda _: None,
-    memo: ColumnMemo | None = None,
-) -> ValidatedSheet:
-    """Validate the cells of the chosen sheet; ``fingerprint`` is the workbook's."""
-    cells, resource = choice.cells, choice.resource
-    position = None if resource is None else find_header_row(cells, resource)
-    if resource is not None and position is None:
-        position = find_similar_header_row(cells, resource)
-    if resource is None or position is None:
-        findings = [_missing_header(resource, cells), *_hidden_sheets(choice, None)]
-        return ValidatedSheet(path, resource, cells.name, findings=findings)
-    header = match_header(cells, position, resource, choice.main)
-    lookup = _format_lookup(path, cells, memo)
-    validated = _validate_rows(path, resource, choice, header, reading, on_column, lookup, memo)
-    if outdated := outdated_template(fingerprint, resource, cells, position):
-        validated.findings = [*outdated, *validated.findings]
-    return validated
+@dataclass(frozen=True, slots=True)
+class _Validator:
+    """Validator of the sheets of one file; see ``validate_workbook``."""
 
+    file: Path
+    reading: ParseOptions = field(default_factory=ParseOptions)
+    on_column: OnColumn = lambda _: None
+    memo: ColumnMemo | None = None
 
-def _format_lookup(path: Path, cells: SheetCells, memo: ColumnMemo | None) -> FormatLookup:
-    lookup = partial(cell_number_formats, path, cells.raw)
-    return lookup if memo is None else memo.cached_lookup(lookup)
+    def validate_sheet(self, choice: SheetChoice, fingerprint: str | None = None) -> ValidatedSheet:
+        """Validate the cells of the chosen sheet; ``fingerprint`` is the workbook's."""
+        cells, resource = choice.cells, choice.resource
+        position = None if resource is None else find_header_row(cells, resource)
+        if resource is not None and position is None:
+            position = find_similar_header_row(cells, resource)
+        if resource is None or position is None:
+            findings = [_missing_header(resource, cells), *_hidden_sheets(choice, None)]
+            return ValidatedSheet(self.file, resource, cells.name, findings=findings)
+        header = match_header(cells, position, resource, choice.main)
+        validated = self.validate_rows(resource, choice, header, self.format_lookup(cells))
+        if outdated := outdated_template(fingerprint, resource, cells, position):
+            validated.findings = [*outdated, *validated.findings]
+        return validated
 
+    def add_children(self, main: ValidatedSheet, sheets: Sequence[SheetCells]) -> None:
+        """Validate the child sheets of a main sheet, and add them to it."""
+        resource = main.resource
+        if resource is None or main.header_row is None:
+            return
+        found = child_cells(sheets, main.sheet, resource)
+        children = {}
+        for child in resource.children:
+            if child.sheet in found:
+                memo = None if self.memo is None else self.memo.of_child(child.sheet)
+                choice = SheetChoice(
+                    found[child.sheet], child, main=MainSheet(resource, main.sheet)
+                )
+                children[child.sheet] = replace(self, memo=memo).validate_sheet(choice)
+        main.children = children
+        check_children(main)
 
-def _validate_rows(
-    path: Path,
-    resource: Resource,
-    choice: SheetChoice,
-    header: Header,
-    reading: ParseOptions,
-    on_column: OnColumn,
-    formats_of: FormatLookup,
-    memo: ColumnMemo | None = None,
-) -> ValidatedSheet:
-    """Validate the rows below a header that was matched to the columns of a resource."""
-    cells = choice.cells
-    typed = type_rows(resource, header, cells, reading, on_column, formats_of, memo)
-    layout = _layout_findings(resource, choice, header, typed)
-    non_records = report_non_records(resource, header, cells, typed, formats_of)
-    layout += short_rows(header, cells, typed, non_records)
-    report_misplaced_documents(resource, header.columns, typed)
-    fill_constants(resource, header, typed, non_records)
-    apply_rules(typed, resource, memo)
-    # A cell that several columns share, or whose value is converted, cannot be corrected.
-    uses = Counter(header.columns.values())
-    for name, index in header.columns.items():
-        if name in header.converted or uses[index] > 1:
-            typed.problems[name].drop_corrections()
-    numbers, number_problems = type_numbers(header, cells, typed.rows)
-    problems = {**typed.problems, **number_problems}
-    indexes = {**header.source_columns(), **header.numbers}
-    columns = {name: cells.first_column + index for name, index in indexes.items()}
-    with_source = header.converted.union(
-        c.name for c in resource.columns if c.kind.is_code or c.link or c.sheet_link
-    )
-    return ValidatedSheet(
-        path,
-        resource,
-        cells.name,
-        header.row,
-        typed.frame,
-        typed.rows,
-        columns,
-        source_cells={
-            name: cells.columns[index]
-            for name, index in header.source_columns().items()
-            if name in with_source
-        },
-        non_records=non_records,
-        findings=sheet_findings(layout, typed.rows, problems, columns, cells, header.names),
-        numbers=numbers,
-        headers=header.names,
-        constants=tuple(header.constants),
-    )
+    def format_lookup(self, cells: SheetCells) -> FormatLookup:
+        """Return the lookup of number formats in a sheet of the file."""
+        lookup = partial(cell_number_formats, self.file, cells.raw)
+        return lookup if self.memo is None else self.memo.cached_lookup(lookup)
+
+    def validate_rows(
+        self, resource: Resource, choice: SheetChoice, header: Header, formats_of: FormatLookup
+    ) -> ValidatedSheet:
+        """Validate the rows below a header that was matched to the columns of a resource."""
+        cells = choice.cells
+        typed = type_rows(
+            resource, header, cells, self.reading, self.on_column, formats_of, self.memo
+        )
+        layout = _layout_findings(resource, choice, header, typed)
+        non_records = report_non_records(resource, header, cells, typed, formats_of)
+        layout += short_rows(header, cells, typed, non_records)
+        report_misplaced_documents(resource, header.columns, typed)
+        fill_constants(resource, header, typed, non_records)
+        apply_rules(typed, resource, self.memo)
+        # A cell that several columns share, or whose value is converted, cannot be corrected.
+        uses = Counter(header.columns.values())
+        for name, index in header.columns.items():
+            if name in header.converted or uses[index] > 1:
+                typed.problems[name].drop_corrections()
+        numbers, number_problems = type_numbers(header, cells, typed.rows)
+        problems = {**typed.problems, **number_problems}
+        indexes = {**header.source_columns(), **header.numbers}
+        columns = {name: cells.first_column + index for name, index in indexes.items()}
+        with_source = header.converted.union(
+            c.name for c in resource.columns if c.kind.is_code or c.link or c.sheet_link
+        )
+        return ValidatedSheet(
+            self.file,
+            resource,
+            cells.name,
+            header.row,
+            typed.frame,
+            typed.rows,
+            columns,
+            source_cells={
+                name: cells.columns[index]
+                for name, index in header.source_columns().items()
+                if name in with_source
+            },
+            non_records=non_records,
+            findings=sheet_findings(layout, typed.rows, problems, columns, cells, header.names),
+            numbers=numbers,
+            headers=header.names,
+            constants=tuple(header.constants),
+        )
 
 
 def _layout_findings(
@@ -309,16 +288,16 @@ def _validate_all_sheets(
 
     Hidden sheets, and the sheets that templates add, are neither data nor skipped.
     """
-    path, reading = request.file, request.reading
+    validator = _Validator(request.file, request.reading, on_column)
     with gc_paused():
-        cells = workbook() if workbook else read_workbook(path, limits)
+        cells = workbook() if workbook else read_workbook(request.file, limits)
         catalogue = _with_listed_columns(cells, catalogue)
         choices, skipped = choose_sheets(cells, catalogue, request.resource)
         sheets: list[ValidatedSheet] = []
         used: set[str] = set()
         for choice in choices:
-            main = validate_sheet(path, cells.fingerprint, choice, reading, on_column)
-            add_children(main, cells.sheets, reading, on_column)
+            main = validator.validate_sheet(choice, cells.fingerprint)
+            validator.add_children(main, cells.sheets)
             sheets += main.with_children
             used |= {sheet.sheet for sheet in main.with_children}
             if choice.resource is not None:
@@ -392,7 +371,7 @@ def warm_up(catalogue: Catalogue) -> None:
     resource = next(iter(catalogue.values()))
     columns = [_sample_column(column) for column in resource.columns]
     cells = SheetCells(resource.name, 0, columns, RawSheet())
-    validate_sheet(Path(), None, SheetChoice(cells, resource), ParseOptions())
+    _Validator(Path()).validate_sheet(SheetChoice(cells, resource))
 
 
 def _sample_column(column: Column) -> CellColumn:
