@@ -117,6 +117,47 @@ def test_a_late_answer_leaves_a_newer_message(page: Page, ui: RunningPage, tmp_p
     expect(message).to_be_hidden()
 
 
+def test_the_next_error_waits_for_the_rows(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    names = ("Loja", "Bar", None)
+    records = [
+        {"cnpj": None, "seuCodigo": f"NEXT-{n}", "nomeComercial": name}
+        for n, name in enumerate(names)
+    ]
+    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", records))
+    tab.locator("#to-mend").click()
+    tab.locator('[data-cell="A4"]').wait_for()
+    with holding(tab, "rows", "?*view=all*") as held:
+        tab.locator("#view").select_option("all")
+        tab.get_by_test_id("next-error").click()
+        held.release()
+    tab.locator("#remark", has_text="required").wait_for()
+    expect(tab.locator("#cell-here")).to_have_attribute("data-cell", "A4")
+
+
+def test_cells_are_cut_as_selected(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    names = [f"Loja {n}" for n in range(150)]
+    records = [
+        {"cnpj": None, "seuCodigo": f"CUT-{n}", "nomeComercial": name}
+        for n, name in enumerate(names)
+    ]
+    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", records))
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.locator("#to-mend").click()
+    first = tab.locator('[data-cell="A2"]')
+    first.click()
+    with holding(tab, "rows", "?start=100*") as held:
+        for _ in range(6):
+            tab.keyboard.press("Shift+PageDown")
+        tab.keyboard.press("Control+x")
+        tab.keyboard.press("Control+Home")
+        tab.locator("#view").select_option("wrong")
+        expect(tab.locator("#grid .line")).to_have_count(0)
+        held.release()
+    tab.locator("#counts", has_text="errors: 121").wait_for()
+    copied = tab.evaluate("navigator.clipboard.readText()")
+    assert copied == "\n".join(names[:121])
+
+
 def test_edits_reach_the_sheet_in_their_order(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     names = ("Loja", None, "Bar")
     records = [

@@ -101,6 +101,7 @@ function nextError() {
 }
 
 async function goToNextError() {
+  await grid.loaded();
   const row = grid.rowAt(grid.at);
   const query = { row: row ? row.row : 0, column: firstColumn() + grid.column, view: state.view };
   if (!grid.visited) query.column = -1;
@@ -118,6 +119,7 @@ async function goToNextError() {
 
 // Shows the first row of a view at its first marked cell, or at a column if that is marked.
 async function goToFirstMark(column = "") {
+  await grid.loaded();
   await grid.fetch(0);
   const row = grid.rowAt(0);
   const places = row ? Object.keys(row.marks).map(Number) : [];

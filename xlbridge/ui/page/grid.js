@@ -23,6 +23,7 @@ export class Grid {
     this.view = "";
     this.windows = null; // rows shown
     this.loading = null; // rows that replace them once loaded
+    this.pending = null; // promise of the newest load
     this.typed = null; // position and rows of the cell being typed into
     this.at = 0; // position in the view
     this.column = 0; // index in the row
@@ -89,7 +90,20 @@ export class Grid {
   }
 
   // Fetches the rows again; those shown remain editable until the new ones are loaded.
-  async load({ view = this.view, renew = false, keep = true } = {}) {
+  load(options) {
+    this.pending = this.loadRows(options);
+    return this.pending;
+  }
+
+  // Waits until the rows last asked for are shown.
+  async loaded() {
+    for (let awaited = null; awaited !== this.pending; ) {
+      awaited = this.pending;
+      await awaited;
+    }
+  }
+
+  async loadRows({ view = this.view, renew = false, keep = true } = {}) {
     const windows = new RowWindows(this.handlers.rowsOf(view), view === "all");
     this.view = view;
     this.loading = windows;
@@ -208,9 +222,16 @@ export class Grid {
 
   isSelected(at, place) {
     if (this.anchor === null) return false;
-    const [top, bottom] = [this.anchor.at, this.at].sort((a, b) => a - b);
-    const [left, right] = [this.anchor.column, this.column].sort((a, b) => a - b);
-    return at >= top && at <= bottom && place >= left && place <= right;
+    const { first, last, left, right } = this.selection();
+    return at >= first && at <= last && place >= left && place <= right;
+  }
+
+  // Rows and columns of the selected cells, or of the current one.
+  selection() {
+    const other = this.anchor || { at: this.at, column: this.column };
+    const [first, last] = [other.at, this.at].sort((a, b) => a - b);
+    const [left, right] = [other.column, this.column].sort((a, b) => a - b);
+    return { first, last, left, right };
   }
 
   placeInput() {
@@ -275,7 +296,7 @@ export class Grid {
       return;
     } else if (event.key === "Delete" || event.key === "Backspace") {
       event.preventDefault();
-      this.eraseSelected();
+      this.erase();
     } else if (moves[event.key]) {
       event.preventDefault();
       const [down, right] = moves[event.key];
@@ -338,20 +359,12 @@ export class Grid {
     if (!isSame) this.change([{ at, column, value }], windows);
   }
 
-  eraseSelected() {
+  erase({ first, last, left, right } = this.selection(), windows = this.windows) {
     const cells = [];
-    this.eachSelected((at, column) => cells.push({ at, column, value: "" }));
-    this.change(cells);
-  }
-
-  eachSelected(visit) {
-    const other = this.anchor || { at: this.at, column: this.column };
-    for (let at = Math.min(other.at, this.at); at <= Math.max(other.at, this.at); at += 1) {
-      const left = Math.min(other.column, this.column);
-      for (let column = left; column <= Math.max(other.column, this.column); column += 1) {
-        visit(at, column);
-      }
+    for (let at = first; at <= last; at += 1) {
+      for (let column = left; column <= right; column += 1) cells.push({ at, column, value: "" });
     }
+    this.change(cells, windows);
   }
 
   // Changes cells of the rows that were shown when the values were typed, whatever is shown now.
@@ -385,34 +398,28 @@ export class Grid {
     this.change(cells);
   }
 
-  // Copies the selected cells, after fetching missing rows; returns whether it succeeded.
-  async copy(event) {
-    if (this.input.classList.contains("typing")) return false;
+  // Copies the selected cells, after fetching missing rows; returns whether it succeeded. What is
+  // selected and shown when the rows arrive does not matter.
+  async copy(event, selection = this.selection(), windows = this.windows) {
+    if (this.input.classList.contains("typing") || !windows || !windows.total) return false;
     event.preventDefault();
-    const other = this.anchor ? this.anchor.at : this.at;
-    const [first, last] = [Math.min(other, this.at), Math.max(other, this.at)];
+    const { first, last, left, right } = selection;
     if (last - first >= MAX_COPIED) {
       this.handlers.notCopied();
       return false;
     }
-    const missing = Array.from({ length: last - first + 1 }, (_, at) => this.rowAt(first + at)).includes(undefined);
-    if (!missing) event.clipboardData.setData("text/plain", this.selectedText());
-    else if (!(await this.windows.fetch(first, last))) return false;
-    else await navigator.clipboard.writeText(this.selectedText());
+    const rows = () => Array.from({ length: last - first + 1 }, (_, at) => windows.rowAt(first + at));
+    const text = () => clipboardText(rows().map((row) => row.cells.slice(left, right + 1)));
+    if (!rows().includes(undefined)) event.clipboardData.setData("text/plain", text());
+    else if (!(await windows.fetch(first, last))) return false;
+    else await navigator.clipboard.writeText(text());
     return true;
   }
 
   async cut(event) {
-    if (await this.copy(event)) this.eraseSelected();
-  }
-
-  selectedText() {
-    const lines = new Map();
-    this.eachSelected((at, column) => {
-      if (!lines.has(at)) lines.set(at, []);
-      lines.get(at).push(this.textAt(at, column));
-    });
-    return clipboardText([...lines.values()]);
+    const { windows } = this;
+    const selection = this.selection();
+    if (await this.copy(event, selection, windows)) this.erase(selection, windows);
   }
 }
 
