@@ -207,7 +207,7 @@ def _check_markup(name: str, piece: bytes, tail: bytes) -> None:
 def _refuse_document_type(chunk: bytes) -> None:
     # Searching for the rare single character is many times faster than for the pattern.
     if b"!" in chunk and (_DOCTYPE.search(chunk) or any(wide in chunk for wide in _UTF16_DOCTYPES)):
-        raise refusals.hostile(Text(pt="definições DTD", en="DTD definitions"))
+        raise refusals.document_type()
 
 
 class FileKind(Enum):

@@ -17,7 +17,7 @@ from xlbridge.i18n import Text
 from xlbridge.settings import CsvForm, WorkbookLimits
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.messages import ParserMessage, SheetEnded, SheetStarted, WorkbookStarted
-from xlbridge.workbook.read.refusals import csv_unclear, csv_unreadable, text_too_long
+from xlbridge.workbook.read.refusals import csv_unreadable, text_too_long
 from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
 
 ENCODING_NAMES: Mapping[str, str] = {
@@ -109,7 +109,8 @@ def _not_encoded(content: bytes, error: UnicodeDecodeError, encoding: str) -> Wo
 
 
 def _encoding_unclear(line: int) -> WorkbookRefused:
-    return csv_unclear(
+    return WorkbookRefused(
+        "csv-unclear",
         Text(
             pt="Não dá para saber a codificação do arquivo: as letras da linha {line} não são as "
             "de um texto em UTF-8 nem em Windows-1252.",
@@ -271,7 +272,8 @@ def _detect_delimiter(text: str) -> str | None:
     in_header = [delimiter for delimiter in DELIMITERS if delimiter in header]
     if not best and len(in_header) <= 1:
         return next(iter(in_header), None)
-    raise csv_unclear(
+    raise WorkbookRefused(
+        "csv-unclear",
         Text(
             pt="Não dá para saber o separador das colunas: {reason}.",
             en="The delimiter of the columns cannot be determined: {reason}.",
