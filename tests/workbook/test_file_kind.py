@@ -58,6 +58,15 @@ def test_unsupported_files_are_refused_by_kind(
     assert refused.value.hint is not None
 
 
+def test_a_large_document_of_another_kind_is_refused_by_kind(tmp_path: Path) -> None:
+    path = tmp_path / "contract.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("word/document.xml", bytes(10**6))
+    with pytest.raises(WorkbookRefused) as refused:
+        read_workbook(path, WorkbookLimits())
+    assert refused.value.code == "not-xlsx"
+
+
 def test_an_os_error_is_translated(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as failed:
         (tmp_path / "none").read_bytes()

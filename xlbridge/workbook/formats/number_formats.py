@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from xml.etree import ElementTree as ET
+from functools import lru_cache
 
 BUILT_IN: Mapping[int, str] = {
     0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00",
@@ -27,45 +27,28 @@ _DATE_LETTERS = re.compile(r"[dmyhs]", re.IGNORECASE)
 _SCALING_COMMAS = re.compile(r"(?<=[0#?])(,+)(?![0#?,])")
 
 
-def style_number_formats(root: ET.Element) -> dict[int, str]:
-    """Return the significant formats of the cell styles of ``xl/styles.xml``."""
-    codes = {
-        element.get("numFmtId", ""): element.get("formatCode", "")
-        for element in root.iterfind(".//{*}numFmt")
-    }
-    format_ids = (style.get("numFmtId", "0") for style in root.iterfind("{*}cellXfs/*"))
-    return significant_formats(format_code(number, codes.get(number, "")) for number in format_ids)
+def significant_styles(
+    styles: Iterable[tuple[str, bool]],
+) -> tuple[dict[int, str], frozenset[int]]:
+    """Return the significant formats by cell style, and the styles that strike cells through.
 
-
-def significant_formats(formats: Iterable[str]) -> dict[int, str]:
-    """Return the significant formats of cell styles, by the style's index.
-
-    They may display a number as more than its digits, or a date as less than day, month and year.
+    ``styles`` are the format of each style, and whether its font is struck through. A significant
+    format may display a number as more than its digits, or a date as less than day, month and year.
     Formats longer than Excel allows are left out.
     """
-    return {
-        style: code
-        for style, code in enumerate(formats)
-        if code not in _PLAIN_FORMATS and len(code) <= _MAX_FORMAT_LENGTH and _is_significant(code)
-    }
+    formats, struck = dict[int, str](), set[int]()
+    for style, (code, is_struck) in enumerate(styles):
+        if is_struck:
+            struck.add(style)
+        if code not in _PLAIN_FORMATS and len(code) <= _MAX_FORMAT_LENGTH and _is_significant(code):
+            formats[style] = code
+    return formats, frozenset(struck)
 
 
 def _is_significant(code: str) -> bool:
     # The parser reads a number as a date if the first part of its format is a date's.
     first = _LITERAL.sub("", code).partition(";")[0]
     return not is_date_or_time(first) or displayed_date_parts(code) != DATE_PARTS
-
-
-def struck_styles(root: ET.Element) -> frozenset[int]:
-    """Return the cell styles of ``xl/styles.xml`` whose font is struck through."""
-    marks = (font.findall("{*}strike") for font in root.iterfind("{*}fonts/*"))
-    struck = {
-        str(index)
-        for index, found in enumerate(marks)
-        if any(mark.get("val", "1") not in {"0", "false"} for mark in found)
-    }
-    styles = enumerate(root.iterfind("{*}cellXfs/*"))
-    return frozenset(number for number, style in styles if style.get("fontId", "0") in struck)
 
 
 def format_code(format_id: str, declared: str) -> str:
@@ -100,6 +83,7 @@ def displayed_date_parts(code: str) -> frozenset[str]:
     )
 
 
+@lru_cache(maxsize=1024)
 def scale_factor(code: str) -> float:
     """Return the factor by which a format multiplies a number: 100 for a percentage, usually 1."""
     bare = _LITERAL.sub("", code)

@@ -8,19 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from xlbridge.workbook.formats.number_formats import (
-    format_code,
-    scaling_styles,
-    significant_formats,
-)
+from xlbridge.workbook.formats.number_formats import format_code, significant_styles
 from xlbridge.workbook.read.cells import RawSheet
 
-ERRORS: Mapping[int, str] = {
+_ERRORS: Mapping[int, str] = {
     0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?",
     0x24: "#NUM!", 0x2A: "#N/A", 0x2B: "#GETTING_DATA",
 }  # fmt: skip
-"""Errors by number ([MS-XLSB], 2.5.97.2)."""
-
 _AREA = frozenset({0x25, 0x45, 0x65})
 _CALL = frozenset({0x22, 0x42, 0x62})
 _SUM_MARK = b"\x19\x10"
@@ -34,7 +28,7 @@ _SUBTOTAL = 344
 
 @dataclass
 class BookStyles:
-    """Styles of a workbook, filled record by record.
+    """Styles and dates of a workbook, filled record by record.
 
     ``codes``: the file's number formats by number; ``fonts``: whether each font strikes cells
     through; ``cells``: the number format and the font of each cell style.
@@ -43,46 +37,32 @@ class BookStyles:
     codes: dict[int, str] = field(default_factory=dict)
     fonts: list[bool] = field(default_factory=list)
     cells: list[tuple[int, int]] = field(default_factory=list)
+    uses_1904_dates: bool = False
 
     @cached_property
-    def formats(self) -> dict[int, str]:
-        """Significant number formats by cell style."""
-        return significant_formats(
-            format_code(str(number), self.codes.get(number, "")) for number, _ in self.cells
+    def _significant(self) -> tuple[dict[int, str], frozenset[int]]:
+        fonts = dict(enumerate(self.fonts))
+        return significant_styles(
+            (format_code(str(number), self.codes.get(number, "")), fonts.get(font, False))
+            for number, font in self.cells
         )
 
-    @cached_property
-    def struck(self) -> frozenset[int]:
-        """Cell styles that are struck through."""
-        struck = {font for font, is_struck in enumerate(self.fonts) if is_struck}
-        return frozenset(style for style, (_, font) in enumerate(self.cells) if font in struck)
+    def new_sheet(self) -> RawSheet:
+        """Return the facts of a sheet without cells."""
+        formats, struck = self._significant
+        return RawSheet(formats=formats, struck=struck, uses_1904_dates=self.uses_1904_dates)
 
 
-class SheetFacts:
-    """Facts of a sheet, added record by record, with zero-based rows and columns."""
+def error_name(number: int) -> str:
+    """Return an error by its number ([MS-XLSB], 2.5.97.2)."""
+    return _ERRORS.get(number, "#N/A")
 
-    def __init__(self, styles: BookStyles, *, uses_1904_dates: bool = False) -> None:
-        self.raw = RawSheet(
-            formats=styles.formats, struck=styles.struck, uses_1904_dates=uses_1904_dates
-        )
-        self._scaling = scaling_styles(styles.formats)
 
-    def add_style(self, row: int, column: int, style: int) -> None:
-        """Add the style of a cell if it is significant."""
-        if style in self._scaling:
-            self.raw.scaled[row + 1, column] = self._scaling[style]
-        if style in self.raw.formats or style in self.raw.struck:
-            self.raw.add_style(row + 1, column, style)
-
-    def add_error(self, row: int, column: int, number: int) -> None:
-        """Add a cell with an error."""
-        self.raw.errors[row + 1, column] = ERRORS.get(number, "#N/A")
-
-    def add_formula(self, row: int, column: int, tokens: bytes, row_format: str) -> None:
-        """Add a formula; ``row_format`` is the struct format of row numbers in its tokens."""
-        self.raw.layout.add_formula(row + 1, column)
-        if _sums_up(tokens, column, row_format):
-            self.raw.layout.summed_rows.add(row + 1)
+def add_formula(raw: RawSheet, row: int, column: int, tokens: bytes, row_format: str) -> None:
+    """Add a formula; ``row_format`` is the struct format of row numbers in its tokens."""
+    raw.layout.add_formula(row, column)
+    if _sums_up(tokens, column, row_format):
+        raw.layout.summed_rows.add(row)
 
 
 def _sums_up(tokens: bytes, column: int, row_format: str) -> bool:

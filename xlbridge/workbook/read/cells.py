@@ -16,6 +16,7 @@ from operator import mul, not_
 from typing import Any
 
 from xlbridge.workbook.address import CellPosition, CellRange, column_index
+from xlbridge.workbook.formats import scale_factor
 
 _MAX_FORMULA_RUNS = 4096
 _TRUE = frozenset({"1", "true"})
@@ -186,7 +187,12 @@ class RawSheet:
     styles: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
 
     def add_style(self, row: int, column: int, style: int) -> None:
-        """Add the style of a cell."""
+        """Add the style of a cell, if it is significant."""
+        if style not in self.formats and style not in self.struck:
+            return
+        factor = scale_factor(self.formats.get(style, ""))
+        if factor != 1:
+            self.scaled[row, column] = factor
         runs = self.styles.setdefault(column, [])
         if runs and runs[-1][1:] == (row - 1, style):
             runs[-1] = (runs[-1][0], row, style)

@@ -14,7 +14,7 @@ from xlbridge.i18n import Text
 from xlbridge.workbook.address import CellPosition, cell_address, column_index, column_letters
 from xlbridge.workbook.read.archive import blocks_before
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.refusals import cell_ambiguous, hostile, unreadable
+from xlbridge.workbook.read.refusals import cell_ambiguous, document_type, unreadable
 
 _CELL_REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})", re.ASCII)
 _LOWEST_DATE_NUMBER = -1e9
@@ -59,16 +59,15 @@ class SheetScan:
     """Raw facts and extent of a sheet.
 
     ``cells`` counts the cells, empty ones included; ``last_row`` is Excel's number, ``last_column``
-    is zero-based. ``has_valid_addresses``: every address could be parsed; ``has_parsable_dates``:
-    no number is so negative that the parser panics if it has a date format.
+    is zero-based. ``is_parsable``: every address is valid, and no number is so negative that the
+    parser panics if it has a date format.
     """
 
     raw: RawSheet = field(default_factory=RawSheet)
     cells: int = 0
     last_row: int = 0
     last_column: int = 0
-    has_valid_addresses: bool = True
-    has_parsable_dates: bool = True
+    is_parsable: bool = True
 
 
 def scan_exactly(
@@ -101,7 +100,7 @@ def scan_exactly(
 
 
 def _refuse_document_type(*_declaration: object) -> NoReturn:
-    raise hostile(Text(pt="definições DTD", en="DTD definitions"))
+    raise document_type()
 
 
 class _ElementHandler:
@@ -151,7 +150,7 @@ class _ElementHandler:
             case "row":
                 number = attributes.get("r")
                 is_valid = number is not None and _ROW_NUMBER.fullmatch(number)
-                self.scan.has_valid_addresses &= number is None or bool(is_valid)
+                self.scan.is_parsable &= number is None or bool(is_valid)
                 previous = self._row
                 self._row, self._column = int(number) if number and is_valid else previous + 1, -1
                 if self._row <= previous:
@@ -218,7 +217,7 @@ class _ElementHandler:
         reference = attributes.get("r")
         match = None if reference is None else _CELL_REFERENCE.fullmatch(reference)
         self._column = column_index(match[1].upper()) if match else previous + 1
-        self.scan.has_valid_addresses &= match is not None or reference is None
+        self.scan.is_parsable &= match is not None or reference is None
         if self._column <= previous or (match and int(match[2]) != self._row):
             raise self._ambiguous(_BAD_ADDRESS)
         self.scan.last_row = max(self.scan.last_row, self._row)
@@ -229,7 +228,7 @@ class _ElementHandler:
         value = None if self._value is None else "".join(self._value)
         self._check_value(kind, value)
         if kind == "n" and value is not None and value.startswith("-"):
-            self.scan.has_parsable_dates &= float(value) > _LOWEST_DATE_NUMBER
+            self.scan.is_parsable &= float(value) > _LOWEST_DATE_NUMBER
         if kind == "e" and value:
             self.scan.raw.errors[position] = value
         is_struck = self._runs > 0 and self._runs == self._struck_runs

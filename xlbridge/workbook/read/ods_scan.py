@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from xlbridge.workbook.address import MAX_ROWS, column_letters
-from xlbridge.workbook.formats.number_formats import scaling_styles, significant_formats
+from xlbridge.workbook.formats.number_formats import significant_styles
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.package import parse_part
 from xlbridge.workbook.read.refusals import cells_too_far_apart, unreadable
@@ -93,19 +93,13 @@ class OdsStyles:
         """Return the ids of the cell styles by name."""
         return {name: number for number, name in enumerate(self._cells)}
 
-    def codes(self) -> Iterator[str]:
-        """Yield the format of each cell style, in the order of their ids."""
-        for name in self._cells:
-            found = next((style.data for style in self._with_parents(name) if style.data), "")
-            yield self._code(found) or "General"
-
-    def struck(self) -> frozenset[int]:
-        """Return the ids of the cell styles that are struck through."""
-        return frozenset(
-            style_id
-            for style_id, name in enumerate(self._cells)
-            if any(style.struck for style in self._with_parents(name))
-        )
+    def new_sheet(self) -> RawSheet:
+        """Return the facts of a sheet without cells."""
+        ancestries = [list(self._with_parents(name)) for name in self._cells]
+        data = (next((style.data for style in styles if style.data), "") for styles in ancestries)
+        struck = (any(style.struck for style in styles) for styles in ancestries)
+        formats, struck_styles = significant_styles(zip(map(self._code, data), struck, strict=True))
+        return RawSheet(formats=formats, struck=struck_styles)
 
     def _with_parents(self, name: str) -> Iterator[_CellStyle]:
         """Yield a cell style and its parents."""
@@ -121,7 +115,7 @@ class OdsStyles:
             for condition, replacement in self._conditions.get(name, ())
             if replacement in self._codes
         ]
-        return ";".join([*parts, self._codes.get(name, "")])
+        return ";".join([*parts, self._codes.get(name, "")]) or "General"
 
 
 def _part_code(part: _Element) -> str:
@@ -213,11 +207,7 @@ class OdsScan:
                 depth += 1 if event == "start" else -1
                 if event == "start" and depth == 1:
                     sheet = _SheetBuilder(styles, max_cells)
-                    name = element.get(_name("table:name"), "")
-                    if name in self._sheets:
-                        # Readers differ in which of the two sheets the name refers to.
-                        raise unreadable()
-                    self._sheets[name] = sheet.raw
+                    self._sheets[element.get(_name("table:name"), "")] = sheet.raw
             elif event == "end" and not depth:
                 styles.add(element)
             elif event == "end" and depth == 1:
@@ -260,9 +250,7 @@ class _SheetBuilder:
     """Builder of the facts of one sheet, from its columns and rows in order."""
 
     def __init__(self, styles: OdsStyles, max_cells: int) -> None:
-        formats = significant_formats(styles.codes())
-        self.raw = RawSheet(formats=formats, struck=styles.struck())
-        self._scaling = scaling_styles(formats)
+        self.raw = styles.new_sheet()
         self._style_ids = styles.ids()
         self._max_cells = max_cells
         self._width = 0
@@ -310,15 +298,9 @@ class _SheetBuilder:
                 (name for last, name in self._defaults if column <= last), ""
             )
             for row in rows:
-                self._add_style(row, column, self._style_ids.get(name, -1))
+                self.raw.add_style(row, column, self._style_ids.get(name, -1))
                 if not is_value:
                     self._add_result(row, column, attributes, text)
-
-    def _add_style(self, row: int, column: int, style: int) -> None:
-        if style in self._scaling:
-            self.raw.scaled[row, column] = self._scaling[style]
-        if style in self.raw.formats or style in self.raw.struck:
-            self.raw.add_style(row, column, style)
 
     def _add_result(self, row: int, column: int, cell: Mapping[str, str], text: str) -> None:
         """Add a cell with an error, or a formula and its result."""

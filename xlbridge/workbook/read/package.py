@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 
-from xlbridge.workbook.formats.number_formats import struck_styles, style_number_formats
+from xlbridge.workbook.formats.number_formats import format_code, significant_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.refusals import damaged, unreadable
 from xlbridge.workbook.signature import (
@@ -47,14 +47,10 @@ class Package:
             relation.get("Id", ""): relation.get("Target", "")
             for relation in self._parsed(_WORKBOOK_RELATIONS)
         }
-        parts = {}
+        self._sheet_parts = {}
         for element in self._sheet_elements():
             identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
-            if element.get("name", "") in parts:
-                # Readers differ in which of the two sheets the name refers to.
-                raise unreadable()
-            parts[element.get("name", "")] = part_name(targets.get(identity, ""))
-        self._sheet_parts = parts
+            self._sheet_parts[element.get("name", "")] = part_name(targets.get(identity, ""))
 
     def fingerprint(self) -> str | None:
         """Return the fingerprint of the workbook's template."""
@@ -67,28 +63,31 @@ class Package:
         """
         properties = self._properties()
         marked = (names for mark, names in SHEETS_OF_PROPERTY.items() if mark in properties)
-        visible = (e.get("name") for e in self._sheet_elements() if not _is_hidden(e))
+        sheets = self._sheet_elements()
+        visible = (e.get("name") for e in sheets if e.get("state", "visible") == "visible")
         added: frozenset[str] = frozenset().union(*marked, self._summary_sheets())
         return added - {LISTS_SHEET}.intersection(visible)
-
-    def hidden_sheets(self) -> list[str]:
-        """Return the names of the hidden sheets, without those that xlbridge added."""
-        added = self.added_sheets()
-        names = (e.get("name", "") for e in self._sheet_elements() if _is_hidden(e))
-        return [name for name in names if name not in added]
 
     def uses_1904_dates(self) -> bool:
         """Return whether days are counted from 1904 instead of 1900."""
         properties = self._parsed(_WORKBOOK).iterfind(".//{*}workbookPr")
         return any(e.get("date1904") in {"1", "true", "on"} for e in properties)
 
-    def number_formats(self) -> dict[int, str]:
-        """Return the significant number formats by cell style."""
-        return style_number_formats(self._parsed(_STYLES))
-
-    def struck_styles(self) -> frozenset[int]:
-        """Return the cell styles whose font is struck through."""
-        return struck_styles(self._parsed(_STYLES))
+    def cell_styles(self) -> tuple[dict[int, str], frozenset[int]]:
+        """Return the significant number formats by style, and the styles struck through."""
+        root = self._parsed(_STYLES)
+        codes = {e.get("numFmtId"): e.get("formatCode", "") for e in root.iterfind(".//{*}numFmt")}
+        struck = {
+            str(index)
+            for index, font in enumerate(root.iterfind("{*}fonts/*"))
+            for mark in font.iterfind("{*}strike")
+            if mark.get("val", "1") not in {"0", "false"}
+        }
+        styles = list(root.iterfind("{*}cellXfs/*"))
+        numbers = (style.get("numFmtId", "0") for style in styles)
+        formats = (format_code(number, codes.get(number, "")) for number in numbers)
+        is_struck = (style.get("fontId", "0") in struck for style in styles)
+        return significant_styles(zip(formats, is_struck, strict=True))
 
     def totals_rows(self, sheet: str) -> set[int]:
         """Return Excel's numbers of the totals rows of a sheet's tables."""
@@ -173,10 +172,6 @@ def pack(parts: Mapping[str, bytes]) -> io.BytesIO:
             archive.writestr(name, content)
     stream.seek(0)
     return stream
-
-
-def _is_hidden(sheet: ET.Element) -> bool:
-    return sheet.get("state", "visible") != "visible"
 
 
 def part_name(target: str, folder: str = "xl") -> str:

@@ -6,7 +6,7 @@ Runs only with limited memory and time, or on files that are known to be safe.
 import struct
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from io import BytesIO
@@ -75,35 +75,15 @@ _MAX_EXACT_SIZE = 1 << 16
 _PANIC_MODULE = "pyo3_runtime"
 
 
-def parse_workbook(
-    archive: WorkbookArchive, sheet: str | None, limits: WorkbookLimits
-) -> Iterator[ParserMessage]:
-    """Yield the content of a workbook: one sheet, or all visible ones that may hold data.
-
-    Raises ``UsageError`` if there is no such sheet, ``WorkbookRefused`` if the content cannot be
-    read or exceeds the limits.
-    """
-    package = Package(archive)
-    yield WorkbookStarted(package.fingerprint(), package.hidden_sheets())
-    with refuse_on_failure():
-        outline = CalamineWorkbook.from_filelike(pack(package.parser_parts()))
-        if len(outline.sheets_metadata) > limits.entries:
-            raise too_many_sheets()
-        parser = _WorkbookParser(archive, package, Budget(limits))
-        for name in _sheets_to_read(outline, package, sheet):
-            yield from parser.parse(name, skip_generated=sheet is None)
-    archive.unpack()
-
-
-class _WorkbookParser:
-    """Parser of the sheets of one workbook, each in chunks if possible."""
+class _XlsxParser:
+    """Parser of the sheets of an .xlsx workbook, each in chunks if possible."""
 
     def __init__(self, archive: WorkbookArchive, package: Package, budget: Budget) -> None:
         self._archive = archive
         self._package = package
         self._budget = budget
         self._shared_texts: list[str] = []
-        self._formats = package.number_formats()
+        self._formats, self._struck = package.cell_styles()
         self._scaling = scaling_styles(self._formats)
 
     def parse(self, sheet: str, *, skip_generated: bool) -> Iterator[ParserMessage]:
@@ -121,8 +101,7 @@ class _WorkbookParser:
         if length:
             self._budget.check_text_length(length, rows)
         content = self._open_whole(sheet)
-        if not skip_generated or not _looks_generated(content):
-            yield from parse_sheet(content, partial(self._scan, sheet), self._budget)
+        yield from _parse_sheet(content, partial(self._scan, sheet), self._budget, skip_generated)
 
     def _scan(self, sheet: str) -> RawSheet:
         pieces = self._package.sheet_pieces(sheet)
@@ -133,8 +112,8 @@ class _WorkbookParser:
         """Add the facts from other parts to those of a sheet."""
         package = self._package
         raw.uses_1904_dates = package.uses_1904_dates()
-        raw.part, raw.formats = package.sheet_part(sheet) or "", dict(self._formats)
-        raw.struck = package.struck_styles()
+        raw.part = package.sheet_part(sheet) or ""
+        raw.formats, raw.struck = dict(self._formats), self._struck
         raw.layout.totals_rows = package.totals_rows(sheet)
         return raw
 
@@ -180,38 +159,47 @@ def refuse_on_failure() -> Iterator[None]:
         raise
 
 
-def _looks_generated(content: CalamineSheet) -> bool:
-    first_cells = (row[0] for row in islice(content.iter_rows(), 2) if row)
-    return is_generated_sheet(content.name, first_cells)
+def _outline(
+    book: CalamineWorkbook,
+    fingerprint: str | None,
+    added: Collection[str],
+    sheet: str | None,
+    limits: WorkbookLimits,
+) -> tuple[WorkbookStarted, list[str]]:
+    """Return the start of a workbook, and its sheets to read: ``sheet``, or all visible ones.
 
-
-def _sheets_to_read(book: CalamineWorkbook, package: Package, sheet: str | None) -> list[str]:
-    worksheets = [s for s in book.sheets_metadata if s.typ == SheetTypeEnum.WorkSheet]
-    if sheet is None:
-        added = package.added_sheets()
-        return [
-            s.name
-            for s in worksheets
-            if s.visible == SheetVisibleEnum.Visible and s.name not in added
-        ]
-    _require_sheet(sheet, [s.name for s in worksheets])
-    return [sheet]
-
-
-def _require_sheet(sheet: str, names: Sequence[str]) -> None:
-    if sheet not in names:
+    Sheets that xlbridge ``added`` are neither hidden nor visible.
+    """
+    sheets = book.sheets_metadata
+    if len(sheets) > limits.entries:
+        raise too_many_sheets()
+    if len({s.name for s in sheets}) < len(sheets):
+        # Readers differ in which of the two sheets the name refers to.
+        raise unreadable()
+    names = [s.name for s in sheets if s.typ == SheetTypeEnum.WorkSheet]
+    if sheet is not None and sheet not in names:
         raise UsageError(
             Text(
                 pt="Não há planilha {sheet!r}. Há: {names}.",
                 en="There is no sheet {sheet!r}. There are: {names}.",
             ).format(sheet=sheet, names=", ".join(names))
         )
+    visible = {s.name for s in sheets if s.visible == SheetVisibleEnum.Visible}
+    hidden = [s.name for s in sheets if s.name not in visible and s.name not in added]
+    to_read = [name for name in names if name in visible and name not in added]
+    return WorkbookStarted(fingerprint, hidden), to_read if sheet is None else [sheet]
 
 
-def parse_sheet(
-    content: CalamineSheet, scan: Callable[[], RawSheet], budget: Budget
+def _parse_sheet(
+    content: CalamineSheet, scan: Callable[[], RawSheet], budget: Budget, skip_generated: bool
 ) -> Iterator[ParserMessage]:
-    """Yield a sheet and its rows; ``scan`` returns the facts that its values do not show."""
+    """Yield a sheet and its rows, with ``skip_generated`` unless it looks like one of xlbridge's.
+
+    ``scan`` returns the facts that its values do not show.
+    """
+    first_cells = (row[0] for row in islice(content.iter_rows(), 2) if row)
+    if skip_generated and is_generated_sheet(content.name, first_cells):
+        return
     encoder = SheetEncoder(content.name, budget)
     yield SheetStarted(content.name)
     left = 0
@@ -260,8 +248,7 @@ def is_safe_to_parse(archive: WorkbookArchive) -> bool:
 def _is_safe_sheet(package: Package, sheet: str) -> bool:
     scan = scan_exactly(package.sheet_pieces(sheet), {})
     return (
-        scan.has_valid_addresses
-        and scan.has_parsable_dates
+        scan.is_parsable
         and scan.last_row * (scan.last_column + 1) <= _MAX_SAFE_CELLS
         and scan.cells * package.size(package.shared_part) <= _MAX_SAFE_TEXT
     )
@@ -279,7 +266,7 @@ def open_scan(
     if kind is FileKind.XLSB:
         from xlbridge.workbook.read.xlsb_scan import XlsbScan
 
-        return XlsbScan(content)
+        return XlsbScan(WorkbookArchive(content, limits))
     from xlbridge.workbook.read.ods_scan import OdsScan
 
     return OdsScan(content, limits.cells)
@@ -290,21 +277,36 @@ def parse_file(
 ) -> Iterator[ParserMessage]:
     """Yield the content of a file: one sheet, or all visible ones that may hold data.
 
-    ``path`` is only used for its name. Raises what ``parse_workbook`` raises.
+    ``path`` is only used for its name. Raises ``UsageError`` if there is no such sheet,
+    ``WorkbookRefused`` if the content cannot be read or exceeds the limits.
     """
-    if is_zip(content):
-        archive = WorkbookArchive(content, limits)
-        kind = kind_of_archive(archive)
-        if kind in {FileKind.XLSX, FileKind.XLSM}:
-            return parse_workbook(archive, sheet, limits)
-        archive.unpack()
-    else:
-        kind = kind_of_plain_file(path, content)
-    if kind is FileKind.CSV:
+    archive = WorkbookArchive(content, limits) if is_zip(content) else None
+    kind = kind_of_plain_file(path, content) if archive is None else kind_of_archive(archive)
+    if archive is not None and kind in {FileKind.XLSX, FileKind.XLSM}:
+        yield from _parse_xlsx(archive, sheet, limits)
+    elif kind is FileKind.CSV:
         from xlbridge.workbook.read.csv_file import parse_csv
 
-        return parse_csv(content, path.stem, sheet, limits)
-    return _parse_other(content, kind, sheet, limits)
+        yield from parse_csv(content, path.stem, sheet, limits)
+    else:
+        if archive is not None:
+            archive.unpack()
+        yield from _parse_other(content, kind, sheet, limits)
+
+
+def _parse_xlsx(
+    archive: WorkbookArchive, sheet: str | None, limits: WorkbookLimits
+) -> Iterator[ParserMessage]:
+    package = Package(archive)
+    with refuse_on_failure():
+        book = CalamineWorkbook.from_filelike(pack(package.parser_parts()))
+        added = package.added_sheets()
+        start, names = _outline(book, package.fingerprint(), added, sheet, limits)
+        yield start
+        parser = _XlsxParser(archive, package, Budget(limits))
+        for name in names:
+            yield from parser.parse(name, skip_generated=sheet is None)
+    archive.unpack()
 
 
 _DAMAGE = (OSError, ValueError, LookupError, EOFError, zlib.error, BadZipFile)
@@ -328,19 +330,12 @@ def _parse_other(
     with refuse_on_failure(), refuse_damage():
         scan = open_scan(kind, content, limits)
         book = CalamineWorkbook.from_filelike(BytesIO(content))
-        if len(book.sheets_metadata) > limits.entries:
-            raise too_many_sheets()
-        names = [s.name for s in book.sheets_metadata if s.typ == SheetTypeEnum.WorkSheet]
-        if len(set(names)) != len(names):
-            # Readers differ in which of the two sheets the name refers to.
-            raise unreadable()
-        hidden = [s.name for s in book.sheets_metadata if s.visible != SheetVisibleEnum.Visible]
-        added = {LISTS_SHEET} if INSTRUCTIONS_SHEET in names else set[str]()
-        yield WorkbookStarted(scan.fingerprint, [name for name in hidden if name not in added])
-        if sheet is not None:
-            _require_sheet(sheet, names)
+        visible = {s.name: s.visible == SheetVisibleEnum.Visible for s in book.sheets_metadata}
+        is_template = INSTRUCTIONS_SHEET in visible and not visible.get(LISTS_SHEET)
+        added = {LISTS_SHEET} if is_template else set[str]()
+        start, names = _outline(book, scan.fingerprint, added, sheet, limits)
+        yield start
         budget = Budget(limits)
-        for name in [name for name in names if name not in hidden] if sheet is None else [sheet]:
+        for name in names:
             parsed = book.get_sheet_by_name(name)
-            if sheet is not None or not _looks_generated(parsed):
-                yield from parse_sheet(parsed, partial(scan.sheet, name), budget)
+            yield from _parse_sheet(parsed, partial(scan.sheet, name), budget, sheet is None)

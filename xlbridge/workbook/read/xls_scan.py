@@ -6,7 +6,7 @@ Runs only with limited memory and time. Source: [MS-XLS], BIFF8; [MS-CFB] for th
 import struct
 from collections.abc import Iterator
 
-from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
+from xlbridge.workbook.read.binary_cells import BookStyles, add_formula, error_name
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.refusals import damaged, encrypted, other_ole_file
 
@@ -119,17 +119,16 @@ class XlsScan:
         # Custom properties of the format are not read.
         self.fingerprint: str | None = None
         self._stream = OleFile(content).stream("Workbook")
-        self._from_1904 = False
         self._offsets: dict[str, int] = {}
         self._styles = BookStyles()
         self._read_globals()
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
-        facts = SheetFacts(self._styles, uses_1904_dates=self._from_1904)
+        raw = self._styles.new_sheet()
         for kind, data in self._records(self._offsets.get(name, len(self._stream))):
-            _add_record(facts, kind, data)
-        return facts.raw
+            _add_record(raw, kind, data)
+        return raw
 
     def _records(self, start: int) -> Iterator[_Record]:
         """Yield the records of the substream at an offset, without nested ones."""
@@ -161,7 +160,7 @@ class XlsScan:
             elif kind == _FILEPASS:
                 raise encrypted()
             elif kind == _DATEMODE:
-                self._from_1904 = data[:1] == b"\x01"
+                styles.uses_1904_dates = data[:1] == b"\x01"
             elif kind == _BOUNDSHEET:
                 self._offsets[_text(data, 6, "<B")] = struct.unpack_from("<I", data)[0]
 
@@ -175,38 +174,40 @@ def _text(data: bytes, offset: int, length_format: str) -> str:
     return data[offset + 1 : offset + 1 + length].decode("latin-1")
 
 
-def _add_record(facts: SheetFacts, kind: int, data: bytes) -> None:
+def _add_record(raw: RawSheet, kind: int, data: bytes) -> None:
+    layout = raw.layout
     if kind in _CELLS:
-        _add_cell(facts, kind, data)
+        _add_cell(raw, kind, data)
     elif kind in _RUNS:
         row, first = struct.unpack_from("<HH", data)
-        for number, offset in enumerate(range(4, len(data) - 3, _RUNS[kind])):
-            facts.add_style(row, first + number, struct.unpack_from("<H", data, offset)[0])
+        for column, offset in enumerate(range(4, len(data) - 3, _RUNS[kind]), first):
+            raw.add_style(row + 1, column, struct.unpack_from("<H", data, offset)[0])
     elif kind == _ROW:
         row, height, flags = struct.unpack_from("<H4xH4xH", data)
         if flags & _HIDDEN_ROW or not height:
-            facts.raw.layout.hidden_rows.add(row + 1)
+            layout.hidden_rows.add(row + 1)
     elif kind == _COLUMNS:
         first, last, width, flags = struct.unpack_from("<HHH2xH", data)
         if flags & 1 or not width:
-            facts.raw.layout.hidden_columns.append((first, last))
+            layout.hidden_columns.append((first, last))
     elif kind == _MERGED:
         (count,) = struct.unpack_from("<H", data)
         for number in range(count):
             top, bottom, left, right = struct.unpack_from("<HHHH", data, 2 + 8 * number)
-            facts.raw.layout.merged.append((top + 1, left, bottom + 1, right))
+            layout.merged.append((top + 1, left, bottom + 1, right))
 
 
-def _add_cell(facts: SheetFacts, kind: int, data: bytes) -> None:
-    row, column, style = struct.unpack_from("<HHH", data)
-    facts.add_style(row, column, style)
+def _add_cell(raw: RawSheet, kind: int, data: bytes) -> None:
+    index, column, style = struct.unpack_from("<HHH", data)
+    row = index + 1
+    raw.add_style(row, column, style)
     if kind == _ERROR:
         number, is_error = struct.unpack_from("<BB", data, 6)
         if is_error:
-            facts.add_error(row, column, number)
+            raw.errors[row, column] = error_name(number)
     elif kind == _FORMULA:
         kind_of_result, number, mark = struct.unpack_from("<BxB3xH", data, 6)
         if mark == 0xFFFF and kind_of_result == _IS_ERROR:
-            facts.add_error(row, column, number)
+            raw.errors[row, column] = error_name(number)
         (size,) = struct.unpack_from("<H", data, 20)
-        facts.add_formula(row, column, data[22 : 22 + size], "H")
+        add_formula(raw, row, column, data[22 : 22 + size], "H")

@@ -4,11 +4,10 @@ Runs only with limited memory and time.
 """
 
 import struct
-import zipfile
 from collections.abc import Iterator
-from io import BytesIO
 
-from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
+from xlbridge.workbook.read.archive import WorkbookArchive
+from xlbridge.workbook.read.binary_cells import BookStyles, add_formula, error_name
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.package import document_properties, parse_part, part_name
 from xlbridge.workbook.read.refusals import damaged
@@ -29,44 +28,39 @@ _Record = tuple[int, bytes]
 
 
 class XlsbScan:
-    """Scan of an .xlsb workbook that passed the safety checks."""
+    """Scan of an .xlsb workbook."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, archive: WorkbookArchive) -> None:
         """Raise ``WorkbookRefused`` or ``struct.error`` if the records are damaged."""
-        self._archive = zipfile.ZipFile(BytesIO(content))
-        self._names = {entry.filename.lower(): entry.filename for entry in self._archive.infolist()}
-        self._from_1904 = False
+        self._archive = archive
         self._parts: dict[str, str] = {}
-        relations = parse_part(self._read(_RELATIONS))
+        self._styles = self._read_styles()
+        relations = parse_part(archive.read(_RELATIONS))
         targets = {e.get("Id", ""): e.get("Target", "") for e in relations}
         for kind, data in self._records(_WORKBOOK):
             if kind == _PROPERTIES:
-                self._from_1904 = bool(struct.unpack_from("<I", data)[0] & 1)
+                self._styles.uses_1904_dates = bool(struct.unpack_from("<I", data)[0] & 1)
             elif kind == _SHEET:
                 relation, offset = _text(data, 8)
                 name, _ = _text(data, offset)
                 self._parts[name] = part_name(targets.get(relation, ""))
-        self._styles = self._read_styles()
-        self.fingerprint = document_properties(self._read(_CUSTOM)).get(TEMPLATE_PROPERTY)
+        self.fingerprint = document_properties(archive.read(_CUSTOM)).get(TEMPLATE_PROPERTY)
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
-        facts = SheetFacts(self._styles, uses_1904_dates=self._from_1904)
-        row = 0
+        raw, row = self._styles.new_sheet(), 0
         for kind, data in self._records(self._parts.get(name, "")):
             if kind == _ROW:
-                row, height, flags = struct.unpack_from("<I4xHxB", data)
+                index, height, flags = struct.unpack_from("<I4xHxB", data)
+                row = index + 1
                 if flags & _HIDDEN_ROW or not height:
-                    facts.raw.layout.hidden_rows.add(row + 1)
+                    raw.layout.hidden_rows.add(row)
             else:
-                _add_record(facts, row, kind, data)
-        return facts.raw
-
-    def _read(self, name: str) -> bytes:
-        return self._archive.read(self._names[name]) if name in self._names else b""
+                _add_record(raw, row, kind, data)
+        return raw
 
     def _records(self, part: str) -> Iterator[_Record]:
-        content = self._read(part)
+        content = self._archive.read(part)
         offset = 0
         while offset < len(content):
             kind, offset = _variable_integer(content, offset, 2)
@@ -108,21 +102,21 @@ def _text(data: bytes, offset: int) -> tuple[str, int]:
     return data[offset + 4 : end].decode("utf-16-le", "replace"), end
 
 
-def _add_record(facts: SheetFacts, row: int, kind: int, data: bytes) -> None:
+def _add_record(raw: RawSheet, row: int, kind: int, data: bytes) -> None:
     if kind in _CELLS:
         column, style = struct.unpack_from("<II", data)
-        facts.add_style(row, column, style & 0xFFFFFF)
+        raw.add_style(row, column, style & 0xFFFFFF)
         if kind in (_ERROR, _FORMULA_ERROR):
-            facts.add_error(row, column, struct.unpack_from("<B", data, 8)[0])
+            raw.errors[row, column] = error_name(struct.unpack_from("<B", data, 8)[0])
         if kind >= _FORMULA_TEXT:
             value = 4 + 2 * struct.unpack_from("<I", data, 8)[0] if kind == _FORMULA_TEXT else 0
             offset = 8 + (value or _FORMULA_VALUE[kind]) + 2
             (size,) = struct.unpack_from("<I", data, offset)
-            facts.add_formula(row, column, data[offset + 4 : offset + 4 + size], "I")
+            add_formula(raw, row, column, data[offset + 4 : offset + 4 + size], "I")
     elif kind == _COLUMNS:
         first, last, width, flags = struct.unpack_from("<III4xH", data)
         if flags & 1 or not width:
-            facts.raw.layout.hidden_columns.append((first, last))
+            raw.layout.hidden_columns.append((first, last))
     elif kind == _MERGED:
         top, bottom, left, right = struct.unpack_from("<IIII", data)
-        facts.raw.layout.merged.append((top + 1, left, bottom + 1, right))
+        raw.layout.merged.append((top + 1, left, bottom + 1, right))
