@@ -18,6 +18,11 @@ from xlbridge.client import Client
 from xlbridge.wire.financial import PayableChange, TitleKey
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 
+BY_HAND = (
+    "{n} not reversed: the interface cannot reverse this; check it in the system and reverse it "
+    "by hand"
+)
+
 
 def newest_job(run: Run, mode: str) -> str:
     """Return the id of the newest job of a mode."""
@@ -71,7 +76,7 @@ def test_created_payables_are_removed_and_can_be_sent_again(
     assert (output.returncode, output.stdout.splitlines()) == (
         0,
         [
-            f"Nothing to reverse: the upload {job} has written no rows.",
+            f"Nothing left to reverse: the rows of the upload {job} were undone before.",
             f"  3 rows were already undone by {undo}",
         ],
     )
@@ -169,8 +174,14 @@ def test_rows_the_interface_cannot_reverse_are_left_and_nothing_is_sent(
         assert (code, [one["reason"] for one in undone["left"]]) == (1, ["no-operation"])
         assert undone["rows"] == {"read": 1, "undone": 0, "left": 1, "unknown": 0}
     output = xlbridge("undo", updated["job"], "--yes", **proxy_environment)
-    headline = f"No row of the upload {updated['job']} was reversed; left: 1 of 1."
-    assert (output.returncode, output.stdout.splitlines()[0]) == (1, headline)
+    assert (output.returncode, output.stdout.splitlines()) == (
+        1,
+        [
+            f"No row of the upload {updated['job']} was reversed; left: 1 of 1.",
+            f"  {BY_HAND.format(n='1 row')} (row 2)",
+        ],
+    )
+    assert "reverse" not in output.stderr
     assert writes(proxy) == []
     write_records(
         path, "cliente", [{"nomeComercial": "Ana", "cnpj": document, "idws": f"{idws}-B"}]
@@ -179,6 +190,32 @@ def test_rows_the_interface_cannot_reverse_are_left_and_nothing_is_sent(
     code, undone = run("undo", again["job"], "--yes")
     assert (code, undone["rows"]["undone"]) == (0, 1)
     assert client.call(CLIENT_LIST, query=ClientQuery(idws=idws)).cnpjcpf == document
+
+
+def test_each_reason_why_rows_are_left_is_reported_once(
+    client: Client,
+    run: Run,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    payables: Path,
+    tmp_path: Path,
+) -> None:
+    path, job = tmp_path / "clientes.xlsx", newest_job(run, "queue")
+    records = [{"nomeComercial": f"Loja {n}", "cnpj": new_cnpj()} for n in range(12)]
+    _, created = run("upload", write_records(path, "cliente", records), "--yes")
+    ended = xlbridge("undo", created["job"], **proxy_environment)
+    shown = [line for line in (ended.stdout + ended.stderr).splitlines() if "by hand" in line]
+    assert shown == [f"  {BY_HAND.format(n='12 rows')} (rows 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …)"]
+    before = titles(client)
+    change_title(client, sorted(before)[-2], historico="De um colega")
+    ended = xlbridge("undo", job, **proxy_environment)
+    plan, left, confirmation = ended.stderr.splitlines()[:3]
+    assert plan.endswith("rows to reverse: 2; not reversed: 1")
+    assert left == (
+        "  1 row not reversed: the record was changed or removed after the upload; "
+        "check it in the system and reverse it by hand (row 3)"
+    )
+    assert confirmation.startswith("  confirmation: 2:")
 
 
 @pytest.mark.parametrize(

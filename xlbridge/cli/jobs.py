@@ -288,5 +288,5 @@ def undo_command(job_id: str, **options: Any) -> ExitCode:
         job = context.journal.job(job_id)
         with connect(context.settings, print_message) as client:
             forbid_yes_in_production(client.target.production, arguments, Mode.UNDO)
-            undo = Uploads(context, client).create_undo(job, print_message)
+            undo = Uploads(context, client).create_undo(job)
             return run_upload(context, client, undo, arguments)

@@ -33,6 +33,7 @@ from xlbridge.validation import ValidatedSheet
 
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.links import LinkResolver
+    from xlbridge.upload.undo import UndoPlan
 
 _PLANNING = Text(
     pt="Linhas: {rows} · procurando os registros no sistema",
@@ -124,19 +125,22 @@ class Uploads:
         mode = Mode.RECORDS if lists else earlier.import_mode
         return self._create(source, mode, options, origin, check)
 
-    def create_undo(self, job: Job, report: Callable[[Text], None] = lambda _: None) -> Job:
-        """Plan the undo of a job, report the rows it cannot reverse, and record it.
+    def plan_undo(self, job: Job) -> "UndoPlan":
+        """Plan the undo of a job, without writing anything.
 
         Raises ``UsageError`` if the job is not finished, is a part or itself an undo, belongs to
         another system, or has an unfinished undo; ``RemoteRejected``, ``TransportError`` or
         ``AuthenticationFailed`` if the system cannot be read.
         """
-        from xlbridge.upload.undo import create_undo, left_lines
+        from xlbridge.upload.undo import plan_undo
 
-        undo = create_undo(self._context, self._client, job)
-        for line in left_lines(undo):
-            report(line)
-        return undo
+        return plan_undo(self._context, self._client, job)
+
+    def create_undo(self, job: Job) -> Job:
+        """Plan the undo of a job, and record it. Raises what ``plan_undo`` raises."""
+        from xlbridge.upload.undo import create_undo
+
+        return create_undo(self._context, self._client, job)
 
     def run(self, job: Job, options: UploadOptions) -> Job:
         """Run a job as far as possible, and write its evidence.

@@ -10,6 +10,7 @@ from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import ACTION_COUNTS, RowAction, RowReason
+from xlbridge.upload.results.left_rows import left_lines
 from xlbridge.upload.results.report import mode_name
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
         rows=len(request.job.spec.rows),
         left=len(request.job.last("left") or ()),
     )
+    yield from left_lines(request.job)
     yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
         token=request.token
     )

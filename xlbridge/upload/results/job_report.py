@@ -9,6 +9,7 @@ from xlbridge.report_forms import ReportForms
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.results.left_rows import left_lines, left_rows
 from xlbridge.upload.results.report import job_json, job_lines
 from xlbridge.upload.results.retried_rows import later_rows
 
@@ -23,7 +24,7 @@ class JobReport:
 
 def job_report(journal: Journal, job: Job) -> JobReport:
     """Return the report of an upload, an undo or a processing."""
-    # The modules for processing and undo are rarely needed, and slow to import.
+    # The modules for processing are rarely needed, and slow to import.
     if job.spec.mode is Mode.PROCESS:
         from xlbridge.upload.processing.report import has_rejected, process_json, process_lines
 
@@ -55,8 +56,6 @@ def _undo_counts(job: Job) -> dict[str, int]:
 
 def _undo_json(job: Job) -> dict[str, Any]:
     """Return an undo as JSON. See the product brief, ``undo JOB``."""
-    from xlbridge.upload.undo import left_rows
-
     return {
         "version": 1,
         "job": job.id,
@@ -75,12 +74,11 @@ def _undo_json(job: Job) -> dict[str, Any]:
 
 def _undo_lines(job: Job) -> Iterator[Text]:
     """Yield the lines of the report of an undo."""
-    from xlbridge.upload.undo import left_lines
-
     counts = _undo_counts(job)
     headline = _HEADLINES.get(job.state, _UNFINISHED)
     if headline is _DONE and not counts["undone"]:
-        headline = _NONE_REVERSED if counts["read"] else _NOTHING_LEFT
+        nothing = _ALL_REVERSED if job.last("undone_before") else _NOTHING_WRITTEN
+        headline = _NONE_REVERSED if counts["read"] else nothing
     yield headline.format(**counts, undo_of=job.undo_of, job=job.id, reason=job.reason)
     yield from left_lines(job)
 
@@ -93,7 +91,11 @@ _NONE_REVERSED = Text(
     pt="Nenhuma linha do envio {undo_of} foi desfeita; não desfeitas: {left} de {read}.",
     en="No row of the upload {undo_of} was reversed; left: {left} of {read}.",
 )
-_NOTHING_LEFT = Text(
+_ALL_REVERSED = Text(
+    pt="Nada mais a desfazer: as linhas do envio {undo_of} já foram desfeitas.",
+    en="Nothing left to reverse: the rows of the upload {undo_of} were undone before.",
+)
+_NOTHING_WRITTEN = Text(
     pt="Nada a desfazer: o envio {undo_of} não gravou nenhuma linha.",
     en="Nothing to reverse: the upload {undo_of} has written no rows.",
 )
