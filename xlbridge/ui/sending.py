@@ -1,9 +1,10 @@
-"""Uploads from the page: plan, upload, resume, resolve, evidence, processing; run in a thread."""
+"""Uploads from the page: plan, upload, resume, undo, resolve, processing; run in a thread."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
@@ -44,6 +45,7 @@ from xlbridge.upload.results import (
     job_lines,
     job_report,
     later_rows,
+    mode_name,
     write_status_copy,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
@@ -58,6 +60,8 @@ _HOW_TO_CONFIRM = Text(
 )
 _MAX_LISTED = 200
 _RETRIED = frozenset({State.PARTIAL, State.REJECTED})
+_RECORD_MODES = frozenset({Mode.PROCESS, Mode.UNDO})
+"""Modes of jobs that consist of tasks on records, without rows of a sheet to send."""
 
 
 class SheetUploads:
@@ -78,7 +82,6 @@ class SheetUploads:
             sheet = _with_codes(uploads, sheet, editor)
             retry = _retried(context, sheet, editor)
             planned = uploads.plan(sheet if retry is None else retry, upload_options)
-            target = client.target
         rows = [row for row in planned.plan.rows if not row.is_created]
         listed = sorted(rows, key=lambda row: _LISTING_ORDER.index(row.action))
         columns = {} if sheet.resource is None else sheet.resource.by_path
@@ -92,9 +95,7 @@ class SheetUploads:
             "more": max(0, len(rows) - _MAX_LISTED),
             "writes": len(planned.plan.positions),
             "retry_of": None if retry is None else retry.job.id,
-            "environment": target.profile,
-            "address": target.base_url,
-            "production": target.production,
+            **_target_json(client),
         }
 
     def send(
@@ -134,6 +135,29 @@ class SheetUploads:
             editor = self._workspace.editor if self._workspace.is_open else None
             if editor is not None and editor.job in {job.id, job.retry_of}:
                 self._show_refusals(job, editor, editor.validated, is_whole=False)
+
+    def plan_undo(self, job_id: str) -> dict[str, Any]:
+        """Return what undoing an upload would reverse, and what not, without writing anything."""
+        with self._remote.connected() as (context, client):
+            plan = Uploads(context, client).plan_undo(context.journal.job(job_id))
+        reasons = [group.text for group in plan.left_groups]
+        return {
+            "undo": len(plan.rows),
+            "left": len(plan.left),
+            "reasons": list(map(str, [*reasons, *plan.before_texts()])),
+            "token": plan.token,
+            **_target_json(client),
+        }
+
+    def undo(self, job_id: str, token: str, on_change: OnChange) -> None:
+        """Undo an upload according to the plan confirmed by ``token``."""
+        remote = self._remote
+        with remote.track("undo", on_change), remote.connected() as (context, client):
+            uploads = Uploads(context, client)
+            undo = uploads.create_undo(context.journal.job(job_id))
+            remote.state.job = undo.id
+            upload_options = _options({}, token, remote.progress(on_change))
+            self._finish(context, uploads.run(undo, upload_options))
 
     def jobs(self) -> list[dict[str, Any]]:
         """Return the jobs of the journal, newest first, without calling the system."""
@@ -181,11 +205,7 @@ class SheetUploads:
         kind = find_kind(listing)
         with self._remote.connected() as (context, client):
             plan = plan_processing(context, client, kind, explicit_numbers(numbers))
-            target = client.target
-            return process_plan_json(plan) | {
-                "environment": target.profile,
-                "production": target.production,
-            }
+            return process_plan_json(plan) | _target_json(client)
 
     def process(
         self, listing: str, numbers: Sequence[int], token: str, on_change: OnChange
@@ -218,12 +238,13 @@ class SheetUploads:
 
     def _finish(self, context: UploadContext, job: Job) -> None:
         journal = context.journal
-        if job.spec.mode is Mode.PROCESS:
+        if job.spec.mode in _RECORD_MODES:
+            headline, *lines = _lines(context, job)
             outcome: dict[str, Any] = job_report(journal, job).forms.document()
-            outcome |= {"rejected": [], "rejects_file": None, "headline": _lines(context, job)[0]}
+            outcome |= {"rejected": [], "headline": headline, "lines": lines}
         else:
             outcome = job_json(job, journal.plan_of(job), later_rows(journal, job))
-            outcome |= {"headline": job_headline(job)}
+            outcome |= {"headline": job_headline(job), "lines": []}
         self._remote.state.outcome = outcome
 
     def _show_refusals(
@@ -275,13 +296,15 @@ def _retried(
 ) -> CorrectedRows | None:
     """Return the corrected rows of the sheet's last upload, None if there is nothing to retry.
 
-    Raises ``NotRetriable`` if no refused row was corrected.
+    After an undo the whole sheet is sent. Raises ``NotRetriable`` if no refused row was corrected.
     """
     try:
         job = None if editor.job is None else context.journal.job(editor.job)
     except UsageError:
         return None  # The job is in another environment's journal.
     if job is None or job.parent is not None or job.state not in _RETRIED:
+        return None
+    if later_rows(context.journal, job).undone is not None:
         return None
     return corrected_rows(context, ensure_evidence(context, job), sheet, in_place=True)
 
@@ -300,11 +323,11 @@ def _planned_row(row: PlannedRow, columns: Mapping[str, Column]) -> dict[str, An
 
 
 def _lines(context: UploadContext, job: Job) -> list[str]:
-    if job.spec.mode is Mode.PROCESS:
-        return [str(line) for line in job_report(context.journal, job).forms.lines()]
+    if job.spec.mode in _RECORD_MODES:
+        return [str(line).strip() for line in job_report(context.journal, job).forms.lines()]
     # The page has buttons for the next step, unless that is to wait.
     has_buttons = job.state.is_final or job.state is State.NEEDS_PERSON
-    return list(job_lines(job, next_step=not has_buttons))
+    return list(job_lines(job, later_rows(context.journal, job), next_step=not has_buttons))
 
 
 def _options(
@@ -320,8 +343,23 @@ def _options(
     )
 
 
+def _target_json(client: Client) -> dict[str, Any]:
+    """Return the system that a plan is for, as the page shows it."""
+    target = client.target
+    return {
+        "environment": target.profile,
+        "address": target.base_url,
+        "production": target.production,
+    }
+
+
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
-    return job_json(job, later=later_rows(context.journal, job)) | {
+    later = later_rows(context.journal, job)
+    is_upload = job.spec.mode not in _RECORD_MODES
+    has_ended = job.state.is_final and job.state is not State.NEEDS_PERSON
+    work = job.spec.resource if is_upload else f"{job.spec.resource} · {mode_name(job.spec.mode)}"
+    return job_json(job, later=later) | {
+        "work": work,
         "file": Path(job.spec.file).name,
         "profile": job.spec.profile,
         "created_at": job.created_at.strftime("%d/%m/%Y %H:%M"),
@@ -329,5 +367,6 @@ def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
         "final": job.state.is_final,
         "sent": not job.state.is_unsent,
         "doubtful": job.state is State.NEEDS_PERSON,
-        "is_upload": job.spec.mode not in {Mode.PROCESS, Mode.UNDO},
+        "is_upload": is_upload,
+        "can_undo": is_upload and has_ended and later.remaining(job.row_counts["accepted"]) > 0,
     }

@@ -232,6 +232,11 @@ _TEXTS: Mapping[str, Text] = {
     "doubt_page": Text(pt="Baixar as evidências", en="Download the evidence"),
     "history": Text(pt="Histórico", en="History"),
     "details": Text(pt="Detalhes", en="Details"),
+    "undo_upload": Text(pt="Desfazer este envio", en="Undo this upload"),
+    "to_undo": Text(pt="a desfazer", en="to undo"),
+    "not_undone": Text(pt="ficam como estão", en="left as they are"),
+    "undo_run": Text(pt="Desfazer · linhas: {n}", en="Undo · rows: {n}"),
+    "nothing_to_undo": Text(pt="Nenhuma linha pode ser desfeita.", en="No row can be reversed."),
     "doubt": Text(
         pt="Este envio exige a decisão de uma pessoa. Confira no sistema se as linhas em dúvida "
         "estão lá e se alguma importação ainda está em andamento; sua resposta fica registrada com "

@@ -90,6 +90,8 @@ class UploadRequests:
             get_route("/api/job", self.job),
             post_route("/api/job-workbook", self.open_workbook),
             post_route("/api/resume", self.resume),
+            post_route("/api/undo-plan", self.undo_plan),
+            post_route("/api/undo", self.undo),
             post_route("/api/resolve", self.resolve),
             get_route("/api/rejects", self.rejects),
             get_route("/api/doubt", self.doubt),
@@ -115,6 +117,16 @@ class UploadRequests:
         """Resume a job."""
         body = await request.json()
         return self._work.start(partial(self._uploads.resume, body["job"]))
+
+    async def undo_plan(self, request: Request) -> Response:
+        """Return what undoing an upload would reverse."""
+        job = (await request.json())["job"]
+        return await json_response(lambda: self._uploads.plan_undo(job))
+
+    async def undo(self, request: Request) -> Response:
+        """Start undoing an upload according to a plan."""
+        body = await request.json()
+        return self._work.start(partial(self._uploads.undo, body["job"], body["token"]))
 
     async def cancel(self, _request: Request) -> Response:
         """Stop the running work before its next step."""

@@ -15,7 +15,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.payload import frame_of_rows, store_payload
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.left_rows import LeftGroup, before_lines, grouped
+from xlbridge.upload.results.left_rows import LeftGroup, before_texts, grouped
 from xlbridge.upload.results.retried_rows import undos_with_retries
 from xlbridge.upload.single_records.write_journal import WriteState
 from xlbridge.upload.undo_rows import LeftRow, RowToUndo, plan_rows
@@ -47,9 +47,9 @@ class UndoPlan:
         """Rows that cannot be reversed, by reason."""
         return grouped((row.row, str(row.reason.text)) for row in self.left)
 
-    def before_lines(self) -> Iterator[Text]:
-        """Yield a line for each earlier undo."""
-        return before_lines(self.undone_before)
+    def before_texts(self) -> Iterator[Text]:
+        """Yield a text for each earlier undo."""
+        return before_texts(self.undone_before)
 
 
 def plan_undo(context: UploadContext, client: Client, job: Job) -> UndoPlan:

@@ -2,6 +2,7 @@
 
 import { byId, call, element, isOpen, post, replaceChoices, running, show, showAddressed, startRequest, texts } from "./core.js";
 import { setUpBegin, showKnown } from "./begin.js";
+import { setUpJobs } from "./jobs.js";
 import { followExport, setUpPanels } from "./panels.js";
 import { followBatch, setUpBatches } from "./batches.js";
 import { setUpCorrect } from "./correct.js";
@@ -31,6 +32,7 @@ setUpBegin();
 setUpMapping();
 setUpCorrect(plan, dropPlan);
 setUpSend();
+setUpJobs();
 setUpPanels();
 setUpBatches();
 for (const one of document.querySelectorAll("nav button")) {

@@ -1,96 +1,7 @@
-// Other screens: uploads, exports, processing, profiles.
+// Other screens: exports, processing, profiles.
 
-import { button, byId, call, element, figure, fill, follow, labelled, link, listings, option, post, replaceChoices, show, showProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
-import { showKnown } from "./begin.js";
-import { showWrongRows } from "./correct.js";
-import { confirmParts, environmentLine, followSending, outcomeLinks } from "./send.js";
-
-// Uploads
-
-async function showJobs() {
-  const isNewest = startRequest("jobs");
-  byId("job-shown").hidden = true;
-  const answer = await call("/api/jobs");
-  if (answer === null || !isNewest()) return;
-  const several = new Set(answer.jobs.map((job) => job.profile)).size > 1;
-  const titles = [texts.job, texts.when, texts.state, texts.resource, texts.rows_read, texts.accepted];
-  titles.push(texts.rejected, texts.rows_unchanged, texts.rows_held, ...(several ? [texts.environment] : []));
-  titles.push(texts.file, "");
-  const lines = answer.jobs.map((job) => {
-    const values = [job.job, job.created_at, job.state_name, job.resource];
-    const counts = [job.rows.read, job.rows.accepted ?? job.rows.processed, job.rows.rejected];
-    counts.push(job.rows.unchanged ?? job.rows.already, job.rows.held);
-    values.push(...counts.map((count) => figure(count) ?? ""), ...(several ? [job.profile] : []));
-    return tableLine([...values, job.file, jobButtons(job)]);
-  });
-  const empty = lines.length ? [] : [tableLine([texts.no_jobs])];
-  byId("job-table").replaceChildren(tableLine(titles, "th"), ...lines, ...empty);
-}
-
-function jobButtons(job) {
-  const parts = [button(texts.details, () => showJob(job.job))];
-  if (!job.final && job.sent) parts.push(" ", resumeButton(job.job));
-  return parts;
-}
-
-function resumeButton(job) {
-  return button(texts.resume, async () => {
-    const started = await post("/api/resume", { job });
-    if (!started) return;
-    show("send");
-    followSending();
-  });
-}
-
-async function showJob(id) {
-  const isNewest = startRequest("job");
-  const job = await call("/api/job", { query: { job: id } });
-  if (job === null || !isNewest()) return;
-  const history = element("table");
-  const changes = job.history.filter((one, place) => one.state !== job.history[place - 1]?.state);
-  history.append(...changes.map((one) => tableLine([one.at, one.state])));
-  const lines = job.lines.map((line) => element("p", line));
-  const links = job.is_upload ? outcomeLinks(job) : [];
-  if (job.is_upload && job.rows.rejected) links.push(" ", button(texts.to_refused, () => openWorkbook(job.job)));
-  const parts = [element("h2", job.job), ...lines, ...links, element("h3", texts.history), history];
-  if (job.doubtful) parts.push(...doubtParts(job));
-  const shown = byId("job-shown");
-  shown.hidden = false;
-  shown.replaceChildren(...parts);
-  shown.focus();
-}
-
-// Opens the job's workbook with the refused rows marked, even if it was sent from the command line.
-function openWorkbook(job) {
-  return replaceChoices(
-    () => post("/api/job-workbook", { job }),
-    (answer) => {
-      showKnown(answer);
-      show("mend");
-      showWrongRows();
-    },
-  );
-}
-
-// Fields to resolve a job in doubt by what the user saw in the system; the reason is recorded.
-function doubtParts(job) {
-  const reason = element("input");
-  reason.type = "text";
-  reason.size = 60;
-  const settle = (seen) => async () => {
-    const answer = await post("/api/resolve", { job: job.job, as: seen, reason: reason.value });
-    if (answer === null) return;
-    await showJobs();
-    await showJob(job.job);
-  };
-  return [
-    element("p", texts.doubt),
-    labelled(texts.doubt_reason, reason),
-    button(texts.doubt_applied, settle("applied")),
-    " ",
-    button(texts.doubt_not_applied, settle("not-applied")),
-  ];
-}
+import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, showProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 
 // Exports
 
@@ -166,16 +77,7 @@ async function planProcess() {
   const line = (one) => tableLine([one.id, texts[`record_${one.outcome}`], one.message ?? ""]);
   const titles = tableLine([texts.record, texts.action, texts.reason], "th");
   table.append(titles, ...planned.records.map(line));
-  const begin = async (token, send) => {
-    send.disabled = true;
-    const started = await post("/api/process", { listing, numbers, token });
-    if (!started) {
-      send.disabled = false;
-      return;
-    }
-    show("send");
-    followSending();
-  };
+  const begin = (token, send) => startConfirmed("/api/process", { listing, numbers, token }, send);
   const count = planned.rows.unknown; // records to be sent have no outcome yet
   const text = fill(texts.process_run, { n: count });
   const parts = count ? confirmParts(planned, text, begin) : [element("p", texts.nothing_to_send)];
@@ -227,6 +129,5 @@ export function setUpPanels() {
   showFilters();
   byId("export").addEventListener("click", exportListing);
   byId("process-plan").addEventListener("click", planProcess);
-  whenShown("jobs", showJobs);
   whenShown("profiles", showProfiles);
 }

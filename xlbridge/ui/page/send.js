@@ -1,6 +1,6 @@
 // Send: the plan, the running upload, its outcome.
 
-import { button, byId, callSheet, element, figure, fill, follow, link, settled, show, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, callSheet, element, figure, fill, follow, link, post, settled, show, startRequest, state, tableLine, texts, whenShown } from "./core.js";
 import { changeView, showPart, showWrongRows } from "./correct.js";
 
 const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
@@ -8,6 +8,7 @@ const actionName = (name) => texts[name === "update" ? "update_action" : name];
 const sendOptions = () => ({ good_rows: byId("good-rows").checked, update: byId("update").checked });
 
 function showChoices() {
+  byId("plan-form").hidden = !state.sheet; // work without a sheet is shown here, too
   const left = byId("errors-left");
   left.hidden = !state.sheet || state.sheet.sendable;
   const errors = state.sheet ? state.sheet.parts.map((one) => one.errors) : [];
@@ -51,9 +52,7 @@ export function forgetOptions() {
 function planParts(planned, options) {
   const figures = element("ul", undefined, "figures");
   for (const name of ACTIONS.filter((one) => planned.counts[one])) {
-    const item = element("li");
-    item.dataset.action = name;
-    item.append(element("b", figure(planned.counts[name])), actionName(name));
+    const item = figureItem(name, planned.counts[name], actionName(name));
     if (!["create", "unread"].includes(name)) {
       item.append(button(texts.in_grid, () => showInGrid(name)));
     }
@@ -73,6 +72,13 @@ function planParts(planned, options) {
   const text = fill(texts.send_rows, { n: planned.writes });
   const begin = (token, send) => startSending(token, send, options);
   return [...parts, ...confirmParts(planned, text, begin), listed, ...more];
+}
+
+export function figureItem(action, count, name) {
+  const item = element("li");
+  item.dataset.action = action;
+  item.append(element("b", figure(count)), name);
+  return item;
 }
 
 export function environmentLine(planned) {
@@ -122,6 +128,19 @@ async function startSending(token, send, options) {
   else send.disabled = false;
 }
 
+// Starts confirmed work on records, and shows its progress.
+export async function startConfirmed(path, content, send) {
+  send.disabled = true;
+  const started = await post(path, content);
+  if (!started) {
+    send.disabled = false;
+    return;
+  }
+  show("send");
+  byId("outcome").hidden = true;
+  followSending();
+}
+
 export function followSending() {
   byId("sending").hidden = false;
   byId("progress").textContent = texts.sending;
@@ -150,7 +169,8 @@ function showOutcome(outcome) {
     parts.push(element("p", texts.back_to_grid));
     parts.push(button(texts.to_refused, () => showRefused(refused), "main"), " ");
   }
-  shown.replaceChildren(...parts, ...outcomeLinks(outcome), ...reasons);
+  const lines = outcome.lines.map((line) => element("p", line));
+  shown.replaceChildren(...parts, ...lines, ...outcomeLinks(outcome), ...reasons);
 }
 
 async function showRefused(sheet) {

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job
 
 _SHOWN_ROWS = 10
@@ -82,17 +82,18 @@ def left_rows(job: Job) -> list[tuple[int, LeftReason, str]]:
 
 def left_lines(job: Job) -> Iterator[Text]:
     """Yield lines about the rows undone before, and those to be undone by hand, by reason."""
-    yield from before_lines(job.last("undone_before") or {})
-    for group in grouped((row, message) for row, _reason, message in left_rows(job)):
-        yield Text(pt="  {group}", en="  {group}").format(group=group.text)
+    groups = grouped((row, message) for row, _reason, message in left_rows(job))
+    texts = [*before_texts(job.last("undone_before") or {}), *(group.text for group in groups)]
+    for text in texts:
+        yield untranslated("  {text}").format(text=text)
 
 
-def before_lines(undone_before: Mapping[str, int]) -> Iterator[Text]:
-    """Yield a line for each earlier undo, with the number of rows that it has reversed."""
+def before_texts(undone_before: Mapping[str, int]) -> Iterator[Text]:
+    """Yield a text for each earlier undo, with the number of rows that it has reversed."""
     for undo, count in undone_before.items():
         yield Text(
-            pt="  {n} {n:linha já foi desfeita|linhas já foram desfeitas} por {undo}",
-            en="  {n} {n:row was|rows were} already undone by {undo}",
+            pt="{n} {n:linha já foi desfeita|linhas já foram desfeitas} por {undo}",
+            en="{n} {n:row was|rows were} already undone by {undo}",
         ).format(n=count, undo=undo)
 
 

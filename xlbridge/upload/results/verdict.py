@@ -193,6 +193,11 @@ class LaterRows:
     settled: SettledRows | None = None
     undone: UndoneRows | None = None
 
+    def remaining(self, accepted: int) -> int:
+        """Return the number of rows in the system, if the job itself wrote ``accepted``."""
+        settled = 0 if self.settled is None else self.settled.rows
+        return accepted + settled - (0 if self.undone is None else self.undone.rows)
+
 
 NO_LATER_ROWS = LaterRows()
 

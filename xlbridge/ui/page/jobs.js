@@ -1,0 +1,129 @@
+// Uploads: the list of jobs, details of one, its undo, and the decision about a doubt.
+
+import { button, byId, call, element, figure, fill, labelled, post, replaceChoices, show, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { showKnown } from "./begin.js";
+import { showWrongRows } from "./correct.js";
+import { confirmParts, environmentLine, figureItem, followSending, outcomeLinks, startConfirmed } from "./send.js";
+
+async function showJobs() {
+  const isNewest = startRequest("jobs");
+  byId("job-shown").hidden = true;
+  const answer = await call("/api/jobs");
+  if (answer === null || !isNewest()) return;
+  const several = new Set(answer.jobs.map((job) => job.profile)).size > 1;
+  const titles = [texts.job, texts.when, texts.state, texts.resource, texts.rows_read, texts.accepted];
+  titles.push(texts.rejected, texts.rows_unchanged, texts.rows_held, ...(several ? [texts.environment] : []));
+  titles.push(texts.file, "");
+  const lines = answer.jobs.map((job) => {
+    const values = [job.job, job.created_at, job.state_name, job.work];
+    const counts = [job.rows.read, job.rows.accepted ?? job.rows.processed, job.rows.rejected];
+    counts.push(job.rows.unchanged ?? job.rows.already, job.rows.held);
+    values.push(...counts.map((count) => figure(count) ?? ""), ...(several ? [job.profile] : []));
+    return tableLine([...values, job.file, jobButtons(job)]);
+  });
+  const empty = lines.length ? [] : [tableLine([texts.no_jobs])];
+  byId("job-table").replaceChildren(tableLine(titles, "th"), ...lines, ...empty);
+}
+
+function jobButtons(job) {
+  const parts = [button(texts.details, () => showJob(job.job))];
+  if (!job.final && job.sent) parts.push(" ", resumeButton(job.job));
+  return parts;
+}
+
+function resumeButton(job) {
+  return button(texts.resume, async () => {
+    const started = await post("/api/resume", { job });
+    if (!started) return;
+    show("send");
+    followSending();
+  });
+}
+
+async function showJob(id) {
+  const isNewest = startRequest("job");
+  const shown = byId("job-shown");
+  shown.hidden = true;
+  const job = await call("/api/job", { query: { job: id } });
+  if (job === null || !isNewest()) return;
+  const history = element("table");
+  const changes = job.history.filter((one, place) => one.state !== job.history[place - 1]?.state);
+  history.append(...changes.map((one) => tableLine([one.at, one.state])));
+  const lines = job.lines.map((line) => element("p", line));
+  const links = job.is_upload ? outcomeLinks(job) : [];
+  if (job.is_upload && job.rows.rejected) links.push(" ", button(texts.to_refused, () => openWorkbook(job.job)));
+  const undo = job.can_undo ? undoParts(job.job) : [];
+  const parts = [element("h2", job.job), ...lines, ...links, ...undo, element("h3", texts.history), history];
+  if (job.doubtful) parts.push(...doubtParts(job));
+  shown.hidden = false;
+  shown.replaceChildren(...parts);
+  shown.focus();
+}
+
+// The button that plans the undo of a job, and the place of the plan.
+function undoParts(job) {
+  const planned = element("div");
+  planned.id = "undo-plan";
+  planned.setAttribute("aria-live", "polite");
+  planned.hidden = true;
+  const undo = button(texts.undo_upload, () => planUndo(job, undo, planned));
+  return [" ", undo, planned];
+}
+
+async function planUndo(job, undo, shown) {
+  const isNewest = startRequest("undo");
+  undo.disabled = true;
+  shown.hidden = false;
+  shown.replaceChildren(texts.planning);
+  const plan = await post("/api/undo-plan", { job });
+  undo.disabled = false;
+  if (!isNewest()) return;
+  shown.hidden = plan === null;
+  if (plan === null) return;
+  const figures = element("ul", undefined, "figures");
+  figures.append(figureItem("undo", plan.undo, texts.to_undo), figureItem("left", plan.left, texts.not_undone));
+  const begin = (token, send) => startConfirmed("/api/undo", { job, token }, send);
+  const confirm = plan.undo
+    ? confirmParts(plan, fill(texts.undo_run, { n: plan.undo }), begin)
+    : [element("p", texts.nothing_to_undo)];
+  const reasons = plan.reasons.map((text) => element("p", text));
+  shown.replaceChildren(environmentLine(plan), figures, ...reasons, ...confirm);
+  const send = shown.querySelector("[data-testid=send]");
+  if (send && shown.isConnected) send.focus();
+}
+
+// Opens the job's workbook with the refused rows marked, even if it was sent from the command line.
+function openWorkbook(job) {
+  return replaceChoices(
+    () => post("/api/job-workbook", { job }),
+    (answer) => {
+      showKnown(answer);
+      show("mend");
+      showWrongRows();
+    },
+  );
+}
+
+// Fields to resolve a job in doubt by what the user saw in the system; the reason is recorded.
+function doubtParts(job) {
+  const reason = element("input");
+  reason.type = "text";
+  reason.size = 60;
+  const settle = (seen) => async () => {
+    const answer = await post("/api/resolve", { job: job.job, as: seen, reason: reason.value });
+    if (answer === null) return;
+    await showJobs();
+    await showJob(job.job);
+  };
+  return [
+    element("p", texts.doubt),
+    labelled(texts.doubt_reason, reason),
+    button(texts.doubt_applied, settle("applied")),
+    " ",
+    button(texts.doubt_not_applied, settle("not-applied")),
+  ];
+}
+
+export function setUpJobs() {
+  whenShown("jobs", showJobs);
+}
