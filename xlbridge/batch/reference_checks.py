@@ -21,12 +21,8 @@ from xlbridge.upload.lookup import (
     name_keys,
 )
 from xlbridge.validation import ValidatedSheet
-from xlbridge.validation.cross_sheet import (
-    ColumnValues,
-    IntArray,
-    cell_reference,
-    values_of,
-)
+from xlbridge.validation.cells import ColumnValues, Positions
+from xlbridge.validation.cross_sheet import cell_reference, values_of
 
 _MAX_ROWS_NAMED = 3
 
@@ -88,7 +84,7 @@ class ProvidedKeys:
         cell = self._cell_of(inactive[0], value, seen_from)
         return ReferenceProblem("reference-inactive-in-batch", {"place": cell})
 
-    def _keys(self) -> tuple[IntArray, list[str]]:
+    def _keys(self) -> tuple[Positions, list[str]]:
         """Return distinct pairs of row and key as two lists."""
         pairs: dict[tuple[int, str], None] = {}
         first = 0

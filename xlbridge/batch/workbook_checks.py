@@ -36,8 +36,8 @@ from xlbridge.validation import (
     ValidationResult,
     validate_file,
 )
+from xlbridge.validation.cells import Positions
 from xlbridge.validation.cross_sheet import (
-    IntArray,
     cell_reference,
     compare_sheets,
     first_occurrences,
@@ -57,7 +57,7 @@ class RowDigests:
     Rows with equal hashes are equal in every column.
     """
 
-    positions: IntArray
+    positions: Positions
     hashes: npt.NDArray[np.uint64]
 
 

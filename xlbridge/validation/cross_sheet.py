@@ -5,8 +5,7 @@ Whole columns are compared; a ``Finding`` is only created for an error.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,33 +16,12 @@ from xlbridge.i18n import localized_number
 from xlbridge.resources import KEY, ChildSum, Column, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.cells.column_cells import BoolArray, Positions
+from xlbridge.validation.cells.column_cells import BoolArray, ColumnValues, Positions
 from xlbridge.validation.cells.text import folded_code, quoted
 from xlbridge.workbook import cell_address
 
 if TYPE_CHECKING:
     from xlbridge.validation.results import ValidatedSheet
-
-
-IntArray = npt.NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnValues:
-    """Distinct ``values`` of a column as texts, in the order of their first cells.
-
-    ``positions``: positions in the sheet's frame of the cells with a value; ``indexes``: the index
-    of each one's value.
-    """
-
-    values: tuple[str, ...]
-    positions: IntArray
-    indexes: IntArray
-
-    def cells_with(self, indexes: Collection[int]) -> Iterator[tuple[int, int]]:
-        """Yield the position and value index of each cell with one of the given values."""
-        wanted = np.isin(self.indexes, list(indexes))
-        yield from zip(self.positions[wanted].tolist(), self.indexes[wanted].tolist(), strict=True)
 
 
 def values_of(sheet: "ValidatedSheet", column: str) -> ColumnValues:
@@ -156,11 +134,11 @@ def _present_columns(sheet: "ValidatedSheet") -> Iterator[Column]:
             yield column
 
 
-def first_occurrences(keys: pd.DataFrame) -> IntArray:
+def first_occurrences(keys: pd.DataFrame) -> Positions:
     """Return, for each row, the position of the first row with the same values."""
     groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
     _, first, group = np.unique(groups, return_index=True, return_inverse=True)
-    firsts: IntArray = first[group]
+    firsts: Positions = first[group]
     return firsts
 
 

@@ -6,7 +6,7 @@ drop zeros, points and letters; the common shape of a column reveals it.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, count, filterfalse
 from operator import ne
@@ -16,7 +16,12 @@ import pandas as pd
 
 from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import DOCUMENTS, bare_document
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
+from xlbridge.validation.cells.column_cells import (
+    CellProblems,
+    ColumnCells,
+    ColumnValues,
+    Positions,
+)
 from xlbridge.validation.cells.text import (
     display,
     folded_code,
@@ -47,22 +52,6 @@ _NO_CENTS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Codes:
-    """Codes of a column without an error: its distinct ``texts`` as they are sent, the text index
-    of the cell at each of ``positions``, and the positions of the cells that hold numbers."""
-
-    texts: Sequence[str]
-    positions: Positions
-    indexes: Positions
-    numbers: Positions
-
-    def cells_with(self, indexes: Sequence[int]) -> Iterator[tuple[int, str]]:
-        """Yield the position and text of each cell with one of the given texts."""
-        for at in np.flatnonzero(np.isin(self.indexes, indexes)).tolist():
-            yield int(self.positions[at]), self.texts[self.indexes[at]]
-
-
 def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems) -> None:
     """Report the codes of a column that are written as numbers, in two ways, or unlike others."""
     if column.kind is not Kind.CODE or column.allowed:
@@ -70,23 +59,22 @@ def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems
     positions, indexes, texts = cells.distinct_texts
     usable = ~problems.failed[positions]
     numbers = cells.of_kind(CellKind.NUMBER)
-    codes = _Codes(
-        _as_sent(texts), positions[usable], indexes[usable], numbers[~problems.failed[numbers]]
-    )
-    joined = "\n".join(codes.texts)
+    numbers = numbers[~problems.failed[numbers]]
+    codes = ColumnValues(_as_sent(texts), positions[usable], indexes[usable])
+    joined = "\n".join(codes.values)
     _check_decimals(codes, joined, problems)
     _check_spellings(codes, joined, problems)
     del joined
     if not _FREE_FORM.issuperset(column.checks):
         return
     shapes = _Shapes.of(codes)
-    common = _common_shape(codes, shapes)
+    common = _common_shape(codes, shapes, has_numbers=len(numbers) > 0)
     if common is not None:
         _check_odd_texts(codes, common, shapes, problems)
         has_documents = _is_document(common.example)
-        for position in codes.numbers.tolist():
+        for position in numbers.tolist():
             text = display(cells[position])
-            if not common.lost_by_number(len(text), len(codes.numbers)):
+            if not common.lost_by_number(len(text), len(numbers)):
                 continue
             if has_documents and _is_document(text):
                 continue
@@ -103,28 +91,28 @@ def _as_sent(texts: Sequence[str]) -> list[str]:
     return [strip_invisible(normalize_width(text))[0].strip() for text in texts]
 
 
-def _check_decimals(codes: _Codes, joined: str, problems: CellProblems) -> None:
+def _check_decimals(codes: ColumnValues, joined: str, problems: CellProblems) -> None:
     """Report the codes written as numbers with zero decimals, unless others have real ones."""
     if ("." not in joined and "," not in joined) or not _NO_CENTS.search(joined):
         return
     if any(int(m[2]) for m in _DECIMALS.finditer(joined)):
         return
-    wrong = [index for index, text in enumerate(codes.texts) if _NO_CENTS.match(text)]
-    for position, text in codes.cells_with(wrong):
-        bare = re.sub(r"[.,]", "", re.sub(r"[.,]0+$", "", text))
+    wrong = [index for index, text in enumerate(codes.values) if _NO_CENTS.match(text)]
+    for position, index in codes.cells_with(wrong):
+        bare = re.sub(r"[.,]", "", re.sub(r"[.,]0+$", "", codes.values[index]))
         problems.add(position, "code-decimals", {"read": bare})
 
 
-def _check_spellings(codes: _Codes, joined: str, problems: CellProblems) -> None:
+def _check_spellings(codes: ColumnValues, joined: str, problems: CellProblems) -> None:
     """Report the codes that differ only in case or accents from the most frequent spelling, or
     all of them if there is a tie."""
     if joined.isascii() and joined in (joined.upper(), joined.lower()):
         return
-    if not _has_spellings(codes.texts):
+    if not _has_spellings(codes.values):
         return
-    cell_counts = np.bincount(codes.indexes, minlength=len(codes.texts)).tolist()
+    cell_counts = np.bincount(codes.indexes, minlength=len(codes.values)).tolist()
     spellings: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for text, cells in zip(codes.texts, cell_counts, strict=True):
+    for text, cells in zip(codes.values, cell_counts, strict=True):
         counts = spellings[folded_code(text)]
         counts[text] = counts.get(text, 0) + cells
     usual: dict[str, list[str]] = {}
@@ -132,8 +120,9 @@ def _check_spellings(codes: _Codes, joined: str, problems: CellProblems) -> None
         if len(counts) > 1:
             most = max(counts.values())
             usual[folded] = [text for text, count in counts.items() if count == most]
-    indexes = [index for index, text in enumerate(codes.texts) if folded_code(text) in usual]
-    for position, text in codes.cells_with(indexes):
+    indexes = [index for index, text in enumerate(codes.values) if folded_code(text) in usual]
+    for position, index in codes.cells_with(indexes):
+        text = codes.values[index]
         others = [other for other in usual[folded_code(text)] if other != text]
         if others:
             problems.add(position, "code-spelling", {"other": quoted(others[0])})
@@ -167,13 +156,13 @@ class _Shapes:
     counts: pd.Series
 
     @classmethod
-    def of(cls, codes: _Codes) -> "_Shapes":
+    def of(cls, codes: ColumnValues) -> "_Shapes":
         """Determine the shapes of a column's texts, of which few are different."""
         numbers = defaultdict[str, int](count().__next__)
-        of_texts = np.empty(len(codes.texts), dtype=np.intp)
+        of_texts = np.empty(len(codes.values), dtype=np.intp)
         for begin in range(0, len(of_texts), _CHUNK):
             end = begin + _CHUNK
-            found = _JOINT.join(codes.texts[begin:end]).translate(_SHAPE).split(_JOINT)
+            found = _JOINT.join(codes.values[begin:end]).translate(_SHAPE).split(_JOINT)
             of_texts[begin:end] = list(map(numbers.__getitem__, found))
         cell_counts = np.bincount(codes.indexes, minlength=len(of_texts))
         counts = pd.Series(np.bincount(of_texts, weights=cell_counts), index=list(numbers))
@@ -248,23 +237,23 @@ def _is_document(text: str) -> bool:
     return any(document.is_valid(bare) for document in DOCUMENTS.values())
 
 
-def _common_shape(codes: _Codes, shapes: _Shapes) -> CommonShape | None:
+def _common_shape(codes: ColumnValues, shapes: _Shapes, *, has_numbers: bool) -> CommonShape | None:
     """Return the shape of most texts, None if there is none or all cells have it."""
     counts = shapes.counts
-    if not len(counts) or (len(counts) == 1 and not len(codes.numbers)):
+    if not len(counts) or (len(counts) == 1 and not has_numbers):
         return None
     most = int(counts.iloc[0])
     if most < _MIN_CELLS or 2 * most <= counts.sum():
         return None
     shape = str(counts.index[0])
-    texts = list(compress(codes.texts, (shapes.of_texts == shapes.numbers[shape]).tolist()))
+    texts = list(compress(codes.values, (shapes.of_texts == shapes.numbers[shape]).tolist()))
     runs = [match.span() for match in re.finditer("9+", shape)]
     padded = (end - at > 1 and any(text[at] == "0" for text in texts) for at, end in runs)
     return CommonShape(shape, texts[0], most, tuple(padded))
 
 
 def _check_odd_texts(
-    codes: _Codes, common: CommonShape, shapes: _Shapes, problems: CellProblems
+    codes: ColumnValues, common: CommonShape, shapes: _Shapes, problems: CellProblems
 ) -> None:
     counts = shapes.counts
     if len(counts) == 1 or _MAX_ODD_SHARE * (counts.sum() - common.cells) > counts.sum():
@@ -272,8 +261,9 @@ def _check_odd_texts(
     others = counts.index[1:]
     tests = {shapes.numbers[s]: t for s in others if (t := common.loss_test(s)) is not None}
     tested = np.flatnonzero(np.isin(shapes.of_texts, list(tests))).tolist()
-    odd = [index for index in tested if tests[shapes.of_texts[index]](codes.texts[index])]
+    odd = [index for index in tested if tests[shapes.of_texts[index]](codes.values[index])]
     has_documents = _is_document(common.example)
-    for position, text in codes.cells_with(odd):
-        if not problems.failed[position] and not (has_documents and _is_document(text)):
+    for position, index in codes.cells_with(odd):
+        is_document = has_documents and _is_document(codes.values[index])
+        if not problems.failed[position] and not is_document:
             problems.add(position, "code-shape", {"example": quoted(common.example)})

@@ -4,7 +4,7 @@ Both are stored as arrays: a bad sheet has as many problems as cells.
 """
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
@@ -103,6 +103,24 @@ class ColumnCells:
     @cached_property
     def _stripped(self) -> npt.NDArray[np.object_]:
         return np.array(list(map(str.strip, self._column.texts)), dtype=object)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """Distinct ``values`` of a column as texts.
+
+    ``positions``: positions of the cells that have one of them; ``indexes``: the index of each
+    one's value.
+    """
+
+    values: Sequence[str]
+    positions: Positions
+    indexes: Positions
+
+    def cells_with(self, indexes: Collection[int]) -> Iterator[tuple[int, int]]:
+        """Yield the position and value index of each cell with one of the given values."""
+        wanted = np.isin(self.indexes, list(indexes))
+        yield from zip(self.positions[wanted].tolist(), self.indexes[wanted].tolist(), strict=True)
 
 
 FINDING_KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE[code] for code in sorted(CATALOGUE))
