@@ -3,12 +3,15 @@
 import json
 from datetime import date
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
 from environment import Xlbridge
 from openpyxl import load_workbook
 from sheets import write_rows, write_workbook
+
+from xlbridge.settings import NumberStyle
 
 HEADER = ["Filial", "Cliente", "Conta", "Categoria", "CC", "Emissão", "Vencto", "Valor (R$)"]
 HEADER += ["Histórico", "Obs"]
@@ -284,6 +287,8 @@ def test_json_schema_of_the_file_is_printed_for_editors(xlbridge: Xlbridge) -> N
     form = json.loads(xlbridge("map", "--json-schema").stdout)
     assert form["title"] == "xlbridge mapping"
     assert set(form["properties"]) == {"version", "resource", "header", "columns", "ignore"}
+    column = form["properties"]["columns"]["additionalProperties"]["properties"]
+    assert column["numbers"]["enum"] == list(get_args(NumberStyle))
 
 
 def test_a_mapped_sheet_is_uploaded_once(tmp_path: Path, at_demo: Xlbridge) -> None:

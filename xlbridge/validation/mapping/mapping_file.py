@@ -3,12 +3,13 @@
 Every mistake in the file is reported with its line.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -17,8 +18,6 @@ from xlbridge.resources.yaml_files import (
     Schema,
     YamlDocument,
     YamlPath,
-    block_schema,
-    described,
     document_mistake,
     format_mistakes,
     mistakes_of,
@@ -115,9 +114,6 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
     )
 
 
-_TEXT: Schema = {"type": "string", "minLength": 1}
-_SCALAR: Schema = {"type": ["string", "number", "boolean"]}
-_VALUE: Schema = {"type": ["string", "number", "boolean", "null"]}
 _SOURCES = ("from", "join", "constant")
 _FIELDS: Mapping[str, str] = {"from": "source", "with": "separator"}
 """Fields of ``MappedColumn`` by the file's keys, if these are named differently."""
@@ -134,45 +130,8 @@ _OF_SOURCE: Mapping[str, str] = {
 @cache
 def mapping_format() -> Schema:
     """Return the JSON Schema (2020-12) of a mapping file."""
-    headers = {"type": "array", "items": _TEXT, "minItems": 1}
-    column = block_schema(
-        {
-            "from": described(_TEXT, "The header of the source column."),
-            "values": described(
-                {"type": "object", "minProperties": 1, "additionalProperties": _VALUE},
-                "The texts of the cells and their values; null is an empty cell. The keys cpf and "
-                "cnpj match any document of that kind.",
-            ),
-            "numbers": described(
-                {"enum": list(get_args(NumberStyle))},
-                "The style of text numbers: pt is 1.234,56; en is 1,234.56.",
-            ),
-            "when": described({"enum": list(DOCUMENT_KINDS)}, "Selects the documents of one kind."),
-            "join": described(
-                {**headers, "minItems": 2}, "The headers of the columns whose texts are joined."
-            ),
-            "with": described(
-                {"type": "string"}, "The separator of joined texts; by default a space."
-            ),
-            "constant": described(_SCALAR, "One value for all rows."),
-            "link": described(
-                _TEXT, "The registry in which the cell's record is looked up; its code is used."
-            ),
-        }
-    )
-    properties: Schema = {
-        "version": {"const": 1},
-        "resource": described(_TEXT, "The resource that the sheet is read as."),
-        "header": described(headers, "The header that the mapping was made for."),
-        "columns": {"type": "object", "minProperties": 1, "additionalProperties": column},
-        "ignore": described({**headers, "minItems": 0}, "The headers that are not used."),
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "xlbridge mapping",
-        "description": "Mapping of the columns of a foreign sheet to those of a resource.",
-        **block_schema(properties, needed=("version", "resource", "header", "columns")),
-    }
+    schema: Schema = json.loads(Path(__file__).with_name("mapping.schema.json").read_bytes())
+    return schema
 
 
 def read_mapping(path: Path) -> SheetMapping:

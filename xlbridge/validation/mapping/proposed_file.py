@@ -1,4 +1,5 @@
-"""Proposed mapping files: detection of a foreign sheet's header, and the file's text."""
+"""Proposed mapping files: detection of a foreign sheet's header and of the column that joins its
+child sheets, and the file's text."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,22 +11,29 @@ import yaml
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import KEY, Catalogue
+from xlbridge.resources import KEY, Catalogue, Resource
 from xlbridge.settings import NumberStyle, WorkbookLimits
+from xlbridge.validation.cells.text import display
 from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import (
     REMARK_HEADERS,
     SEARCHED_ROWS,
     MainSheet,
     exported_column_missing,
+    find_header_row,
+    key_column,
 )
-from xlbridge.validation.headers.sheet_choice import export_only_error, is_of_other_records
-from xlbridge.validation.mapping.child_keys import with_child_keys
+from xlbridge.validation.headers.sheet_choice import (
+    child_cells,
+    export_only_error,
+    is_of_other_records,
+)
 from xlbridge.validation.mapping.conversion import ForeignColumn, record_rows
 from xlbridge.validation.mapping.header_search import header_texts
 from xlbridge.validation.mapping.mapping_file import SheetMapping
 from xlbridge.validation.mapping.name_matching import mapping_words, words_of_names
 from xlbridge.validation.mapping.proposal import (
+    WITH_RIVALS,
     Confidence,
     MappingProposal,
     ProposedColumn,
@@ -36,7 +44,7 @@ from xlbridge.validation.mapping.resource_choice import (
     require_no_months,
     resources_in_names,
 )
-from xlbridge.workbook.read import SheetCells, WorkbookSource, read_workbook
+from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookSource, read_workbook
 
 _MIN_HEADERS = 2
 _WIDTH = 10_000
@@ -95,7 +103,7 @@ def propose_mapping(
     for one in fitting:
         confirmed = [mapping for mapping in earlier if mapping.resource == one.name]
         proposal = propose(one, cells.name, columns, repeated, confirmed)
-        proposals.append(with_child_keys(proposal, sheets, cells, position))
+        proposals.append(_with_child_keys(proposal, sheets, cells, position))
     final = proposals[0]
     if requested is None:
         titled = resources_in_names(resources, path, cells, position)
@@ -128,7 +136,7 @@ def _header_score(cells: SheetCells, position: int) -> tuple[int, ...]:
 
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
     """Return the columns with unique headers, and the repeated headers."""
-    headers = [" ".join(text.split()) for text in header_texts(cells, position)]
+    headers = _headers(cells, position)
     counts = Counter(map(header_key, headers))
     columns, repeated, rows = [], [], record_rows(cells, position)
     groups = _groups(cells, position)
@@ -141,6 +149,10 @@ def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColum
         else:
             repeated.append(header)
     return columns, repeated
+
+
+def _headers(cells: SheetCells, position: int) -> list[str]:
+    return [" ".join(text.split()) for text in header_texts(cells, position)]
 
 
 def _groups(cells: SheetCells, position: int) -> list[str]:
@@ -156,6 +168,79 @@ def _groups(cells: SheetCells, position: int) -> list[str]:
         group = text or group
         groups.append(group)
     return groups
+
+
+def _with_child_keys(
+    proposal: MappingProposal, sheets: Sequence[SheetCells], cells: SheetCells, position: int
+) -> MappingProposal:
+    """Return a proposal with a column that joins the child sheets, unless it has one.
+
+    The column has a different value in each row, and all keys of the child sheets. ``position`` is
+    the zero-based header row.
+    """
+    if any(column.name == KEY and column.sources for column in proposal.columns):
+        return proposal
+    names, keys = _keys_of_children(proposal.resource, sheets, cells)
+    headers = list(_headers_with(keys, proposal, cells, position)) if keys else []
+    if not headers:
+        return proposal
+    header, *others = headers
+    reason = _KEYS.format(sheets=", ".join(names))
+    confidence = Confidence.HIGH
+    if others:
+        reason = WITH_RIVALS.format(reason=reason, others=", ".join(others))
+        confidence = Confidence.LOW
+    key = ProposedColumn(KEY, {"from": header}, confidence, reason)
+    columns = {column.name: column for column in proposal.columns} | {KEY: key}
+    return replace(
+        proposal,
+        columns=[columns[one.name] for one in proposal.resource.columns if one.name in columns],
+        ignore={name: why for name, why in proposal.ignore.items() if name != header},
+    )
+
+
+def _keys_of_children(
+    resource: Resource, sheets: Sequence[SheetCells], cells: SheetCells
+) -> tuple[list[str], set[str]]:
+    """Return the names of the child sheets that have a column of keys, and the keys."""
+    names, keys = list[str](), set[str]()
+    children = child_cells(sheets, cells.name, resource)
+    for child in resource.children:
+        found = children.get(child.sheet)
+        header = None if found is None else find_header_row(found, child)
+        if found is None or header is None:
+            continue
+        column = key_column(found, header, child)
+        if column is not None:
+            names.append(found.name)
+            keys.update(_texts(column, range(header + 1, found.height)))
+    return names, keys
+
+
+def _headers_with(
+    keys: set[str], proposal: MappingProposal, cells: SheetCells, position: int
+) -> Iterator[str]:
+    """Yield the headers whose columns have all keys and no value twice, unused ones first."""
+    rows = record_rows(cells, position)
+    headers = _headers(cells, position)
+    fitting = []
+    for header, column in zip(headers, cells.columns, strict=True):
+        texts = list(_texts(column, rows))
+        if headers.count(header) == 1 and keys <= set(texts) and len(texts) == len(set(texts)):
+            fitting.append(header)
+    yield from sorted(fitting, key=lambda header: header not in proposal.ignore)
+
+
+def _texts(column: CellColumn, rows: Sequence[int]) -> Iterator[str]:
+    for row in rows:
+        if text := display(column.value(row)).strip():
+            yield text
+
+
+_KEYS = Text(
+    pt="as chaves da planilha {sheets} são valores da coluna",
+    en="the keys of the sheet {sheets} are values of the column",
+)
 
 
 def confirmed_mapping_text(
