@@ -5,11 +5,10 @@ drop zeros, points and letters; the common shape of a column reveals it.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, count, filterfalse
-from operator import ne
+from itertools import compress, count
 
 import numpy as np
 import pandas as pd
@@ -108,42 +107,22 @@ def _check_spellings(codes: ColumnValues, joined: str, problems: CellProblems) -
     all of them if there is a tie."""
     if joined.isascii() and joined in (joined.upper(), joined.lower()):
         return
-    if not _has_spellings(codes.values):
+    folded = list(map(folded_code, codes.values))
+    if len(set(folded)) == len(folded):
         return
-    cell_counts = np.bincount(codes.indexes, minlength=len(codes.values)).tolist()
-    spellings: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for text, cells in zip(codes.values, cell_counts, strict=True):
-        counts = spellings[folded_code(text)]
-        counts[text] = counts.get(text, 0) + cells
-    usual: dict[str, list[str]] = {}
-    for folded, counts in spellings.items():
-        if len(counts) > 1:
-            most = max(counts.values())
-            usual[folded] = [text for text, count in counts.items() if count == most]
-    indexes = [index for index, text in enumerate(codes.values) if folded_code(text) in usual]
-    for position, index in codes.cells_with(indexes):
-        text = codes.values[index]
-        others = [other for other in usual[folded_code(text)] if other != text]
+    cell_counts = np.bincount(codes.indexes, minlength=len(folded)).tolist()
+    spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for text, code, cells in zip(codes.values, folded, cell_counts, strict=True):
+        spellings[code][text] += cells
+    usual = {
+        code: [text for text, count in counts.items() if count == max(counts.values())]
+        for code, counts in spellings.items()
+        if len(counts) > 1
+    }
+    for position, index in codes.cells_with([i for i, code in enumerate(folded) if code in usual]):
+        others = [other for other in usual[folded[index]] if other != codes.values[index]]
         if others:
             problems.add(position, "code-spelling", {"other": quoted(others[0])})
-
-
-def _has_spellings(texts: Sequence[str]) -> bool:
-    """Return whether any two texts differ only in case or accents.
-
-    Two ASCII texts in capitals never fold to the same, nor do two in small letters: only the
-    folded forms of the fewer other texts need to be looked up.
-    """
-    odd = set[str]()
-    for in_one_case in (str.upper, str.lower):
-        other = compress(texts, map(ne, texts, map(in_one_case, texts)))
-        odd = {*other, *filterfalse(str.isascii, texts)}
-        if 2 * len(odd) <= len(texts):
-            break
-    folded = set(map(folded_code, odd))
-    if len(folded) < len(odd):
-        return True
-    return not set(map(in_one_case, filter(str.isascii, folded))).isdisjoint(texts)
 
 
 @dataclass(frozen=True, slots=True)
