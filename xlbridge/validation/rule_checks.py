@@ -11,7 +11,6 @@ takes longer than all the rest.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,6 @@ from xlbridge.validation.cells.column_cells import Positions
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
 from xlbridge.validation.cross_sheet import first_occurrences
 
-_Result = TypeVar("_Result")
 _REPEATED = "duplicate-in-sheet"
 _WRONG_LENGTH = "text-length"
 
@@ -33,8 +31,8 @@ _WRONG_LENGTH = "text-length"
 class _CellRule:
     """A rule about the cells of one column; ``others`` are the further columns that it reads.
 
-    ``failing`` returns the rows that break it, ``correct`` their corrected values, ``describe``
-    the details of each.
+    ``failing`` returns the positions of the rows that break it. From those rows ``correct`` returns
+    the corrected values, ``describe`` the details of each.
     """
 
     column: str
@@ -42,8 +40,8 @@ class _CellRule:
     failing: Callable[[], Positions]
     details: Mapping[str, object]
     others: tuple[str, ...] = ()
-    correct: Callable[[Positions], pd.Series] | None = None
-    describe: Callable[[Positions], list[Mapping[str, object]]] | None = None
+    correct: Callable[[pd.DataFrame], pd.Series] | None = None
+    describe: Callable[[pd.DataFrame], list[Mapping[str, object]]] | None = None
 
 
 def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None) -> None:
@@ -65,12 +63,12 @@ def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None) -
             firsts = _cached(("firsts", number), rule, find, typed, memo)
             column.add_all(positions, rule.code, firsts=firsts[positions].tolist())
         elif rule.correct is not None:
-            corrected = rule.correct(positions).tolist()
+            corrected = rule.correct(typed.frame.iloc[positions]).tolist()
             for position, value in zip(positions.tolist(), corrected, strict=True):
                 column.add(position, rule.code, rule.details, value)
             column.failed[positions] = True
         elif rule.describe is not None:
-            column.add_all(positions, rule.code, rule.describe(positions))
+            column.add_all(positions, rule.code, rule.describe(typed.frame.iloc[positions]))
         elif rule.code == _WRONG_LENGTH:
             # Texts of one length share their details.
             lengths = typed.frame[rule.column].iloc[positions].str.len().astype(int).tolist()
@@ -107,51 +105,37 @@ def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:
         missing = is_missing(name)
         return frame[name][~missing] if missing.any() else frame[name]
 
+    def missing_rows(name: str) -> Positions:
+        return np.flatnonzero(is_missing(name))
+
+    def failing_rows(check: pa.Check, name: str) -> Positions:
+        values = present(name)
+        return _failing(check, values) if len(values) else np.empty(0, dtype=np.intp)
+
     for column in resource.columns:
         if column.name in typed.absent and not column.required:
             continue
-        values = partial(present, column.name)
         if column.required:
-            missing = partial(_missing, partial(is_missing, column.name))
+            missing = partial(missing_rows, column.name)
             yield _CellRule(column.name, "required-missing", missing, {})
         for name, check in column_checks(column).items():
             # Only present values are checked; pandera would look for missing ones again.
             check.ignore_na = False
-            rule, failing = RULES[name], partial(_failing_values, check, values)
+            rule, failing = RULES[name], partial(failing_rows, check, column.name)
             details = rule.details(column.checks[name])
             yield _CellRule(column.name, rule.finding.code, failing, details)
     for declared in resource.row_checks:
         row_rule, statistics = ROW_RULES[declared.name], declared.statistics
-        on_rows = partial(_call_on_rows, frame, statistics)
         correct, describe = row_rule.correct, row_rule.row_details
         yield _CellRule(
             statistics["column"],
             row_rule.finding_of(statistics).code,
-            partial(_failing_rows, row_check(declared), frame),
+            partial(_failing_filled_rows, row_check(declared), frame),
             row_rule.details(statistics),
             others=row_rule.columns_read(statistics),
-            correct=None if correct is None else partial(on_rows, correct),
-            describe=None if describe is None else partial(on_rows, describe),
+            correct=None if correct is None else partial(correct, **statistics),
+            describe=None if describe is None else partial(describe, **statistics),
         )
-
-
-def _call_on_rows(
-    frame: pd.DataFrame,
-    statistics: Mapping[str, Any],
-    function: Callable[..., _Result],
-    positions: Positions,
-) -> _Result:
-    return function(frame.iloc[positions], **statistics)
-
-
-def _missing(is_missing: Callable[[], npt.NDArray[np.bool_]]) -> Positions:
-    return np.flatnonzero(is_missing())
-
-
-def _failing_values(check: pa.Check, values: Callable[[], pd.Series]) -> Positions:
-    """Return the rows whose values fail a check."""
-    present = values()
-    return _failing(check, present) if len(present) else np.empty(0, dtype=np.intp)
 
 
 def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
@@ -161,7 +145,7 @@ def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
     return failing
 
 
-def _failing_rows(check: pa.Check, frame: pd.DataFrame) -> Positions:
+def _failing_filled_rows(check: pa.Check, frame: pd.DataFrame) -> Positions:
     """Return the rows that fail a check and are not empty."""
     failing = _failing(check, frame)
     if not len(failing):
