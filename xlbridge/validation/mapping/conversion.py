@@ -18,9 +18,7 @@ from xlbridge.validation.cells.coercion import type_cells
 from xlbridge.validation.cells.text import display, quoted, strip_invisible
 from xlbridge.validation.headers.header_row import UnusableCell
 from xlbridge.validation.mapping.mapping_file import (
-    DOCUMENT_KINDS,
     TO_FILL_IN,
-    DocumentKind,
     Scalar,
     value_key,
 )
@@ -45,20 +43,19 @@ class ConvertedCells:
     kept_rows: frozenset[int] | None = None
 
 
-def document_kind(value: object) -> DocumentKind | None:
+def document_kind(value: object) -> str | None:
     """Return the kind of document in a cell, by its check digits, else by its length.
 
     A document without its leading zeros counts if it can only be of one kind. A wrong document has
     mostly digits, unlike a name of the same length.
     """
     bare = bare_document(strip_invisible(display(value))[0].strip())
-    documents = {kind: DOCUMENTS[kind] for kind in DOCUMENT_KINDS}
-    valid = [kind for kind, one in documents.items() if one.is_valid(bare.zfill(one.symbols))]
+    valid = [kind for kind, one in DOCUMENTS.items() if one.is_valid(bare.zfill(one.symbols))]
     if len(valid) == 1:
         return valid[0]
     if 2 * sum(map(str.isdecimal, bare)) < len(bare):
         return None
-    return next((kind for kind, one in documents.items() if one.symbols == len(bare)), None)
+    return next((kind for kind, one in DOCUMENTS.items() if one.symbols == len(bare)), None)
 
 
 def convert_values(
@@ -66,7 +63,7 @@ def convert_values(
 ) -> ConvertedCells:
     """Convert the cells in ``rows``, Excel's numbers, by a list; the others stay unchanged."""
     known = {value_key(text): value for text, value in targets.items()}
-    by_kind = {kind: known[kind] for kind in DOCUMENT_KINDS if kind in known}
+    by_kind = {kind: known[kind] for kind in DOCUMENTS if kind in known}
     shown = ", ".join(map(quoted, list(targets)[:_MAX_LISTED]))
     shown += " …" if len(targets) > _MAX_LISTED else ""
     unknown = UnusableCell("mapping-value-unknown", {"known": shown})
@@ -100,13 +97,13 @@ def convert_values(
 
 
 def split_documents(
-    column: CellColumn, rows: Iterable[int], kinds: Sequence[DocumentKind]
+    column: CellColumn, rows: Iterable[int], kinds: Sequence[str]
 ) -> list[ConvertedCells]:
     """Split a column of documents into one for each of ``kinds``; other cells are unusable in the
     first."""
     values = [column.value(at) for at in range(len(column.kinds))]
     split = [ConvertedCells(list(values)) for _ in kinds]
-    kept: dict[DocumentKind, set[int]] = {kind: set() for kind in kinds}
+    kept: dict[str, set[int]] = {kind: set() for kind in kinds}
     unknown = UnusableCell("mapping-document-unknown", {"kinds": ", ".join(kinds).upper()})
     for row in rows:
         value = values[row - 1]
@@ -192,9 +189,9 @@ class ForeignColumn:
         """True if there are so few distinct values that a person can map each of them."""
         return 0 < len(self.texts) <= _MAX_LISTED
 
-    def document_kinds(self) -> set[DocumentKind]:
+    def document_kinds(self) -> set[str]:
         """Return the kinds of documents if nearly all values are documents, else nothing."""
-        kinds = [document_kind(value) for value in self.values]
+        kinds = list(map(document_kind, self.values))
         known = [kind for kind in kinds if kind is not None]
         return set(known) if kinds and len(known) >= _MOSTLY * len(kinds) else set()
 
@@ -239,9 +236,8 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
     size = len(foreign.cells.kinds)
     if not size:
         return None
-    if column.kind in (Kind.CNPJ, Kind.CPF):
-        kinds = [document_kind(value) for value in foreign.values]
-        return kinds.count("cnpj" if column.kind is Kind.CNPJ else "cpf") / size
+    if column.kind in DOCUMENTS:
+        return list(map(document_kind, foreign.values)).count(column.kind) / size
     if column.kind.is_text and not _NO_TEXTS.isdisjoint(foreign.cells.kinds):
         return 0.0
     share = max(_share(column, foreign.cells, each) for each in _parse_options(column, foreign))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -29,10 +29,8 @@ from xlbridge.validation.cells.text import quoted
 from xlbridge.validation.headers.header_matching import header_key
 
 Scalar = str | int | float | bool | None
-DocumentKind = Literal["cpf", "cnpj"]
 TO_FILL_IN = "?"
 """Placeholder in a proposal for a value that only a person knows; it must be replaced."""
-DOCUMENT_KINDS: tuple[DocumentKind, ...] = ("cpf", "cnpj")
 
 
 FoundMistake = tuple[YamlPath, Text]
@@ -56,7 +54,7 @@ class MappedColumn:
     constant: Scalar = None
     values: Mapping[str, Scalar] | None = None
     numbers: NumberStyle | None = None
-    when: DocumentKind | None = None
+    when: str | None = None
     link: str | None = None
 
     @property

@@ -13,6 +13,7 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Column, Kind, Resource
+from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.mapping.conversion import (
@@ -22,7 +23,7 @@ from xlbridge.validation.mapping.conversion import (
     fit,
     listed_values,
 )
-from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, DocumentKind, SheetMapping
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping
 from xlbridge.validation.mapping.name_matching import (
     NameFit,
     NameMatcher,
@@ -39,7 +40,6 @@ _PARTIES = frozenset({"cliente", "fornecedor"})
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
 _NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
-_DOCUMENTS: Mapping[Kind, DocumentKind] = {Kind.CNPJ: "cnpj", Kind.CPF: "cpf"}
 _MONEY = frozenset({Kind.NUMBER, Kind.MONEY})
 
 
@@ -166,8 +166,8 @@ def propose(
 
 def _split_documents(resource: Resource, columns: Sequence[ForeignColumn], choice: _Choice) -> None:
     """Split a column with CNPJs and CPFs if the resource has a column for each."""
-    by_kind = {_DOCUMENTS[c.kind]: c for c in resource.columns if c.kind in _DOCUMENTS}
-    if len(by_kind) < len(_DOCUMENTS):
+    by_kind = {c.kind.value: c for c in resource.columns if c.kind in DOCUMENTS}
+    if len(by_kind) < len(DOCUMENTS):
         return
     for foreign in columns:
         kinds, words = foreign.document_kinds(), mapping_words(foreign.header)
@@ -238,7 +238,7 @@ def _links(
 ) -> Iterator[_Candidate]:
     """Yield the columns of codes whose records the values identify by documents or names."""
     words, kinds = mapping_words(foreign.header), foreign.document_kinds()
-    has_documents = any(column.kind in _DOCUMENTS for column in resource.columns)
+    has_documents = any(column.kind in DOCUMENTS for column in resource.columns)
     for column in resource.columns:
         if column.references is None or column.name in LISTED_CODES:
             continue
@@ -274,8 +274,8 @@ _DIGIT = re.compile(r"\d")
 
 def column_body(column: Column, foreign: ForeignColumn) -> Mapping[str, Any]:
     """Return the body of a column whose source header was chosen by a person."""
-    if column.kind in _DOCUMENTS and len(foreign.document_kinds()) > 1:
-        return {"from": foreign.header, "when": _DOCUMENTS[column.kind]}
+    if column.kind in DOCUMENTS and len(foreign.document_kinds()) > 1:
+        return {"from": foreign.header, "when": column.kind.value}
     return _fit_and_body(column, foreign)[1]
 
 
@@ -292,8 +292,8 @@ def _fit_and_body(column: Column, foreign: ForeignColumn) -> tuple[float | None,
 
 def _is_identified_by_values(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether the values alone identify a column, whatever the header."""
-    if column.kind in _DOCUMENTS:
-        return foreign.document_kinds() == {_DOCUMENTS[column.kind]}
+    if column.kind in DOCUMENTS:
+        return foreign.document_kinds() == {column.kind}
     return "email" in column.checks and foreign.are_emails()
 
 
