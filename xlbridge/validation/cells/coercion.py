@@ -113,16 +113,6 @@ _YES = frozenset({"verdadeiro", "true", "sim", "s", "yes"})
 _NO = frozenset({"falso", "false", "não", "nao", "n", "no"})
 
 
-def coerce(column: Column, cells: ColumnCells, reading: ParseOptions) -> tuple[Any, CellProblems]:
-    """Return the column's cells as a pandas array of its dtype, and their problems.
-
-    Cells without a usable value are missing in the array. Money is rounded to the cent if it
-    differs from that by no more than the noise of binary arithmetic.
-    """
-    problems = CellProblems.none(len(cells))
-    return _COERCERS[column.kind](column, cells, reading, problems), problems
-
-
 def _numbers(
     column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems
 ) -> npt.NDArray[np.float64]:
@@ -253,24 +243,23 @@ _COERCERS: Mapping[Kind, _Coercer] = {
 
 
 _EXCEL = (
-    ("#BLOCKED!", "#BUSY!", "#CALC!", "#CONNECT!", "#DIV/0!", "#ERROR!", "#EXTERNAL!", "#FIELD!"),
-    ("#GETTING_DATA", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#PYTHON!", "#REF!", "#SPILL!"),
-    ("#UNKNOWN!", "#VALUE!"),
+    "#BLOCKED! #BUSY! #CALC! #CONNECT! #DIV/0! #ERROR! #EXTERNAL! #FIELD! #GETTING_DATA #N/A "
+    "#NAME? #NULL! #NUM! #PYTHON! #REF! #SPILL! #UNKNOWN! #VALUE!"
 )
 _EXCEL_IN_PORTUGUESE = (
-    ("#BLOQUEADO!", "#CAMPO!", "#CONECTAR!", "#DESCONHECIDO!", "#DESPEJAR!", "#ERRO!", "#N/D"),
-    ("#NOME?", "#NULO!", "#OBTENDO_DADOS", "#OCUPADO!", "#VALOR!"),
+    "#BLOQUEADO! #CAMPO! #CONECTAR! #DESCONHECIDO! #DESPEJAR! #ERRO! #N/D #NOME? #NULO! "
+    "#OBTENDO_DADOS #OCUPADO! #VALOR!"
 )
-_ERROR_WORDS = frozenset(word for line in (*_EXCEL, *_EXCEL_IN_PORTUGUESE) for word in line)
+_ERROR_WORDS = frozenset([*_EXCEL.split(), *_EXCEL_IN_PORTUGUESE.split()])
 _LIBRE_OFFICE = re.compile(r"(?:Err|Erro):5\d\d", re.ASCII)
 
 
-def error_words(column: CellColumn) -> dict[int, str]:
-    """Return the texts of a column that are error words, by their indexes."""
-    joined = "\n".join(column.texts)
+def _error_words(texts: Sequence[str]) -> dict[int, str]:
+    """Return the texts that are error words, by their indexes."""
+    joined = "\n".join(texts)
     if "#" not in joined and "Err" not in joined:
         return {}
-    return {index: text.strip() for index, text in enumerate(column.texts) if _is_error_word(text)}
+    return {index: text.strip() for index, text in enumerate(texts) if _is_error_word(text)}
 
 
 def _is_error_word(text: str) -> bool:
@@ -283,17 +272,21 @@ def _is_error_word(text: str) -> bool:
 def type_cells(
     column: Column, source: CellColumn, rows: Sequence[int], reading: ParseOptions
 ) -> tuple[Any, CellProblems]:
-    """Return the typed values of the cells in the given Excel rows, and their problems."""
-    cells = ColumnCells(source, np.array(rows, dtype=np.int64))
-    return typed_column(column, cells, source, reading)
+    """Type the cells in the given Excel rows; see ``type_column``."""
+    return type_column(column, ColumnCells(source, np.array(rows, dtype=np.int64)), reading)
 
 
-def typed_column(
-    column: Column, filled: ColumnCells, source: CellColumn, reading: ParseOptions
+def type_column(
+    column: Column, cells: ColumnCells, reading: ParseOptions
 ) -> tuple[Any, CellProblems]:
-    """Return the typed values of a column and its problems; error words have no value."""
-    errors = list(filled.clear_texts(error_words(source)))
-    values, found = coerce(column, filled, reading)
+    """Return the column's cells as a pandas array of its dtype, and their problems.
+
+    Cells without a usable value, such as error words, are missing in the array. Money is rounded to
+    the cent if it differs from that by no more than the noise of binary arithmetic.
+    """
+    errors = list(cells.clear_texts(_error_words(cells.source.texts)))
+    problems = CellProblems.none(len(cells))
+    values = _COERCERS[column.kind](column, cells, reading, problems)
     for position, word in errors:
-        found.add(position, "cell-error", {"error": word})
-    return values, found
+        problems.add(position, "cell-error", {"error": word})
+    return values, problems

@@ -39,7 +39,7 @@ class ColumnCells:
         sheet_style: Callable[[], "NumberStyle | None"] = lambda: None,
     ) -> None:
         """``rows`` are Excel's numbers; those below the column's last row are empty."""
-        self._column = column
+        self.source = column
         self.sheet_style = sheet_style
         self._rows = rows
         indexes: slice | Positions = np.minimum(rows, len(column.kinds)) - 1
@@ -56,7 +56,7 @@ class ColumnCells:
         return len(self._rows)
 
     def __getitem__(self, position: int | np.intp) -> Any:
-        return self._column.value(int(self._rows[position]) - 1)
+        return self.source.value(int(self._rows[position]) - 1)
 
     def of_kind(self, kind: CellKind) -> Positions:
         """Return the positions of the cells of a kind."""
@@ -91,18 +91,18 @@ class ColumnCells:
     def distinct_texts(self) -> tuple[Positions, Positions, list[str]]:
         """Positions of the text cells, the index of each one's text, and the distinct texts."""
         positions = self.of_kind(CellKind.TEXT)
-        used = np.zeros(len(self._column.texts), dtype=bool)
+        used = np.zeros(len(self.source.texts), dtype=bool)
         used[self.wholes[positions]] = True
         numbers = np.cumsum(used) - 1
         return (
             positions,
             numbers[self.wholes[positions]],
-            list(compress(self._column.texts, used.tolist())),
+            list(compress(self.source.texts, used.tolist())),
         )
 
     @cached_property
     def _stripped(self) -> npt.NDArray[np.object_]:
-        return np.array(list(map(str.strip, self._column.texts)), dtype=object)
+        return np.array(list(map(str.strip, self.source.texts)), dtype=object)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from xlbridge.i18n import untranslated
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
 from xlbridge.validation.cells.code_shapes import check_code_shapes
-from xlbridge.validation.cells.coercion import type_cells, typed_column
+from xlbridge.validation.cells.coercion import type_cells, type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
 from xlbridge.validation.cells.displayed_cells import (
     DisplayedCells,
@@ -226,7 +226,7 @@ class _SheetRows:
         positions = np.searchsorted(self.numbers, list(unusable))
         filled.kinds[positions] = CellKind.EMPTY
         style = self.header.styles.get(column.name, self.reading.numbers)
-        values, found = typed_column(column, filled, source, replace(self.reading, numbers=style))
+        values, found = type_column(column, filled, replace(self.reading, numbers=style))
         for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
             found.add(position, cell.code, cell.details)
         if self.cells.raw.is_text_only:
