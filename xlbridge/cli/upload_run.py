@@ -258,7 +258,7 @@ def _invalid_sheet_json(sheet: "ValidatedSheet", mode: str) -> dict[str, Any]:
         "job": None,
         "state": "rejected",
         "mode": mode,
-        "resource": sheet.resource.name if sheet.resource else None,
+        "resource": sheet.resource_name,
         "log_id": None,
         "rows": Verdict(read=len(sheet.rows), accepted=0, unknown=0).row_counts,
         "rejected": [

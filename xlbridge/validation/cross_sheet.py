@@ -60,8 +60,9 @@ def _other_spellings(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, 
         for column in _present_columns(sheet):
             if column.kind is not Kind.CODE or column.allowed or column.name not in sheet.frame:
                 continue
-            resource = sheet.resource.name if sheet.resource else None
-            known = firsts[column.references or column.registers or (resource, column.name)]
+            known = firsts[
+                column.references or column.registers or (sheet.resource_name, column.name)
+            ]
             values = values_of(sheet, column.name)
             first_cells = values.positions[np.unique(values.indexes, return_index=True)[1]]
             for text, position in zip(values.values, first_cells.tolist(), strict=True):

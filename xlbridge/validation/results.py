@@ -80,6 +80,11 @@ class ValidatedSheet:
     children: Mapping[str, "ValidatedSheet"] = field(default_factory=dict, repr=False)
 
     @property
+    def resource_name(self) -> str | None:
+        """Name of the resource, None if the workbook is empty and nothing identifies it."""
+        return self.resource.name if self.resource else None
+
+    @property
     def errors(self) -> int:
         """Number of findings that stop an upload."""
         return count_errors(self.findings)

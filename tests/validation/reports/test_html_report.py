@@ -21,7 +21,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, validate_workbook
 from xlbridge.validation.reports import Report, report_forms, without_cells
-from xlbridge.validation.reports.model import SheetReport
+from xlbridge.validation.reports.model import record_names
 from xlbridge.validation.results import FixedCopy
 
 pytestmark = pytest.mark.programs
@@ -308,7 +308,7 @@ def test_records_are_named_for_errors_found_later(tmp_path: Path, catalogue: Cat
     assert validated.ok
     kept = without_cells(validated)
     kept.add([validated.finding("duplicate-across-sheets", "cnpj", 0, {"first": "b.xlsx · A!C2"})])
-    assert SheetReport(kept).names_of(2) == ["Padaria", "11222333000181"]
+    assert record_names(kept, 2) == ["Padaria", "11222333000181"]
     assert set(kept.frame) < set(validated.frame)
 
 

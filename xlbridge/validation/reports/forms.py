@@ -14,8 +14,13 @@ from typing import Any
 
 from xlbridge.report_forms import ReportForms
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.reports.model import Report, SheetReport
-from xlbridge.validation.results import FixedCopy, RefusedFile, SkippedSheet
+from xlbridge.validation.reports.model import (
+    Report,
+    is_truncated,
+    listed_findings,
+    widespread_cells,
+)
+from xlbridge.validation.results import FixedCopy, RefusedFile, SkippedSheet, ValidatedSheet
 
 _CHUNK = 4096
 _MAX_CACHED = 4096
@@ -65,7 +70,7 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     file = first.file if first.fixes is None else first.fixes.file
     summary = AnnotationSummary(
         file=file.name,
-        resources={item.sheet: item.resource.name if item.resource else "?" for item in sheets},
+        resources={item.sheet: item.resource_name or "?" for item in sheets},
         rows=totals.rows,
         errors=totals.errors,
         warnings=totals.warnings,
@@ -73,9 +78,9 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     marked = [
         AnnotatedSheet(
             item.sheet,
-            SheetReport(item, MAX_SHOWN).listed_findings(),
+            listed_findings(item, MAX_SHOWN),
             min(item.columns.values(), default=0),
-            SheetReport(item).widespread_cells(),
+            widespread_cells(item),
         )
         for item in sheets
     ]
@@ -112,13 +117,13 @@ def _document_pieces(report: Report) -> Iterator[str]:
     The report's limit applies to the findings listed for each file; counts include all, and
     ``truncated`` is true if there are more. ``skipped`` are the sheets that fit no resource.
     """
-    files = [item for item in report.items() if not isinstance(item, SkippedSheet)]
+    files = [item for item in report.results if not isinstance(item, SkippedSheet)]
     # The placeholder contains quotes, so it cannot occur within a JSON string.
     *before, end = _text(
         {
             "version": 1,
             "ok": report.ok,
-            "files": list(map(_file, files)),
+            "files": [_file(item, report.limit) for item in files],
             "skipped": [
                 {"file": str(item.file), "sheet": item.sheet}
                 for item in report.results
@@ -128,13 +133,13 @@ def _document_pieces(report: Report) -> Iterator[str]:
     ).split(_NO_FINDINGS)
     for item, piece in zip(files, before, strict=True):
         yield f"{piece}{_NO_FINDINGS[:-1]}"
-        if isinstance(item, SheetReport):
-            yield from _findings_text(islice(item.sheet.findings, item.limit))
+        if isinstance(item, ValidatedSheet):
+            yield from _findings_text(islice(item.findings, report.limit))
         yield "]"
     yield end
 
 
-def _file(item: SheetReport | RefusedFile) -> dict[str, Any]:
+def _file(item: ValidatedSheet | RefusedFile, limit: int | None) -> dict[str, Any]:
     """Return the entry of a file, with an empty list for its findings."""
     if isinstance(item, RefusedFile):
         return {
@@ -149,19 +154,18 @@ def _file(item: SheetReport | RefusedFile) -> dict[str, Any]:
             "refused": {"code": item.code, "message": str(item.refusal)},
             "findings": [],
         }
-    sheet = item.sheet
     return {
-        "file": str(sheet.file),
-        "resource": item.resource,
-        "sheet": sheet.sheet,
-        "header_row": sheet.header_row,
-        "rows": len(sheet.rows),
-        "errors": sheet.errors,
-        "warnings": sheet.warnings,
-        "truncated": item.truncated,
+        "file": str(item.file),
+        "resource": item.resource_name,
+        "sheet": item.sheet,
+        "header_row": item.header_row,
+        "rows": len(item.rows),
+        "errors": item.errors,
+        "warnings": item.warnings,
+        "truncated": is_truncated(item, limit),
         "findings": [],
-        **({"fixed": fixes_json(sheet.fixes)} if sheet.fixes else {}),
-        **({"read_as": str(sheet.read_as)} if sheet.read_as else {}),
+        **({"fixed": fixes_json(item.fixes)} if item.fixes else {}),
+        **({"read_as": str(item.read_as)} if item.read_as else {}),
     }
 
 

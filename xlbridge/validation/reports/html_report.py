@@ -11,9 +11,16 @@ from xlbridge import __version__
 from xlbridge.i18n import Text
 from xlbridge.report_forms import render_page
 from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, mark_invisible
-from xlbridge.validation.reports.model import Report, ReportItem, SheetReport, rule_key
+from xlbridge.validation.reports.model import (
+    Report,
+    by_rule,
+    is_truncated,
+    listed_findings,
+    record_names,
+    rule_key,
+)
 from xlbridge.validation.reports.text_report import fixes_text
-from xlbridge.validation.results import RefusedFile, SkippedSheet
+from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
 
 DEFAULT_LIMIT = 10_000
 """Default number of findings of a file that the page lists."""
@@ -90,9 +97,10 @@ def report_page(report: Report) -> str:
     counts include all.
     """
     about = _ABOUT.format(time=datetime.now().strftime("%d/%m/%Y %H:%M"), version=__version__)
+    limit = DEFAULT_LIMIT if report.limit is None else report.limit
     data = {
         "words": {name: str(word) for name, word in _PAGE_TEXTS.items()} | {"about": str(about)},
-        "files": [_file(item) for item in report.items(DEFAULT_LIMIT)],
+        "files": [_file(item, limit) for item in report.results],
     }
     return render_page(
         "xlbridge.validation.reports",
@@ -103,7 +111,7 @@ def report_page(report: Report) -> str:
     )
 
 
-def _file(item: ReportItem) -> dict[str, Any]:
+def _file(item: ValidationResult, limit: int) -> dict[str, Any]:
     if isinstance(item, RefusedFile):
         hint = item.refusal.hint
         return {
@@ -114,23 +122,22 @@ def _file(item: ReportItem) -> dict[str, Any]:
         }
     if isinstance(item, SkippedSheet):
         return {"file": str(item.file), "skipped": str(item.note)}
-    sheet = item.sheet
     return {
-        "file": str(sheet.file),
-        "ok": not sheet.errors,
-        "resource": item.resource or "?",
-        "sheet": sheet.sheet,
-        "rows": len(sheet.rows),
-        "errors": sheet.errors,
-        "warnings": sheet.warnings,
-        "cut": item.truncated,
-        "readAs": None if sheet.read_as is None else str(sheet.read_as),
-        "fixes": [line.strip() for line in fixes_text(sheet.fixes)] if sheet.fixes else [],
-        **_details(item),
+        "file": str(item.file),
+        "ok": not item.errors,
+        "resource": item.resource_name or "?",
+        "sheet": item.sheet,
+        "rows": len(item.rows),
+        "errors": item.errors,
+        "warnings": item.warnings,
+        "cut": is_truncated(item, limit),
+        "readAs": None if item.read_as is None else str(item.read_as),
+        "fixes": [line.strip() for line in fixes_text(item.fixes)] if item.fixes else [],
+        **_details(item, limit),
     }
 
 
-def _details(item: SheetReport) -> dict[str, Any]:
+def _details(sheet: ValidatedSheet, limit: int) -> dict[str, Any]:
     """Return the rules with their counts, and the findings, whose texts are stored once."""
     texts: dict[str, int] = {}
     marks: dict[tuple[str, str], None] = {}
@@ -138,7 +145,7 @@ def _details(item: SheetReport) -> dict[str, Any]:
     def text_number(text: Text) -> int:
         return texts.setdefault(str(text), len(texts))
 
-    groups = item.groups()
+    groups = by_rule(sheet.findings)
     numbers = {key: number for number, key in enumerate(groups)}
     findings = [
         [
@@ -147,10 +154,10 @@ def _details(item: SheetReport) -> dict[str, Any]:
             None if finding.display_value is None else _value(finding.display_value, marks),
             text_number(finding.message),
             text_number(finding.hint),
-            [text[:_MAX_NAME_LENGTH] for text in item.names_of(finding.row)],
+            [text[:_MAX_NAME_LENGTH] for text in record_names(sheet, finding.row)],
             finding.cells,
         ]
-        for finding in item.listed_findings()
+        for finding in listed_findings(sheet, limit)
     ]
     rules = [
         {

@@ -1,9 +1,9 @@
 """Model of the validation report, the common content of all its forms."""
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain, islice
 
 import pandas as pd
@@ -12,13 +12,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation.finding_columns import by_column_and_kind, details_of, row_numbers
-from xlbridge.validation.results import (
-    RefusedFile,
-    SkippedSheet,
-    ValidatedSheet,
-    ValidationResult,
-    is_ok,
-)
+from xlbridge.validation.results import ValidatedSheet, ValidationResult, is_ok
 from xlbridge.workbook import column_index
 
 RuleKey = tuple[str | None, str]
@@ -92,66 +86,51 @@ class Totals:
     warnings: int
 
 
-@dataclass(frozen=True)
-class SheetReport:
-    """A validated sheet, and the limit of findings that are listed, None for all of them."""
+def listed_findings(sheet: ValidatedSheet, limit: int | None) -> list[Finding]:
+    """Return the findings to list, at most ``limit``: errors first, then by row and column. A
+    warning on most cells of a column is listed once, with the number of cells."""
+    found = list[Finding]()
+    for group in by_rule(sheet.findings).values():
+        if is_widespread(group, len(sheet.rows)):
+            found.append(replace(group[0], cells=len(group)))
+        else:
+            found += islice(group, limit)
 
-    sheet: ValidatedSheet
-    limit: int | None = None
-
-    @property
-    def resource(self) -> str | None:
-        """Name of the resource, None if the workbook is empty and nothing identifies it."""
-        return self.sheet.resource.name if self.sheet.resource else None
-
-    @property
-    def truncated(self) -> bool:
-        """True if there are more findings than are listed; counts always include all."""
-        return self.limit is not None and self.limit < len(self.sheet.findings)
-
-    def groups(self) -> dict[RuleKey, Sequence[Finding]]:
-        """Group all findings, regardless of the limit; see ``by_rule``."""
-        return by_rule(self.sheet.findings)
-
-    def listed_findings(self) -> list[Finding]:
-        """Return the findings to list: errors first, then by row and column. A warning on most
-        cells of a column is listed once, with the number of cells."""
-        sheet, found = self.sheet, list[Finding]()
-        for group in self.groups().values():
-            if is_widespread(group, len(sheet.rows)):
-                found.append(replace(group[0], cells=len(group)))
-            else:
-                found += islice(group, self.limit)
-        return sorted(found, key=self._sort_key)[: self.limit]
-
-    def widespread_cells(self) -> list[str]:
-        """Return the addresses of the cells that have a warning like most of their column."""
-        return [
-            f"{(group[0].cell or '').rstrip('0123456789')}{row}"
-            for group in self.groups().values()
-            if is_widespread(group, len(self.sheet.rows))
-            for row in row_numbers(group)
-        ]
-
-    def _sort_key(self, finding: Finding) -> tuple[bool, int, int]:
+    def sort_key(finding: Finding) -> tuple[bool, int, int]:
         is_warning = finding.kind.severity is Severity.WARNING
-        return is_warning, finding.row or 0, self.sheet.columns.get(finding.column or "", -1)
+        return is_warning, finding.row or 0, sheet.columns.get(finding.column or "", -1)
 
-    def names_of(self, row: int | None) -> list[str]:
-        """Return the names of a row's record: its first text and its first filled natural key,
-        preferably not the external identifier; none if its cells are unknown."""
-        sheet, resource = self.sheet, self.sheet.resource
-        if resource is None or row is None or sheet.frame.empty or row not in self._positions:
-            return []
-        values = sheet.frame.iloc[self._positions[row]]
-        texts, keys = _naming_columns(resource)
-        key = next((str(values[name]) for name in keys if pd.notna(values[name])), "")
-        names = [str(values[name]) for name in texts if pd.notna(values[name])]
-        return [text for text in (*names, key) if text]
+    return sorted(found, key=sort_key)[:limit]
 
-    @cached_property
-    def _positions(self) -> Mapping[int, int]:
-        return {row: position for position, row in enumerate(self.sheet.rows)}
+
+def is_truncated(sheet: ValidatedSheet, limit: int | None) -> bool:
+    """Return whether there are more findings than are listed; counts always include all."""
+    return limit is not None and limit < len(sheet.findings)
+
+
+def widespread_cells(sheet: ValidatedSheet) -> list[str]:
+    """Return the addresses of the cells that have a warning like most of their column."""
+    return [
+        f"{(group[0].cell or '').rstrip('0123456789')}{row}"
+        for group in by_rule(sheet.findings).values()
+        if is_widespread(group, len(sheet.rows))
+        for row in row_numbers(group)
+    ]
+
+
+def record_names(sheet: ValidatedSheet, row: int | None) -> list[str]:
+    """Return the names of a row's record: its first text and its first filled natural key,
+    preferably not the external identifier; none if its cells are unknown."""
+    if sheet.resource is None or row is None or sheet.frame.empty:
+        return []
+    position = bisect_left(sheet.rows, row)
+    if position == len(sheet.rows) or sheet.rows[position] != row:
+        return []
+    values = sheet.frame.iloc[position]
+    texts, keys = _naming_columns(sheet.resource)
+    key = next((str(values[name]) for name in keys if pd.notna(values[name])), "")
+    names = [str(values[name]) for name in texts if pd.notna(values[name])]
+    return [text for text in (*names, key) if text]
 
 
 def _naming_columns(resource: Resource) -> tuple[list[str], list[str]]:
@@ -167,9 +146,6 @@ def without_cells(sheet: ValidatedSheet) -> ValidatedSheet:
         texts, keys = _naming_columns(sheet.resource)
         names = [name for name in sheet.frame.columns if name in {*texts, *keys}]
     return replace(sheet, frame=sheet.frame[names])
-
-
-ReportItem = SheetReport | RefusedFile | SkippedSheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +183,3 @@ class Report:
             errors=sum(sheet.errors for sheet in sheets),
             warnings=sum(sheet.warnings for sheet in sheets),
         )
-
-    def items(self, default_limit: int | None = None) -> Iterator[ReportItem]:
-        """Yield the items of the report in order; ``default_limit`` limits the listed findings of
-        each sheet if the user set no limit."""
-        limit = default_limit if self.limit is None else self.limit
-        for item in self.results:
-            yield SheetReport(item, limit) if isinstance(item, ValidatedSheet) else item

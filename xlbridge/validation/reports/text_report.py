@@ -12,12 +12,13 @@ from xlbridge.i18n import Text
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.validation.cells.text import display, format_decimal, quoted
 from xlbridge.validation.finding_columns import count_corrected
-from xlbridge.validation.reports.model import Report, ReportItem, SheetReport, rule_label
+from xlbridge.validation.reports.model import Report, by_rule, rule_label
 from xlbridge.validation.results import (
     FixedCopy,
     RefusedFile,
     SkippedSheet,
     ValidatedSheet,
+    ValidationResult,
 )
 
 DEFAULT_LIMIT = 5
@@ -34,7 +35,7 @@ def report_lines(report: Report) -> Iterator[str]:
     counts include all.
     """
     limit = DEFAULT_LIMIT if report.limit is None else report.limit
-    for item in report.items():
+    for item in report.results:
         yield from _file(item, limit)
     if len(report.results) > 1:
         total = Text(
@@ -50,8 +51,8 @@ def closing_lines(report: Report) -> Iterator[str]:
     """Yield the summary: counts by rule, what ``--fix`` would correct, the next step."""
     counts: dict[Severity, Counter[str]] = {severity: Counter() for severity in Severity}
     fixable: Counter[str] = Counter()
-    for item in report.items():
-        for (_, code), group in item.groups().items() if isinstance(item, SheetReport) else ():
+    for sheet in report.sheets:
+        for (_, code), group in by_rule(sheet.findings).items():
             counts[group[0].kind.severity][code] += len(group)
             fixable[code] += count_corrected(group)
     found = sum(count.total() for count in counts.values())
@@ -74,9 +75,8 @@ def closing_lines(report: Report) -> Iterator[str]:
             en="{fixable} of {found} can be fixed with --fix: {rules}",
         )
         yield str(message.format(fixable=fixable.total(), found=found, rules=_rules(fixable)))
-    sheets = report.sheets
-    if len(sheets) == 1 == len(report.results):
-        yield str(_next_step(sheets[0], report.options, has_fixes=bool(fixable.total())))
+    if len(report.sheets) == 1 == len(report.results):
+        yield str(_next_step(report.sheets[0], report.options, has_fixes=bool(fixable.total())))
 
 
 def _rules(counts: Counter[str]) -> str:
@@ -118,7 +118,7 @@ def _copy_name(file: Path, suffix: Text) -> Text:
     return Text(pt=pt, en=en)
 
 
-def _file(item: ReportItem, limit: int) -> Iterator[str]:
+def _file(item: ValidationResult, limit: int) -> Iterator[str]:
     if isinstance(item, RefusedFile):
         yield f"✗ {item.file}: {item.refusal}"
         if item.refusal.hint:
@@ -127,29 +127,28 @@ def _file(item: ReportItem, limit: int) -> Iterator[str]:
     if isinstance(item, SkippedSheet):
         yield f"– {item.file} · {item.note}"
         return
-    sheet = item.sheet
-    yield f"{'✓' if not sheet.errors else '✗'} {_headline(item)}"
-    if sheet.read_as is not None:
-        yield f"    {sheet.read_as}"
-    if sheet.fixes:
-        yield from fixes_text(sheet.fixes)
-    for group in item.groups().values():
+    yield f"{'✓' if not item.errors else '✗'} {_headline(item)}"
+    if item.read_as is not None:
+        yield f"    {item.read_as}"
+    if item.fixes:
+        yield from fixes_text(item.fixes)
+    for group in by_rule(item.findings).values():
         yield from _group(group, limit)
 
 
-def _headline(item: SheetReport) -> Text:
+def _headline(sheet: ValidatedSheet) -> Text:
     return Text(
         pt="{file} · {resource} · planilha {sheet} · linhas: {rows} · erros: {errors} · "
         "avisos: {warnings}",
         en="{file} · {resource} · sheet {sheet} · rows: {rows} · errors: {errors} · "
         "warnings: {warnings}",
     ).format(
-        file=item.sheet.file,
-        resource=item.resource or "?",
-        sheet=item.sheet.sheet,
-        rows=len(item.sheet.rows),
-        errors=item.sheet.errors,
-        warnings=item.sheet.warnings,
+        file=sheet.file,
+        resource=sheet.resource_name or "?",
+        sheet=sheet.sheet,
+        rows=len(sheet.rows),
+        errors=sheet.errors,
+        warnings=sheet.warnings,
     )
 
 
