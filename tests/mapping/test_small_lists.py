@@ -133,6 +133,25 @@ def test_the_likely_resources_of_an_unclear_list_are_ranked_with_the_next_comman
     assert many.count("(uses 2 of 2 columns)") == 5, many
 
 
+def test_amounts_are_not_taken_for_a_list_of_clients(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    rows = "vendedor;cliente;valor\nAna;Vale Verde;1.234,56\nBia;Papelaria Central;99,90"
+    (tmp_path / "lista.csv").write_text(rows, "utf-8")
+    unclear = xlbridge("map", "lista.csv")
+    assert (unclear.returncode, unclear.stdout) == (2, "")
+    assert "contasreceber (uses 2 of 3 columns)" in unclear.stderr
+    assert unclear.stderr.index("contasreceber") < unclear.stderr.index("cliente (uses")
+    (tmp_path / "Contas a receber.csv").write_text(rows, "utf-8")
+    named = xlbridge("map", "Contas a receber.csv")
+    assert yaml.safe_load(named.stdout)["resource"] == "contasreceber", named.stderr
+
+
+def test_clients_with_contact_details_may_have_amounts(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    rows = "Cliente;Vendedor;E-mail;Valor\nVale Verde;Ana;a@b.com;9,90\nPapelaria;Bia;c@d.com;1,50"
+    (tmp_path / "lista.csv").write_text(rows, "utf-8")
+    proposed = xlbridge("map", "lista.csv")
+    assert yaml.safe_load(proposed.stdout)["resource"] == "cliente", proposed.stderr
+
+
 def test_a_list_of_one_column_is_explained(tmp_path: Path, xlbridge: Xlbridge) -> None:
     (tmp_path / "lista.csv").write_text("Tipo de produto\nBebidas\nAlimentos", "utf-8")
     refused = xlbridge("map", "lista.csv")

@@ -73,6 +73,11 @@ def mapping_words(header: str) -> Words:
     return words or (frozenset({"valor"}) if "$" in header else words)
 
 
+def is_amount(header: str) -> bool:
+    """Return whether a header has a word for an amount."""
+    return not mapping_words(header).isdisjoint(_vocabulary().amounts)
+
+
 @cache
 def _phrases(column: str) -> tuple[tuple[Words, bool], ...]:
     """Return the names of a column as words, with whether each is a usual one."""

@@ -9,9 +9,14 @@ from pathlib import Path
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.resources import Resource
+from xlbridge.resources import Kind, Resource
 from xlbridge.validation.headers.header_row import SEARCHED_ROWS
-from xlbridge.validation.mapping.name_matching import COUNTED, columns_called, mapping_words
+from xlbridge.validation.mapping.name_matching import (
+    COUNTED,
+    columns_called,
+    is_amount,
+    mapping_words,
+)
 from xlbridge.validation.mapping.proposal import MappingProposal
 from xlbridge.workbook.read import SheetCells
 
@@ -21,6 +26,8 @@ _TITLE_WEIGHT = 1.0
 """Weight of a name with the resource's title, the same as that of a matched column."""
 _HEADER_WEIGHT = 0.3
 """Weight of a header with the title: it only decides between resources with the same columns."""
+_AMOUNT_PENALTY = 2.0
+"""Evidence of a column of amounts against a resource without any, such as clients."""
 _STEM = 6
 
 
@@ -48,22 +55,23 @@ def choose_proposal(
 def _best_proposal(
     path: Path, proposals: Sequence[MappingProposal], titled: Set[str]
 ) -> MappingProposal:
-    """Return the best proposal by its weight and the names of its resource.
+    """Return the best proposal by its weight, the names of its resource and the sheet's amounts.
 
     Raises ``UsageError`` if another one is nearly as good, or uses the same headers for the same
     columns: that it also requires columns which the sheet lacks proves nothing.
     """
-    named = {
+    evidence = {
         p.resource.name: _TITLE_WEIGHT * (p.resource.name in titled)
         + _HEADER_WEIGHT * _has_title_in_header(p)
+        - _AMOUNT_PENALTY * _lacks_amounts(p)
         for p in proposals
     }
-    ranked = sorted(proposals, key=lambda p: -p.weight - named[p.resource.name])
+    ranked = sorted(proposals, key=lambda p: -p.weight - evidence[p.resource.name])
     best = ranked[0]
-    score = best.weight + named[best.resource.name]
+    score = best.weight + evidence[best.resource.name]
     for other in ranked[1:]:
-        bonus = named[other.resource.name]
-        is_same = bonus == named[best.resource.name] and _sources(other) == _sources(best)
+        bonus = evidence[other.resource.name]
+        is_same = bonus == evidence[best.resource.name] and _sources(other) == _sources(best)
         if score - other.weight - bonus < _CLOSE or (is_same and other.weight > -math.inf):
             raise _no_resource(path, ranked)
     return best
@@ -151,6 +159,13 @@ def _stems(texts: Iterable[str]) -> set[str]:
 def _lacks_counts(proposal: MappingProposal) -> bool:
     """Return whether the sheet has quantities that the resource does not have."""
     return any(names & COUNTED for names in proposal.foreign_names.values())
+
+
+def _lacks_amounts(proposal: MappingProposal) -> bool:
+    """Return whether the sheet has amounts, and the resource no column for any."""
+    if any(column.kind is Kind.MONEY for column in proposal.resource.columns):
+        return False
+    return any(map(is_amount, proposal.ignore))
 
 
 def _require_rows_of_records(
