@@ -101,6 +101,16 @@ class ColumnCells:
         )
 
     @cached_property
+    def stripped_texts(self) -> list[str]:
+        """Distinct texts without spaces at their ends."""
+        return list(map(str.strip, self.distinct_texts[2]))
+
+    @cached_property
+    def joined_texts(self) -> str:
+        """All stripped texts in one, so that one test may suffice for all of them."""
+        return "".join(self.stripped_texts)
+
+    @cached_property
     def _stripped(self) -> npt.NDArray[np.object_]:
         return np.array(list(map(str.strip, self.source.texts)), dtype=object)
 

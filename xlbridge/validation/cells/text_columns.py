@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import compress, count
 from operator import ne
@@ -16,7 +16,7 @@ from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS
 from xlbridge.resources.findings import Severity, character_name
 from xlbridge.settings import ParseOptions
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
+from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.text import (
     REPLACEMENT,
     composed,
@@ -61,8 +61,8 @@ def coerce_text(
     column: Column, cells: ColumnCells, _reading: ParseOptions, problems: CellProblems
 ) -> Any:
     """Return a text column as a pandas array, and add the problems of its cells."""
-    positions, text_indexes, texts = cells.distinct_texts
-    sent = _sent_texts(column, positions, text_indexes, texts, problems)
+    positions, text_indexes, _ = cells.distinct_texts
+    sent = _sent_texts(column, cells, problems)
     indexes = np.full(len(cells), -1)
     indexes[positions] = text_indexes
     for position in cells.of_kind(CellKind.NUMBER).tolist():
@@ -73,26 +73,17 @@ def coerce_text(
             position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
         )
     indexes[problems.failed] = -1
-    # The last text is the value of an index of -1.
-    return pd.array(np.array([*sent, None], dtype=object)[indexes], dtype="str", copy=False)
+    sent.append(None)  # the value of an index of -1
+    return pd.array(np.array(sent, dtype=object)[indexes], dtype="str", copy=False)
 
 
-def _sent_texts(
-    column: Column,
-    positions: Positions,
-    indexes: Positions,
-    texts: Sequence[str],
-    problems: CellProblems,
-) -> list[str | None]:
-    """Return each text as it is sent; only texts that may be wrong are checked one by one.
-
-    ``indexes`` has the text index of the cell at each of ``positions``.
-    """
-    stripped = list(map(str.strip, texts))
+def _sent_texts(column: Column, cells: ColumnCells, problems: CellProblems) -> list[str | None]:
+    """Return each distinct text as it is sent; only those that may be wrong are checked singly."""
+    positions, indexes, texts = cells.distinct_texts
+    stripped, joined = cells.stripped_texts, cells.joined_texts
     sent: list[str | None] = [text or None for text in stripped]
     if column.kind in DOCUMENTS:
         sent = [text and text.translate(_MASK) for text in sent]
-    joined = "".join(stripped)
     plain = _plain_test(column, joined)
     unusual = () if plain is None else (i for i, text in enumerate(stripped) if not plain(text))
     spaced = compress(count(), map(ne, texts, stripped))
