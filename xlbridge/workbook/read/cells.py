@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import compress, count, filterfalse, repeat
+from itertools import compress, count, filterfalse
 from operator import mul, not_
 from typing import Any
 
@@ -367,7 +367,7 @@ class CellEncoder:
         remaining = {int(kind): iter(content) for kind, content in contents.items()}
         integers, begin = array("q"), 0
         # Copy the runs of the most common kind as a whole.
-        for before, other in enumerate(re.finditer(b"[^%c]" % common, kinds, re.DOTALL)):
+        for before, other in enumerate(re.finditer(b"\0", kinds.translate(_IS_KIND[common]))):
             integers += contents[common][begin : other.start() - before]
             integers.append(next(remaining[kinds[other.start()]]))
             begin = other.start() - before
@@ -390,19 +390,17 @@ class CellEncoder:
         counts = Counter[str]()
         if _MIN_REPEAT_SHARE * repeated < len(sample):
             known.clear()
-            new = texts
-            indexes = used = list(range(first, first + len(texts)))
+            new, indexes = texts, list(range(first, first + len(texts)))
         else:
             counts = Counter(texts)
             new = list(filterfalse(known.__contains__, counts))
             known.update(zip(new, count(first)))
             indexes = list(map(known.__getitem__, texts))
-            used = list(map(known.__getitem__, counts))
         new = self._resolve_shared(new) if self._shared_texts else new
         self._lengths += map(len, new)
-        lengths = list(map(self._lengths.__getitem__, used))
+        lengths = [self._lengths[known[text]] for text in counts] or self._lengths[first:]
         self.longest = max(self.longest, max(lengths, default=0))
-        self.text_length += sum(map(mul, lengths, counts.values() or repeat(1)))
+        self.text_length += sum(map(mul, lengths, counts.values()) if counts else lengths)
         if len(known) > _MAX_KNOWN_TEXTS:
             known.clear()
         return new, array("q", indexes), 0 in lengths
