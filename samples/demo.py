@@ -60,7 +60,7 @@ def main() -> int:
     set_language(language_from_environment(os.environ))
     clear_out()
     announce(
-        "Início do sistema de ensaio embutido: uma pequena empresa, só neste computador.",
+        "Início do ambiente de testes embutido: uma pequena empresa, só neste computador.",
         "Start of the embedded sandbox: a small practice company, on this computer only.",
     )
     with sandbox_process(OUT / "home", ["--seed", "demo"], program=PROGRAM) as sandbox:

@@ -42,7 +42,7 @@ def connect(
 
     announce(
         Text(
-            pt="Nada configurado: usando o sistema de ensaio embutido (dados em {home}).",
+            pt="Nada configurado: usando o ambiente de testes embutido (dados em {home}).",
             en="Nothing configured: using the embedded sandbox (data in {home}).",
         ).format(home=settings.home)
     )

@@ -66,7 +66,7 @@ _EXIT_CODES = {
     "database",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    pt="Um banco SQLite do sistema de ensaio, que é copiado.",
+    pt="Um banco SQLite do ambiente de testes, que é copiado.",
     en="An SQLite database of the practice system, which is copied.",
 )
 @option(

@@ -268,7 +268,7 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
         frozenset({"--yes", "--confirm", "--list-rows", "--plan"}),
     ),
     (
-        Text(pt="Falhas e sistema de ensaio", en="Faults and practice system"),
+        Text(pt="Falhas e ambiente de testes", en="Faults and practice system"),
         frozenset(
             {"--faults", "--seed", "--seed-number", "--kill", "--db", "--stand-ins", "--strict"}
             | {"--scale", "--token-lifetime", "--request-timeout"}

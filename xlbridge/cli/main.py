@@ -71,7 +71,7 @@ _COMMANDS: dict[str, Text] = {
     "listings": Text(pt="O que se pode exportar.", en="What can be exported."),
     "export": Text(pt="Exporta uma listagem.", en="Exports a listing."),
     "sandbox": Text(
-        pt="Roda o sistema de ensaio neste computador.",
+        pt="Inicia o ambiente de testes neste computador.",
         en="Runs the practice system on this computer.",
     ),
     "login": Text(pt="Confere as credenciais.", en="Checks the credentials."),

@@ -21,7 +21,7 @@ _SECONDS = click.FloatRange(min=0)
 
 @described_command(
     "sandbox",
-    pt="Roda o sistema de ensaio neste computador, até ser interrompido.",
+    pt="Inicia o ambiente de testes neste computador; ele fica no ar até ser interrompido.",
     en="Runs the practice system on this computer until interrupted.",
 )
 @port_option
@@ -139,7 +139,7 @@ def command(
         behaviour=behaviour,
     )
     with ExitStack() as stack:
-        starting = Text(pt="Iniciando o sistema de ensaio", en="Starting the sandbox")
+        starting = Text(pt="Iniciando o ambiente de testes", en="Starting the sandbox")
         activity = stack.enter_context(show_progress(starting))
 
         def announce(running: RunningSandbox) -> None:
@@ -163,7 +163,7 @@ def _show_seeding(activity: ProgressDisplay, done: int, total: int) -> None:
 
 def _announce(ready_file: Path | None, running: RunningSandbox) -> None:
     message = Text(
-        pt="Sistema de ensaio em {url} (documentação: {url}/docs).",
+        pt="Ambiente de testes em {url} (documentação: {url}/docs).",
         en="Sandbox on {url} (documentation: {url}/docs).",
     )
     print_message(message.format(url=running.base_url))

@@ -112,7 +112,7 @@ _CHECK_ADDRESS = Text(
 def _check_profile(profile: Profile) -> DiagnosticCheck:
     if profile.source is ProfileSource.EMBEDDED:
         message = Text(
-            pt="nada configurado: sistema de ensaio embutido",
+            pt="nada configurado: ambiente de testes embutido",
             en="nothing configured: embedded sandbox",
         )
         return DiagnosticCheck("settings", True, message)

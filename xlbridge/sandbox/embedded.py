@@ -146,7 +146,7 @@ def require_extra() -> None:
         return
     raise ConfigError(
         Text(
-            pt="O sistema de ensaio embutido não está instalado.",
+            pt="O ambiente de testes embutido não está instalado.",
             en="The embedded sandbox is not installed.",
         ),
         hint=Text(
@@ -170,7 +170,7 @@ def _wait_until_ready(
     kind = LocalFailure if process.poll() == _COMPUTER_FAILED else TransportError
     raise kind(
         Text(
-            pt="O sistema de ensaio embutido não iniciou; veja {log}",
+            pt="O ambiente de testes embutido não iniciou; veja {log}",
             en="The embedded sandbox did not start; see {log}",
         ).format(log=log),
         hint=Text(pt=last, en=last) if last else CHECK_HOME,

@@ -215,7 +215,7 @@ def _run_server(sandbox: Sandbox, listener: socket.socket, on_ready: Callable[[]
     server.run(sockets=[listener])
     if not server.started:
         raise ConfigError(
-            Text(pt="O sistema de ensaio não iniciou.", en="The sandbox did not start.")
+            Text(pt="O ambiente de testes não iniciou.", en="The sandbox did not start.")
         )
 
 

@@ -128,7 +128,7 @@ _TEXTS: Mapping[str, Text] = {
     "environment": Text(pt="Ambiente", en="Environment"),
     "production": Text(pt="PRODUÇÃO", en="PRODUCTION"),
     "no_production": Text(pt="não é produção", en="not production"),
-    "practice": Text(pt="sistema de ensaio", en="practice system"),
+    "practice": Text(pt="ambiente de testes", en="practice system"),
     "type_token": Text(
         pt="Para gravar em produção, digite {token}", en="To write to production, type {token}"
     ),

@@ -291,7 +291,7 @@ class Trial:
                 if time.monotonic() > end:
                     raise TransportError(
                         Text(
-                            pt="A fila do sistema de ensaio não esvazia.",
+                            pt="A fila do ambiente de testes não esvazia.",
                             en="The practice system's queue does not become empty.",
                         )
                     )

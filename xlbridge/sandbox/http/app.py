@@ -352,7 +352,7 @@ class FaultInjection:
             problem = ("", "Muitas chamadas; tente mais tarde.")
             await messages.failure_response(429, [problem], headers)(scope, receive, send)
         else:
-            await messages.failure_response(500, [("", "Erro interno (falha de ensaio).")])(
+            await messages.failure_response(500, [("", "Erro interno (falha simulada).")])(
                 scope, receive, send
             )
 

@@ -34,7 +34,7 @@ def attachment_response(sandbox: Sandbox, name: str, token: str) -> Response:
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
         "X-Content-Type-Options": "nosniff",
     }
-    text = f"{name} - {file.Observacao or 'arquivo de ensaio'}"
+    text = f"{name} - {file.Observacao or 'arquivo de teste'}"
     xml = f'<?xml version="1.0" encoding="UTF-8"?>\n<arquivo>{escape(text)}</arquivo>\n'
     content = _pdf_page(text) if media_type == _PDF else xml
     return Response(content, media_type=media_type, headers=headers)

@@ -268,12 +268,12 @@ def layout_error(url: URL, version: str | None) -> ConfigError:
             en="The database {url} has tables of another program.",
         )
         hint = Text(
-            pt="Indique com --db um banco vazio, só para o sistema de ensaio.",
+            pt="Indique com --db um banco vazio, só para o ambiente de testes.",
             en="Choose with --db an empty database, only for the sandbox.",
         )
         return ConfigError(message.format(url=redacted_url(url)), hint)
     message = Text(
-        pt="O banco de dados {url} é de outra versão do sistema de ensaio{version}, com tabelas "
+        pt="O banco de dados {url} é de outra versão do ambiente de testes{version}, com tabelas "
         "diferentes.",
         en="The database {url} is from another version of the sandbox{version}: its tables differ.",
     )
