@@ -6,13 +6,14 @@ A comment has its text in one part and its box in another, a VML drawing.
 import math
 import re
 from collections.abc import Mapping
+from functools import cache, partial
 
 from lxml import etree
 
-from xlbridge.workbook.address import cell_position
+from xlbridge.workbook.address import CellPosition, cell_position
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import RELATIONS, EditablePackage
-from xlbridge.workbook.edit.sheets import SHEET_ORDER, ColumnWidths
+from xlbridge.workbook.edit.sheets import SHEET_ORDER
 
 _SEPARATOR = "——— xlbridge ———"
 _AUTHOR = "xlbridge"
@@ -20,6 +21,7 @@ _THREAD_AUTHOR = "tc="
 """Prefix of the author of a comment that is the placeholder of a thread."""
 
 _WIDTH, _LINE_HEIGHT, _LINE_LENGTH, _ROW_HEIGHT = 340, 18, 50, 20
+_PIXELS_PER_LETTER, _PADDING, _COLUMN_PIXELS = 7, 5, 64
 _FIRST_SHAPE = 1025
 _SHAPES_PER_BLOCK = 1024
 _SHAPE_NUMBER = re.compile(r"_s(\d+)$")
@@ -97,11 +99,16 @@ class _SheetComments:
         self._boxes = xml.parse(
             package.read(self._boxes_part) if self._boxes_part else _NEW_DRAWING, recover=True
         )
-        self._widths = ColumnWidths(worksheet)
-        self._shapes = _shapes_by_position(self._boxes)
-        shapes = self._boxes.iter(f"{{{_V}}}shape")
-        named = (_SHAPE_NUMBER.search(shape.get("id") or "") for shape in shapes)
-        self._next = max((int(found[1]) for found in named if found), default=_FIRST_SHAPE - 1) + 1
+        self._column_width = cache(partial(_column_width, worksheet))
+        self._shapes: dict[CellPosition, xml.Element] = {}
+        numbers = []
+        for shape in self._boxes.iter(f"{{{_V}}}shape"):
+            if found := _SHAPE_NUMBER.search(shape.get("id") or ""):
+                numbers.append(int(found[1]))
+            row, column = (shape.find(f".//{{{_X}}}{name}") for name in ("Row", "Column"))
+            if row is not None and column is not None:
+                self._shapes[int(row.text) + 1, int(column.text)] = shape
+        self._next = max(numbers, default=_FIRST_SHAPE - 1) + 1
         self._by_cell = {
             item.get("ref", "").replace("$", ""): item
             for item in self._texts.iterfind("{*}commentList/*")
@@ -207,21 +214,27 @@ class _SheetComments:
         lines = sum(max(1, math.ceil(len(line) / _LINE_LENGTH)) for line in text.splitlines())
         rows, pixels = divmod((lines + 1) * _LINE_HEIGHT, _ROW_HEIGHT)
         last, rest = column + 1, _WIDTH
-        while rest > self._widths.width(last):
-            rest -= self._widths.width(last)
+        while rest > self._column_width(last):
+            rest -= self._column_width(last)
             last += 1
         top = max(row - 2, 0)
         edges = (column + 1, 15, top, 2, last, rest, top + rows, pixels)
         anchor.text = ", ".join(map(str, edges))
 
 
-def _shapes_by_position(boxes: xml.Element) -> dict[tuple[int, int], xml.Element]:
-    found = {}
-    for shape in boxes.iter(f"{{{_V}}}shape"):
-        row, column = (shape.find(f".//{{{_X}}}{name}") for name in ("Row", "Column"))
-        if row is not None and column is not None:
-            found[int(row.text) + 1, int(column.text)] = shape
-    return found
+def _column_width(worksheet: xml.Element, column: int) -> int:
+    """Return the width of a zero-based column in pixels, 0 if it is hidden."""
+    for item in worksheet.iterfind("{*}cols/*"):
+        if int(item.get("min", "0")) <= column + 1 <= int(item.get("max", "0")):
+            is_hidden = item.get("hidden") in {"1", "true"}
+            return 0 if is_hidden else _to_pixels(item.get("width", "9"))
+    defaults = worksheet.find("{*}sheetFormatPr")
+    width = None if defaults is None else defaults.get("defaultColWidth")
+    return _to_pixels(width) if width else _COLUMN_PIXELS
+
+
+def _to_pixels(letters: str) -> int:
+    return int(float(letters) * _PIXELS_PER_LETTER) + _PADDING
 
 
 def _plain_text(text: xml.Element) -> str:

@@ -12,13 +12,12 @@ from lxml import etree
 from xlbridge.workbook.address import CellRange, cell_position
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import WORKBOOK, EditablePackage
-from xlbridge.workbook.signature import SUMMARY_NAME
+from xlbridge.workbook.signature import SUMMARY_NAME, SUMMARY_SHEET
 
 _SHEET_DATA = re.compile(rb"<((?:[\w.-]+:)?sheetData)\b[^<>]*?(/?)>")
 _SELECTED = re.compile(
     rb"""(<(?:[\w.-]+:)?sheetView\b[^<>]*?)\s+tabSelected\s*=\s*["'][^"']*["']"""
 )
-_PIXELS_PER_LETTER, _PADDING, _COLUMN_PIXELS = 7, 5, 64
 SHEET_ORDER = [
     "sheetPr", "dimension", "sheetViews", "sheetFormatPr", "cols", "sheetData", "sheetCalcPr",
     "sheetProtection", "protectedRanges", "scenarios", "autoFilter", "sortState",
@@ -61,31 +60,6 @@ def merged_ranges(worksheet: xml.Element) -> dict[CellRange, str]:
         if first and last:
             ranges[(*cell_position(first), *cell_position(last))] = first
     return ranges
-
-
-class ColumnWidths:
-    """Widths of the columns of a sheet, in pixels."""
-
-    def __init__(self, worksheet: xml.Element) -> None:
-        defaults = worksheet.find("{*}sheetFormatPr")
-        width = None if defaults is None else defaults.get("defaultColWidth")
-        self._default = _to_pixels(width) if width else _COLUMN_PIXELS
-        self._spans = [
-            (int(item.get("min", "0")) - 1, int(item.get("max", "0")) - 1, item)
-            for item in worksheet.findall("{*}cols/*")
-        ]
-
-    def width(self, column: int) -> int:
-        """Return the width of a zero-based column, 0 if it is hidden."""
-        for first, last, item in self._spans:
-            if first <= column <= last:
-                hidden = item.get("hidden") in {"1", "true"}
-                return 0 if hidden else _to_pixels(item.get("width", "9"))
-        return self._default
-
-
-def _to_pixels(letters: str) -> int:
-    return int(float(letters) * _PIXELS_PER_LETTER) + _PADDING
 
 
 _SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
@@ -139,7 +113,7 @@ class SheetList:
         if calculation is not None:
             calculation.set("fullCalcOnLoad", "1")
 
-    def add_summary_sheet(self, name: str, title_rows: str) -> str:
+    def add_summary_sheet(self, title_rows: str) -> str:
         """Return the name of the summary sheet, which is appended unless it exists.
 
         ``title_rows`` are repeated on each printed page.
@@ -148,7 +122,8 @@ class SheetList:
         if index is not None:
             return str(self._all()[index].get("name"))
         used = {str(sheet.get("name")).casefold() for sheet in self._all()}
-        candidates = (name, *(f"{name} {number}" for number in range(2, len(used) + 3)))
+        numbered = (f"{SUMMARY_SHEET} {number}" for number in range(2, len(used) + 3))
+        candidates = (SUMMARY_SHEET, *numbered)
         unused = next(candidate for candidate in candidates if candidate.casefold() not in used)
         part = self._package.unused_name("xl/worksheets/xlbridge{}.xml")
         self._package.declare_part(part, _SHEET_TYPE)

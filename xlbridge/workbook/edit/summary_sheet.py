@@ -14,7 +14,7 @@ from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import EditablePackage
 from xlbridge.workbook.edit.sheets import SheetList
 from xlbridge.workbook.edit.styles import WorkbookStyles
-from xlbridge.workbook.signature import SUMMARY_SHEET, SUMMARY_TITLE
+from xlbridge.workbook.signature import SUMMARY_TITLE
 
 _SUBJECT = Text(
     pt="{file}, planilha “{sheet}”, recurso {resource}", en="{file}, sheet “{sheet}”, {resource}"
@@ -87,7 +87,7 @@ def replace_summary_sheet(
     Each of ``findings`` has the name of its sheet. A new list is the last sheet, so that the
     analyst's sheets keep their positions.
     """
-    name = sheets.add_summary_sheet(SUMMARY_SHEET, f"${_HEADER_ROW}:${_HEADER_ROW}")
+    name = sheets.add_summary_sheet(f"${_HEADER_ROW}:${_HEADER_ROW}")
     root = etree.Element(f"{{{sheets.namespace}}}worksheet", nsmap={None: sheets.namespace})
     last_row = _HEADER_ROW + len(findings)
     _write_sheet_start(root, summary)

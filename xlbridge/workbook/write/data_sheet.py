@@ -85,7 +85,7 @@ _BOUNDS: Mapping[str, str] = {
     "less_than_or_equal_to": "<=",
 }
 _MASKS: Mapping[Kind, str] = {Kind.CNPJ: "./-", Kind.CPF: ".-"}
-_ANY_NUMBER = {"criteria": "between", "minimum": -(10**15), "maximum": 10**15}
+_MAX_NUMBER = 10**15
 _FIRST_DAY = date(1900, 1, 1)
 
 
@@ -144,24 +144,22 @@ def _check_of_kind(column: Column, index: int) -> dict[str, Any]:
             if "digits" in column.checks:
                 return _exact_length(column, index, column.checks["digits"].get("separators", ""))
             if "str_length" in column.checks:
-                span = column.checks["str_length"]
-                return {
-                    "validate": "length",
-                    "criteria": "between",
-                    "minimum": span.get("min_value", 0),
-                    "maximum": span.get("max_value", MAX_TEXT_LENGTH),
-                }
+                lengths = _between(column.checks["str_length"], 0, MAX_TEXT_LENGTH)
+                return {"validate": "length", **lengths}
             return {"validate": "any"}
 
 
 def _bounds(column: Column) -> dict[str, Any]:
-    if "in_range" in column.checks:
-        span = column.checks["in_range"]
-        return {"criteria": "between", "minimum": span["min_value"], "maximum": span["max_value"]}
-    for name, criterion in _BOUNDS.items():
-        if name in column.checks:
-            return {"criteria": criterion, "value": column.checks[name]["value"]}
-    return _ANY_NUMBER
+    bounds = [name for name in _BOUNDS if name in column.checks]
+    if bounds and "in_range" not in column.checks:
+        return {"criteria": _BOUNDS[bounds[0]], "value": column.checks[bounds[0]]["value"]}
+    return _between(column.checks.get("in_range", {}), -_MAX_NUMBER, _MAX_NUMBER)
+
+
+def _between(span: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
+    """Return the criterion of a span's limits; ``least`` and ``most`` are the default ones."""
+    minimum, maximum = span.get("min_value", least), span.get("max_value", most)
+    return {"criteria": "between", "minimum": minimum, "maximum": maximum}
 
 
 def _exact_length(column: Column, index: int, separators: str) -> dict[str, Any]:
@@ -195,16 +193,15 @@ def add_data_sheets(
     list_ranges: Mapping[str, str],
 ) -> dict[str, Worksheet]:
     """Add the main sheet of a resource and its child sheets; return them by name."""
-    sheets, first_list = {}, 1
+    sheets = {}
+    choices = {
+        (part.sheet, column.name): f"{LISTS_SHEET}!$B${row}:${letters}${row}"
+        for row, (part, column) in enumerate(_limited_columns(resource), start=1)
+        for letters in [column_letters(len(column.allowed))]
+    }
     for part in (resource, *resource.children):
         added = remarks if part is resource else {}
         sheet: Worksheet = book.add_worksheet(part.sheet)
-        choices = _choice_ranges(part, first_list)
-        choices |= {
-            column.name: list_ranges[column.link.registry]
-            for column in part.columns
-            if column.link is not None and column.link.registry in list_ranges
-        }
         required, optional, remark = map(
             book.add_format, (REQUIRED_HEADER, OPTIONAL_HEADER, REMARK_HEADER)
         )
@@ -213,7 +210,8 @@ def add_data_sheets(
             sheet.set_column(index, index, _width(column), cell_format(book, column))
             sheet.write_string(0, index, column.name, required if column.required else optional)
             sheet.write_comment(0, index, *_comment(column))
-            check = input_check(column, index, choices.get(column.name))
+            offered = list_ranges.get(column.link.registry) if column.link else None
+            check = input_check(column, index, offered or choices.get((part.sheet, column.name)))
             sheet.data_validation(1, index, _LAST_ROW, index, check)
         if texts := [i for i, column in enumerate(part.columns) if column.kind.is_text]:
             ranges = (f"{cell_address(2, i)}:{cell_address(_LAST_ROW + 1, i)}" for i in texts)
@@ -224,7 +222,6 @@ def add_data_sheets(
         widths = [*map(_width, part.columns), *added.values()]
         _set_up_view_and_print(sheet, part, widths)
         sheets[part.sheet] = sheet
-        first_list += len(_limited_columns(part))
     return sheets
 
 
@@ -233,11 +230,11 @@ def add_lists_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
 
     Unlike a list in the check itself, a range may exceed 255 characters and contain commas.
     """
-    limited = [c for part in (resource, *resource.children) for c in _limited_columns(part)]
+    limited = _limited_columns(resource)
     if not limited:
         return
     sheet: Worksheet = book.add_worksheet(LISTS_SHEET)
-    for row, column in enumerate(limited):
+    for row, (_, column) in enumerate(limited):
         for index, value in enumerate((column.name, *column.allowed)):
             sheet.write_string(row, index, value)
     sheet.hide()
@@ -249,15 +246,10 @@ def cell_format(book: xlsxwriter.Workbook, column: Column) -> Format:
     return number_format
 
 
-def _limited_columns(resource: Resource) -> list[Column]:
-    return [column for column in resource.columns if column.allowed]
-
-
-def _choice_ranges(resource: Resource, first_row: int) -> dict[str, str]:
-    return {
-        column.name: f"{LISTS_SHEET}!$B${row}:${column_letters(len(column.allowed))}${row}"
-        for row, column in enumerate(_limited_columns(resource), start=first_row)
-    }
+def _limited_columns(resource: Resource) -> list[tuple[Resource, Column]]:
+    """Return the columns with allowed values, each with its resource."""
+    parts = (resource, *resource.children)
+    return [(part, column) for part in parts for column in part.columns if column.allowed]
 
 
 def _width(column: Column) -> int:

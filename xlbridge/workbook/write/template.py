@@ -126,6 +126,12 @@ Códigos são texto: os zeros à esquerda contam, e as células já estão forma
 Os exemplos ficam só nesta página; nada daqui é enviado.
 """
 
+_NEXT_STEPS = (
+    ("Confira no próprio computador:", "xlbridge validate {file}"),
+    ("Veja os erros marcados nas células:", "xlbridge validate {file} --annotate conferido.xlsx"),
+    ("Envie:", "xlbridge upload {file}"),
+)
+
 _STEPS_OF_CHILDREN = """\
 As listas de cada registro vão em {names}, uma linha por item; planilha sem uso fica em branco.
 A coluna “chave” junta as planilhas: escolha um texto por linha de “{sheet}” e repita-o nos itens.
@@ -136,27 +142,17 @@ Escolha na lista em: {columns}. Código, nome ou documento também servem; o env
 A planilha “Cadastros” tem o que as listas oferecem, para procurar (Ctrl+L); não é enviada.
 """
 
+_TITLE = {"bold": True, "font_size": 13, "font_color": style.STRONG}
+_NOTE = {"indent": 1, "valign": "vcenter"}
 _FORMATS: Mapping[str, Mapping[str, Any]] = {
-    "title": {"bold": True, "font_size": 18, "font_color": style.STRONG},
-    "heading": {
-        "bold": True,
-        "font_size": 13,
-        "font_color": style.STRONG,
-        "bottom": 2,
-        "bottom_color": style.STRONG,
-    },
+    "title": {**_TITLE, "font_size": 18},
+    "heading": {**_TITLE, "bottom": 2, "bottom_color": style.STRONG},
     "plain": {},
     "command": {"font_name": "Consolas", "bg_color": "F2F2F2", "valign": "vcenter"},
     "required": REQUIRED_HEADER,
     "optional": OPTIONAL_HEADER,
-    "note": {"indent": 1, "valign": "vcenter"},
-    "cell": {
-        "text_wrap": True,
-        "valign": "vcenter",
-        "indent": 1,
-        "border": 1,
-        "border_color": style.RULE,
-    },
+    "note": _NOTE,
+    "cell": {**_NOTE, "text_wrap": True, "border": 1, "border_color": style.RULE},
 }
 _PADDED_FORMATS = frozenset({"required", "optional", "cell", "heading", "command"})
 
@@ -190,15 +186,9 @@ def add_instructions_sheet(
         heading = f"As colunas da planilha “{part.sheet}”" if resource.children else "As colunas"
         _write_columns(page, part, heading)
     page.heading("E depois")
-    for text, command in (
-        ("Confira no próprio computador:", f"xlbridge validate {resource.name}.xlsx"),
-        (
-            "Veja os erros marcados nas células:",
-            f"xlbridge validate {resource.name}.xlsx --annotate conferido.xlsx",
-        ),
-        ("Envie:", f"xlbridge upload {resource.name}.xlsx"),
-    ):
-        page.cells([("note", text), ("command", command), ("command", ""), ("command", "")])
+    for text, command in _NEXT_STEPS:
+        filled = command.format(file=f"{resource.name}.xlsx")
+        page.cells([("note", text), ("command", filled), ("command", ""), ("command", "")])
 
 
 @dataclass(slots=True)
@@ -312,7 +302,7 @@ def add_registries_sheet(book: xlsxwriter.Workbook, lists: RegistryLists) -> Non
     if not lists.lists:
         return
     sheet: Worksheet = book.add_worksheet(REGISTRIES_SHEET)
-    title = book.add_format({"bold": True, "font_size": 13, "font_color": style.STRONG})
+    title = book.add_format(_TITLE)
     quiet = book.add_format({"font_color": style.QUIET})
     header = book.add_format({"bold": True, "bg_color": style.SOFT, "font_color": style.STRONG})
     # Text format, so that edited codes do not become numbers or formulas.
