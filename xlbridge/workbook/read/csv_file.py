@@ -144,22 +144,25 @@ _FORBIDDEN_IN_NAMES = re.compile(r"[\[\]:*?/\\]|^'|'$")
 _LONGEST_NAME = 31
 
 
+_DECIMALS: Mapping[tuple[bool, bool], Text] = {
+    (False, False): Text(pt="nenhum número com decimais", en="no number with decimals"),
+    (True, False): Text(pt="decimais com vírgula", en="decimals with a comma"),
+    (False, True): Text(pt="decimais com ponto", en="decimals with a point"),
+    (True, True): Text(
+        pt="decimais ora com vírgula, ora com ponto: cada coluna é lida como está escrita",
+        en="decimals with a comma or with a point: each column is read as it is written",
+    ),
+}
+"""Descriptions of decimals, by whether they have commas and points."""
+
+
 def _decimals(rows: Sequence[Sequence[str]]) -> Text:
     """Describe the unambiguous numbers: with a decimal comma, with a decimal point, or both."""
     commas, points = (
         any(mark in cell and number.fullmatch(cell) for row in rows for cell in row)
         for mark, number in ((",", _COMMA_NUMBER), (".", _POINT_NUMBER))
     )
-    if commas and points:
-        return Text(
-            pt="decimais ora com vírgula, ora com ponto: cada coluna é lida como está escrita",
-            en="decimals with a comma or with a point: each column is read as it is written",
-        )
-    if commas:
-        return Text(pt="decimais com vírgula", en="decimals with a comma")
-    if points:
-        return Text(pt="decimais com ponto", en="decimals with a point")
-    return Text(pt="nenhum número com decimais", en="no number with decimals")
+    return _DECIMALS[commas, points]
 
 
 def parse_csv(

@@ -56,21 +56,19 @@ ParserMessage = WorkbookStarted | SheetStarted | RowsRead | SheetEnded
 
 
 @dataclass(frozen=True, slots=True)
-class _Failed:
-    """Error that ended the messages; ``code`` is that of a refusal, None for a ``UsageError``."""
-
-    code: str | None
-    texts: Sequence[Text]
-
-
-@dataclass(frozen=True, slots=True)
 class _Ended:
-    """End of all messages."""
+    """End of all messages, with the texts of the error that ended them, if any.
+
+    ``code`` is that of a refusal, None for a ``UsageError``.
+    """
+
+    code: str | None = None
+    texts: Sequence[Text] = ()
 
 
 _TYPES = {
     kind.__name__.encode(): kind
-    for kind in (WorkbookStarted, SheetStarted, RowsRead, SheetEnded, _Failed, _Ended)
+    for kind in (WorkbookStarted, SheetStarted, RowsRead, SheetEnded, _Ended)
 }
 _MAX_LINE_LENGTH = 64
 
@@ -84,7 +82,7 @@ def send_messages(stream: BinaryIO, messages: Iterator[ParserMessage]) -> None:
     # Imported here: most files are small, and read without messages.
     from msgspec import msgpack
 
-    def send(message: ParserMessage | _Failed | _Ended) -> None:
+    def send(message: ParserMessage | _Ended) -> None:
         content = msgpack.encode(message)
         stream.write(b"%s %d\n" % (type(message).__name__.encode(), len(content)))
         stream.write(content)
@@ -94,7 +92,7 @@ def send_messages(stream: BinaryIO, messages: Iterator[ParserMessage]) -> None:
             send(message)
     except XlbridgeError as error:
         code = error.code if isinstance(error, WorkbookRefused) else None
-        send(_Failed(code, [error.message, *([error.hint] if error.hint else [])]))
+        send(_Ended(code, [error.message, *([error.hint] if error.hint else [])]))
     else:
         send(_Ended())
     stream.flush()
@@ -115,11 +113,11 @@ def receive_messages(stream: BinaryIO) -> Iterator[ParserMessage]:
         except (ValueError, KeyError, DecodeError) as error:
             raise BrokenStream from error
         match message:
-            case _Ended():
+            case _Ended(None, texts):
+                if texts:
+                    raise UsageError(*texts)
                 return
-            case _Failed(None, texts):
-                raise UsageError(*texts)
-            case _Failed(str() as code, texts):
+            case _Ended(str() as code, texts):
                 raise WorkbookRefused(code, *texts)
             case WorkbookStarted() | SheetStarted() | RowsRead() | SheetEnded():
                 yield message

@@ -218,7 +218,6 @@ def prefetch_workbook(
 
 
 _CHUNK = 1 << 20
-_STYLE_ATTRIBUTE = re.compile(rb"""\ss=["'](\d+)["']""")
 
 
 def cell_number_formats(
@@ -241,15 +240,16 @@ def cell_number_formats(
     letters = b"|".join(column_letters(column).encode() for column in columns)
     styles = b"|".join(str(style).encode() for style in formats)
     quick = re.compile(rb'<c r="(%s)(\d{1,7})"[^>]*? s="(%s)"' % (letters, styles))
-    exact = re.compile(rb"""<(?:\w+:)?c\s([^<>]*?\br=["'](%s)(\d{1,7})["'][^<>]*)>""" % letters)
-    found = {}
-    for block in _part_blocks(path, raw.part):
-        cells = quick.findall(block) if _is_common_markup(block) else _styled_cells(exact, block)
-        for column, row, style in cells:
-            code = formats.get(int(style))
-            if code is not None:
-                found[int(row), column_index(column.decode())] = code
-    return found
+    exact = re.compile(
+        rb"""<(?:\w+:)?c(?=\s)(?=[^<>]*?\sr=["'](%s)(\d{1,7})["'])(?=[^<>]*?\ss=["']0*(%s)["'])"""
+        % (letters, styles)
+    )
+    with zipfile.ZipFile(path) as archive, archive.open(raw.part) as content:
+        return {
+            (int(row), column_index(column.decode())): formats[int(style)]
+            for block in blocks_before(iter(partial(content.read, _CHUNK), b""), b"<")
+            for column, row, style in (quick if _is_common_markup(block) else exact).findall(block)
+        }
 
 
 def _is_common_markup(block: bytes) -> bool:
@@ -257,17 +257,3 @@ def _is_common_markup(block: bytes) -> bool:
     return (
         block.count(b"<c ") == block.count(b'<c r="') and b":c " not in block and b"='" not in block
     )
-
-
-def _styled_cells(exact: re.Pattern[bytes], block: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Yield column, row and style of cells in any notation."""
-    for attributes, column, row in exact.findall(block):
-        style = _STYLE_ATTRIBUTE.search(b" " + attributes)
-        if style is not None:
-            yield column, row, style[1]
-
-
-def _part_blocks(path: Path, part: str) -> Iterator[bytes]:
-    """Yield a part in blocks that end before an element."""
-    with zipfile.ZipFile(path) as archive, archive.open(part) as content:
-        yield from blocks_before(iter(partial(content.read, _CHUNK), b""), b"<")
