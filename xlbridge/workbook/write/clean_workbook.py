@@ -4,10 +4,9 @@ xlsxwriter, with a call and an object for every cell, takes ten times as long.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import count
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
@@ -122,46 +121,41 @@ def _write_sheet(book: ZipFile, part: str, content: str, sheet: _Sheet) -> None:
     cells = _BLANK_CELL.findall(content)
     head, _, tail = _BLANK_ROW.sub("", content).partition(_ROWS_END)
     last = cells[-1][0] if cells else "A"
-    frame = sheet.frame
-    dimension = f'<dimension ref="A1:{last}{len(frame) + 1}"/>'
-    columns = [
-        _cell_blocks(column, letters, style, _checked_values(column, number, frame[column.name]))
-        for number, (column, (letters, style)) in enumerate(
-            zip(sheet.columns, cells, strict=True), start=1
-        )
+    dimension = f'<dimension ref="A1:{last}{len(sheet.frame) + 1}"/>'
+    values = [
+        _checked_values(column, number, sheet.frame[column.name])
+        for number, column in enumerate(sheet.columns, start=1)
     ]
     with book.open(part, "w") as stream:
         stream.write(_DIMENSION.sub(dimension, head).encode())
-        for rows in _row_blocks(columns):
-            stream.write(rows.encode())
+        for start in range(0, len(sheet.frame), _BLOCK):
+            columns = [
+                _cells(column.kind, letters, style, start + 2, found[start : start + _BLOCK])
+                for column, (letters, style), found in zip(
+                    sheet.columns, cells, values, strict=True
+                )
+            ]
+            rows = enumerate(map("".join, zip(*columns, strict=True)), start + 2)
+            stream.write("".join(f'<row r="{n}">{row}</row>' for n, row in rows if row).encode())
         stream.write(f"{_ROWS_END}{tail}".encode())
 
 
-def _cell_blocks(
-    column: Column, letters: str, style: str, values: Sequence[Any]
-) -> Iterator[list[str]]:
-    """Yield the XML of a column's cells, a block of rows at a time."""
-    text_of: Callable[[Any], str]
-    if column.kind.is_text:
+def _cells(kind: Kind, letters: str, style: str, first: int, values: Sequence[Any]) -> list[str]:
+    """Return the XML of a column's cells from Excel's row ``first`` on."""
+    text_of: Callable[[Any], str] = str
+    if kind.is_text and _are_plain(values):
+        between, after = f'"{style} t="inlineStr"><is><t>', "</t></is></c>"
+    elif kind.is_text:
         text_of, between, after = _text_content, f'"{style} t="inlineStr"><is><t', "</t></is></c>"
-    elif column.kind is Kind.BOOLEAN:
+    elif kind is Kind.BOOLEAN:
         text_of, between, after = "{:d}".format, f'"{style} t="b"><v>', "</v></c>"
     else:
         text_of, between, after = "{:.16G}".format, f'"{style}><v>', "</v></c>"
     before = f'<c r="{letters}'
-    for start in range(0, len(values), _BLOCK):
-        block = values[start : start + _BLOCK]
-        numbered = enumerate(block, start + 2)
-        if column.kind.is_text and _are_plain(block):
-            yield [
-                "" if value is None else f"{before}{row}{between}>{value}{after}"
-                for row, value in numbered
-            ]
-        else:
-            yield [
-                "" if value is None else f"{before}{row}{between}{text_of(value)}{after}"
-                for row, value in numbered
-            ]
+    return [
+        "" if value is None else f"{before}{row}{between}{text_of(value)}{after}"
+        for row, value in enumerate(values, first)
+    ]
 
 
 def _checked_values(column: Column, number: int, series: pd.Series) -> list[Any]:
@@ -176,13 +170,6 @@ def _checked_values(column: Column, number: int, series: pd.Series) -> list[Any]
 
 def _fits_cell(text: str) -> bool:
     return len(text) <= MAX_TEXT_LENGTH
-
-
-def _row_blocks(columns: Sequence[Iterator[list[str]]]) -> Iterator[str]:
-    """Yield the XML of the rows, many at a time."""
-    for first, blocks in zip(count(2, _BLOCK), zip(*columns, strict=True)):
-        numbered = enumerate(map("".join, zip(*blocks, strict=True)), first)
-        yield "".join(f'<row r="{row}">{content}</row>' for row, content in numbered if content)
 
 
 def _are_plain(texts: Sequence[str | None]) -> bool:
