@@ -420,8 +420,7 @@ class SheetEditor:
             for name, edits in self._edits.by_sheet.items():
                 if edits.values:
                     cells = EditableCells(package, name)
-                    cells.add_rows(edits.new_rows)
-                    for position in sorted(cells.locked_cells(frozenset(edits.values))):
+                    for position in sorted(cells.locked_cells(edits.values)):
                         raise UsageError(_COMPUTED.format(cell=cell_address(*position)))
                     cells.write_values(edits.values)
             package.save(target)

@@ -136,7 +136,7 @@ def _reasons(
     proposed: Mapping[CellPosition, Finding], cells: EditableCells
 ) -> dict[CellPosition, Text]:
     """Return the reasons for which some of the proposed cells must not be changed."""
-    locked = cells.locked_cells(frozenset(proposed))
+    locked = cells.locked_cells(proposed)
     texts = frozenset(p for p, f in proposed.items() if isinstance(f.corrected, str))
     reasons = dict.fromkeys(locked, _COMPUTED) | dict.fromkeys(
         cells.rich_text_cells(texts), _RICH_TEXT

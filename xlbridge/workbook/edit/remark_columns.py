@@ -12,11 +12,11 @@ from pathlib import Path
 from lxml import etree
 
 from xlbridge.resources.findings import Severity
-from xlbridge.workbook.address import cell_address, cell_position, column_index
+from xlbridge.workbook.address import cell_address, cell_position
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.annotated_copy import colour_ranges
 from xlbridge.workbook.edit.editable_package import edit_package
-from xlbridge.workbook.edit.sheets import SHEET_ORDER, SheetList
+from xlbridge.workbook.edit.sheets import SHEET_ORDER, SheetList, cells_by_column
 from xlbridge.workbook.edit.styles import WorkbookStyles
 
 _VALUE_ELEMENTS = frozenset({"v", "is", "f"})
@@ -106,20 +106,11 @@ def _numbered_rows(data: xml.Element) -> Iterator[tuple[int, xml.Element]]:
         yield number, row
 
 
-def _cells_by_column(row: xml.Element) -> Iterator[tuple[int, xml.Element]]:
-    """Yield a row's cells with their zero-based columns."""
-    column = -1
-    for cell in row.findall("{*}c"):
-        letters = (cell.get("r") or "").rstrip("0123456789")
-        column = column_index(letters) if letters else column + 1
-        yield column, cell
-
-
 def _first_free_column(rows: Mapping[int, xml.Element]) -> int:
     filled = (
         column
         for row in rows.values()
-        for column, cell in _cells_by_column(row)
+        for column, cell in cells_by_column(row)
         if any(xml.local_name(item) in _VALUE_ELEMENTS for item in cell)
     )
     return max(filled, default=-1) + 1
@@ -132,7 +123,7 @@ def _write_row(
 
     The default ``style`` is that of the preceding cell.
     """
-    cells = dict(_cells_by_column(row))
+    cells = dict(cells_by_column(row))
     for column, cell in cells.items():
         if cell.get("r") is None:
             cell.set("r", cell_address(number, column))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from lxml import etree
 
-from xlbridge.workbook.address import CellRange, cell_position
+from xlbridge.workbook.address import CellRange, cell_position, column_index
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import WORKBOOK, EditablePackage
 from xlbridge.workbook.signature import SUMMARY_NAME, SUMMARY_SHEET
@@ -37,19 +37,37 @@ def edit_sheet_without_cells(package: EditablePackage, part: str) -> Iterator[xm
     Raises ``ValueError`` if the part is not a worksheet.
     """
     content = xml.in_utf8(package.read(part))
-    begin = _SHEET_DATA.search(content)
-    if begin is None:
-        raise ValueError(f"{part} is not a worksheet")
-    end = begin.end()
-    if not begin[2]:
-        end = content.index(b">", content.rindex(b"</" + begin[1])) + 1
-    empty = b"<" + begin[1] + b"/>"
-    worksheet = xml.parse(content[: begin.start()] + empty + content[end:])
+    begin, end, tag = find_sheet_data(content)
+    empty = b"<" + tag + b"/>"
+    worksheet = xml.parse(content[:begin] + empty + content[end:])
     yield worksheet
     head, found, tail = xml.to_bytes(worksheet).partition(empty)
     if not found:
         raise ValueError(f"{part} cannot be written")
-    package.write(part, head + content[begin.start() : end] + tail)
+    package.write(part, head + content[begin:end] + tail)
+
+
+def find_sheet_data(content: bytes) -> tuple[int, int, bytes]:
+    """Return the start, the end and the tag of the element with a worksheet's rows.
+
+    Raises ``ValueError`` if there is none.
+    """
+    begin = _SHEET_DATA.search(content)
+    if begin is None:
+        raise ValueError("the part is not a worksheet")
+    end = begin.end()
+    if not begin[2]:
+        end = content.index(b">", content.rindex(b"</" + begin[1])) + 1
+    return begin.start(), end, begin[1]
+
+
+def cells_by_column(row: xml.Element) -> Iterator[tuple[int, xml.Element]]:
+    """Yield a row's cells with their zero-based columns."""
+    column = -1
+    for cell in row.findall("{*}c"):
+        letters = (cell.get("r") or "").rstrip("0123456789")
+        column = column_index(letters) if letters else column + 1
+        yield column, cell
 
 
 def merged_ranges(worksheet: xml.Element) -> dict[CellRange, str]:

@@ -38,6 +38,15 @@ def parse(content: bytes, *, recover: bool = False) -> Element:
     return etree.fromstring(in_utf8(content), parser)
 
 
+def without_comments(content: bytes) -> bytes:
+    """Return an XML part in UTF-8 without comments, CDATA sections and processing instructions."""
+    if b"<!" not in content and content.rfind(b"<?") <= 0:
+        return content
+    root = parse(content)
+    etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
+    return to_bytes(root)
+
+
 def to_bytes(root: Element) -> bytes:
     """Return a tree as an XML part, with its original prefixes."""
     content: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
@@ -58,9 +67,14 @@ def add_child(parent: Element, name: str, /, **attributes: str) -> Element:
 def add_text(parent: Element, text: str) -> None:
     """Append a text, with characters that XML forbids replaced; too long a text is cut."""
     allowed = _FORBIDDEN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
+    add_escaped_text(parent, allowed[:MAX_TEXT_LENGTH])
+
+
+def add_escaped_text(parent: Element, text: str) -> None:
+    """Append a text, with characters that XML forbids escaped."""
     child = add_child(parent, "t")
     child.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
-    child.text = escape_text(allowed[:MAX_TEXT_LENGTH])
+    child.text = escape_text(text)
 
 
 def relation_id(element: Element) -> str | None:
