@@ -254,43 +254,39 @@ def _display_decimal(tokens: list[FormatToken], value: Decimal, group: str, poin
     decimals = sum(kind == "digit" for kind, _ in fraction)
     rounded = f"{value.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):f}"
     before, _, after = rounded.partition(".")
-    pieces, position = [], 0
     needed = len(after.rstrip("0"))
-    for kind, text in fraction:
-        if kind == "digit":
-            if text == "0" or position < needed:
-                pieces.append(after[position])
-            position += 1
-        elif (kind, text) == ("other", "."):
-            pieces.append(point)
-        elif _is_displayed(kind, text):
-            pieces.append(text)
-    return _display_integer(whole, before, group) + "".join(pieces)
+    placeholders = (text for kind, text in fraction if kind == "digit")
+    digits = (
+        digit if text == "0" or position < needed else ""
+        for position, (digit, text) in enumerate(zip(after, placeholders, strict=True))
+    )
+    shown = [("literal", point) if token == ("other", ".") else token for token in fraction]
+    return _display_integer(whole, before, group) + _fill(shown, digits)
 
 
 def _display_integer(tokens: list[FormatToken], digits: str, group: str) -> str:
     holders = [index for index, (kind, _) in enumerate(tokens) if kind == "digit"]
     if not holders:
-        return "".join(text for kind, text in tokens if _is_displayed(kind, text))
+        return _fill(tokens, iter(()))
     grouped = any(tokens[i] == ("other", ",") for i in range(holders[0], holders[-1]))
-    zeros = [index for index in holders if tokens[index][1] == "0"]
-    rest = digits.lstrip("0")
-    pieces, written = [], 0
-    for index in range(len(tokens) - 1, -1, -1):
-        kind, text = tokens[index]
-        if kind != "digit":
-            pieces.append(text if _is_displayed(kind, text) else "")
-            continue
-        count = len(rest) if index == holders[0] else 1
-        chunk = rest[len(rest) - count :] if count else ""
-        rest = rest[: len(rest) - len(chunk)]
-        if not chunk and zeros and index >= zeros[0]:
-            chunk = "0"
-        for digit in reversed(chunk):
-            pieces.append(group if grouped and written and written % 3 == 0 else "")
-            pieces.append(digit)
-            written += 1
-    return "".join(reversed(pieces))
+    first_zero = next((n for n, i in enumerate(holders) if tokens[i][1] == "0"), len(holders))
+    least = len(holders) - first_zero
+    units = [
+        digit + (group if grouped and below and below % 3 == 0 else "")
+        for below, digit in enumerate(reversed(digits.lstrip("0").rjust(least, "0")))
+    ]
+    units += [""] * (len(holders) - len(units))
+    # The first placeholder displays all digits that exceed the others.
+    others = units[: len(holders) - 1]
+    return _fill(tokens, iter(["".join(reversed(units[len(others) :])), *reversed(others)]))
+
+
+def _fill(tokens: list[FormatToken], digits: Iterator[str]) -> str:
+    """Return the display of a format's tokens with digits in its placeholders."""
+    return "".join(
+        next(digits) if kind == "digit" else text if _is_displayed(kind, text) else ""
+        for kind, text in tokens
+    )
 
 
 def _is_displayed(kind: str, text: str) -> bool:
