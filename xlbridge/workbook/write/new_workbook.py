@@ -1,7 +1,7 @@
 """New workbooks: opening for writing, texts that are never formulas, printing."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from math import ceil
 from pathlib import Path
@@ -108,9 +108,15 @@ def new_workbook(
     others than its owner. Raises ``UsageError`` if the file cannot be written.
     """
     properties = {"created": created, "author": author} | ({"title": title} if title else {})
-    with _storage(target, shared) as (file, options):
+    file: Path | BinaryIO | str = target
+    options = _OPTIONS | {"in_memory": True}
+    with ExitStack() as stack:
+        if isinstance(target, Path):
+            file = str(stack.enter_context(replace_atomically(target, shared=shared)))
+            folder = TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
+            options = _OPTIONS | {"constant_memory": True, "tmpdir": stack.enter_context(folder)}
         try:
-            with xlsxwriter.Workbook(file, _OPTIONS | options) as book:
+            with xlsxwriter.Workbook(file, options) as book:
                 book.worksheet_class = _EscapedWorksheet
                 book.set_properties(properties)
                 if signature is not None:
@@ -119,21 +125,6 @@ def new_workbook(
         except XlsxFileError as error:
             cause = error.args[0] if error.args else None
             raise (cause if isinstance(cause, OSError) else OSError(str(error))) from error
-
-
-@contextmanager
-def _storage(
-    target: Path | BinaryIO, shared: bool
-) -> Iterator[tuple[str | BinaryIO, dict[str, Any]]]:
-    """Yield the file and the options for xlsxwriter."""
-    if not isinstance(target, Path):
-        yield target, {"in_memory": True}
-        return
-    with (
-        replace_atomically(target, shared=shared) as temporary,
-        TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as scratch,
-    ):
-        yield str(temporary), {"constant_memory": True, "tmpdir": scratch}
 
 
 def looks_like_formula(text: str) -> bool:
