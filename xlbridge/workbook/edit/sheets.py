@@ -107,11 +107,6 @@ class SheetList:
         """Namespace of the workbook's elements."""
         return str(etree.QName(self._root).namespace)
 
-    @property
-    def names(self) -> list[str]:
-        """Names of all sheets, in order."""
-        return [str(sheet.get("name")) for sheet in self._all()]
-
     def part(self, name: str) -> str:
         """Return the part of a sheet. Raises ``KeyError`` if there is none of that name."""
         for sheet in self._all():

@@ -5,16 +5,15 @@ OpenDocument 1.3, Part 3.
 """
 
 import re
-import zipfile
 from collections.abc import Iterator, Mapping
 from functools import cache
-from io import BytesIO
 from typing import Any, NamedTuple
 
 from lxml import etree
 
 from xlbridge.workbook.address import MAX_ROWS, column_letters
 from xlbridge.workbook.formats.number_formats import significant_styles
+from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.package import parse_part
 from xlbridge.workbook.read.refusals import cells_too_far_apart, unreadable
@@ -166,11 +165,8 @@ def _number_code(number: _Element) -> str:
 
 _CONTENT, _META, _STYLES = "content.xml", "meta.xml", "styles.xml"
 _MAX_COLUMNS = 16_384
+_PIECE = 1 << 15
 _HIDDEN = frozenset({"collapse", "filter"})
-_ROWS_REPEATED = _name("table:number-rows-repeated")
-_COLUMNS_REPEATED = _name("table:number-columns-repeated")
-_ROWS_SPANNED = _name("table:number-rows-spanned")
-_COLUMNS_SPANNED = _name("table:number-columns-spanned")
 _FORMULA, _STYLE_NAME = _name("table:formula"), _name("table:style-name")
 _VALUE_TYPE, _CALC_TYPE = _name("office:value-type"), _name("calcext:value-type")
 _ERROR_TYPE = "error"
@@ -184,15 +180,20 @@ _PREFIX = re.compile(r"^\w+:=")
 
 
 class OdsScan:
-    """Scan of an .ods workbook that passed the safety checks."""
+    """Scan of an .ods workbook."""
 
-    def __init__(self, content: bytes, max_cells: int) -> None:
+    def __init__(self, archive: WorkbookArchive, max_cells: int) -> None:
         """Raise ``WorkbookRefused`` for malformed XML, or if cells span over ``max_cells``."""
-        self._archive = zipfile.ZipFile(BytesIO(content))
-        self.fingerprint = self._read_fingerprint()
+        self._archive = archive
         self._sheets: dict[str, RawSheet] = {}
+        fingerprints = (
+            "".join(element.itertext()).strip()
+            for element in parse_part(archive.read(_META)).iter()
+            if TEMPLATE_PROPERTY in element.attrib.values()
+        )
+        self.fingerprint = next(fingerprints, None) or None
         styles = OdsStyles()
-        if _STYLES in self._archive.namelist():
+        if archive.stored_name(_STYLES) is not None:
             self._read_part(_STYLES, styles, max_cells)
         self._read_part(_CONTENT, styles, max_cells)
 
@@ -218,32 +219,26 @@ class OdsScan:
 
         An element that has ended is dropped.
         """
+        parser = etree.XMLPullParser(
+            ("start", "end"),
+            tag=(_TABLE, _COLUMN, _ROW, _STYLE, *_DATA_STYLES),
+            remove_comments=True,
+            remove_pis=True,
+            resolve_entities=False,
+            huge_tree=True,
+        )
         try:
-            with self._archive.open(part) as content:
-                for event, element in etree.iterparse(
-                    content,
-                    ("start", "end"),
-                    tag=(_TABLE, _COLUMN, _ROW, _STYLE, *_DATA_STYLES),
-                    remove_comments=True,
-                    remove_pis=True,
-                    resolve_entities=False,
-                    huge_tree=True,
-                ):
+            for piece in self._archive.pieces(part, _PIECE):
+                parser.feed(piece)
+                for event, element in parser.read_events():
                     yield event, element
                     if event == "end":
                         element.clear()
                         while element.getprevious() is not None:
                             del element.getparent()[0]
+            parser.close()
         except (etree.LxmlError, KeyError) as error:
             raise unreadable() from error
-
-    def _read_fingerprint(self) -> str | None:
-        if _META not in self._archive.namelist():
-            return None
-        for element in parse_part(self._archive.read(_META)).iter():
-            if TEMPLATE_PROPERTY in element.attrib.values():
-                return "".join(element.itertext()).strip() or None
-        return None
 
 
 class _SheetBuilder:
@@ -261,18 +256,18 @@ class _SheetBuilder:
         """Add a column or a row."""
         is_hidden = element.get(_name("table:visibility")) in _HIDDEN
         if element.tag == _ROW:
-            rows = range(self._row, self._row + _count(element.attrib, _ROWS_REPEATED))
+            rows = range(self._row, self._row + _count(element, "rows-repeated"))
             self._row = rows.stop
             if is_hidden:
                 self.raw.layout.hidden_rows.update(range(rows.start, min(rows.stop, MAX_ROWS + 1)))
             left = 0
             for cell in element.iterchildren(*_CELLS):
-                right = left + _count(cell.attrib, _COLUMNS_REPEATED)
+                right = left + _count(cell, "columns-repeated")
                 self._add_cells(cell, rows, range(left, right))
                 left = right
         elif element.tag == _COLUMN:
             first = self._defaults[-1][0] + 1 if self._defaults else 0
-            last = first + _count(element.attrib, _COLUMNS_REPEATED) - 1
+            last = first + _count(element, "columns-repeated") - 1
             if is_hidden:
                 self.raw.layout.hidden_columns.append((first, min(last, _MAX_COLUMNS - 1)))
             self._defaults.append((last, element.get(_name("table:default-cell-style-name"), "")))
@@ -280,7 +275,7 @@ class _SheetBuilder:
     def _add_cells(self, cell: _Element, rows: range, columns: range) -> None:
         """Add a cell that is repeated over rows and columns."""
         attributes, layout = dict(cell.attrib), self.raw.layout
-        width, height = _count(attributes, _COLUMNS_SPANNED), _count(attributes, _ROWS_SPANNED)
+        width, height = _count(cell, "columns-spanned"), _count(cell, "rows-spanned")
         if width > 1 or height > 1:
             corner = rows.start + height - 1, columns.start + width - 1
             layout.merged.append((rows.start, columns.start, *corner))
@@ -317,11 +312,9 @@ class _SheetBuilder:
             raw.layout.add_sum(row, column_letters(column), _excel_formula(formula))
 
 
-def _count(attributes: Mapping[str, str], name: str) -> int:
-    text = attributes.get(name)
-    if text is None or not (text.isascii() and text.isdecimal()):
-        return 1
-    return max(int(text), 1)
+def _count(element: _Element, name: str) -> int:
+    text = element.get(_name(f"table:number-{name}"), "1")
+    return max(int(text), 1) if text.isascii() and text.isdecimal() else 1
 
 
 def _text(cell: _Element) -> str:

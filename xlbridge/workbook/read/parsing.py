@@ -134,7 +134,7 @@ class _XlsxParser:
 
     @cached_property
     def _shared(self) -> SharedTexts:
-        return SharedTexts.of(self._package.shared_texts())
+        return SharedTexts(self._package.shared_texts())
 
     @cached_property
     def _book(self) -> CalamineWorkbook:
@@ -263,13 +263,14 @@ def open_scan(
         from xlbridge.workbook.read.xls_scan import XlsScan
 
         return XlsScan(content)
+    archive = WorkbookArchive(content, limits)
     if kind is FileKind.XLSB:
         from xlbridge.workbook.read.xlsb_scan import XlsbScan
 
-        return XlsbScan(WorkbookArchive(content, limits))
+        return XlsbScan(archive)
     from xlbridge.workbook.read.ods_scan import OdsScan
 
-    return OdsScan(content, limits.cells)
+    return OdsScan(archive, limits.cells)
 
 
 def parse_file(

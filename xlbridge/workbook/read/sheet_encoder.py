@@ -2,8 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -28,7 +27,6 @@ _REFERENCE = re.compile(
 _LONGEST_REFERENCE = 4096
 
 
-@dataclass(frozen=True, slots=True)
 class SharedTexts:
     """Shared texts of a workbook: lengths of the long ones, indexes of those struck through.
 
@@ -37,19 +35,15 @@ class SharedTexts:
     short ones cannot exceed a sheet's own XML by much.
     """
 
-    lengths: Mapping[int, int]
-    struck: Collection[int]
-
-    @classmethod
-    def of(cls, content: bytes) -> "SharedTexts":
+    def __init__(self, content: bytes) -> None:
         """Scan the part of the shared texts."""
         *texts, _ = _END_OF_TEXT.split(content)
-        lengths = {
+        self.lengths = {
             index: len(_MARKUP.sub(b"", text).decode("utf-8", "replace"))
             for index, text in enumerate(texts)
             if len(text) > _MAX_SHORT_TEXT
         }
-        return cls(lengths, {index for index, text in enumerate(texts) if _is_struck(text)})
+        self.struck = {index for index, text in enumerate(texts) if _is_struck(text)}
 
     def text_length(self, pieces: Iterable[bytes]) -> tuple[int, int]:
         """Return the total length of long texts in a sheet, and its number of rows."""

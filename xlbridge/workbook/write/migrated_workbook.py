@@ -58,11 +58,11 @@ class OlderWorkbook:
     def __init__(self, source: Path, sheet: str) -> None:
         self.formulas = 0
         self._source, self._sheet = source, sheet
-        with edit_package(source) as package:
-            sheets = SheetList(package)
-            self.comments = read_comments(package, sheets.part(sheet))
-        added = Package(WorkbookArchive(source.read_bytes(), WorkbookLimits())).added_sheets()
-        self.other_sheets = [name for name in sheets.names if name not in added]
+        with edit_package(source) as editable:
+            self.comments = read_comments(editable, SheetList(editable).part(sheet))
+        package = Package(WorkbookArchive(source.read_bytes(), WorkbookLimits()))
+        added = package.added_sheets()
+        self.other_sheets = [name for name in package.sheets if name not in added]
 
     def rows(self, first: int, last: int) -> Iterator[Mapping[int, CellFormat]]:
         """Yield the cell formats of each of Excel's rows, by zero-based column."""
