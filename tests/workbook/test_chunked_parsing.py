@@ -144,6 +144,7 @@ def test_many_chunks_are_parsed_like_the_whole_sheet(tmp_path: Path, seed: int) 
         ('<c r="A{n}" t="s"><v>999</v></c>', "a shared text that is not there"),
         ('<c r="A{n}" t="s"><v> 1 </v></c>', "an index that is no plain number"),
         ('<c r="A{n}"><v>1</v><v>2</v></c>', "two values"),
+        ('<c r="A{n}"><v>1.2.3</v></c>', "a value that is no number"),
         ('<c r="A1"><v>1</v></c>', "an address that goes back"),
     ],
 )
@@ -202,6 +203,8 @@ DAMAGES = [
     (b"<v>", b"<v> "),
     (b"</v>", b"</v><v>1</v>"),
     (b"<v>1", b"<v>+1"),
+    (b"<v>1", b"<v>.1"),
+    (b"<v>1", b"<v>-1e"),
     (b"<v>#N/A", b"<v>#SPILL!"),
     (b"<c ", b"<!-- <c/> --><c "),
     (b"</is>", b"</is ><!-- -->"),
