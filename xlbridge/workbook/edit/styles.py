@@ -88,9 +88,7 @@ class WorkbookStyles:
         Without it, programs evaluate a text that starts with ``=``, ``+``, ``-`` or ``@`` as a
         formula once its cell was edited.
         """
-        quoted = deepcopy(self._root.findall("{*}cellXfs/*")[style])
-        quoted.set("quotePrefix", "1")
-        return self._add("cellXfs", quoted)
+        return self._derive(style, quotePrefix="1")
 
     def for_date(self, style: int) -> int:
         """Return a style that displays dates, like ``style`` otherwise."""
@@ -127,11 +125,14 @@ class WorkbookStyles:
         """Return a style with another number format. Raises ``LookupError`` for unknown ones."""
         key = style, number
         if key not in self._derived:
-            derived = deepcopy(self._root.findall("{*}cellXfs/*")[style])
-            derived.set("numFmtId", str(number))
-            derived.set("applyNumberFormat", "1")
-            self._derived[key] = int(self._add("cellXfs", derived))
+            derived = self._derive(style, numFmtId=str(number), applyNumberFormat="1")
+            self._derived[key] = int(derived)
         return self._derived[key]
+
+    def _derive(self, style: int, **attributes: str) -> str:
+        derived = deepcopy(self._root.findall("{*}cellXfs/*")[style])
+        derived.attrib.update(attributes)
+        return self._add("cellXfs", derived)
 
     def save(self) -> None:
         """Write the part."""

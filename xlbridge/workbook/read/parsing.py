@@ -5,8 +5,7 @@ Runs only with limited memory and time, or on files that are known to be safe.
 
 import struct
 import zlib
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from io import BytesIO
@@ -26,7 +25,6 @@ from python_calamine import (
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.formats.number_formats import scaling_styles
 from xlbridge.workbook.read.archive import (
     FileKind,
@@ -203,29 +201,19 @@ def _parse_sheet(
     encoder = SheetEncoder(content.name, budget)
     yield SheetStarted(content.name)
     left = 0
-    rows: Iterator[list[Any]] = iter(())
+    rows: Iterable[list[Any]] = ()
     if content.start is not None and content.end is not None:
         left = content.start[1]
         encoder.reserve(content.end[0], left, content.end[1])
         rows = content.iter_rows()
     raw = scan()
     if raw.booleans:
-        rows = _replace_values(rows, left, raw.booleans)
+        rows = list(rows)
+        for (row, column), value in raw.booleans.items():
+            rows[row - 1][column - left] = value
     yield from encoder.encode(0, left, rows)
     encoder.end()
     yield SheetEnded(raw)
-
-
-def _replace_values(
-    rows: Iterator[list[Any]], left: int, replacements: Mapping[CellPosition, object]
-) -> Iterator[list[Any]]:
-    by_row: defaultdict[int, list[tuple[int, object]]] = defaultdict(list)
-    for (row, column), value in replacements.items():
-        by_row[row].append((column - left, value))
-    for number, values in enumerate(rows, start=1):
-        for index, value in by_row.get(number, ()):
-            values[index] = value
-        yield values
 
 
 _MAX_SAFE_CELLS = 1_000_000
@@ -239,19 +227,17 @@ def is_safe_to_parse(archive: WorkbookArchive) -> bool:
     it is not a workbook.
     """
     package = Package(archive)
+    text_size = package.size(package.shared_part)
+    scans = (scan_exactly(package.sheet_pieces(sheet), {}) for sheet in package.sheets)
     try:
-        return all(_is_safe_sheet(package, sheet) for sheet in package.sheets)
+        return all(
+            scan.is_parsable
+            and scan.last_row * (scan.last_column + 1) <= _MAX_SAFE_CELLS
+            and scan.cells * text_size <= _MAX_SAFE_TEXT
+            for scan in scans
+        )
     except WorkbookRefused:
         return False
-
-
-def _is_safe_sheet(package: Package, sheet: str) -> bool:
-    scan = scan_exactly(package.sheet_pieces(sheet), {})
-    return (
-        scan.is_parsable
-        and scan.last_row * (scan.last_column + 1) <= _MAX_SAFE_CELLS
-        and scan.cells * package.size(package.shared_part) <= _MAX_SAFE_TEXT
-    )
 
 
 def open_scan(
