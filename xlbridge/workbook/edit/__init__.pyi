@@ -4,10 +4,7 @@ from .annotated_copy import (
     annotate as annotate,
 )
 from .editable_cells import EditableCells as EditableCells
-from .editable_package import (
-    EditablePackage as EditablePackage,
-    edit_package as edit_package,
-)
+from .editable_package import EditablePackage as EditablePackage, edit_package as edit_package
 from .remark_columns import (
     RemarkColumns as RemarkColumns,
     write_remark_columns as write_remark_columns,

@@ -48,10 +48,7 @@ class AnnotatedSheet:
 
 
 def annotate(
-    source: Path,
-    target: Path,
-    sheets: Sequence[AnnotatedSheet],
-    summary: AnnotationSummary,
+    source: Path, target: Path, sheets: Sequence[AnnotatedSheet], summary: AnnotationSummary
 ) -> None:
     """Write a copy of ``source`` with the findings of its sheets marked.
 

@@ -27,9 +27,7 @@ _DATE_LETTERS = re.compile(r"[dmyhs]", re.IGNORECASE)
 _SCALING_COMMAS = re.compile(r"(?<=[0#?])(,+)(?![0#?,])")
 
 
-def significant_styles(
-    styles: Iterable[tuple[str, bool]],
-) -> tuple[dict[int, str], frozenset[int]]:
+def significant_styles(styles: Iterable[tuple[str, bool]]) -> tuple[dict[int, str], frozenset[int]]:
     """Return the significant formats by cell style, and the styles that strike cells through.
 
     ``styles`` are the format of each style, and whether its font is struck through. A significant

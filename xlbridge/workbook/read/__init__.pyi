@@ -10,10 +10,7 @@ from .cells import (
     RawSheet as RawSheet,
     SheetCells as SheetCells,
 )
-from .messages import (
-    WorkbookCells as WorkbookCells,
-    WorkbookSource as WorkbookSource,
-)
+from .messages import WorkbookCells as WorkbookCells, WorkbookSource as WorkbookSource
 from .parser_start import start_parser_ahead as start_parser_ahead
 from .reader import (
     cell_number_formats as cell_number_formats,

@@ -41,19 +41,9 @@ from xlbridge.workbook.read.chunked_parsing import (
     replace_unknown_errors,
 )
 from xlbridge.workbook.read.exact_scan import scan_exactly
-from xlbridge.workbook.read.messages import (
-    ParserMessage,
-    SheetEnded,
-    SheetStarted,
-    WorkbookStarted,
-)
+from xlbridge.workbook.read.messages import ParserMessage, SheetEnded, SheetStarted, WorkbookStarted
 from xlbridge.workbook.read.package import Package, pack
-from xlbridge.workbook.read.refusals import (
-    damaged,
-    duration_too_long,
-    too_many_sheets,
-    unreadable,
-)
+from xlbridge.workbook.read.refusals import damaged, duration_too_long, too_many_sheets, unreadable
 from xlbridge.workbook.read.sheet_encoder import Budget, SharedTexts, SheetEncoder
 from xlbridge.workbook.signature import (
     INSTRUCTIONS_SHEET,

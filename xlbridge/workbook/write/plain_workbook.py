@@ -28,10 +28,7 @@ _FIRST_YEAR = 1900
 
 @contextmanager
 def as_xlsx(
-    path: Path,
-    sheets: Collection[str],
-    limits: WorkbookLimits,
-    known: WorkbookCells | None = None,
+    path: Path, sheets: Collection[str], limits: WorkbookLimits, known: WorkbookCells | None = None
 ) -> Iterator[Path]:
     """Yield an .xlsx workbook with the content of a file, which is the file itself if it is one.
 

@@ -40,10 +40,7 @@ class RejectedRows:
 
 
 def write_rejects(
-    path: Path,
-    records: RejectedRows,
-    numbers: Sequence[int],
-    children: Sequence[RejectedRows] = (),
+    path: Path, records: RejectedRows, numbers: Sequence[int], children: Sequence[RejectedRows] = ()
 ) -> None:
     """Write rejected rows in the layout of the template, to be corrected and uploaded again.
 
