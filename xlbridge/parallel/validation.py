@@ -79,7 +79,7 @@ def validate_files(
             from xlbridge.validation import warm_up
 
             catalogue = load_catalogue(schemas)
-            if first is not None and not first.done():
+            if not first.done():
                 warm_up(catalogue)
             yield from _validate_here(requests, catalogue, limits, first, on_progress)
 
@@ -88,7 +88,7 @@ def _validate_here(
     requests: Sequence[ValidationRequest],
     catalogue: "Catalogue",
     limits: WorkbookLimits,
-    first: "Future[WorkbookCells] | None",
+    first: "Future[WorkbookCells]",
     on_progress: OnProgress,
 ) -> Iterator[list["ValidationResult"]]:
     from xlbridge.validation import validate_file
@@ -100,7 +100,7 @@ def _validate_here(
         def on_column(column: ColumnProgress, progress: ValidationProgress = progress) -> None:
             on_progress(replace(progress, column=column))
 
-        source = first.result if first and index == 0 else None
+        source = first.result if index == 0 else None
         results = validate_file(request, catalogue, limits, source, on_column)
         on_progress(replace(progress, done=index + 1, finished=True))
         yield results

@@ -12,7 +12,7 @@ import sys
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -114,28 +114,30 @@ def read_workbook(
         from xlbridge.workbook.read.parsing import parse_file
 
         return assemble_workbook(parse_file(path, trusted, sheet, limits))
-    with _start_reading(path, limits, sheet, on_rows) as workbook:
+    with prefetch_workbook(path, limits, sheet, on_rows) as workbook:
         return workbook.result()
 
 
 @contextmanager
-def _start_reading(
-    path: Path, limits: WorkbookLimits, sheet: str | None, on_rows: OnRows
+def prefetch_workbook(
+    path: Path, limits: WorkbookLimits, sheet: str | None, on_rows: OnRows = lambda _: None
 ) -> Iterator[Future[WorkbookCells]]:
-    """Start reading a workbook while the block does something else.
+    """Read a workbook while the block does something else; its future raises the errors."""
+    workbook: Future[WorkbookCells] = Future()
+    try:
+        size, safe_content = _inspect(path, limits)
+        if safe_content is not None:
+            from xlbridge.workbook.read.parsing import parse_file
 
-    Raises what ``read_workbook`` raises, and so does the yielded workbook.
-    """
-    size, safe_content = _inspect(path, limits)
-    if safe_content is None:
-        with _parse_in_child(path, sheet, limits, size, on_rows) as workbook:
-            yield workbook
+            messages = parse_file(path, safe_content, sheet, limits)
+            workbook.set_result(assemble_workbook(messages))
+    except XlbridgeError as error:
+        workbook.set_exception(error)
+    if workbook.done():
+        yield workbook
         return
-    from xlbridge.workbook.read.parsing import parse_file
-
-    workbook = Future()
-    workbook.set_result(assemble_workbook(parse_file(path, safe_content, sheet, limits)))
-    yield workbook
+    with _parse_in_child(path, sheet, limits, size, on_rows) as workbook:
+        yield workbook
 
 
 def _inspect(path: Path, limits: WorkbookLimits) -> tuple[int, bytes | None]:
@@ -199,22 +201,6 @@ def _resource_limit(kind: int, limit: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(kind, (before, hard))
-
-
-@contextmanager
-def prefetch_workbook(
-    path: Path, limits: WorkbookLimits, sheet: str | None
-) -> Iterator[Future[WorkbookCells] | None]:
-    """Start reading a workbook in advance; yields None if it is refused at once.
-
-    Reading it again raises the reason.
-    """
-    with ExitStack() as stack:
-        workbook: Future[WorkbookCells] | None = None
-        with suppress(XlbridgeError):
-            reading = _start_reading(path, limits, sheet, lambda _: None)
-            workbook = stack.enter_context(reading)
-        yield workbook
 
 
 _CHUNK = 1 << 20
