@@ -76,11 +76,8 @@ def validate_files(
     elif requests:
         with prefetch_workbook(requests[0].file, limits, requests[0].sheet) as first:
             from xlbridge.resources import load_catalogue
-            from xlbridge.validation import warm_up
 
             catalogue = load_catalogue(schemas)
-            if not first.done():
-                warm_up(catalogue)
             yield from _validate_here(requests, catalogue, limits, first, on_progress)
 
 

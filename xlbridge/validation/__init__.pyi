@@ -11,7 +11,6 @@ from .pipeline import (
     validate_file as validate_file,
     validate_sheets as validate_sheets,
     validate_workbook as validate_workbook,
-    warm_up as warm_up,
 )
 from .request import (
     ColumnProgress as ColumnProgress,

@@ -1,6 +1,5 @@
 """Validation of a sheet, a workbook, or all sheets of a workbook, from file to findings."""
 
-import datetime as dt
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.resources import Catalogue, Column, Fingerprint, Kind, Resource
+from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import ParseOptions, WorkbookLimits
@@ -47,9 +46,6 @@ from xlbridge.validation.request import OnColumn, ValidationRequest
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
 from xlbridge.validation.rule_checks import apply_rules
 from xlbridge.workbook.read import (
-    CellColumn,
-    CellEncoder,
-    RawSheet,
     SheetCells,
     WorkbookCells,
     WorkbookSource,
@@ -360,25 +356,3 @@ def validate_file(
     except (WorkbookRefused, UsageError) as refusal:
         return [RefusedFile(request.file, refusal)]
     return [*validated.sheets, *(SkippedSheet(request.file, name) for name in validated.skipped)]
-
-
-_SAMPLE_TEXTS = ("a", "b", "é ã")
-
-
-def warm_up(catalogue: Catalogue) -> None:
-    """Validate sample rows against the first resource, so that everything is imported and set up
-    while a workbook is being read."""
-    resource = next(iter(catalogue.values()))
-    columns = [_sample_column(column) for column in resource.columns]
-    cells = SheetCells(resource.name, 0, columns, RawSheet())
-    _Validator(Path()).validate_sheet(SheetChoice(cells, resource))
-
-
-def _sample_column(column: Column) -> CellColumn:
-    """Return a header with values of the column's kind and a wrong one below."""
-    values: tuple[object, ...] = _SAMPLE_TEXTS
-    if column.kind.is_number:
-        values = (1.0, 2.5, "a")
-    elif column.kind is Kind.DATE:
-        values = (dt.date(2026, 1, 31), dt.datetime(2026, 1, 31, 12), "a")
-    return CellEncoder().encode((column.name, *values))

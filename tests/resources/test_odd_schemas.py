@@ -1,46 +1,11 @@
-"""Warm-up of validation while a workbook is read does not change the findings."""
+"""Schema files of users with rules that contradict each other, or that hardly any value keeps."""
 
 from pathlib import Path
 
-import pytest
-from sheets import write_records
+from sheets import write_rows
 
-from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.settings import WorkbookLimits
-from xlbridge.validation import validate_workbook, warm_up
-from xlbridge.workbook.read import prefetch_workbook
-
-MANY = 3_000
-
-
-def test_every_resource_can_be_warmed_up(catalogue: Catalogue) -> None:
-    for name, resource in catalogue.items():
-        warm_up({name: resource})
-
-
-@pytest.mark.parametrize("resource", ["cliente", "contasreceber"])
-def test_warm_up_does_not_change_findings(
-    catalogue: Catalogue, samples: Path, resource: str
-) -> None:
-    workbook = samples / f"{resource}-com-erros.xlsx"
-    before = list(validate_workbook(workbook, catalogue).findings)
-    warm_up(catalogue)
-    assert list(validate_workbook(workbook, catalogue).findings) == before
-
-
-def test_small_workbook_is_ready_immediately(samples: Path) -> None:
-    with prefetch_workbook(samples / "cliente.xlsx", WorkbookLimits(), None) as workbook:
-        assert workbook.done()
-        assert workbook.result().sheets
-
-
-def test_large_workbook_reports_when_it_is_ready(tmp_path: Path) -> None:
-    path = write_records(tmp_path / "large.xlsx", "cliente", [{}] * MANY)
-    with prefetch_workbook(path, WorkbookLimits(), None) as workbook:
-        assert not workbook.done()
-        assert workbook.result().sheets[0].height == MANY + 1
-        assert workbook.done()
-
+from xlbridge.resources import load_catalogue
+from xlbridge.validation import validate_workbook
 
 ODD = """
 schema_type: dataframe
@@ -80,8 +45,23 @@ checks:
 """Custom resource that replaces the first shipped one."""
 
 
-def test_unusual_custom_resource_can_be_warmed_up(tmp_path: Path) -> None:
+def test_a_resource_with_rules_that_little_can_hold_validates_sheets(tmp_path: Path) -> None:
     (tmp_path / "odd.yaml").write_text(ODD, encoding="utf-8")
     catalogue = load_catalogue(tmp_path)
-    assert next(iter(catalogue.values())).title.pt == "Tudo"
-    warm_up(catalogue)
+    resource = next(iter(catalogue.values()))
+    assert resource.title.pt == "Tudo"
+    header = [column.name for column in resource.columns]
+    rows = [["b {}" if name == "a" else value for name in header] for value in (1.5, "é ã", None)]
+    path = write_rows(tmp_path / "tudo.xlsx", header, rows)
+    validated = validate_workbook(path, catalogue, resource="categoriacliente")
+    found = {finding.cell: finding.kind.code for finding in validated.findings}
+    assert found == {
+        **{"A3": "duplicate-in-sheet", "A4": "duplicate-in-sheet", "J4": "required-missing"},
+        **dict.fromkeys(("B2", "C2", "D2"), "type-text"),
+        **{"B3": "nbs-invalid", "C3": "barcode-invalid", "D3": "cep-invalid"},
+        **dict.fromkeys(("E2", "F2"), "value-range"),
+        **dict.fromkeys(("E3", "F3"), "type-number"),
+        **dict.fromkeys(("G2", "G3"), "type-integer"),
+        **dict.fromkeys(("H2", "H3", "I2", "I3"), "type-date"),
+        **dict.fromkeys(("J2", "J3"), "type-boolean"),
+    }
