@@ -56,9 +56,13 @@ def test_a_resource_with_rules_that_little_can_hold_validates_sheets(tmp_path: P
     validated = validate_workbook(path, catalogue, resource="categoriacliente")
     found = {finding.cell: finding.kind.code for finding in validated.findings}
     assert found == {
-        **{"A3": "duplicate-in-sheet", "A4": "duplicate-in-sheet", "J4": "required-missing"},
+        "A3": "duplicate-in-sheet",
+        "A4": "duplicate-in-sheet",
+        "J4": "required-missing",
         **dict.fromkeys(("B2", "C2", "D2"), "type-text"),
-        **{"B3": "nbs-invalid", "C3": "barcode-invalid", "D3": "cep-invalid"},
+        "B3": "nbs-invalid",
+        "C3": "barcode-invalid",
+        "D3": "cep-invalid",
         **dict.fromkeys(("E2", "F2"), "value-range"),
         **dict.fromkeys(("E3", "F3"), "type-number"),
         **dict.fromkeys(("G2", "G3"), "type-integer"),
