@@ -151,7 +151,7 @@ def test_link_option_works_with_the_headers_of_the_interface(demo: Path, at_demo
 def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbridge) -> None:
     made = at_demo("template", "contasreceber", "--with-lists", "-o", str(demo))
     assert made.returncode == 0, made.stderr
-    assert "  the branches: 3 in the list\n" in made.stderr
+    assert "  in the lists: the branches (3)\n" in made.stderr
     book = load_workbook(demo)
     sheet, registries = book["contasreceber"], book["Cadastros"]
     names = [cell.value for cell in sheet[1]]
@@ -186,7 +186,7 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
 
 def test_child_sheets_of_a_template_offer_records_too(demo: Path, at_demo: Xlbridge) -> None:
     made = at_demo("template", "pedido", "--with-lists", "-o", str(demo))
-    assert "  the products: 120 in the list\n" in made.stderr
+    assert "  in the lists: the products (120)\n" in made.stderr
     book = load_workbook(demo)
     orders, items, registries = book["pedido"], book["produtos"], book["Cadastros"]
     checks = {str(one.sqref): one.formula1 for one in items.data_validations.dataValidation}

@@ -88,6 +88,25 @@ def test_missing_records_are_not_processed(page: Page, ui: RunningPage) -> None:
     expect(shown.get_by_test_id("send")).to_have_count(0)
 
 
+_OUTSIDE_OF_CARDS = """() => [...document.querySelectorAll("section:not([hidden]) .card *")]
+    .filter((one) => !one.closest(".scroll"))
+    .filter((one) => {
+        const card = one.closest(".card").getBoundingClientRect();
+        return one.getBoundingClientRect().right > card.right;
+    }).map((one) => `${one.tagName} ${one.id}`)"""
+
+
+@pytest.mark.programs
+def test_nothing_leaves_its_card_on_a_telephone(page: Page, ui: RunningPage) -> None:
+    tab = page.tab
+    tab.set_viewport_size({"width": 390, "height": 800})
+    tab.goto(ui.link)
+    for view in ("begin", "jobs", "exports", "batches", "process", "profiles"):
+        tab.locator(f"[data-view={view}]").click()
+        expect(tab.locator(f"#{view}")).to_be_visible()
+        assert tab.evaluate(_OUTSIDE_OF_CARDS) == [], view
+
+
 def test_environments_are_listed_without_their_passwords(
     client: httpx.Client, home: Path, empty_sandbox: RunningSandbox
 ) -> None:

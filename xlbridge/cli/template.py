@@ -179,7 +179,7 @@ _NO_REGISTRY = Text(
     pt="Nenhuma coluna de {resource} se refere a um cadastro; grave o modelo sem --with-lists.",
     en="No column of {resource} refers to a registry; write the template without --with-lists.",
 )
-_LISTED = Text(pt="  {title}: {n} na lista", en="  {title}: {n} in the list")
+_LISTED = Text(pt="  nas listas: {title} ({n})", en="  in the lists: {title} ({n})")
 _WRITTEN = Text(pt="Modelo gravado em {path}", en="Template written to {path}")
 _MIGRATED = Text(
     pt="Dados copiados para {path}. Linhas: {rows}. O arquivo antigo não foi alterado.",

@@ -56,6 +56,10 @@ _NOTHING_CORRECTED = Text(
     pt="{file} não tem linhas rejeitadas já corrigidas e ainda não reenviadas.",
     en="{file} has no rejected row that was corrected and not yet sent again.",
 )
+_HOW_TO_RETRY = Text(
+    pt="Corrija as linhas rejeitadas e envie de novo.",
+    en="Correct the rejected rows and send them again.",
+)
 _SENT_BY = Text(pt="envio {job}", en="upload {job}")
 
 
@@ -122,7 +126,7 @@ def corrected_rows(
             # It is certainly the same row, but its new key does not find the record.
             aside[at] = SetAside(RowReason.SENT_OTHERWISE, _SENT_BY.format(job=written.job))
     if len(aside) + settled == len(rows.numbers):
-        raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file))
+        raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file), _HOW_TO_RETRY)
     return CorrectedRows(job, sheet, origins, aside)
 
 
@@ -275,7 +279,7 @@ def require_changed_rows(context: UploadContext, corrected: CorrectedRows, plan:
             continue
         if row.reason is not RowReason.REJECTED and not _was_held_before(row, before[origin]):
             return
-    raise NotRetriable(_NOTHING_CORRECTED.format(file=corrected.sheet.file))
+    raise NotRetriable(_NOTHING_CORRECTED.format(file=corrected.sheet.file), _HOW_TO_RETRY)
 
 
 _IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED})
