@@ -69,14 +69,17 @@ _FORMULA = rb"(?:<f(?=[ />])[^>]*+>(?:(?<=/>)|[^<]*+</f>))?+"
 _OTHER_ATTRIBUTES = rb'(?: (?:s|cm|vm)="\d++")*+/?+>'
 _EMPTY = rb"<v(?:></v>| ?+/>)"
 # Literal ends of the usual numbers are matched faster than an optional fraction and exponent.
-_PLAIN_NUMBER = rb"><v>-?\d++(?:</v></c>|\.\d++</v></c>|(?:\.\d++)?+[eE][-+]?+\d++</v></c>)"
-_PLAIN_INDEX = rb's"><v>\d{1,9}</v></c>'
+_NUMBER_END = rb"-?\d++(?:</v></c>|\.\d++</v></c>|(?:\.\d++)?+[eE][-+]?+\d++</v></c>)"
+_INDEX_END = rb"\d{1,9}</v></c>"
+_TEXT_END = rb"[^<]*+</t></is></c>"
+_PLAIN_NUMBER = rb"><v>" + _NUMBER_END
+_PLAIN_INDEX = rb's"><v>' + _INDEX_END
 _INLINE_TEXT = rb"<is>(?:<(?!/is>|is\b|[vc]\b|row)[^<]*+)*+</is>"
 _TEXT = rb"<v[^>]*+>(?:(?<=/>)|[^<]*+</v>)"
 _PLAIN_CELL = b"".join(
     (
         rb"(?:" + _PLAIN_NUMBER + rb'| s="\d++"(?:' + _PLAIN_NUMBER + rb'| t="' + _PLAIN_INDEX,
-        rb'|/>)| t="(?:' + _PLAIN_INDEX + rb'|inlineStr"><is><t>[^<]*+</t></is></c>))',
+        rb'|/>)| t="(?:' + _PLAIN_INDEX + rb'|inlineStr"><is><t>' + _TEXT_END + rb"))",
     )
 )
 """Cell, after its address, with just a number, a text or nothing."""
@@ -234,6 +237,10 @@ def _known_error(found: re.Match[bytes]) -> bytes:
 
 
 _COLUMN = re.compile(rb'<c r="([A-Z]{1,3})\d')
+_VALUE_START = re.compile(
+    rb'<c r="([A-Z]{1,3})\d++"((?: s="\d++")?+(?: t="s")?+><v>| t="inlineStr"><is><t>)'
+)
+"""Column of a plain cell, and what comes between its address and its value."""
 _ROW_OR_CELL = re.compile(rb"<(?:row|c)[\s/>]")
 """Start of a row or a cell."""
 
@@ -291,8 +298,21 @@ class _RowMatcher:
         cell, attribute = (_PLAIN_CELL, rb"[^>h]") if self._are_plain else (_USUAL_CELL, rb"[^>]")
         columns = sorted(self._columns, key=lambda letters: (len(letters), letters))
         cells = b"".join(rb'(?:<c r="%s\1"%s)?+' % (c, cell) for c in columns)
-        row = rb'<row r="(\d{1,7})"' + attribute + rb"*+(?:(?<=/)>|>" + cells + rb"</row>)"
-        self._pattern = re.compile(row)
+        # Most rows have the same kinds of values as one of them, which is tested faster.
+        starts = dict(_VALUE_START.findall(block))
+        usual = b"".join(_cell_like(c, starts[c]) for c in columns if c in starts)
+        rows = rb">(?:" + usual + rb"</row>|" + cells + rb"</row>))"
+        self._pattern = re.compile(rb'<row r="(\d{1,7})"' + attribute + rb"*+(?:(?<=/)>|" + rows)
+
+
+def _cell_like(column: bytes, start: bytes) -> bytes:
+    """Return a pattern of a column's cells that start in the same way."""
+    end = _NUMBER_END
+    if start.endswith(b"<t>"):
+        end = _TEXT_END
+    elif _SHARED in start:
+        end = _INDEX_END
+    return rb'<c r="%s\1"%s%s' % (column, re.escape(start), end)
 
 
 class QuickScan:
