@@ -127,7 +127,7 @@ def parse_in_chunks(
             if not scan.scan_block(block):
                 raise UnusualSheet
             if (part := parser.next_part(block, has_errors=bool(scan.raw.errors))) is not None:
-                chunks.append(threads.submit(parser.open, part))
+                chunks.append(threads.submit(parser.open(part).get_sheet_by_name, sheet))
             if len(chunks) > _THREADS:
                 yield from _encode(encoder, chunks.popleft().result())
         if not parser.has_ended:
@@ -187,13 +187,12 @@ class _ChunkParser:
             rows = self._mark_shared_texts(rows)
         return b"".join((self._head, rows, _END))
 
-    def open(self, part: bytes) -> CalamineSheet:
-        """Parse a part; runs in a thread, as the parser releases the GIL."""
+    def open(self, part: bytes) -> CalamineWorkbook:
+        """Return a workbook with a part; its sheet is parsed when it is opened, without the GIL."""
         name = self._package.sheet_part(self._sheet)
         if name is None:
             raise UnusualSheet
-        archive = pack({**self._parts, name: part})
-        return CalamineWorkbook.from_filelike(archive).get_sheet_by_name(self._sheet)
+        return CalamineWorkbook.from_filelike(pack({**self._parts, name: part}))
 
     def _mark_shared_texts(self, rows: bytes) -> bytes:
         """Return rows with marked indexes instead of references to shared texts."""
@@ -218,7 +217,7 @@ class _ChunkParser:
         # The parser drops empty cells at both ends of a row.
         cells = map('<c t="inlineStr"><is>{}</is></c>'.format, ("<t>.</t>", *rich, "<t>.</t>"))
         row = b"".join((_START, "".join(cells).encode(), b"</row>", _END))
-        ((_, *parsed, _),) = self.open(row).to_python()
+        ((_, *parsed, _),) = self.open(row).get_sheet_by_name(self._sheet).to_python()
         if len(parsed) != len(rich):
             raise UnusualSheet
         texts = iter(map(str, parsed))
