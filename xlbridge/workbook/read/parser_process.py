@@ -22,6 +22,9 @@ _END_WITH_PARENT = 1
 """``PR_SET_PDEATHSIG`` of Linux."""
 
 
+_SWITCH_SECONDS = 0.0005
+"""Time after which the thread that encodes lets another one start or end parsing a chunk."""
+
 _PIPE_SIZE = 1 << 20
 """Bytes written without waiting for the parent, which may be busy importing."""
 
@@ -44,6 +47,7 @@ def main() -> None:
     _limit_resources(limits.memory, task["seconds"])
     # The collector would traverse all cells repeatedly, and the process is short-lived.
     gc.disable()
+    sys.setswitchinterval(_SWITCH_SECONDS)
     file = Path(task["file"])
     messages = parse_file(file, file.read_bytes(), task["sheet"], limits)
     send_messages(sys.stdout.buffer, messages)
