@@ -7,7 +7,7 @@ original with the edited cells changed.
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -17,7 +17,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.findings import CorrectedValue, Severity
 from xlbridge.resources.references import linked_catalogue
-from xlbridge.settings import ParseOptions, WorkbookLimits
+from xlbridge.settings import WorkbookLimits
 from xlbridge.ui.cell_edits import (
     StoredEdits,
     WorkbookEdits,
@@ -25,6 +25,7 @@ from xlbridge.ui.cell_edits import (
     is_computed,
     typed_value,
 )
+from xlbridge.ui.choices import BatchUnit, SheetChoice
 from xlbridge.ui.reading_progress import ReadingProgress
 from xlbridge.ui.row_remarks import REFUSED, FindingsView, Refusals, RowRemarks
 from xlbridge.validation import (
@@ -35,7 +36,6 @@ from xlbridge.validation import (
     validate_workbook,
 )
 from xlbridge.validation.cells import ColumnMemo
-from xlbridge.validation.mapping import SheetMapping
 from xlbridge.workbook import CellPosition, cell_address, column_letters
 from xlbridge.workbook.edit import EditableCells, edit_package
 from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
@@ -53,31 +53,9 @@ _NOTHING_OPEN = Text(
     pt="Nenhuma planilha foi reconhecida no arquivo.", en="No sheet was recognised in the workbook."
 )
 ALL, WRONG = "all", "wrong"
-MAPPING = "mapping.yaml"
-"""Name of the mapping file in a workbook's folder."""
 _MAX_ROWS = 1_048_576
 _PLANNED = "plan:"
 """Prefix of the names of views of rows by their action in the plan."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchUnit:
-    """Workbook of a batch: the batch, the step, and the file of the plan."""
-
-    batch: str
-    step: str
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class SheetChoice:
-    """Choice of resource, sheet, mapping, conventions and links; None means it is recognised."""
-
-    resource: str | None = None
-    sheet: str | None = None
-    mapping: SheetMapping | None = None
-    reading: ParseOptions = ParseOptions()  # noqa: RUF009 - frozen
-    links: Mapping[str, str] = field(default_factory=dict)
 
 
 class SheetEditor:

@@ -11,7 +11,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.settings import Settings
 from xlbridge.ui.cell_edits import displayed_text
-from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
+from xlbridge.ui.choices import MAPPING
+from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation.cells import number_meanings
 from xlbridge.validation.headers import header_key

@@ -18,8 +18,9 @@ from xlbridge.i18n import Text
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
+from xlbridge.ui.choices import SheetChoice
 from xlbridge.ui.reading_progress import ReadingProgress, ReadingStopped
-from xlbridge.ui.sheet_editor import WRONG, SheetChoice, SheetEditor
+from xlbridge.ui.sheet_editor import WRONG, SheetEditor
 from xlbridge.ui.sheet_forms import (
     chosen_column,
     confirmed_mapping,

@@ -19,9 +19,10 @@ from xlbridge.files import make_private_folder, report_write_errors, write_priva
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import CsvForm, ParseOptions, Settings, WorkbookLimits
+from xlbridge.ui.choices import MAPPING, BatchUnit, SheetChoice
 from xlbridge.ui.reading_progress import ReadingProgress
 from xlbridge.ui.row_remarks import load_refusals
-from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
+from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook.write import as_xlsx
 

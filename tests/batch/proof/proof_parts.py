@@ -72,6 +72,10 @@ class Bench:
         self.add(step, path, len(sheet.rows), job.id)
         return Uploads(self.context, self.client).run(job, options)
 
+    def prove(self) -> Proof:
+        """Return the closing proof of the steps so far."""
+        return build_proof(self.context, self.client, TITLE, self.proof_steps, at=AT)
+
     def retry(self, job: Job, path: Path) -> Job:
         """Send the corrected rows of a job."""
         sheet = validate_workbook(path, self.context.catalogue)

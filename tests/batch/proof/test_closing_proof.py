@@ -10,12 +10,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from databases import TABLES, connected
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
-from sheets import write_workbook
-from sqlalchemy import delete, update
 from upload_parts import new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
@@ -28,13 +25,6 @@ from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.upload import State
 from xlbridge.upload.results import job_headline
-from xlbridge.wire.sales import SALES_ORDER_LIST
-
-sales_order_items = TABLES["sales_order_items"]
-
-
-def closed(bench: Bench) -> Proof:
-    return build_proof(bench.context, bench.client, TITLE, bench.proof_steps, at=AT)
 
 
 def table(proof: Proof, resource: str, by: str) -> TotalTable:
@@ -58,7 +48,7 @@ def test_rows_stored_as_sent_are_all_accounted_for(bench: Bench) -> None:
     ]
     bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
     bench.send("mais", bench.write("mais.xlsx", "contasreceber", title_row(rui, "R-2", 5, OCTOBER)))
-    proof = closed(bench)
+    proof = bench.prove()
     assert proof.counts == ProofCounts(read=4, accepted=4, same=4)
     assert [step.counts.read for step in proof.steps] == [3, 1]
     assert (proof.cells, proof.rows, proof.refused, proof.unread, proof.breaches) == ((),) * 5
@@ -84,7 +74,7 @@ def test_changes_in_the_system_are_reported_by_cell(bench: Bench, sandbox_home: 
     assert job.parts == 2
     values = {"valorDoLancamento": Decimal("10.11"), "historico": "Outro"}
     tamper(sandbox_home, ana, changed="D-2", values=values, deleted="D-3", copied="D-4")
-    proof = closed(bench)
+    proof = bench.prove()
     assert proof.counts == ProofCounts(read=4, accepted=4, same=1, differs=1, missing=1, doubled=1)
     sheet = load_workbook(path)["Plan1"]
     history = f"{letter(path, 'historico')}3"
@@ -121,7 +111,7 @@ def test_rejected_rows_are_reported_and_corrected_ones_count_once(bench: Bench) 
     path = bench.write("clientes.xlsx", "cliente", *rows)
     job = bench.send("clientes", path, options=replace(AT_ONCE, look_up=False))
     assert job.state is State.PARTIAL
-    before = closed(bench)
+    before = bench.prove()
     assert before.counts == ProofCounts(read=4, accepted=2, rejected=2, same=2)
     assert before.rows == ()
     assert [(r.row, r.column) for r in before.refused] == [
@@ -136,7 +126,7 @@ def test_rejected_rows_are_reported_and_corrected_ones_count_once(bench: Bench) 
     sheet.cell(3, column).value = 3
     book.save(rejects)
     assert bench.retry(job, rejects).state is State.DONE
-    after = closed(bench)
+    after = bench.prove()
     assert after.counts == ProofCounts(read=4, accepted=3, rejected=1, same=3)
     assert [r.row for r in after.refused] == [3]
     assert len(after.steps[0].files[0].jobs) == 2
@@ -155,7 +145,7 @@ def test_many_rows_are_read_back_from_whole_listings(
     changed = {"valorDoLancamento": Decimal("9.99")}
     tamper(sandbox_home, ana, changed="L-7", values=changed, deleted="L-8")
     proxy.seen.clear()
-    proof = closed(bench)
+    proof = bench.prove()
     everything = len(rows)
     assert proof.counts == ProofCounts(
         read=everything, accepted=everything, same=everything - 2, differs=1, missing=1
@@ -174,7 +164,7 @@ def test_a_row_in_doubt_is_reported_with_the_records_found(bench: Bench, proxy: 
     proxy.fail_once("lose answer", "preview=false")
     job = bench.send("receber", path, mode="direct")
     assert job.state is State.NEEDS_PERSON
-    proof = closed(bench)
+    proof = bench.prove()
     assert (proof.counts.read, proof.counts.accepted + proof.counts.unknown) == (2, 2)
     assert proof.counts.unknown == 1
     (doubt,) = proof.rows
@@ -206,7 +196,7 @@ def test_what_a_stopped_upload_has_written_is_accepted_and_the_rest_in_doubt(
     (job,) = bench.context.journal.jobs()
     assert (job.state, job.verdict.accepted) == (State.IN_DOUBT, 2)
     assert "whether 2 rows were written is not known. Rows: 4, accepted: 2" in job_headline(job)
-    proof = closed(bench)
+    proof = bench.prove()
     assert (proof.counts.accepted, proof.counts.unknown) == (2, 2)
     assert proof.breaches == ()
 
@@ -219,7 +209,7 @@ def test_rows_that_cannot_be_read_back_have_a_reason(bench: Bench) -> None:
     )
     rows = [title_row(ana, None, 7, OCTOBER), title_row(ana, "K-1", 8, OCTOBER)]
     bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
-    proof = closed(bench)
+    proof = bench.prove()
     assert proof.counts == ProofCounts(read=4, accepted=4, same=1, unread=3)
     assert [(u.resource, u.rows) for u in proof.unread] == [
         ("nota-fiscal-servico", 2),
@@ -236,100 +226,17 @@ def test_records_without_a_key_are_read_back_by_the_numbers_that_the_system_gave
 ) -> None:
     notes = [{"codigoDoCliente": bench.customer(), "valorDoServico": 40}] * 2
     bench.send("notas", bench.write("notas.xlsx", "nota-fiscal-servico", *notes), mode="records")
-    proof = closed(bench)
+    proof = bench.prove()
     assert proof.counts == ProofCounts(read=2, accepted=2, same=2)
     found = table(proof, "nota-fiscal-servico", "Branch code").sum
     assert (found.amount, found.unread, found.found, found.difference) == (80, 0, 80, 0)
-
-
-def test_lists_are_compared_item_by_item_and_named_by_their_cells(
-    bench: Bench, sandbox_home: Path
-) -> None:
-    ana = bench.customer()
-    nut = int(bench.client.registry.products.create(descricaoDoProduto="Porca").idProduto)
-    items = [{"idProduto": nut, "quantidade": n, "valorUnitario": 2.5} for n in (1, 2)]
-    keys = ("A", "B", "C")
-    path = write_workbook(
-        bench.folder / "pedidos.xlsx",
-        pedido=[{"chave": k, "codigoDaFilial": 1, "codigoDoCliente": ana} for k in keys],
-        produtos=[{"chave": key, **item} for key in keys for item in items],
-    )
-    bench.send("pedidos", path, mode="records", options=replace(AT_ONCE, at_once=1))
-    assert closed(bench).counts == ProofCounts(read=3, accepted=3, same=3)
-    _, changed, shorter = sorted(
-        int(one["numeroDoPedido"])
-        for one in bench.client.records(SALES_ORDER_LIST)
-        if one["codigoDoCliente"] == ana
-    )
-    number, seq = sales_order_items.c.numeroDoPedido, sales_order_items.c.seq
-    with connected(sandbox_home, writing=True) as database:
-        second = update(sales_order_items).where((number == changed) & (seq == 2))
-        assert database.execute(second.values(quantidade=Decimal(7))).rowcount == 1
-        first = delete(sales_order_items).where((number == shorter) & (seq == 1))
-        assert database.execute(first).rowcount == 1
-    proof = closed(bench)
-    assert proof.counts == ProofCounts(read=3, accepted=3, same=1, differs=2)
-    differences = [
-        (one.location.row, one.cell, one.column, one.sent, one.found) for one in proof.cells
-    ]
-    assert differences == [
-        (3, "produtos!C5", "produtos.quantidade", "2", "7"),
-        (4, None, "produtos", "2", "1"),
-    ]
-    (fields,) = proof.fields
-    assert "produtos.quantidade" in fields.compared
-
-
-def test_instalments_that_the_system_made_by_itself_are_not_a_difference(bench: Bench) -> None:
-    ana = bench.customer()
-    nut = int(bench.client.registry.products.create(descricaoDoProduto="Porca").idProduto)
-    keys = ("divided", "by the system")
-    product = {"idProduto": nut, "quantidade": 2, "valorUnitario": 30}
-    path = write_workbook(
-        bench.folder / "pedidos.xlsx",
-        pedido=[{"chave": k, "codigoDaFilial": 1, "codigoDoCliente": ana} for k in keys],
-        produtos=[{"chave": k, **product} for k in keys],
-        parcelas=[{"chave": keys[0], "valor": 25}, {"chave": keys[0], "valor": 35}],
-    )
-    bench.send("pedidos", path, mode="records", options=replace(AT_ONCE, at_once=1))
-    proof = closed(bench)
-    assert proof.cells == ()
-    assert proof.counts == ProofCounts(read=2, accepted=2, same=2)
-
-
-def test_counts_of_an_inventory_are_read_from_their_listing(bench: Bench) -> None:
-    made = bench.client.registry.products.create(descricaoDoProduto="Porca contada")
-    line = {"chave": "A", "contagem": 1, "idProd": made.idProduto, "quantidade": 4}
-    path = write_workbook(
-        bench.folder / "inventarios.xlsx",
-        inventario=[{"chave": "A", "codigoDaFilial": 1, "codigoDoAlmoxarifado": 2}],
-        contagens=[line],
-    )
-    bench.send("inventarios", path, mode="records", options=replace(AT_ONCE, at_once=1))
-    assert closed(bench).counts == ProofCounts(read=1, accepted=1, same=1)
-    inventories = bench.client.stock.inventories
-    number = max(one.idInventario for one in inventories.list())
-    corrected = [{"idProd": made.idProduto, "quantidade": 5}]
-    inventories.count(idInventario=number, contagem=1, itens=corrected)
-    proof = closed(bench)
-    assert proof.counts == ProofCounts(read=1, accepted=1, differs=1)
-    (cell,) = proof.cells
-    assert (cell.cell, cell.column, cell.sent, cell.found) == (
-        "contagens!D2",
-        "contagens.quantidade",
-        "4",
-        "5",
-    )
-    (fields,) = proof.fields
-    assert {"contagens.contagem", "contagens.quantidade"} <= set(fields.compared)
-    inventories.close(idInventario=number)
 
 
 def test_workbooks_that_were_not_sent_do_not_count_as_rejected(bench: Bench) -> None:
     path = bench.write("ruim.xlsx", "cliente", {"nomeComercial": None}, {})
     because = Text(pt="1 erro", en="1 error")
     bench.add("clientes", path, 2, because=because)
-    proof = closed(bench)
+    proof = bench.prove()
     assert proof.counts == ProofCounts(read=2, unsent=2)
     assert "rows not sent: 2" in map(str, open_items(proof))
     assert proof.steps[0].files[0].file.not_sent_because == because
@@ -343,7 +250,7 @@ def test_contradicting_counts_are_reported(bench: Bench, rows: int) -> None:
     bench.add("clientes", path, rows, job.id)
     path.write_bytes(b"another")
     bench.add("clientes", path, 2, job.id)
-    breaches = [str(breach) for breach in closed(bench).breaches]
+    breaches = [str(breach) for breach in bench.prove().breaches]
     assert any(f"has {rows} row" in breach for breach in breaches)
     assert any(f"read {rows}, but accepted 2" in breach for breach in breaches)
     assert any("no upload has this content" in breach for breach in breaches)
@@ -352,7 +259,7 @@ def test_contradicting_counts_are_reported(bench: Bench, rows: int) -> None:
 def test_a_payload_that_is_gone_is_a_contradiction(bench: Bench) -> None:
     job = bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
     bench.context.payload_path(job.spec.payload).write_bytes(b"tampered")
-    proof = closed(bench)
+    proof = bench.prove()
     assert proof.counts == ProofCounts(read=1, accepted=1, unread=1)
     assert ["gone or has changed" in str(breach) for breach in proof.breaches] == [True]
 
@@ -366,10 +273,10 @@ def test_earlier_records_are_not_assigned_and_duplicate_the_key(
     bench.steps.clear()
     unchanged = new_bench()
     unchanged.send("agora", unchanged.write("agora.xlsx", "contasreceber", row))
-    assert closed(unchanged).counts == ProofCounts(read=1, unchanged=1, same=1)
+    assert unchanged.prove().counts == ProofCounts(read=1, unchanged=1, same=1)
     later = new_bench()
     later.send("agora", later.write("agora.xlsx", "contasreceber", row), again="de propósito")
-    proof = closed(later)
+    proof = later.prove()
     assert proof.counts == ProofCounts(read=1, accepted=1, doubled=1)
     (doubled,) = proof.rows
     assert (doubled.state, len(doubled.codes)) == (OpenReason.DOUBLED, 2)
@@ -385,7 +292,7 @@ def test_rows_of_one_key_in_two_workbooks_are_one_too_many(bench: Bench) -> None
             for document in documents[: 3 if name == "a" else 2]
         ]
         bench.send("receber", bench.write(f"{name}.xlsx", "contasreceber", *rows), again="outra")
-    proof = closed(bench)
+    proof = bench.prove()
     assert proof.counts == ProofCounts(read=5, accepted=5, same=1, doubled=4)
     assert [len(row.codes) for row in proof.rows] == [2] * 4
     (breach,) = map(str, proof.breaches)
@@ -397,7 +304,7 @@ def test_rows_of_one_key_in_one_workbook_have_a_record_each(bench: Bench) -> Non
     ana = bench.customer()
     rows = [title_row(ana, "SPLIT", amount, OCTOBER) for amount in (10, 20, 30)]
     bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
-    assert closed(bench).counts == ProofCounts(read=3, accepted=3, same=3)
+    assert bench.prove().counts == ProofCounts(read=3, accepted=3, same=3)
 
 
 def test_jobs_of_another_environment_are_not_proven_here(bench: Bench, client: Client) -> None:
@@ -425,7 +332,7 @@ def test_an_own_resource_is_proven_by_its_schema_file(
     mine = Bench(context, client, bench.folder)
     row = title_row(ana, "OWN-1", 12.34, OCTOBER)
     mine.send("receber", mine.write("r.xlsx", "contasreceber", row))
-    proof = closed(mine)
+    proof = mine.prove()
     (untold,) = table(proof, "contasreceber", "Cost centre code").totals
     assert (untold.label, untold.amount, untold.found) == ("01.001", Decimal("12.34"), None)
     assert table(proof, "contasreceber", "Client code").sum.found == Decimal("12.34")
@@ -437,7 +344,7 @@ def test_rows_that_the_system_does_not_return_are_reported(bench: Bench, proxy: 
     bench.send("clientes", bench.write("c.xlsx", "cliente", *rows))
     proxy.decide = lambda method, path: "refuse" if "/v2/cliente?" in path else "pass"
     try:
-        proof = closed(bench)
+        proof = bench.prove()
     finally:
         proxy.decide = lambda _method, _path: "pass"
     assert proof.counts == ProofCounts(read=2, accepted=2, unread=2)
@@ -448,7 +355,7 @@ def test_a_job_that_is_still_under_way_has_no_outcome(bench: Bench) -> None:
     path = bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()})
     job = bench.send("clientes", path, options=replace(AT_ONCE, wait=False))
     assert job.state in (State.STAGED, State.POLLING)
-    proof = closed(bench)
+    proof = bench.prove()
     assert proof.counts == ProofCounts(read=1, unknown=1)
     assert [row.state for row in proof.rows] == [OpenReason.UNKNOWN]
 
@@ -460,7 +367,7 @@ def test_rows_that_were_accepted_twice_are_reported(bench: Bench) -> None:
     two = bench.send("receber", path, again="outra vez")
     file = bench.steps.pop("receber")[0]
     bench.steps["receber"] = [replace(file, job_ids=(one.id, two.id))]
-    proof = closed(bench)
+    proof = bench.prove()
     assert proof.counts == ProofCounts(read=1, accepted=1, doubled=1)
     assert [
         f"row 2: accepted by more than one upload ({one.id}, {two.id})" in str(b)
@@ -475,7 +382,7 @@ def test_rejected_rows_that_are_in_the_system_are_reported(bench: Bench, proxy: 
     path = bench.write("c.xlsx", "cliente", *[{"cnpj": document} for document in documents])
     proxy.fail_once("refuse after", "preview=false")
     assert bench.send("clientes", path, mode="direct").state is State.REJECTED
-    proof = closed(bench)
+    proof = bench.prove()
     assert proof.counts == ProofCounts(read=2, rejected=2, not_written=2)
     codes = {bench.client.registry.clients.list(cnpjcpf=d).codigoDoCliente for d in documents}
     assert {row.state for row in proof.rows} == {OpenReason.WRITTEN}
