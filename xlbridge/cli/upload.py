@@ -59,14 +59,13 @@ def command(
 ) -> ExitCode:
     arguments = UploadArguments.of(options)
     require_distinct([arguments.annotate], [file, *([mapping] if mapping else [])])
-    with heavy_imports():
-        from xlbridge.upload.planning import may_be_sent
-
-        if mapping is not None:
-            from xlbridge.validation.mapping import read_mapping
-
     with open_context(command_settings()) as context:
-        with show_progress(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
+        title = Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)
+        # Most modules are imported in there, while the file is being parsed.
+        with heavy_imports(), show_progress(title):
+            if mapping is not None:
+                from xlbridge.validation.mapping import read_mapping
+
             request = ValidationRequest(
                 file=file,
                 resource=resource,
@@ -76,6 +75,9 @@ def command(
                 links=links,
             )
             validated = _validate(request, context.settings)
+        with heavy_imports():
+            from xlbridge.upload.planning import may_be_sent
+
         if validated.read_as is not None:
             print_message(validated.read_as)
         if request.mapping is not None:

@@ -43,7 +43,7 @@ class Kind(StrEnum):
     @property
     def is_number(self) -> bool:
         """True if values of this kind are numbers."""
-        return self in {Kind.INTEGER, Kind.NUMBER, Kind.MONEY}
+        return self in _NUMBER_KINDS
 
     @property
     def dtype(self) -> str:
@@ -52,6 +52,7 @@ class Kind(StrEnum):
 
 
 _TEXT_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.CNPJ, Kind.CPF})
+_NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 
 KIND_OF_DTYPE: Mapping[str, Kind] = {
     "str": Kind.TEXT,

@@ -71,6 +71,7 @@ class Journal:
     """
 
     def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
+        self.path = path
         self._db = open_journal_file(path)
         self._marker = JournalMarker(path)
         self._claims = Claims(self._db)

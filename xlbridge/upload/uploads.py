@@ -206,7 +206,7 @@ class Uploads:
         note = {**origin, "planning": options.to_journal()}
         for attempt in range(1, _MAX_PLANS + 1):
             options.progress(_PLANNING.format(rows=len(source.rows)))
-            planned = plan_source(self._context, self._client, source, options)
+            planned = plan_source(self._context, self._client, source, options, store=True)
             if check is not None:
                 check(planned.plan)
             try:
@@ -245,11 +245,9 @@ class Uploads:
         if reuse and unsent is not None and unsent.last("plan_digest") == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)
         sends_all = len(planned.plan.positions) == len(planned.plan.rows)
-        all_rows = (
-            whole.spec.payload
-            if sends_all
-            else store_payload(self._context, planned.source.resource, planned.source.frame)
-        )
+        all_rows = whole.spec.payload
+        if not sends_all:
+            all_rows = self._payload_of(planned, range(len(planned.plan.rows)))
         whole = replace(whole, spec=replace(whole.spec, planned=all_rows))
         if mode is Mode.PREVIEW:
             return journal.create(whole, parts, planned.plan, planned.claimed, note)
@@ -259,7 +257,6 @@ class Uploads:
     def _part(self, planned: PlannedSheet, mode: Mode, positions: Sequence[int]) -> SheetPart:
         """Store the payload of the rows at the given positions; return the part to record."""
         source, target = planned.source, self._client.target
-        frame = source.frame.iloc[list(positions)].reset_index(drop=True)
         spec = JobSpec(
             profile=target.profile,
             resource=source.resource.name,
@@ -267,7 +264,7 @@ class Uploads:
             file=str(source.file),
             sheet=source.sheet,
             digest=sheet_digest(planned.plan.digests),
-            payload=store_payload(self._context, source.resource, frame),
+            payload=self._payload_of(planned, positions),
             rows=tuple(source.rows[at] for at in positions),
             columns=source.columns,
             system=self._client.identity,
@@ -283,6 +280,14 @@ class Uploads:
             creates,
             source.items,
         )
+
+    def _payload_of(self, planned: PlannedSheet, positions: Sequence[int]) -> str:
+        """Store the payload of the rows at the given positions, unless that has been done."""
+        source = planned.source
+        if planned.payload is not None and len(positions) == len(planned.plan.rows):
+            return planned.payload
+        frame = source.frame.iloc[list(positions)].reset_index(drop=True)
+        return store_payload(self._context, source.resource, frame)
 
 
 def _split_by_mode(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[int]]:

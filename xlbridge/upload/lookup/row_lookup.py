@@ -219,14 +219,12 @@ def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
 _RowDigests = Iterator[list[str]]
 
 
-def business_keys(
-    resource: Resource, rows: TypedRows, matcher: RowMatcher | None = None
-) -> Sequence[tuple[str, ...]]:
+def business_keys(resource: Resource, rows: TypedRows) -> Sequence[tuple[str, ...]]:
     """Return the digests of each row's keys, without the system's own number."""
     declared = resource.read_back
     if declared is None:
         return [()] * len(rows)
-    matcher = matcher or RowMatcher(resource, declared)
+    matcher = RowMatcher(resource, declared)
     opening = f"[{dumps(resource.name)}"
     columns = dict.fromkeys(column for lookup in declared.lookups for column in lookup.key)
     names = {column: f", [{dumps(column)}, " for column in columns}

@@ -14,12 +14,13 @@ import pandas as pd
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
+from xlbridge.upload.claims import RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
 from xlbridge.upload.planning.plan_builder import SheetSource
 from xlbridge.upload.planning.planned_row import PlannedRow, SetAside
-from xlbridge.upload.planning.row_actions import RowPlan, SheetRows
+from xlbridge.upload.planning.row_actions import RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.retried_rows import (
     doubtful_rows,
@@ -105,9 +106,10 @@ def corrected_rows(
     stated = {} if in_place else _origin_column(context, sheet)
     if stated:
         sheet = _with_job_columns(context, job, sheet, stated)
-    sent = SheetSource.of_job(context, job).sheet_rows()
-    rows = SheetSource.of_sheet(sheet, resource).sheet_rows()
-    matcher = _OriginMatcher(sent, rows)
+    source = SheetSource.of_sheet(sheet, resource)
+    numbers, claims = source.rows, source.claims()
+    sent = SheetSource.of_job(context, job)
+    matcher = _OriginMatcher(sent.rows, sent.claims(), numbers, claims)
     matcher.match_stated(stated)
     matcher.match_contents()
     if not matcher.origins and not in_place:
@@ -116,16 +118,16 @@ def corrected_rows(
     rejected, applied = _outcomes(context, job)
     aside: dict[int, SetAside] = {}
     settled = 0
-    for at, (number, digest) in enumerate(zip(rows.numbers, rows.digests, strict=True)):
+    for at, (number, digest) in enumerate(zip(numbers, claims.digests, strict=True)):
         written = applied.get(origins[number])
         if written is not None and written.digest == digest:
             settled += 1
         elif digest in rejected:
             aside[at] = SetAside(RowReason.REJECTED, rejected[digest])
-        elif written is not None and stated and written.keys.isdisjoint(rows.keys[at]):
+        elif written is not None and stated and written.keys.isdisjoint(claims.keys[at]):
             # It is certainly the same row, but its new key does not find the record.
             aside[at] = SetAside(RowReason.SENT_OTHERWISE, _SENT_BY.format(job=written.job))
-    if len(aside) + settled == len(rows.numbers):
+    if len(aside) + settled == len(numbers):
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file), _HOW_TO_RETRY)
     return CorrectedRows(job, sheet, origins, aside)
 
@@ -180,11 +182,18 @@ def _with_job_columns(
 
 
 class _OriginMatcher:
-    """Matcher of the rows of a sheet with a job's rows, one to one."""
+    """Matcher of the rows of a sheet with a job's rows, one to one, by their numbers and claims."""
 
-    def __init__(self, sent: SheetRows, rows: SheetRows) -> None:
-        self._sent, self._rows = sent, rows
-        self._unmatched = dict.fromkeys(sent.numbers)
+    def __init__(
+        self,
+        sent: Sequence[int],
+        sent_claims: RowClaims,
+        rows: Sequence[int],
+        claims: RowClaims,
+    ) -> None:
+        self._sent, self._sent_claims = sent, sent_claims
+        self._rows, self._claims = rows, claims
+        self._unmatched = dict.fromkeys(sent)
         self.origins: dict[int, int] = {}
 
     def match_stated(self, origins: Mapping[int, int]) -> None:
@@ -194,17 +203,18 @@ class _OriginMatcher:
 
     def match_contents(self) -> None:
         """Match rows with equal values, then those with equal keys."""
-        self._match_by([[digest] for digest in self._sent.digests], self._rows.digests)
-        for index in range(max(map(len, self._rows.keys), default=0)):
-            keys = [keys[index] if index < len(keys) else "" for keys in self._rows.keys]
-            self._match_by(self._sent.keys, keys)
+        sent, claims = self._sent_claims, self._claims
+        self._match_by([[digest] for digest in sent.digests], claims.digests)
+        for index in range(max(map(len, claims.keys), default=0)):
+            keys = [keys[index] if index < len(keys) else "" for keys in claims.keys]
+            self._match_by(sent.keys, keys)
 
     def complete(self) -> dict[int, int]:
         """Match the remaining rows by number; return all origins, with new numbers for new rows."""
-        for row in self._rows.numbers:
+        for row in self._rows:
             self._match(row, [row])
-        highest = max(self._sent.numbers, default=0)
-        for row in self._rows.numbers:
+        highest = max(self._sent, default=0)
+        for row in self._rows:
             if row not in self.origins:
                 highest = max(highest + 1, row)
                 self.origins[row] = highest
@@ -212,10 +222,10 @@ class _OriginMatcher:
 
     def _match_by(self, sent: Sequence[Sequence[str]], rows: Sequence[str]) -> None:
         by_value: defaultdict[str, list[int]] = defaultdict(list)
-        for number, values in zip(self._sent.numbers, sent, strict=True):
+        for number, values in zip(self._sent, sent, strict=True):
             for value in values:
                 by_value[value].append(number)
-        for row, value in zip(self._rows.numbers, rows, strict=True):
+        for row, value in zip(self._rows, rows, strict=True):
             # Prefer the row that has not moved.
             found = by_value.get(value, [])
             self._match(row, [row, *found] if row in found else found)
@@ -245,18 +255,19 @@ def _outcomes(context: UploadContext, job: Job) -> tuple[dict[str, Text], dict[i
     rejected: dict[str, Text] = {}
     applied: dict[int, _AppliedRow] = {}
     for attempt, origins in with_retries(context.journal, job):
-        rows = SheetSource.of_job(context, attempt).sheet_rows()
-        positions = {number: position for position, number in enumerate(rows.numbers)}
+        source = SheetSource.of_job(context, attempt)
+        claims = source.claims()
+        positions = {number: position for position, number in enumerate(source.rows)}
         own_errors = {row.row for row in attempt.verdict.rejected_rows if row.itself}
         for number, reason in attempt.verdict.reasons.items():
             if number in own_errors and number in positions:
-                rejected[rows.digests[positions[number]]] = reason
+                rejected[claims.digests[positions[number]]] = reason
         for number in rows_in_system(context.journal, attempt) | doubtful_rows(
             context.journal, attempt
         ):
             at = positions[number]
-            keys = frozenset(rows.keys[at])
-            applied[origins[number]] = _AppliedRow(attempt.id, rows.digests[at], keys)
+            keys = frozenset(claims.keys[at])
+            applied[origins[number]] = _AppliedRow(attempt.id, claims.digests[at], keys)
     return rejected, applied
 
 
@@ -305,8 +316,9 @@ def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bo
         return True
     known: defaultdict[int, set[str]] = defaultdict(set)
     for attempt, origins in with_retries(context.journal, job):
-        rows = SheetSource.of_job(context, attempt).sheet_rows()
-        for number, digest in zip(rows.numbers, rows.digests, strict=True):
+        source = SheetSource.of_job(context, attempt)
+        sent = row_digests(source.resource, source.frame)
+        for number, digest in zip(source.rows, sent, strict=True):
             known[origins[number]].add(digest)
     now = dict(zip(sheet.rows, digests, strict=True))
     return now.keys() == known.keys() and all(now[row] in known[row] for row in now)

@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -18,8 +20,9 @@ from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job
+from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.comparison import select_rows
-from xlbridge.upload.lookup.row_lookup import RowMatcher, business_keys
+from xlbridge.upload.lookup.row_lookup import business_keys
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.options import PlanOptions
@@ -30,6 +33,7 @@ from xlbridge.upload.payload import (
     item_addresses,
     record_positions,
     row_digests,
+    store_payload,
 )
 from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, SetAside
 from xlbridge.upload.planning.row_actions import RowPlan, SheetRows, plan_rows, read_rows
@@ -104,15 +108,19 @@ class SheetSource:
         )
 
     def sheet_rows(self) -> SheetRows:
-        """Return the rows for the planner, with only the columns that the sheet has."""
+        """Return the rows for the planner."""
+        return SheetRows(self.rows, self._values(), self.set_aside)
+
+    def claims(self) -> RowClaims:
+        """Return the digests of the rows and of their keys."""
+        digests = row_digests(self.resource, self.frame)
+        return RowClaims(digests, business_keys(self.resource, self._values()))
+
+    def _values(self) -> RowTable:
+        """Return the rows with only the columns that the sheet has."""
         present = [name for name in self.frame if name in self.columns]
         numbers = () if self.numbers.empty else (self.numbers,)
-        values = RowTable.of(self.frame[present], *numbers)
-        declared = self.resource.read_back
-        matcher = None if declared is None else RowMatcher(self.resource, declared)
-        keys = business_keys(self.resource, values, matcher)
-        digests = row_digests(self.resource, self.frame)
-        return SheetRows(self.rows, values, digests, keys, self.set_aside, matcher)
+        return RowTable.of(self.frame[present], *numbers)
 
 
 def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
@@ -234,6 +242,7 @@ class PlannedSheet:
     """Sheet with its plan, and the remote records and claims that the plan is based on.
 
     ``claimed`` are the claims in this journal, ``elsewhere`` those in the home's other journals.
+    ``payload`` is the content hash of the stored payload of all rows, None if it is not stored.
     """
 
     source: SheetSource
@@ -241,6 +250,7 @@ class PlannedSheet:
     snapshot: Snapshot
     claimed: ClaimedRows
     elsewhere: Mapping[Path, ClaimedRows]
+    payload: str | None
 
     def claims_of(self, positions: Sequence[int]) -> RowClaims:
         """Return the claims of the rows at the given positions."""
@@ -266,21 +276,40 @@ def plan_source(
     source: SheetSource,
     options: PlanOptions,
     job: Job | None = None,
+    *,
+    store: bool = False,
 ) -> PlannedSheet:
     """Plan the rows of a sheet, by their remote records and the claims of jobs other than ``job``.
 
-    Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot be reached.
+    While the system looks up the records, a thread finds the claims and, with ``store``, stores the
+    payload of all rows. Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot
+    be reached.
     """
-    with gc_paused():
+    resource = source.resource
+    scope = ClaimScope(client.identity, client.target.profile, resource.name)
+    with gc_paused(), ThreadPoolExecutor(1) as meanwhile:
+        claiming = meanwhile.submit(_find_claims, context, scope, source, job)
+        storing = (
+            meanwhile.submit(store_payload, context, resource, source.frame) if store else None
+        )
         rows = source.sheet_rows()
-        found = read_rows(client, source.resource, rows, options)
-        scope = ClaimScope(client.identity, client.target.profile, source.resource.name)
-        claims = RowClaims(rows.digests, rows.keys)
-        claimed = context.journal.claimed(scope, claims, ignored=job)
-        elsewhere = context.claimed_elsewhere(scope, claims)
+        found = read_rows(client, resource, rows, options)
+        claims, claimed, elsewhere = claiming.result()
         everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
-        plan = plan_rows(source.resource, rows, found, everywhere, options)
-        return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere)
+        plan = plan_rows(resource, rows, claims, found, everywhere, options)
+        payload = None if storing is None else storing.result()
+        return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload)
+
+
+def _find_claims(
+    context: UploadContext, scope: ClaimScope, source: SheetSource, ignored: Job | None
+) -> tuple[RowClaims, ClaimedRows, Mapping[Path, ClaimedRows]]:
+    """Return the claims of a sheet's rows, and those of other jobs as in ``PlannedSheet``."""
+    claims = source.claims()
+    # A connection of its own, since this runs in a thread.
+    with closing(Journal(context.journal.path)) as journal:
+        claimed = journal.claimed(scope, claims, ignored)
+    return claims, claimed, context.claimed_elsewhere(scope, claims)
 
 
 def replan_job(context: UploadContext, client: Client, job: Job) -> PlannedSheet:

@@ -132,7 +132,7 @@ class PlannedRow(NamedTuple):
     @property
     def is_created(self) -> bool:
         """True if the row becomes a new record."""
-        return self.action in {RowAction.CREATE, RowAction.UNREAD}
+        return self.action is RowAction.CREATE or self.action is RowAction.UNREAD
 
     @property
     def text(self) -> Text | None:
@@ -185,7 +185,9 @@ class PlannedRow(NamedTuple):
             detail["keys"] = keys
         if self.raw_cells:
             detail["own"] = self.raw_cells
-        return StoredAction(self.row, self.action, self.reason, detail)
+        # SQLite stores plain strings faster than members of enumerations.
+        reason = None if self.reason is None else str(self.reason)
+        return StoredAction(self.row, str(self.action), reason, detail)
 
     @classmethod
     def of_journal(

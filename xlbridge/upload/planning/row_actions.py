@@ -18,10 +18,10 @@ from xlbridge.client import Client
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
-from xlbridge.upload.claims import ClaimedRows
+from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.lookup.bulk_lookup import read_records
 from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
-from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
+from xlbridge.upload.lookup.row_lookup import lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, LookupResult, RowSnapshot, Snapshot
 from xlbridge.upload.options import PlanOptions
@@ -104,18 +104,15 @@ class RowPlan:
 
 @dataclass(frozen=True, slots=True)
 class SheetRows:
-    """Rows of a sheet to plan: Excel numbers, values of the sheet's columns, and claims.
+    """Rows of a sheet to plan: Excel numbers and values of the sheet's columns.
 
     ``values`` include the system's own number if a row has it. ``set_aside`` has the rows that are
-    not sent in any case, by position. ``matcher`` has already parsed the rows' values.
+    not sent in any case, by position.
     """
 
     numbers: Sequence[int]
     values: TypedRows
-    digests: Sequence[str]
-    keys: Sequence[tuple[str, ...]]
     set_aside: Mapping[int, SetAside]
-    matcher: RowMatcher | None = None
 
 
 def read_rows(
@@ -131,7 +128,7 @@ def read_rows(
     positions = [at for at in range(count) if at not in rows.set_aside]
     values = [rows.values[at] for at in positions] if rows.set_aside else rows.values
     try:
-        found = read_records(client, resource, values, matcher=rows.matcher)
+        found = read_records(client, resource, values)
     except RemoteRejected as error:
         why = _LOOKUP_REJECTED.format(reason=error.message)
         lookups = lookups_of_rows(resource, rows.values)
@@ -149,14 +146,15 @@ def read_rows(
 def plan_rows(
     resource: Resource,
     rows: SheetRows,
+    claims: RowClaims,
     found: LookupResult,
     claimed: ClaimedRows,
     options: PlanOptions,
 ) -> RowPlan:
-    """Decide the action of each row."""
-    planner = _Planner(resource, rows, found, claimed, options)
+    """Decide the action of each row; ``claimed`` are the claims of other jobs."""
+    planner = _Planner(resource, rows, claims, found, claimed, options)
     planned = PlannedRows(planner.plan(), planner.numbers)
-    return RowPlan(planned, rows.digests, found.reason, rows.keys)
+    return RowPlan(planned, claims.digests, found.reason, claims.keys)
 
 
 class _Planner:
@@ -164,6 +162,7 @@ class _Planner:
         self,
         resource: Resource,
         rows: SheetRows,
+        claims: RowClaims,
         found: LookupResult,
         claimed: ClaimedRows,
         options: PlanOptions,
@@ -175,7 +174,7 @@ class _Planner:
         self._options = options
         numbers = () if resource.read_back is None else resource.read_back.number_columns
         self.numbers = self._filled(numbers)
-        self._keys = rows.keys
+        self._digests, self._keys = claims
         self._unread = unread_rows(found.snapshot)
         self._matched = _match(found.snapshot, numbers)
         self._used: Counter[str] = Counter()
@@ -186,7 +185,7 @@ class _Planner:
         digests, keys = self._claimed.digests, self._claimed.keys
         if not digests and not keys:
             return ()
-        rows = zip(self._rows.digests, self._keys, strict=True)
+        rows = zip(self._digests, self._keys, strict=True)
         return {
             at
             for at, (digest, row_keys) in enumerate(rows)
@@ -224,7 +223,7 @@ class _Planner:
             unread = at in self._unread
             return row._replace(action=RowAction.UNREAD if unread else RowAction.CREATE)
         if at in self._claimed_rows and self._claimed.unfinished:
-            job = self._claimed.unfinished_job(self._rows.digests[at], self._keys[at])
+            job = self._claimed.unfinished_job(self._digests[at], self._keys[at])
             if job is not None:
                 return _held(row, RowReason.CLAIMED, job=job)
         if at in self._unread:
@@ -238,7 +237,7 @@ class _Planner:
 
     def _decide_unread(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row that was not looked up, by the journal alone."""
-        digest = self._rows.digests[at]
+        digest = self._digests[at]
         accepted = self._claimed.accepted(digest)
         used, self._used[digest] = self._used[digest], self._used[digest] + 1
         if used < len(accepted):
@@ -290,7 +289,7 @@ class _Planner:
         Records with its key may belong to other accepted rows.
         """
         if at in self._claimed_rows:
-            digest = self._rows.digests[at]
+            digest = self._digests[at]
             accepted = self._claimed.accepted(digest) or self._claimed.accepted_by_key(
                 self._keys[at]
             )

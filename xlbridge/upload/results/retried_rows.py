@@ -15,12 +15,24 @@ def with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int,
     Each comes with a mapping of its row numbers to those in the first job's sheet.
     """
     yield job, {row: row for row in all_rows(journal, job)}
-    for retry in reversed(journal.retries_of(job.id)):
-        if retry.state.is_unsent or retry.state is State.ABANDONED:
-            continue
+    for retry in _sent_retries(journal, job):
         for attempt, origins in with_retries(journal, retry):
             numbers = {row: retry.origins.get(origin, origin) for row, origin in origins.items()}
             yield attempt, numbers
+
+
+def _sent_retries(journal: Journal, job: Job) -> Iterator[Job]:
+    """Yield the retries of a job that have sent anything, oldest first."""
+    for retry in reversed(journal.retries_of(job.id)):
+        if not retry.state.is_unsent and retry.state is not State.ABANDONED:
+            yield retry
+
+
+def _attempts(journal: Journal, job: Job) -> Iterator[Job]:
+    """Yield a job, its retries, and their retries, oldest first."""
+    yield job
+    for retry in _sent_retries(journal, job):
+        yield from _attempts(journal, retry)
 
 
 def all_rows(journal: Journal, job: Job) -> Sequence[int]:
@@ -89,7 +101,7 @@ def _settled_rows(journal: Journal, job: Job) -> SettledRows | None:
 
 def undos_with_retries(journal: Journal, job: Job) -> list[Job]:
     """Return the undos of a job, of its retries, and of the jobs that it retries."""
-    family = {attempt.id for attempt, _ in with_retries(journal, job)}
+    family = {attempt.id for attempt in _attempts(journal, job)}
     earlier = job.retry_of
     while earlier is not None:
         family.add(earlier)
@@ -103,9 +115,7 @@ def _undone_rows(journal: Journal, job: Job) -> UndoneRows | None:
     if not undos:
         return None
     wrote = {
-        part.id
-        for whole, _ in with_retries(journal, job)
-        for part in journal.parts_of(whole) or [whole]
+        part.id for whole in _attempts(journal, job) for part in journal.parts_of(whole) or [whole]
     }
     reversed_by = [
         undo.id

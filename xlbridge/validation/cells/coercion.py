@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def _numbers(
     for position, _ in cells.others(CellKind.NUMBER):
         problems.add(position, wrong, _NO_REASON)
     parsed = parse_texts(NUMBER_PARSERS[column.kind], cells, reading, problems)
-    for position, value, certain in parsed:
+    for position, _, value, certain in parsed:
         if abs(value - _EXCEL_DIGITS.plus(value)) > _TOLERANCE:
             problems.add(position, wrong, {"why": _DIGITS_LOST})
             continue
@@ -186,18 +187,24 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
                 position, "type-date", {"why": _UNFORMATTED if _is_plausible_serial(value) else ""}
             )
     swapped = report_swapped_dates(cells, days, problems)
-    for position, read, certain in parse_texts(DATE_PARSER, cells, reading, problems):
-        days[position] = np.datetime64(read, "us")
-        if has_time(cells[position]):
+    for position, text, read, certain in parse_texts(DATE_PARSER, cells, reading, problems):
+        days[position] = read
+        if has_time(text):
             problems.add(position, "date-has-time")
         else:
             corrected = read if certain and not swapped else None
-            problems.add(position, "date-as-text", {"read": display(read)}, corrected=corrected)
+            problems.add(position, "date-as-text", _read_as(read), corrected=corrected)
     for position in np.flatnonzero(~problems.failed & ((days < first) | (days >= last))):
         shown = display(days[position].astype(object).date())
         problems.add(int(position), "date-implausible", {"shown": shown})
     days[problems.failed] = np.datetime64("NaT")
     return pd.Series(days).array
+
+
+@lru_cache(maxsize=1_000)
+def _read_as(day: dt.date) -> Mapping[str, object]:
+    """Return the details of a text that is read as a day; a column has few distinct ones."""
+    return {"read": display(day)}
 
 
 def _is_plausible_serial(value: object) -> bool:

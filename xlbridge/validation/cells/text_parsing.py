@@ -113,8 +113,8 @@ def parse_texts(
     cells: ColumnCells,
     reading: "ParseOptions",
     problems: CellProblems,
-) -> Iterator[tuple[int, Value, bool]]:
-    """Yield the position and value of each text cell with one meaning, and whether it may be
+) -> Iterator[tuple[int, str, Value, bool]]:
+    """Yield the position, text and value of each text cell with one meaning, and whether it may be
     fixed; report the others as problems.
 
     If the meaning of a text that no fix converts depends on the others of the column, none of
@@ -149,7 +149,7 @@ def parse_texts(
             other = None if meaning is None else meaning.foreign if native else meaning.native
             problems.add(position, *parser.rejection(text, declared, other))
         else:
-            yield position, value, meaning.neutral or not is_evidence
+            yield position, text, value, meaning.neutral or not is_evidence
 
 
 def sheet_number_style(texts: Iterable[str]) -> "NumberStyle | None":
