@@ -1,6 +1,6 @@
 """Lookup of the records of many rows, by key or in whole listings, of which no others are kept."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import compress, count
 from types import MappingProxyType
@@ -128,6 +128,11 @@ class _RecordReader:
         self._matcher = matcher
         self._rows = rows
         self._lookups = lookups
+        self._distinct_lookups = {id(row_lookups): row_lookups for row_lookups in lookups}.values()
+        """Distinct sequences of lookups that rows have."""
+        used = {id(lookup) for row_lookups in self._distinct_lookups for lookup in row_lookups}
+        self._used_lookups = [lookup for lookup in self._declared if id(lookup) in used]
+        """Lookups that serve any row, in their declared order."""
         self._seen_fields: set[str] = set()
         fields = [*declared.columns, *declared.codes, *declared.fields.values()]
         fields += [name for lookup in declared.lookups for name in lookup.key.values()]
@@ -135,16 +140,16 @@ class _RecordReader:
         lists = [child.sheet for child in resource.children if any(values_of(rows, child.sheet))]
         self._records = RecordTable(dict.fromkeys(fields), lists)
         self._sought: dict[int, SoughtRecords] = {}
-        for lookup in self._used_lookups():
+        for lookup in self._used_lookups:
             filters = {} if lookup is self._by_number else lookup.filters
             key = {**lookup.key, **{column: name for name, column in filters.items()}}
             columns = [self._matcher.column(column, rows) for column in key]
-            serves = {id(lookups): lookup in lookups for lookups in self._distinct_lookups()}
+            serves = {id(lookups): lookup in lookups for lookups in self._distinct_lookups}
             served = [serves[id(row_lookups)] for row_lookups in lookups]
             self._sought[id(lookup)] = SoughtRecords(lookup, key, columns, served)
         self.needs_listings = any(
             row_lookups and not any(map(self._is_narrow, row_lookups))
-            for row_lookups in self._distinct_lookups()
+            for row_lookups in self._distinct_lookups
         )
 
     def requests_needed(self) -> int:
@@ -155,10 +160,10 @@ class _RecordReader:
 
     def _questions(self) -> Iterator[tuple[Lookup, _Filters, RowValues]]:
         """Yield each distinct query that finds the records of single rows, with such a row."""
-        for lookup in filter(self._is_narrow, self._used_lookups()):
+        for lookup in filter(self._is_narrow, self._used_lookups):
             served = {
                 id(row_lookups)
-                for row_lookups in self._distinct_lookups()
+                for row_lookups in self._distinct_lookups
                 if lookup in row_lookups and not _covers(row_lookups, lookup)
             }
             columns = [values_of(self._rows, column) for column in lookup.filters.values()]
@@ -169,15 +174,6 @@ class _RecordReader:
             rows = [self._rows[at] for at in first.values()]
             for filters, row in {_filters(lookup, row): row for row in rows}.items():
                 yield lookup, filters, row
-
-    def _distinct_lookups(self) -> Collection[Sequence[Lookup]]:
-        """Return the distinct sequences of lookups that rows have."""
-        return {id(row_lookups): row_lookups for row_lookups in self._lookups}.values()
-
-    def _used_lookups(self) -> Collection[Lookup]:
-        """Return the lookups that serve any row, in their declared order."""
-        used = {id(lookup) for row_lookups in self._distinct_lookups() for lookup in row_lookups}
-        return [lookup for lookup in self._declared if id(lookup) in used]
 
     def read_listings(self, most: int | None) -> bool:
         """Read the listings that contain the records, with at most ``most`` answers.
@@ -234,9 +230,9 @@ class _RecordReader:
             id(row_lookups): next(
                 (lookup for lookup in row_lookups if self._sought[id(lookup)].proven), None
             )
-            for row_lookups in self._distinct_lookups()
+            for row_lookups in self._distinct_lookups
         }
-        named = {id(lookup): self._named_columns(lookup) for lookup in self._used_lookups()}
+        named = {id(lookup): self._named_columns(lookup) for lookup in self._used_lookups}
         proven_lookups: list[Lookup | None] = [
             proven[id(row_lookups)] for row_lookups in self._lookups
         ]
@@ -265,7 +261,7 @@ class _RecordReader:
     def _match(self, proven_lookups: list[Lookup | None]) -> list[Sequence[int]]:
         """Return the records of the first lookup of each row that finds any, and store it."""
         found: list[Sequence[int]] = [()] * len(self._lookups)
-        for lookup in self._used_lookups():
+        for lookup in self._used_lookups:
             matched: dict[int, Sequence[int]] = {}
             for at, record in self._sought[id(lookup)].pairs():
                 if not found[at]:
@@ -400,12 +396,11 @@ class _RecordReader:
             for at, record in enumerate(records)
             if not only or all(record.get(name) == value for name, value in only.items())
         ]
-        columns = [
-            self._matcher.texts(
-                column, [records[at].get(name, known.get(name)) for at in positions]
-            )
-            for column, name in sought.fields.items()
-        ]
+        columns = []
+        for column, name in sought.fields.items():
+            default = known.get(name)
+            values = [records[at].get(name, default) for at in positions]
+            columns.append(self._matcher.texts(column, values))
         keys = list(zip(*columns, strict=True))
         return compress(zip(positions, keys, strict=True), sought.keys.contains(keys))
 

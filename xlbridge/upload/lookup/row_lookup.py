@@ -6,7 +6,8 @@ Keys are searched by their hashes, and compared value by value once all records 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from itertools import chain, compress
+from functools import partial
+from itertools import chain, compress, count
 from json import dumps
 from json.encoder import encode_basestring_ascii
 from operator import eq
@@ -51,6 +52,9 @@ _STRINGS = frozenset({type(None), str})
 _TEXT_TYPES = frozenset({type(None), str, pd.Timestamp})
 """Types whose equal values in one column have the same comparable text."""
 
+_TEXTS_OF_EMPTY: Mapping[Any, str | None] = {None: None, "": None}
+"""Comparable texts of empty values."""
+
 _SAMPLE = 10_000
 """Rows that are sampled for the most selective column of a key."""
 
@@ -93,19 +97,15 @@ def lookups_for(resource: Resource, row: RowValues) -> list[Lookup]:
 def lookups_of_rows(resource: Resource, rows: TypedRows) -> list[Sequence[Lookup]]:
     """Return the lookups that serve each row, computed once for rows with the same empty cells."""
     lookups = _declared_lookups(resource)
+    if not lookups:
+        return [()] * len(rows)
     columns = list(dict.fromkeys(name for lookup in lookups for name in lookup.key))
     deciding = list(dict.fromkeys(name for lookup in lookups for name in lookup.when))
-    known: dict[tuple[object, ...], Sequence[Lookup]] = {}
-    found = []
     empty = [[value is None for value in values_of(rows, name)] for name in columns]
-    cases = zip(range(len(rows)), *empty, *[values_of(rows, n) for n in deciding], strict=True)
-    for at, *values in cases:
-        case = tuple(values)
-        serving = known.get(case)
-        if serving is None:
-            serving = known[case] = lookups_for(resource, rows[at])
-        found.append(serving)
-    return found
+    cases = list(zip(*empty, *[values_of(rows, name) for name in deciding], strict=True))
+    examples = dict(zip(cases, count()))
+    serving = {case: lookups_for(resource, rows[at]) for case, at in examples.items()}
+    return list(map(serving.__getitem__, cases))
 
 
 def _declared_lookups(resource: Resource) -> Sequence[Lookup]:
@@ -199,7 +199,9 @@ class RowMatcher:
         if types <= (_NUMBER_TYPES if name in self._numbers else _TEXT_TYPES):
             # Most columns have few distinct values; convert each once.
             kind = self._kinds.get(name, Kind.INTEGER)
-            texts = {value: comparable_value(kind, value) for value in set(values)}
+            convert = _comparable_number if kind.is_number else partial(comparable_value, kind)
+            distinct = set(values) - _TEXTS_OF_EMPTY.keys()
+            texts = {**_TEXTS_OF_EMPTY, **{value: convert(value) for value in distinct}}
             return list(map(texts.__getitem__, values))
         return [self.comparable(name, value) for value in values]
 
