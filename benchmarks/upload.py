@@ -7,8 +7,9 @@ Plans and uploads ROWS (default 20,000) titles through the queue to a sandbox th
 process. Prints wall seconds and processor seconds of each command with its helpers, and of the
 sandbox meanwhile; the client's cost of ``batch plan`` and of a preview relative to validating; rows
 per second next to single httpx posts in the same run; the memory of the largest process; and the
-client's share of wall time. Asserts nothing. Commands and sandbox run with PYTHON (default: this
-one); in a development environment imports take longer than for users.
+client's share of wall time, in which the sandbox does not work. Asserts nothing. Commands and
+sandbox run with PYTHON (default: this one); in a development environment imports take longer than
+for users.
 
 With ``--before``, that commit also uploads new titles, in turn, each to a sandbox of its own
 commit. Prints medians of N (5) pairs and both rates.
@@ -77,7 +78,7 @@ class Cost:
     def line(self, name: str, more: str = "") -> str:
         """Return the costs as a line of the table."""
         seconds = f"{self.elapsed:8.2f}{self.client:8.2f}{self.server:8.2f}"
-        share = f"{self.client / self.elapsed:8.0%}"
+        share = f"{1 - self.server / self.elapsed:8.0%}"
         return f"  {name:26}{seconds}{share}{self.memory:8,.0f}   {more}"
 
 

@@ -21,22 +21,22 @@ Bad data is never raised: it is returned as findings. What is raised is one of t
 
 import errno
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from xlbridge.i18n import Text, untranslated
 
 
-def resolve_name(name: str, known: Iterable[str]) -> str | None:
+def resolve_name(name: str, known: Collection[str]) -> str | None:
     """Return the known name that equals ``name`` but for case, accents, hyphens and plural.
 
     None if there is none, or more than one.
     """
-    simplified = {candidate: _simplify(candidate) for candidate in known}
-    if name in simplified:
+    if name in known:
         return name
-    matches = [candidate for candidate, form in simplified.items() if form == _simplify(name)]
+    form = _simplify(name)
+    matches = [candidate for candidate in known if _simplify(candidate) == form]
     return matches[0] if len(matches) == 1 else None
 
 

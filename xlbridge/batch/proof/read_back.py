@@ -163,7 +163,7 @@ def _rows_of_job(
     """Return a job's rows with their values, None if those are lost."""
     try:
         first = pairs[0][1]
-        values = sent_rows(context, first.job, with_unsent=first.planned is not None)
+        values = sent_rows(context, first.job, with_unsent=first.planned is not None).dicts()
     except LocalFailure as error:
         unknown = (None,) * len(resource.totals.by)
         return [

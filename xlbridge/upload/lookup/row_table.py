@@ -270,6 +270,11 @@ class RowTable(LazySequence[RowValues]):
     def _item(self, at: int) -> RowValues:
         return ColumnsRow(self._columns, at)
 
+    def dicts(self) -> list[dict[str, Any]]:
+        """Return all rows as dicts, in a fraction of the time that single rows take."""
+        rows = zip(*map(list, self._columns.values()), strict=True)
+        return [dict(zip(self._columns, row, strict=True)) for row in rows]
+
     def has(self, name: str) -> bool:
         """Return whether the rows have a column."""
         return name in self._columns
