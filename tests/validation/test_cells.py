@@ -108,6 +108,7 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     (CR, "dataDeVencimento", datetime(2026, 10, 31, 10, 30), "date-has-time"),
     (CR, "dataDeVencimento", "\N{LEFT-TO-RIGHT MARK}31/10/2026", "date-as-text"),
     (CR, "dataDeVencimento", "31/10/2026 10:30", "date-has-time"),
+    (CR, "dataDeVencimento", "31/10/2026 １０：３０", "date-has-time"),
     (CR, "dataDeVencimento", date(2206, 10, 31), "date-implausible"),
     (CR, "dataDeEmissao", date(1900, 2, 28), "date-serial"),
     (CR, "dataDeEmissao", time(10, 30), "date-serial"),
