@@ -13,7 +13,7 @@ from xlbridge.client import Client
 from xlbridge.resources import Kind, Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.bulk_lookup import read_records
+from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import (
@@ -124,7 +124,7 @@ class _UndoPlanner:
         raise NotImplementedError
 
     def _read(self, rows: Sequence[RowValues]) -> Sequence[RowSnapshot | None]:
-        return read_records(self._client, self._resource, rows, most=None).snapshot
+        return look_up_rows(self._client, self._resource, rows, most=None)[0]
 
     def _is_settled(self, record: FoundRecord) -> bool:
         change = self._resource.change

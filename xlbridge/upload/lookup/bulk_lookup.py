@@ -68,35 +68,25 @@ def look_up_rows(
 
     ``most`` limits the number of requests. Raises what ``Client.records`` raises.
     """
-    result = read_records(client, resource, rows, most, matcher)
+    result = record_reader(client, resource, rows, most, matcher)()
     return result.snapshot, result.reason
 
 
-def read_records(
+def record_reader(
     client: Client,
     resource: Resource,
     rows: TypedRows,
     most: int | None = MAX_REQUESTS,
     matcher: RowMatcher | None = None,
-) -> LookupResult:
-    """Return the remote records of each row like ``look_up_rows``, with a reason for each row."""
+) -> Callable[[], LookupResult]:
+    """Prepare ``look_up_rows``; only the returned function makes requests."""
     declared = resource.read_back
     if matcher is None and declared is not None:
         matcher = RowMatcher(resource, declared)
     lookups = () if matcher is None else matcher.lookups(rows)
     if matcher is None or not any(lookups):
-        return LookupResult((None,) * len(rows), {}, _NO_KEY)
-    reader = _RecordReader(client, matcher, rows, lookups, most)
-    needed = reader.requests_needed()
-    if needed > _MAX_SINGLE_REQUESTS or reader.needs_listings:
-        affordable = most if reader.needs_listings or _exceeds(needed, most) else needed
-        if reader.read_listings(affordable):
-            return reader.result(_NOT_SHOWN)
-    if _exceeds(needed, most):
-        why = _TOO_MANY_REQUESTS.format(n=needed, most=most)
-        return reader.result(why, answered=True)
-    reader.read_one_by_one()
-    return reader.result(_NOT_PROVEN if reader.needs_listings else _NOT_SHOWN)
+        return lambda: LookupResult((None,) * len(rows), {}, _NO_KEY)
+    return _RecordReader(client, matcher, rows, lookups, most).read
 
 
 def _exceeds(needed: int, most: int | None) -> bool:
@@ -104,10 +94,7 @@ def _exceeds(needed: int, most: int | None) -> bool:
 
 
 class _RecordReader:
-    """Reader of the records of rows.
-
-    ``needs_listings``: some rows can only be found in whole listings.
-    """
+    """Reader of the records of rows."""
 
     def __init__(
         self,
@@ -128,6 +115,7 @@ class _RecordReader:
         self._matcher = matcher
         self._rows = rows
         self._lookups = lookups
+        self._most = most
         self._distinct_lookups = {id(row_lookups): row_lookups for row_lookups in lookups}.values()
         """Distinct sequences of lookups that rows have."""
         used = {id(lookup) for row_lookups in self._distinct_lookups for lookup in row_lookups}
@@ -147,12 +135,26 @@ class _RecordReader:
             serves = {id(lookups): lookup in lookups for lookups in self._distinct_lookups}
             served = [serves[id(row_lookups)] for row_lookups in lookups]
             self._sought[id(lookup)] = SoughtRecords(lookup, key, columns, served)
-        self.needs_listings = any(
+        self._needs_listings = any(
             row_lookups and not any(map(self._is_narrow, row_lookups))
             for row_lookups in self._distinct_lookups
         )
+        self._needed = self._requests_needed()
 
-    def requests_needed(self) -> int:
+    def read(self) -> LookupResult:
+        """Read the records by single keys or in whole listings, whichever takes fewer requests."""
+        most, needed = self._most, self._needed
+        if needed > _MAX_SINGLE_REQUESTS or self._needs_listings:
+            affordable = most if self._needs_listings or _exceeds(needed, most) else needed
+            if self._read_listings(affordable):
+                return self._result(_NOT_SHOWN)
+        if _exceeds(needed, most):
+            why = _TOO_MANY_REQUESTS.format(n=needed, most=most)
+            return self._result(why, answered=True)
+        self._read_one_by_one()
+        return self._result(_NOT_PROVEN if self._needs_listings else _NOT_SHOWN)
+
+    def _requests_needed(self) -> int:
         """Return the number of requests needed to read each key by itself, where possible."""
         return len(
             {(o.name, one) for lookup, one, _ in self._questions() for o in lookup.operations}
@@ -175,7 +177,7 @@ class _RecordReader:
             for filters, row in {_filters(lookup, row): row for row in rows}.items():
                 yield lookup, filters, row
 
-    def read_listings(self, most: int | None) -> bool:
+    def _read_listings(self, most: int | None) -> bool:
         """Read the listings that contain the records, with at most ``most`` answers.
 
         Return whether they prove the absence of records for every row.
@@ -200,7 +202,7 @@ class _RecordReader:
             self._clear()
         return decided
 
-    def read_one_by_one(self) -> None:
+    def _read_one_by_one(self) -> None:
         """Query the records of each row, each query once, and match its number among them."""
         answers: dict[tuple[str, _Filters], bool] = {}
         number = self._sought.get(id(self._by_number))
@@ -220,7 +222,7 @@ class _RecordReader:
         if number is not None and in_listings and not number.all_found():
             self._read_numbers(number)
 
-    def result(self, why: Text, *, answered: bool = False) -> LookupResult:
+    def _result(self, why: Text, *, answered: bool = False) -> LookupResult:
         """Return the records found for each row; ``why`` is the reason for rows not looked up.
 
         A row whose lookups are all assumed counts as having no key if the system does not answer

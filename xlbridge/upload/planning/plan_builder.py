@@ -36,7 +36,7 @@ from xlbridge.upload.payload import (
     store_payload,
 )
 from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, SetAside
-from xlbridge.upload.planning.row_actions import RowPlan, SheetRows, plan_rows, read_rows
+from xlbridge.upload.planning.row_actions import RowPlan, SheetRows, plan_rows, prepare_lookup
 from xlbridge.upload.planning.row_reasons import RowReason
 from xlbridge.upload.results.verdict import ItemAddresses, item_column
 from xlbridge.validation import ValidatedSheet
@@ -288,12 +288,13 @@ def plan_source(
     resource = source.resource
     scope = ClaimScope(client.identity, client.target.profile, resource.name)
     with gc_paused(), ThreadPoolExecutor(1) as meanwhile:
+        rows = source.sheet_rows()
+        look_up = prepare_lookup(client, resource, rows, options)
         claiming = meanwhile.submit(_find_claims, context, scope, source, job)
         storing = (
             meanwhile.submit(store_payload, context, resource, source.frame) if store else None
         )
-        rows = source.sheet_rows()
-        found = read_rows(client, resource, rows, options)
+        found = look_up()
         claims, claimed, elsewhere = claiming.result()
         everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
         plan = plan_rows(resource, rows, claims, found, everywhere, options)

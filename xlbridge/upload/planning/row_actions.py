@@ -7,9 +7,9 @@ held. See the product brief, Row actions.
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import repeat
 from types import MappingProxyType
 from typing import Any
@@ -19,7 +19,7 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows, RowClaims
-from xlbridge.upload.lookup.bulk_lookup import read_records
+from xlbridge.upload.lookup.bulk_lookup import record_reader
 from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
 from xlbridge.upload.lookup.row_lookup import lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
@@ -115,20 +115,29 @@ class SheetRows:
     set_aside: Mapping[int, SetAside]
 
 
-def read_rows(
+def prepare_lookup(
     client: Client, resource: Resource, rows: SheetRows, options: PlanOptions
-) -> LookupResult:
-    """Return the remote records of the rows, without looking up rows that are set aside.
+) -> Callable[[], LookupResult]:
+    """Return a function that reads the remote records of the rows, except those set aside.
 
-    Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot be reached.
+    Only that function makes requests. It raises ``TransportError`` or ``AuthenticationFailed`` if
+    the system cannot be reached.
     """
     count = len(rows.values)
     if not options.look_up:
-        return LookupResult((None,) * count, {}, _NOT_REQUESTED)
+        return lambda: LookupResult((None,) * count, {}, _NOT_REQUESTED)
     positions = [at for at in range(count) if at not in rows.set_aside]
     values = [rows.values[at] for at in positions] if rows.set_aside else rows.values
+    return partial(_look_up, record_reader(client, resource, values), resource, rows, positions)
+
+
+def _look_up(
+    read: Callable[[], LookupResult], resource: Resource, rows: SheetRows, positions: Sequence[int]
+) -> LookupResult:
+    """Return the records that ``read`` finds for the rows at the given positions."""
+    count = len(rows.values)
     try:
-        found = read_records(client, resource, values)
+        found = read()
     except RemoteRejected as error:
         why = _LOOKUP_REJECTED.format(reason=error.message)
         lookups = lookups_of_rows(resource, rows.values)
