@@ -15,7 +15,7 @@ from itertools import compress, count, filterfalse
 from operator import mul, not_
 from typing import Any
 
-from xlbridge.workbook.address import CellPosition, CellRange, column_index
+from xlbridge.workbook.address import CellPosition, CellRange, column_index, column_letters
 from xlbridge.workbook.formats import scale_factor
 
 _MAX_FORMULA_RUNS = 4096
@@ -38,7 +38,7 @@ _VISIBLE_WIDTH = 0.5
 _MERGED = re.compile(rb"<mergeCell\b([^>]*)>")
 _ATTRIBUTE = re.compile(rb'\b(r|min|max|hidden|ht|width|ref)="([^"]*)"')
 _SIZE = re.compile(r"\d{1,9}(?:\.\d*)?", re.ASCII)
-_SUMMED = re.compile(
+_FORMULA_TEXT = re.compile(
     rb'<c\b(?>[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"[^>]*+)>\s*+<f\b[^>]*+>([^<]*+)</f>'
 )
 _SUM = re.compile(
@@ -83,11 +83,11 @@ class SheetLayout:
                 self.add_element("mergeCell", _layout_attributes(raw_attributes))
         if not has_formulas:
             return True
-        for letters, number, formula in _SUMMED.findall(block):
-            self.add_sum(int(number), letters.decode(), formula.decode("utf-8", "replace"))
+        texts = {(letters, row): text for letters, row, text in _FORMULA_TEXT.findall(block)}
         formulas = _FORMULA.findall(block)
         for letters, row in formulas:
-            self.add_formula(int(row), column_index(letters.decode()))
+            text = texts.get((letters, row), b"").decode("utf-8", "replace")
+            self.add_formula(int(row), column_index(letters.decode()), text)
         return len(formulas) == len(_ANY_FORMULA.findall(block))
 
     def add_element(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -122,14 +122,11 @@ class SheetLayout:
             )
             self.hidden_columns = [(begin, end) for begin, end in pieces if begin <= end]
 
-    def add_sum(self, row: int, letters: str, formula: str) -> None:
-        """Mark a row if its formula sums the column of the cell, ``letters``."""
+    def add_formula(self, row: int, column: int, formula: str = "") -> None:
+        """Add a cell with a formula; mark its row if it sums the cell's column."""
         found = _SUM.match(formula)
-        if found and (found[1] is None or found[1].upper() == letters):
+        if found and (found[1] is None or found[1].upper() == column_letters(column)):
             self.summed_rows.add(row)
-
-    def add_formula(self, row: int, column: int) -> None:
-        """Add a cell with a formula."""
         runs = self.formulas.setdefault(column, [])
         if runs and runs[-1][1] == row - 1:
             runs[-1] = runs[-1][0], row

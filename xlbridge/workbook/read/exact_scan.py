@@ -11,7 +11,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from xlbridge.i18n import Text
-from xlbridge.workbook.address import CellPosition, cell_address, column_index, column_letters
+from xlbridge.workbook.address import CellPosition, cell_address, column_index
 from xlbridge.workbook.read.archive import blocks_before
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.refusals import cell_ambiguous, document_type, unreadable
@@ -165,7 +165,6 @@ class _ElementHandler:
                     raise self._ambiguous(_BAD_CONTENT)
                 self._content.append(tag)
                 if tag == "f":
-                    self.scan.raw.layout.add_formula(self._row, self._column)
                     self._formula = []
                     self._parser.CharacterDataHandler = self._formula.append
                 elif tag == "v":
@@ -188,8 +187,8 @@ class _ElementHandler:
                 self._has_reference = is_reference or len(parts) > 1
             case "f" if self._cell is not None:
                 self._parser.CharacterDataHandler = None
-                letters = column_letters(self._column)
-                self.scan.raw.layout.add_sum(self._row, letters, "".join(self._formula))
+                formula = "".join(self._formula)
+                self.scan.raw.layout.add_formula(self._row, self._column, formula)
             case "c" if self._cell is not None:
                 self._end_cell((self._row, self._column), self._cell)
                 self._cell = None

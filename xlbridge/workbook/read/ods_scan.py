@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from xlbridge.workbook.address import MAX_ROWS, column_letters
+from xlbridge.workbook.address import MAX_ROWS
 from xlbridge.workbook.formats.number_formats import significant_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
@@ -308,8 +308,7 @@ class _SheetBuilder:
         if formula is not None and text in _BOOLEANS and value in {"0", "1"}:
             raw.booleans[row, column] = value == "1"
         if formula is not None and formula not in _CONSTANTS:
-            raw.layout.add_formula(row, column)
-            raw.layout.add_sum(row, column_letters(column), _excel_formula(formula))
+            raw.layout.add_formula(row, column, _excel_formula(formula))
 
 
 def _count(element: _Element, name: str) -> int:
