@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from io import BytesIO
 from itertools import count
 from pathlib import Path
-from xml.parsers.expat import ExpatError
 
 from lxml import etree
 
@@ -26,14 +25,7 @@ _NO_RELATIONS = (
     b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"/>'
 )
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_PARSE_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    etree.LxmlError,
-    ExpatError,
-    LookupError,
-    ValueError,
-)
+_PARSE_ERRORS = (zipfile.BadZipFile, zlib.error, etree.LxmlError, LookupError, ValueError)
 
 
 @contextmanager

@@ -52,7 +52,6 @@ _ZIP_ERRORS = (
     cast("type[Exception]", inflating.error),  # declared as an instance
     struct.error,
     EOFError,
-    NotImplementedError,
     OSError,
     ValueError,
     RuntimeError,

@@ -1,5 +1,6 @@
-"""Refusals of a file, with their messages. Those without details are made by ``damaged()`` etc."""
+"""Refusals of a file, with their messages."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -20,23 +21,26 @@ _SAVE_AS = Text(
     en="In Excel, use Save As > Excel Workbook (.xlsx).",
 )
 
-damaged = partial(
-    WorkbookRefused,
+
+def _refusal(code: str, message: Text, hint: Text | None = None) -> Callable[[], WorkbookRefused]:
+    """Return a function that creates a refusal without details."""
+    return partial(WorkbookRefused, code, message, hint)
+
+
+damaged = _refusal(
     "truncated",
     Text(pt="O arquivo está incompleto ou danificado.", en="The file is incomplete or damaged."),
     _SAVE_AGAIN,
 )
 # The parts are intact, but are not a workbook.
-unreadable = partial(
-    WorkbookRefused,
+unreadable = _refusal(
     "unreadable",
     Text(
         pt="O conteúdo do arquivo não pôde ser lido.", en="The workbook's content cannot be read."
     ),
     _SAVE_AGAIN,
 )
-duration_too_long = partial(
-    WorkbookRefused,
+duration_too_long = _refusal(
     "unreadable",
     Text(
         pt="Uma célula com formato de horas tem um número grande demais para ser uma hora.",
@@ -47,15 +51,11 @@ duration_too_long = partial(
         en="In Excel, format such cells as General or Number.",
     ),
 )
-empty_file = partial(
-    WorkbookRefused,
-    "not-xlsx",
-    Text(pt="O arquivo está vazio.", en="The file is empty."),
-    _SAVE_AS,
+empty_file = _refusal(
+    "not-xlsx", Text(pt="O arquivo está vazio.", en="The file is empty."), _SAVE_AS
 )
 # Some programs write an HTML page as a workbook.
-web_page = partial(
-    WorkbookRefused,
+web_page = _refusal(
     "html",
     Text(
         pt="O arquivo é uma página HTML com nome de planilha.",
@@ -63,8 +63,7 @@ web_page = partial(
     ),
     _SAVE_AS,
 )
-no_workbook = partial(
-    WorkbookRefused,
+no_workbook = _refusal(
     "not-xlsx",
     Text(
         pt="O arquivo não é uma planilha .xlsx, .xlsm, .xlsb, .xls, .ods nem .csv.",
@@ -72,8 +71,7 @@ no_workbook = partial(
     ),
     _SAVE_AS,
 )
-lock_file = partial(
-    WorkbookRefused,
+lock_file = _refusal(
     "not-xlsx",
     Text(
         pt="O arquivo não é uma planilha: o Excel ou o LibreOffice o cria enquanto uma planilha "
@@ -86,14 +84,12 @@ lock_file = partial(
     ),
 )
 # A workbook, but of another kind.
-no_xlsx = partial(
-    WorkbookRefused,
+no_xlsx = _refusal(
     "not-xlsx",
     Text(pt="O arquivo não é uma planilha .xlsx.", en="The file is not an .xlsx workbook."),
     _SAVE_AS,
 )
-text_with_other_name = partial(
-    WorkbookRefused,
+text_with_other_name = _refusal(
     "not-xlsx",
     Text(
         pt="O arquivo não é uma planilha do Excel: é um texto.",
@@ -104,8 +100,7 @@ text_with_other_name = partial(
         en="If its columns are separated by a character, change the extension to .csv.",
     ),
 )
-other_archive = partial(
-    WorkbookRefused,
+other_archive = _refusal(
     "not-xlsx",
     Text(
         pt="O arquivo é um zip, mas não é uma planilha .xlsx.",
@@ -113,8 +108,7 @@ other_archive = partial(
     ),
     _SAVE_AS,
 )
-other_ole_file = partial(
-    WorkbookRefused,
+other_ole_file = _refusal(
     "legacy-xls",
     Text(
         pt="O arquivo é do Office antigo, mas não é uma planilha do Excel 97 ou mais novo (.xls).",
@@ -122,8 +116,7 @@ other_ole_file = partial(
     ),
     _SAVE_AS,
 )
-encrypted = partial(
-    WorkbookRefused,
+encrypted = _refusal(
     "encrypted",
     Text(pt="O arquivo está protegido por senha.", en="The workbook is protected by a password."),
     Text(
@@ -131,8 +124,7 @@ encrypted = partial(
         en="In Excel, remove the password (File > Info > Protect) and save.",
     ),
 )
-part_encrypted = partial(
-    WorkbookRefused,
+part_encrypted = _refusal(
     "encrypted",
     Text(pt="O arquivo está protegido por senha.", en="The file has a password."),
 )

@@ -161,15 +161,11 @@ def _cells(kind: Kind, letters: str, style: str, first: int, values: Sequence[An
 def _checked_values(column: Column, number: int, series: pd.Series) -> list[Any]:
     """Return the cell values of a column. Raises ``ValueError`` if Excel cannot hold one."""
     values = cell_values(column.kind, series)
-    fits = _fits_cell if column.kind.is_text else isfinite
+    fits = (lambda text: len(text) <= MAX_TEXT_LENGTH) if column.kind.is_text else isfinite
     if not all(map(fits, filter(None, values))):
         row = next(row for row, value in enumerate(values, start=2) if value and not fits(value))
         raise ValueError(f"Excel cannot hold row {row}, column {number}")
     return values
-
-
-def _fits_cell(text: str) -> bool:
-    return len(text) <= MAX_TEXT_LENGTH
 
 
 def _are_plain(texts: Sequence[str | None]) -> bool:
