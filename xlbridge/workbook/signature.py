@@ -102,6 +102,15 @@ _UNREADABLE = (
 )  # fmt: skip
 
 
+def _start_of_part(path: Path, part: str) -> bytes:
+    """Return the first megabyte of a part, empty if it cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(part) as content:
+            return content.read(_MAX_READ)
+    except _UNREADABLE:
+        return b""
+
+
 class WorkbookMark(Enum):
     """Mark of a workbook that xlbridge wrote: the name ``text`` in the part ``part``."""
 
@@ -115,11 +124,7 @@ class WorkbookMark(Enum):
 
     def is_on(self, path: Path) -> bool:
         """Return whether a file is a workbook with this mark."""
-        try:
-            with zipfile.ZipFile(path) as archive, archive.open(self.part) as content:
-                return f'name="{self.text}"'.encode() in content.read(_MAX_READ)
-        except _UNREADABLE:
-            return False
+        return f'name="{self.text}"'.encode() in _start_of_part(path, self.part)
 
     def require_mark(self, path: Path, *, unedited: bool = False) -> None:
         """Raise ``UsageError`` if ``path`` exists and is not a workbook with this mark.
@@ -137,11 +142,7 @@ def _require_unedited(path: Path) -> None:
 
     Programs set the time of the last change, and keep that of the creation.
     """
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(_CORE_PROPERTIES) as content:
-            times = dict(_TIMES.findall(content.read(_MAX_READ)))
-    except _UNREADABLE:
-        return
+    times = dict(_TIMES.findall(_start_of_part(path, _CORE_PROPERTIES)))
     if times.get(b"modified", b"") != times.get(b"created", b""):
         raise UsageError(
             Text(
