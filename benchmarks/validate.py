@@ -7,11 +7,11 @@ Usage: python benchmarks/validate.py [ROWS...] [--bad PERCENT...] [--runs RUNS]
 Sheets of ROWS × 12 cells (default 20, 1,000, 10,000, 100,000 and 1,048,575) with no, 1 % and 100 %
 bad cells. Texts are in the cells (inline), as programs write them, and up to 100,000 rows also in
 the shared string table (shared), as Excel does. Commands take turns in each run; above 100,000 rows
-each runs once. The other validators run up to 100,000 rows, and not on 100 % bad cells, where they
-take many minutes. frictionless runs with the interpreter that has it (default: this one, if the
-extra ``bench`` is installed), everything else with PYTHON (default: this one); in a development
-environment pandera also imports hypothesis and starts more slowly than for users. Memory is that of
-a command and its helpers together.
+each runs once. The other validators do not run on 100 % bad cells, where they take many minutes,
+and frictionless only up to 100,000 rows. frictionless runs with the interpreter that has it
+(default: this one, if the extra ``bench`` is installed), everything else with PYTHON (default: this
+one); in a development environment pandera also imports hypothesis and starts more slowly than for
+users. Memory is that of a command and its helpers together.
 """
 
 import argparse
@@ -39,7 +39,7 @@ _BARE_READ = (
     "print(sum(1 for _ in s.iter_rows()))"
 )
 _LAST_ROW = 1_048_575
-_MAX_ROWS_OF_OTHERS = 100_000
+_MAX_ROWS_OF_RUNS = _MAX_ROWS_OF_FRICTIONLESS = 100_000
 _SMALL = 1_000
 _SIZES = (_SMALL, 10_000, 100_000)
 _ALL = 100
@@ -63,12 +63,12 @@ def main() -> None:
         for rows, percent, texts in itertools.product(
             arguments.rows, arguments.bad, arguments.texts
         ):
-            if texts == _SHARED and rows > _MAX_ROWS_OF_OTHERS:
+            if texts == _SHARED and rows > _MAX_ROWS_OF_RUNS:
                 continue
             path, shared = Path(folder) / "bad.xlsx", texts == _SHARED
             written = write_sheet(path, rows, percent / 100, shared_texts=shared)
             commands = _commands(path, rows, percent, arguments)
-            found = costs(commands, arguments.runs if rows <= _MAX_ROWS_OF_OTHERS else 0)
+            found = costs(commands, arguments.runs if rows <= _MAX_ROWS_OF_RUNS else 0)
             _print_costs(rows, percent, texts, written, found)
             measurements.append(
                 Measurement(rows, percent, texts, len(written.bad_cells), found[OURS])
@@ -102,9 +102,9 @@ def _commands(
     }
     if rows <= _SMALL:
         commands[IMPORT] = [arguments.python, "-c", "import pandas, pandera.pandas"]
-    if rows <= _MAX_ROWS_OF_OTHERS and percent < _ALL:
+    if percent < _ALL:
         commands[USUAL] = [arguments.python, str(folder / "usual_pipeline.py"), str(path)]
-        if arguments.frictionless:
+        if arguments.frictionless and rows <= _MAX_ROWS_OF_FRICTIONLESS:
             commands[FRICTIONLESS] = [
                 arguments.frictionless,
                 str(folder / "frictionless_pipeline.py"),
@@ -144,7 +144,7 @@ def _print_costs(
 
 
 def _print_exactness(written: BadSheet, rows: int) -> None:
-    limit = [] if rows <= _MAX_ROWS_OF_OTHERS else ["--limit", "0"]
+    limit = [] if rows <= _MAX_ROWS_OF_RUNS else ["--limit", "0"]
     command = [*_ours(sys.executable, written.path), "--format", "json", *limit]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     (file,) = json.loads(done.stdout)["files"]
