@@ -89,7 +89,8 @@ def _cached(
     if memo is None:
         return compute()
     versions = tuple(typed.versions[name] for name in (rule.column, *rule.others))
-    return memo.result(key, versions, compute)
+    positions: Positions = memo.result(key, versions, compute).value
+    return positions
 
 
 def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:

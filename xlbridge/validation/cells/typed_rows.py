@@ -4,8 +4,7 @@ from array import array
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,19 +27,19 @@ from xlbridge.validation.request import ColumnProgress, OnColumn
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellKind, SheetCells
 
-_Result = TypeVar("_Result")
 _FILLED = ("rows", "filled")
 _TEXT_WARNINGS = ("number-as-text", "date-as-text")
 """Warnings that a .csv does not get, as it has no other way to write numbers and dates."""
 _NUMBER_STYLE = ("numbers", "style")
 
 
-@dataclass(frozen=True, slots=True)
-class _CachedResult:
+@dataclass(frozen=True, slots=True, eq=False)
+class CachedResult:
+    """Result in a memo; what depends on it is valid as long as the memo has the same object."""
+
+    value: Any
     source: object
     dependencies: Hashable
-    version: int
-    result: Any
 
 
 class ColumnMemo:
@@ -53,8 +52,7 @@ class ColumnMemo:
 
     def __init__(self) -> None:
         self._layout: tuple[object, ...] = ()
-        self._results: dict[Hashable, _CachedResult] = {}
-        self._versions = count(1)
+        self._results: dict[Hashable, CachedResult] = {}
         self._formats: dict[tuple[frozenset[int], frozenset[int]], Any] = {}
         self._children: dict[str, ColumnMemo] = {}
 
@@ -71,21 +69,15 @@ class ColumnMemo:
         self,
         key: Hashable,
         dependencies: Hashable,
-        compute: Callable[[], _Result],
+        compute: Callable[[], object],
         source: object = None,
-    ) -> _Result:
+    ) -> CachedResult:
         """Return the result for a key, computed again if ``source`` is another object or
         ``dependencies`` are not equal to the last ones."""
         known = self._results.get(key)
         if known is None or known.source is not source or known.dependencies != dependencies:
-            known = _CachedResult(source, dependencies, next(self._versions), compute())
-            self._results[key] = known
-        result: _Result = known.result
-        return result
-
-    def version(self, key: Hashable) -> int:
-        """Return the version of a result, which changes when it is computed again."""
-        return self._results[key].version
+            known = self._results[key] = CachedResult(compute(), source, dependencies)
+        return known
 
     def cached_lookup(self, lookup: FormatLookup) -> FormatLookup:
         """Return a lookup that reads the file once: edits do not change number formats."""
@@ -106,8 +98,8 @@ class TypedRows:
 
     ``frame``: one typed column for each of the resource's, with a RangeIndex; ``rows``: Excel's
     row numbers; ``problems``: one entry for each column; ``versions``: versions of the columns'
-    values, which change with them when the sheet is validated again; ``absent``: columns that the
-    sheet lacks and no mapping fills.
+    values, equal if a memo has kept the values since the last validation; ``absent``: columns that
+    the sheet lacks and no mapping fills.
     """
 
     frame: pd.DataFrame
@@ -148,10 +140,11 @@ def type_rows(
             arrays[column.name], problems[column.name] = sheet.type_column(column, index)
         else:
             source, compute = cells.columns[index], partial(sheet.type_column, column, index)
-            values, found = memo.result(column.name, (source.edits, style()), compute, source)
+            cached = memo.result(column.name, (source.edits, style()), compute, source)
+            values, found = cached.value
             # A copy, as rules of several cells add problems.
             arrays[column.name], problems[column.name] = values, found.copy()
-            versions[column.name] = memo.version(column.name)
+            versions[column.name] = cached
     _report_repeated_headers(header, headers, problems)
     frame = _whole_frame(resource, arrays, len(rows))
     return _without_blank_rows(TypedRows(frame, rows, problems, versions, absent), memo)
@@ -182,7 +175,7 @@ def _number_style(
     if memo is None:
         return cache(detect)
     edits = tuple(source.edits for source in columns)
-    return partial(memo.result, _NUMBER_STYLE, edits, detect)
+    return lambda: memo.result(_NUMBER_STYLE, edits, detect).value
 
 
 def _whole_frame(resource: Resource, arrays: Mapping[str, Any], count: int) -> pd.DataFrame:
@@ -308,14 +301,11 @@ def _without_blank_rows(typed: TypedRows, memo: ColumnMemo | None) -> TypedRows:
         filled |= typed.frame[name].notna().to_numpy() | problems.failed
         if filled.all():
             return typed
-    rows_version = 0
-    if memo is not None:
-        memo.result(_FILLED, filled.tobytes(), lambda: None)
-        rows_version = memo.version(_FILLED)
+    selection = None if memo is None else memo.result(_FILLED, filled.tobytes(), lambda: None)
     return TypedRows(
         frame=typed.frame[filled].reset_index(drop=True),
         rows=_row_array(np.array(typed.rows)[filled]),
         problems={name: column.of_rows(filled) for name, column in typed.problems.items()},
-        versions={name: (version, rows_version) for name, version in typed.versions.items()},
+        versions={name: (version, selection) for name, version in typed.versions.items()},
         absent=typed.absent,
     )
