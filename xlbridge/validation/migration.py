@@ -1,7 +1,7 @@
 """Migration of the data of an older template to the current one, column by column."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from xlbridge.errors import UsageError
@@ -9,7 +9,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.headers.header_matching import header_key
-from xlbridge.validation.headers.header_row import at_layout, find_header_row, match_header
+from xlbridge.validation.headers.header_row import find_header_row, match_header
 from xlbridge.validation.headers.sheet_choice import choose_sheet
 from xlbridge.workbook import cell_address, column_letters
 from xlbridge.workbook.read import SheetCells, read_workbook
@@ -60,7 +60,7 @@ def _migrate(
     found = Fingerprint.parse(workbook.fingerprint)
     if found is not None and found.resource == resource.name:
         layout = found.layout
-    earlier = at_layout(resource, layout)
+    earlier = _at_layout(resource, layout)
     cells = choose_sheet(workbook, Catalogue([earlier]), resource.name, sheet).cells
     position = find_header_row(cells, earlier)
     if position is None:
@@ -86,6 +86,17 @@ def _migrate(
         dropped=dropped,
         remarks=list(_remarks(cells, position, older)),
     )
+
+
+def _at_layout(resource: Resource, layout: int) -> Resource:
+    """Return a resource with the column names of an earlier layout; titles stay, and columns that
+    were removed since are left out."""
+    changes = resource.column_changes_since(layout)
+    earlier = {new: old for old, new in changes.items() if new is not None}
+    columns = tuple(
+        replace(column, name=earlier.get(column.name, column.name)) for column in resource.columns
+    )
+    return replace(resource, columns=columns)
 
 
 def _plan_columns(

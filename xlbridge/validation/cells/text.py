@@ -1,4 +1,4 @@
-"""Text of cells: display, invisible characters, look-alike letters, mojibake."""
+"""Text of cells: display, invisible characters, mojibake."""
 
 import datetime as dt
 import html
@@ -44,15 +44,10 @@ def format_decimal(number: Decimal | None) -> Text:
     return localized_number(f"{number:f}")
 
 
-_LOOK_ALIKES = frozenset(
-    "АВЕЅІЈКМНОРСТУХаеорсухіјѕ"  # Cyrillic
-    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο"  # Greek
-)
-_UNKNOWN = frozenset({"Co", "Cn"})
+UNASSIGNED = frozenset({"Co", "Cn"})
+"""Unicode categories of characters that are private to a font or not assigned."""
 _KEPT_CONTROLS = frozenset("\t\n\r")
 _ZERO_WIDTH_JOINER = "\u200d"
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-"""Mark of a character that a program could not decode."""
 _ENTITY = re.compile(r"&(?:#\d{2,5}|[A-Za-z]{2,8});", re.ASCII)
 _SECOND_BYTE = (
     "[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"  # as Windows shows the second byte of UTF-8
@@ -107,38 +102,6 @@ def normalize_width(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(map(_normal_width_of, text)))
 
 
-def has_look_alikes(text: str) -> bool:
-    """Return whether the text has a letter of another alphabet that looks Latin."""
-    return not (text.isascii() or _LOOK_ALIKES.isdisjoint(text))
-
-
-def find_look_alike(text: str) -> str | None:
-    """Return the first letter of another alphabet that looks Latin, in a word that has Latin
-    letters or looks entirely Latin.
-
-    Other words that are clearly in another alphabet make the text one of that language.
-    """
-    if not has_look_alikes(text):
-        return None
-    candidates: list[str] = []
-    is_foreign = False
-    for word in text.split():
-        letters = [character for character in word if character.isalpha()]
-        alike = [letter for letter in letters if letter in _LOOK_ALIKES]
-        if alike and any(_is_latin(letter) for letter in letters):
-            return alike[0]
-        candidates += alike[:1]
-        is_foreign |= len(alike) < sum(not _is_latin(letter) for letter in letters)
-    return None if is_foreign else next(iter(candidates), None)
-
-
-def find_private_character(text: str) -> str | None:
-    """Return the first character that is private to a font or not assigned in Unicode."""
-    if text.isprintable():
-        return None
-    return next((each for each in text if unicodedata.category(each) in _UNKNOWN), None)
-
-
 def repair_mojibake(text: str) -> str | None:
     """Return a text as it was before it was decoded wrongly or escaped as HTML, None if it seems
     unchanged."""
@@ -150,26 +113,16 @@ def repair_mojibake(text: str) -> str | None:
     return None if meant == text else meant
 
 
-def composed(text: str) -> str:
-    """Return the text in composed form (NFC): a letter with its accent is one character."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
-
-
 def folded_code(text: str) -> str:
     """Return a code without case and accents, for comparisons."""
     return (text if text.isascii() else strip_accents(text)).casefold()
-
-
-def find_non_code_character(text: str) -> str | None:
-    """Return the first character that a code cannot have: a control, or a non-Latin letter."""
-    return next((character for character in text if not _is_code_character(character)), None)
 
 
 def _is_kept(text: str, index: int) -> bool:
     character = text[index]
     if character == _ZERO_WIDTH_JOINER and index:
         return unicodedata.category(text[index - 1]) in {"So", "Mn", "Sk"}
-    return character in _KEPT_CONTROLS or unicodedata.category(character) in _UNKNOWN
+    return character in _KEPT_CONTROLS or unicodedata.category(character) in UNASSIGNED
 
 
 def _as_utf8(found: re.Match[str]) -> str:
@@ -181,17 +134,6 @@ def _as_utf8(found: re.Match[str]) -> str:
 def _normal_width_of(character: str) -> str:
     form, _, code = unicodedata.decomposition(character).partition(" ")
     return chr(int(code, 16)) if form in {"<wide>", "<narrow>"} else character
-
-
-def _is_latin(character: str) -> bool:
-    return character.isalpha() and unicodedata.name(character, "").startswith("LATIN")
-
-
-def _is_code_character(character: str) -> bool:
-    category = unicodedata.category(character)
-    if category.startswith("L"):
-        return unicodedata.name(character, "").startswith(("LATIN", "FEMININE", "MASCULINE"))
-    return category not in {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"}
 
 
 _MAX_NAMES = 5

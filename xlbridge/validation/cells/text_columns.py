@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import compress, count
@@ -18,13 +19,8 @@ from xlbridge.resources.findings import Severity, character_name
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.text import (
-    REPLACEMENT,
-    composed,
-    find_look_alike,
-    find_non_code_character,
-    find_private_character,
+    UNASSIGNED,
     folded_code,
-    has_look_alikes,
     is_all_visible,
     is_printable_ascii,
     normalize_width,
@@ -47,6 +43,12 @@ _PLACEHOLDERS = frozenset(
     | {"null", "Null", "NULL", "None", "NaN", "nan", "undefined", "NaT", "<NA>", "<null>", "<NULL>"}
     | {"(vazio)", "(Vazio)", "(em branco)", "(nenhum)", "(nulo)", "(blank)", "(empty)", "(none)"}
 )
+_LOOK_ALIKES = frozenset(
+    "АВЕЅІЈКМНОРСТУХаеорсухіјѕ"  # Cyrillic
+    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο"  # Greek
+)
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""Mark of a character that a program could not decode."""
 _TYPED_APOSTROPHE = re.compile(r"'[\d+=-]", re.ASCII)
 _A_NUMBER = Text(pt="um número", en="a number")
 _A_BOOLEAN = Text(pt="verdadeiro ou falso", en="true or false")
@@ -116,7 +118,7 @@ def _is_plain_text(text: str) -> bool:
     """Return whether a text, or several joined, can be sent unchanged."""
     if not is_all_visible(text) or repair_mojibake(text) is not None:
         return False
-    return composed(text) == text and not has_look_alikes(text) and REPLACEMENT not in text
+    return _composed(text) == text and not _has_look_alikes(text) and _REPLACEMENT not in text
 
 
 def _is_plain_code(text: str) -> bool:
@@ -151,7 +153,7 @@ def _check_text(
         details: dict[str, object] = {"character": character_name(invisible)}
         problems.add(position, "invisible-character", details, corrected=corrected)
     elif corrected != text:
-        code = "accents-apart" if composed(text) == corrected else "code-form"
+        code = "accents-apart" if _composed(text) == corrected else "code-form"
         code = "value-spelling" if column.allowed else code
         problems.add(position, code, {"read": sent}, corrected=corrected)
     elif raw != text:
@@ -163,16 +165,16 @@ def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
     """Return the code of the finding that makes a text uncertain, and the character to name."""
     if code := _placeholder_code(column, text):
         return code, text
-    if REPLACEMENT in text:
+    if _REPLACEMENT in text:
         return "character-lost", ""
     if column.kind is Kind.TEXT:
-        if private := find_private_character(text):
+        if private := _find_private_character(text):
             return "character-private", character_name(private)
-        alike = find_look_alike(text)
+        alike = _find_look_alike(text)
         return None if alike is None else ("look-alike-letter", character_name(alike))
     if _SCIENTIFIC.fullmatch(text):
         return "code-scientific", ""
-    invalid = find_non_code_character(normalize_width(text))
+    invalid = _find_non_code_character(normalize_width(text))
     return None if invalid is None else ("hidden-character", character_name(invalid))
 
 
@@ -193,7 +195,7 @@ def _canonical(column: Column, text: str) -> tuple[str, str]:
         same = [value for value in column.allowed if folded_code(value) == folded_code(text)]
         return (same[0], same[0]) if len(same) == 1 else (text, text)
     if column.kind is Kind.TEXT:
-        return composed(text), composed(text)
+        return _composed(text), _composed(text)
     code = normalize_width(text).strip()
     if column.kind not in DOCUMENTS:
         return code, code
@@ -227,3 +229,56 @@ def _text_of_number(
         problems.add(position, "code-leading-zeros", {"width": column.width, "proposal": ""})
         return None
     return text
+
+
+def _has_look_alikes(text: str) -> bool:
+    """Return whether the text has a letter of another alphabet that looks Latin."""
+    return not (text.isascii() or _LOOK_ALIKES.isdisjoint(text))
+
+
+def _find_look_alike(text: str) -> str | None:
+    """Return the first letter of another alphabet that looks Latin, in a word that has Latin
+    letters or looks entirely Latin.
+
+    Other words that are clearly in another alphabet make the text one of that language.
+    """
+    if not _has_look_alikes(text):
+        return None
+    candidates: list[str] = []
+    is_foreign = False
+    for word in text.split():
+        letters = [character for character in word if character.isalpha()]
+        alike = [letter for letter in letters if letter in _LOOK_ALIKES]
+        if alike and any(_is_latin(letter) for letter in letters):
+            return alike[0]
+        candidates += alike[:1]
+        is_foreign |= len(alike) < sum(not _is_latin(letter) for letter in letters)
+    return None if is_foreign else next(iter(candidates), None)
+
+
+def _find_private_character(text: str) -> str | None:
+    """Return the first character that is private to a font or not assigned in Unicode."""
+    if text.isprintable():
+        return None
+    return next((each for each in text if unicodedata.category(each) in UNASSIGNED), None)
+
+
+def _composed(text: str) -> str:
+    """Return the text in composed form (NFC): a letter with its accent is one character."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _find_non_code_character(text: str) -> str | None:
+    """Return the first character that a code cannot have: a control, or a non-Latin letter."""
+    return next((character for character in text if not _is_code_character(character)), None)
+
+
+def _is_latin(character: str) -> bool:
+    return character.isalpha() and unicodedata.name(character, "").startswith("LATIN")
+
+
+def _is_code_character(character: str) -> bool:
+    category = unicodedata.category(character)
+    if category.startswith("L"):
+        return unicodedata.name(character, "").startswith(("LATIN", "FEMININE", "MASCULINE"))
+    return category not in {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"}

@@ -383,17 +383,6 @@ def outdated_template(
     return [Finding(CATALOGUE["template-outdated"], row=position + 1, details=details)]
 
 
-def at_layout(resource: Resource, layout: int) -> Resource:
-    """Return a resource with the column names of an earlier layout; titles stay, and columns that
-    were removed since are left out."""
-    changes = resource.column_changes_since(layout)
-    earlier = {new: old for old, new in changes.items() if new is not None}
-    columns = tuple(
-        replace(column, name=earlier.get(column.name, column.name)) for column in resource.columns
-    )
-    return replace(resource, columns=columns)
-
-
 def _changes(headers: Sequence[str], resource: Resource, layout: int) -> Iterator[Text]:
     changes = resource.column_changes_since(layout)
     present = set(headers)

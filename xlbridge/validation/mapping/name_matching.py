@@ -121,10 +121,6 @@ _ALIKE = Text(
 _PART = Text(pt="é parte do nome da coluna", en="it is a part of the column's name")
 
 
-COUNTED = frozenset({"quantidade", "contagem"})
-"""Columns of quantities: a resource without one cannot fit a sheet with quantities."""
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class NameFit:
     """Fit of a header to a column, from 0 to 1, and the reason."""

@@ -11,12 +11,7 @@ from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import Kind, Resource
 from xlbridge.validation.headers.header_row import SEARCHED_ROWS
-from xlbridge.validation.mapping.name_matching import (
-    COUNTED,
-    columns_called,
-    is_amount,
-    mapping_words,
-)
+from xlbridge.validation.mapping.name_matching import columns_called, is_amount, mapping_words
 from xlbridge.validation.mapping.proposal import MappingProposal
 from xlbridge.workbook.read import SheetCells
 
@@ -29,6 +24,8 @@ _HEADER_WEIGHT = 0.3
 _AMOUNT_PENALTY = 2.0
 """Evidence of a column of amounts against a resource without any, such as clients."""
 _STEM = 6
+_COUNTED = frozenset({"quantidade", "contagem"})
+"""Columns of quantities: a resource without one cannot fit a sheet with quantities."""
 
 
 def choose_proposal(
@@ -158,7 +155,7 @@ def _stems(texts: Iterable[str]) -> set[str]:
 
 def _lacks_counts(proposal: MappingProposal) -> bool:
     """Return whether the sheet has quantities that the resource does not have."""
-    return any(names & COUNTED for names in proposal.foreign_names.values())
+    return any(names & _COUNTED for names in proposal.foreign_names.values())
 
 
 def _lacks_amounts(proposal: MappingProposal) -> bool:
