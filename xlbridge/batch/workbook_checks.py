@@ -78,13 +78,24 @@ def _unkeyed_row_digests(sheet: ValidatedSheet) -> RowDigests:
     rows = sheet.frame.drop(columns=KEY, errors="ignore").iloc[positions]
     hashes = [
         pd.util.hash_pandas_object(
-            rows.assign(**{KEY: sheet.list_hashes(key).iloc[positions]} if sheet.children else {}),
+            rows.assign(**{KEY: _list_hashes(sheet, key)[positions]} if sheet.children else {}),
             index=False,
             hash_key=key,
         )
         for key in _HASH_KEYS
     ]
     return RowDigests(positions, np.column_stack([series.to_numpy() for series in hashes]))
+
+
+def _list_hashes(sheet: ValidatedSheet, key: str) -> npt.NDArray[np.uint64]:
+    """Return a hash of the lists' rows of each record; ``key`` salts it."""
+    hashes = np.zeros(len(sheet.rows), dtype=np.uint64)
+    for child in sheet.children.values():
+        parents = sheet.parent_positions(child)
+        rows = child.frame.drop(columns=KEY, errors="ignore")
+        row_hashes = pd.util.hash_pandas_object(rows, index=False, hash_key=key).to_numpy()
+        np.add.at(hashes, parents[parents >= 0], row_hashes[parents >= 0])
+    return hashes
 
 
 def _repeated_rows(

@@ -177,16 +177,6 @@ class ValidatedSheet:
                 return True
         return False
 
-    def list_hashes(self, key: str) -> pd.Series:
-        """Return a hash of the lists' rows of each record; ``key`` salts it."""
-        hashes = np.zeros(len(self.rows), dtype=np.uint64)
-        for child in self.children.values():
-            parents = self.parent_positions(child)
-            rows = child.frame.drop(columns=KEY, errors="ignore")
-            row_hashes = pd.util.hash_pandas_object(rows, index=False, hash_key=key).to_numpy()
-            np.add.at(hashes, parents[parents >= 0], row_hashes[parents >= 0])
-        return pd.Series(hashes)
-
     def add(self, found: Iterable[Finding]) -> None:
         """Add findings of cells in order of row and column."""
         found = list(found)

@@ -24,7 +24,7 @@ from xlbridge.validation.mapping.mapping_file import (
 )
 from xlbridge.validation.mapping.name_matching import known_values
 from xlbridge.validation.non_records import is_total
-from xlbridge.workbook.read import CellColumn, CellEncoder, CellKind, SheetCells
+from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 _MAX_LISTED = 12
 _BOOLEAN_WORDS = {True: ("verdadeiro", "true"), False: ("falso", "false")}
@@ -134,7 +134,6 @@ def join_texts(
     return joined
 
 
-_SAMPLE_ROWS = 200
 _MOSTLY = 0.8
 _MIN_RECORD_CELLS = 2
 _MAX_ROWS = 20_000
@@ -162,16 +161,6 @@ class ForeignColumn:
     filled: float
     declared: NumberStyle | None = None
     group: str = ""
-
-    @classmethod
-    def of(
-        cls, header: str, column: CellColumn, rows: Sequence[int], group: str
-    ) -> "ForeignColumn":
-        """Sample the cells of a column in the given zero-based rows."""
-        filled = [row for row in rows if column.kind(row) is not CellKind.EMPTY]
-        values = [column.value(row) for row in filled[:_SAMPLE_ROWS]]
-        share = len(filled) / max(1, len(rows))
-        return cls(header, CellEncoder().encode(values), share, group=group)
 
     @property
     def values(self) -> list[object]:

@@ -44,9 +44,10 @@ from xlbridge.validation.mapping.resource_choice import (
     require_no_months,
     resources_in_names,
 )
-from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookSource, read_workbook
+from xlbridge.workbook.read import CellColumn, CellKind, SheetCells, WorkbookSource, read_workbook
 
 _MIN_HEADERS = 2
+_SAMPLE_ROWS = 200
 _WIDTH = 10_000
 
 CONFIDENCE_WORDS: dict[Confidence, Text] = {
@@ -135,7 +136,7 @@ def _header_score(cells: SheetCells, position: int) -> tuple[int, ...]:
 
 
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
-    """Return the columns with unique headers, and the repeated headers."""
+    """Return the unique columns with samples of their cells, and the repeated headers."""
     headers = _headers(cells, position)
     counts = Counter(map(header_key, headers))
     columns, repeated, rows = [], [], record_rows(cells, position)
@@ -144,10 +145,12 @@ def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColum
         key = header_key(header)
         if not key or key in REMARK_HEADERS:
             continue
-        if counts[key] == 1:
-            columns.append(ForeignColumn.of(header, column, rows, group))
-        else:
+        if counts[key] > 1:
             repeated.append(header)
+            continue
+        filled = [row for row in rows if column.kind(row) is not CellKind.EMPTY]
+        sample, share = column.select(filled[:_SAMPLE_ROWS]), len(filled) / max(1, len(rows))
+        columns.append(ForeignColumn(header, sample, share, group=group))
     return columns, repeated
 
 

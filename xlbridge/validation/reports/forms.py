@@ -65,15 +65,15 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     from xlbridge.workbook.edit import MAX_SHOWN, AnnotatedSheet, AnnotationSummary, annotate
     from xlbridge.workbook.write import as_xlsx
 
-    sheets, totals = report.sheets, report.totals
+    sheets = report.sheets
     first = sheets[0]
     file = first.file if first.fixes is None else first.fixes.file
     summary = AnnotationSummary(
         file=file.name,
         resources={item.sheet: item.resource_name or "?" for item in sheets},
-        rows=totals.rows,
-        errors=totals.errors,
-        warnings=totals.warnings,
+        rows=sum(len(item.rows) for item in sheets),
+        errors=sum(item.errors for item in sheets),
+        warnings=sum(item.warnings for item in sheets),
     )
     marked = [
         AnnotatedSheet(

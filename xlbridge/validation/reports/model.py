@@ -75,17 +75,6 @@ def is_widespread(group: Sequence[Finding], rows: int) -> bool:
     return is_warning and len(group) >= _MIN_WIDESPREAD and 2 * len(group) > rows
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Counts over all files: ``good`` are the files without errors."""
-
-    files: int
-    good: int
-    rows: int
-    errors: int
-    warnings: int
-
-
 def listed_findings(sheet: ValidatedSheet, limit: int | None) -> list[Finding]:
     """Return the findings to list, at most ``limit``: errors first, then by row and column. A
     warning on most cells of a column is listed once, with the number of cells."""
@@ -169,17 +158,3 @@ class Report:
     def sheets(self) -> list[ValidatedSheet]:
         """Validated sheets."""
         return [item for item in self.results if isinstance(item, ValidatedSheet)]
-
-    @property
-    def totals(self) -> Totals:
-        """Counts over all files."""
-        sheets = self.sheets
-        files = {item.file for item in self.results}
-        bad = {item.file for item in self.results if not is_ok(item)}
-        return Totals(
-            files=len(files),
-            good=len(files) - len(bad),
-            rows=sum(len(sheet.rows) for sheet in sheets),
-            errors=sum(sheet.errors for sheet in sheets),
-            warnings=sum(sheet.warnings for sheet in sheets),
-        )

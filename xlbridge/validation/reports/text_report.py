@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -19,6 +18,7 @@ from xlbridge.validation.results import (
     SkippedSheet,
     ValidatedSheet,
     ValidationResult,
+    is_ok,
 )
 
 DEFAULT_LIMIT = 5
@@ -44,7 +44,17 @@ def report_lines(report: Report) -> Iterator[str]:
             en="Total · files: {files} · passed: {good} · rows: {rows} · errors: {errors} · "
             "warnings: {warnings}",
         )
-        yield str(total.format(**asdict(report.totals)))
+        files = {item.file for item in report.results}
+        bad = {item.file for item in report.results if not is_ok(item)}
+        yield str(
+            total.format(
+                files=len(files),
+                good=len(files - bad),
+                rows=sum(len(sheet.rows) for sheet in report.sheets),
+                errors=sum(sheet.errors for sheet in report.sheets),
+                warnings=sum(sheet.warnings for sheet in report.sheets),
+            )
+        )
 
 
 def closing_lines(report: Report) -> Iterator[str]:
