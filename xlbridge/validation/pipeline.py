@@ -1,7 +1,7 @@
 """Validation of a sheet, a workbook, or all sheets of a workbook, from file to findings."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -79,31 +79,10 @@ def validate_workbook(
     Raises ``WorkbookRefused`` if the file is not a readable workbook, ``UsageError`` if the file,
     sheet or resource does not exist, the resource is unclear, or the mapping does not fit.
     """
-    with gc_paused():
-        path = Path(path)
-        cells = workbook() if workbook else read_workbook(path, limits, sheet)
-        catalogue = _with_listed_columns(cells, catalogue)
-        validator = _Validator(path, reading, on_column, memo)
-        if mapping is not None:
-            # Late: it imports the whole interface, and few sheets have a mapping.
-            from xlbridge.validation.mapping.application import map_sheet
-
-            mapped = map_sheet(path, mapping, cells, catalogue, resource, sheet)
-            lookup = mapped.format_lookup(validator.format_lookup(mapped.choice.cells))
-            mapped_resource = catalogue[mapping.resource]
-            validated = validator.validate_rows(
-                mapped_resource, mapped.choice, mapped.header, lookup
-            )
-        else:
-            choice = choose_sheet(cells, catalogue, resource, sheet)
-            validated = validator.validate_sheet(choice, cells.fingerprint)
-        if validated.resource is not None and validated.resource.children:
-            has_all_sheets = sheet is None or memo is not None
-            workbook_cells = cells if has_all_sheets else read_workbook(path, limits)
-            validator.add_children(validated, workbook_cells.sheets)
-        for one in validated.with_children:
-            one.read_as, one.limits = cells.read_as, limits
-        return validated
+    request = ValidationRequest(
+        file=Path(path), resource=resource, sheet=sheet, reading=reading, mapping=mapping
+    )
+    return _validate(request, catalogue, limits, workbook, on_column, memo).sheets[0]
 
 
 def _with_listed_columns(cells: WorkbookCells, catalogue: Catalogue) -> Catalogue:
@@ -158,6 +137,22 @@ class _Validator:
         if outdated := outdated_template(fingerprint, resource, cells, position):
             validated.findings = [*outdated, *validated.findings]
         return validated
+
+    def validate_mapped_sheet(
+        self,
+        mapping: "SheetMapping",
+        request: ValidationRequest,
+        cells: WorkbookCells,
+        catalogue: Catalogue,
+    ) -> ValidatedSheet:
+        """Validate the sheet that has the header of a mapping."""
+        # Late: it imports the whole interface, and few sheets have a mapping.
+        from xlbridge.validation.mapping.application import map_sheet
+
+        mapped = map_sheet(self.file, mapping, cells, catalogue, request.resource, request.sheet)
+        lookup = mapped.format_lookup(self.format_lookup(mapped.choice.cells))
+        resource = catalogue[mapping.resource]
+        return self.validate_rows(resource, mapped.choice, mapped.header, lookup)
 
     def add_children(self, main: ValidatedSheet, sheets: Sequence[SheetCells]) -> None:
         """Validate the child sheets of a main sheet, and add them to it."""
@@ -270,39 +265,50 @@ class ValidatedWorkbook:
     """Validated sheets of a workbook, and the names of those that fit no resource."""
 
     sheets: list[ValidatedSheet]
-    skipped: list[str] = field(default_factory=list)
+    skipped: list[str]
 
 
-def _validate_all_sheets(
+def _validate(
     request: ValidationRequest,
     catalogue: Catalogue,
     limits: WorkbookLimits,
     workbook: WorkbookSource | None,
     on_column: OnColumn,
+    memo: ColumnMemo | None = None,
 ) -> ValidatedWorkbook:
-    """Validate the sheets of a workbook in order, all against one resource or each against its own.
+    """Validate one sheet, or all sheets in order: against one resource, or each against its own.
 
     Hidden sheets, and the sheets that templates add, are neither data nor skipped.
     """
-    validator = _Validator(request.file, request.reading, on_column)
+    validator = _Validator(request.file, request.reading, on_column, memo)
     with gc_paused():
-        cells = workbook() if workbook else read_workbook(request.file, limits)
+        cells = workbook() if workbook else read_workbook(request.file, limits, request.sheet)
         catalogue = _with_listed_columns(cells, catalogue)
-        choices, skipped = choose_sheets(cells, catalogue, request.resource)
-        sheets: list[ValidatedSheet] = []
-        used: set[str] = set()
-        for choice in choices:
-            main = validator.validate_sheet(choice, cells.fingerprint)
-            validator.add_children(main, cells.sheets)
+        mains: Iterable[ValidatedSheet]
+        skipped: list[str] = []
+        if request.all_sheets:
+            choices, skipped = choose_sheets(cells, catalogue, request.resource)
+            mains = (validator.validate_sheet(choice, cells.fingerprint) for choice in choices)
+        elif request.mapping is not None:
+            mains = [validator.validate_mapped_sheet(request.mapping, request, cells, catalogue)]
+        else:
+            choice = choose_sheet(cells, catalogue, request.resource, request.sheet)
+            mains = [validator.validate_sheet(choice, cells.fingerprint)]
+        sheets, used = list[ValidatedSheet](), set[str]()
+        for main in mains:
+            if main.resource is not None and main.resource.children:
+                has_all_sheets = request.sheet is None or memo is not None
+                others = cells if has_all_sheets else read_workbook(request.file, limits)
+                validator.add_children(main, others.sheets)
+                used |= blank_child_sheets(others.sheets, main.sheet, main.resource).keys()
             sheets += main.with_children
-            used |= {sheet.sheet for sheet in main.with_children}
-            if choice.resource is not None:
-                used |= blank_child_sheets(cells.sheets, main.sheet, choice.resource).keys()
-        skipped = [name for name in skipped if name not in used]
-        for sheet, found in zip(sheets, compare_sheets(sheets), strict=True):
-            sheet.add(found)
+        if request.all_sheets:
+            for sheet, found in zip(sheets, compare_sheets(sheets), strict=True):
+                sheet.add(found)
+        for sheet in sheets:
             sheet.read_as, sheet.limits = cells.read_as, limits
-        return ValidatedWorkbook(sheets, skipped)
+        used |= {sheet.sheet for sheet in sheets}
+        return ValidatedWorkbook(sheets, [name for name in skipped if name not in used])
 
 
 def validate_sheets(
@@ -323,20 +329,7 @@ def validate_sheets(
         from xlbridge.resources.references import linked_catalogue
 
         catalogue = linked_catalogue(request.all_links, catalogue)
-    if request.all_sheets:
-        return _validate_all_sheets(request, catalogue, limits, workbook, on_column)
-    sheet = validate_workbook(
-        request.file,
-        catalogue,
-        resource=request.resource,
-        sheet=request.sheet,
-        reading=request.reading,
-        limits=limits,
-        workbook=workbook,
-        on_column=on_column,
-        mapping=request.mapping,
-    )
-    return ValidatedWorkbook(list(sheet.with_children))
+    return _validate(request, catalogue, limits, workbook, on_column)
 
 
 def validate_file(
