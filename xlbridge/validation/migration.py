@@ -48,44 +48,38 @@ def migrate(
     read, ``UsageError`` if it has no header row of the resource, or one with a repeated column, or
     if the target cannot be written.
     """
-    with as_xlsx(source, [] if sheet is None else [sheet], limits) as workbook:
-        return _migrate(workbook, target, resource, limits, sheet)
-
-
-def _migrate(
-    source: Path, target: Path, resource: Resource, limits: WorkbookLimits, sheet: str | None
-) -> Migration:
-    workbook = read_workbook(source, limits, sheet)
-    layout = _FIRST_LAYOUT if resource.changes else resource.layout
-    found = Fingerprint.parse(workbook.fingerprint)
-    if found is not None and found.resource == resource.name:
-        layout = found.layout
-    earlier = _at_layout(resource, layout)
-    cells = choose_sheet(workbook, Catalogue([earlier]), resource.name, sheet).cells
-    position = find_header_row(cells, earlier)
-    if position is None:
-        raise UsageError(
-            Text(
-                pt="{source} não tem uma linha com os nomes das colunas de {resource}.",
-                en="{source} has no row with the column names of {resource}.",
-            ).format(source=source, resource=resource.name)
+    with as_xlsx(source, [] if sheet is None else [sheet], limits) as xlsx:
+        workbook = read_workbook(xlsx, limits, sheet)
+        layout = _FIRST_LAYOUT if resource.changes else resource.layout
+        found = Fingerprint.parse(workbook.fingerprint)
+        if found is not None and found.resource == resource.name:
+            layout = found.layout
+        earlier = _at_layout(resource, layout)
+        cells = choose_sheet(workbook, Catalogue([earlier]), resource.name, sheet).cells
+        position = find_header_row(cells, earlier)
+        if position is None:
+            raise UsageError(
+                Text(
+                    pt="{source} não tem uma linha com os nomes das colunas de {resource}.",
+                    en="{source} has no row with the column names of {resource}.",
+                ).format(source=source, resource=resource.name)
+            )
+        columns, dropped = _plan_columns(cells, position, resource, earlier, layout)
+        moved = {column.header: column.name for column in columns if column.name is not None}
+        older = OlderWorkbook(xlsx, cells.name)
+        hidden = cells.raw.layout.hidden_rows
+        older.write(target, resource, columns, position + 1, cells.height, hidden)
+        return Migration(
+            rows=sum(
+                any(column.value(row) != "" for column in cells.columns)
+                for row in range(position + 1, cells.height)
+            ),
+            moved=moved,
+            new=[c.name for c in resource.columns if c.name not in moved.values()],
+            kept=[cell.header for cell in columns if cell.name is None],
+            dropped=dropped,
+            remarks=list(_remarks(cells, position, older)),
         )
-    columns, dropped = _plan_columns(cells, position, resource, earlier, layout)
-    moved = {column.header: column.name for column in columns if column.name is not None}
-    older = OlderWorkbook(source, cells.name)
-    hidden = cells.raw.layout.hidden_rows
-    older.write(target, resource, columns, position + 1, cells.height, hidden)
-    return Migration(
-        rows=sum(
-            any(column.value(row) != "" for column in cells.columns)
-            for row in range(position + 1, cells.height)
-        ),
-        moved=moved,
-        new=[c.name for c in resource.columns if c.name not in moved.values()],
-        kept=[cell.header for cell in columns if cell.name is None],
-        dropped=dropped,
-        remarks=list(_remarks(cells, position, older)),
-    )
 
 
 def _at_layout(resource: Resource, layout: int) -> Resource:

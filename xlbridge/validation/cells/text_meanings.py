@@ -72,11 +72,6 @@ class Meanings(Generic[Value]):
         both = self.native is not None and self.foreign is not None
         return both and self.native != self.foreign
 
-    @property
-    def neutral(self) -> bool:
-        """True if the two conventions give the same value."""
-        return self.native == self.foreign
-
 
 def date_meanings(text: str) -> Meanings[date] | None:
     """Return the meanings of a text as a date, None if it is not a date.

@@ -149,7 +149,7 @@ def parse_texts(
             other = None if meaning is None else meaning.foreign if native else meaning.native
             problems.add(position, *parser.rejection(text, declared, other))
         else:
-            yield position, text, value, meaning.neutral or not is_evidence
+            yield position, text, value, meaning.native == meaning.foreign or not is_evidence
 
 
 def sheet_number_style(texts: Iterable[str]) -> "NumberStyle | None":

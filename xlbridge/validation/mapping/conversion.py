@@ -173,11 +173,6 @@ class ForeignColumn:
         texts = [display(value).strip() for value in self.values]
         return list({value_key(text): text for text in reversed(texts) if text}.values())[::-1]
 
-    @property
-    def is_listed(self) -> bool:
-        """True if there are so few distinct values that a person can map each of them."""
-        return 0 < len(self.texts) <= _MAX_LISTED
-
     def document_kinds(self) -> set[str]:
         """Return the kinds of documents if nearly all values are documents, else nothing."""
         kinds = list(map(document_kind, self.values))
@@ -279,8 +274,9 @@ def listed_values(column: Column, foreign: ForeignColumn) -> dict[str, Scalar]:
 
 
 def can_list_values(column: Column, foreign: ForeignColumn) -> bool:
-    """Return whether a list can map the values of a foreign column to a column's."""
-    if not foreign.is_listed:
+    """Return whether a list can map the values of a foreign column to a column's: words, so few
+    that a person can map each of them."""
+    if not 0 < len(foreign.texts) <= _MAX_LISTED:
         return False
     if not all(isinstance(value, str) and _LETTER.search(value) for value in foreign.values):
         return False
