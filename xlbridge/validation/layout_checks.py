@@ -1,14 +1,14 @@
 """Checks of a sheet's layout: merged and hidden cells, formulas, unnamed columns, rows that are
 longer or shorter than the header, 1904 dates, a CPF in the column of CNPJs."""
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.text import display, quoted
@@ -19,20 +19,16 @@ from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells
 
 
-def check_layout(
-    resource: Resource, header: Header, cells: SheetCells, typed: TypedRows
-) -> list[Finding]:
+def check_layout(typed: TypedRows) -> list[Finding]:
     """Report problems of cells in their columns, and return the findings of the sheet."""
+    header, cells = typed.header, typed.cells
     columns = {name: cells.first_column + index for name, index in header.source_columns().items()}
     for area in cells.raw.layout.merged:
         _report_merged(area, columns, typed)
     for name, index in columns.items():
-        _report_formulas(cells, name, index, typed)
-    findings = [
-        *_hidden_rows_and_columns(header, cells, columns, typed),
-        *_unnamed_columns(resource, header, cells),
-    ]
-    dates = [column.name for column in resource.columns if column.kind is Kind.DATE]
+        _report_formulas(name, index, typed)
+    findings = [*_hidden_rows_and_columns(columns, typed), *_unnamed_columns(typed)]
+    dates = [column.name for column in typed.resource.columns if column.kind is Kind.DATE]
     if cells.raw.uses_1904_dates and typed.frame[dates].notna().to_numpy().any():
         findings.append(Finding(CATALOGUE["date-system-old"], row=header.row))
     return findings
@@ -56,8 +52,9 @@ def _report_merged(
         typed.problems[name].failed[positions] = True
 
 
-def _report_formulas(cells: SheetCells, name: str, column: int, typed: TypedRows) -> None:
+def _report_formulas(name: str, column: int, typed: TypedRows) -> None:
     """Report once for a column that stored results of formulas are read."""
+    cells = typed.cells
     runs = cells.raw.layout.formulas.get(column, ())
     position_of = {row: position for position, row in enumerate(typed.rows)} if runs else {}
     valueless = cells.raw.without_result, cells.raw.errors
@@ -73,10 +70,8 @@ def _report_formulas(cells: SheetCells, name: str, column: int, typed: TypedRows
         return
 
 
-def _hidden_rows_and_columns(
-    header: Header, cells: SheetCells, columns: Mapping[str, int], typed: TypedRows
-) -> Iterator[Finding]:
-    layout = cells.raw.layout
+def _hidden_rows_and_columns(columns: Mapping[str, int], typed: TypedRows) -> Iterator[Finding]:
+    header, layout = typed.header, typed.cells.raw.layout
     if rows := sorted(layout.hidden_rows.intersection(typed.rows)):
         details = {"rows": _row_ranges(rows), "count": len(rows)}
         yield Finding(CATALOGUE["rows-hidden"], row=header.row, details=details)
@@ -86,8 +81,9 @@ def _hidden_rows_and_columns(
             yield Finding(CATALOGUE["column-hidden"], header.row, name, cell)
 
 
-def _unnamed_columns(resource: Resource, header: Header, cells: SheetCells) -> Iterator[Finding]:
+def _unnamed_columns(typed: TypedRows) -> Iterator[Finding]:
     """Report columns with data but without a text header, which no other check covers."""
+    header, cells = typed.header, typed.cells
     reported = {finding.cell for finding in header.findings}
     longer = _longer_rows(header, cells)
     if longer is not None:
@@ -101,7 +97,7 @@ def _unnamed_columns(resource: Resource, header: Header, cells: SheetCells) -> I
             if longer is None:
                 yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
         else:
-            details = {"header": quoted(display(name)), "resource": resource.name}
+            details = {"header": quoted(display(name)), "resource": typed.resource.name}
             yield Finding(
                 CATALOGUE["column-unknown"], header.row, display(name), cell, None, details
             )
@@ -123,14 +119,13 @@ def _longer_rows(header: Header, cells: SheetCells) -> Finding | None:
     return Finding(CATALOGUE["row-longer"], row=header.row, cell=cell, details=details)
 
 
-def short_rows(
-    header: Header, cells: SheetCells, typed: TypedRows, non_records: Collection[int]
-) -> Iterator[Finding]:
+def short_rows(typed: TypedRows, non_records: Collection[int]) -> Iterator[Finding]:
     """Report the rows of a .csv file that are shorter than its header.
 
     Programs that omit empty cells at the end do so in many rows. If only the last row is short,
     and it does not end in a line break, the file was cut off.
     """
+    header, cells = typed.header, typed.cells
     named = [i for i, column in enumerate(cells.columns) if column.value(header.row - 1) != ""]
     if not cells.raw.widths or not named:
         return
@@ -170,24 +165,21 @@ _PLACE = Text(pt="a coluna {column}", en="the column {column}")
 _ELSEWHERE = Text(pt="outra coluna", en="another column")
 
 
-def report_misplaced_documents(
-    resource: Resource, columns: Container[str], typed: TypedRows
-) -> None:
+def report_misplaced_documents(typed: TypedRows) -> None:
     """Report documents in the column of the other kind, by their length and check digits.
 
-    If the sheet has the other column, as one of ``columns``, and its cell is empty, the finding
-    has the correction to move the document there.
+    If the sheet has the other column and its cell is empty, the finding has the correction to move
+    the document there.
     """
-    for column in resource.columns:
+    columns = typed.resource.columns
+    for column in columns:
         if column.kind in _OTHERS:
-            others = [c.name for c in resource.columns if c.kind is _OTHERS[column.kind]]
-            _report_misplaced(column, others[0] if len(others) == 1 else None, columns, typed)
+            others = [c.name for c in columns if c.kind is _OTHERS[column.kind]]
+            _report_misplaced(column, others[0] if len(others) == 1 else None, typed)
 
 
-def _report_misplaced(
-    column: Column, other: str | None, columns: Container[str], typed: TypedRows
-) -> None:
-    kind = _OTHERS[column.kind]
+def _report_misplaced(column: Column, other: str | None, typed: TypedRows) -> None:
+    kind, present = _OTHERS[column.kind], typed.header.columns
     values, problems = typed.frame[column.name], typed.problems[column.name]
     usual = values.str.fullmatch(f"[0-9A-Z]{{{column.width}}}", na=True)
     unusual = ~usual.to_numpy(dtype=bool) & ~problems.failed
@@ -198,7 +190,7 @@ def _report_misplaced(
         place = _ELSEWHERE if other is None else _PLACE.format(column=other)
         details: dict[str, object] = {"kind": kind.value.upper(), "place": place}
         corrected = None
-        if other is not None and other in columns and _is_empty(typed, other, position):
+        if other is not None and other in present and _is_empty(typed, other, position):
             details |= {"moved_to": other, "document": DOCUMENTS[kind].masked(document)}
             corrected = ""
         problems.add(position, "document-misplaced", details, corrected=corrected)

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources import Column, Kind
 from xlbridge.validation.cells.column_cells import ColumnCells, Positions
-from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
+from xlbridge.workbook.read import CellColumn, CellKind
 
 if TYPE_CHECKING:
     from xlbridge.validation.cells.displayed_cells import FormatLookup
     from xlbridge.validation.cells.typed_rows import TypedRows
-    from xlbridge.validation.headers.header_row import Header
 
 _COUNTED = r"(?:clientes|registros|linhas|itens)\b"
 _OF = r"(?:d[aeo]s?|em|por)\s"
@@ -60,22 +59,16 @@ def _is_statistic(text: str) -> bool:
     return _STATISTIC.fullmatch(text.strip()) is not None
 
 
-def report_non_records(
-    resource: Resource,
-    header: "Header",
-    cells: SheetCells,
-    typed: "TypedRows",
-    formats_of: "FormatLookup",
-) -> Mapping[int, str]:
+def report_non_records(typed: "TypedRows", formats_of: "FormatLookup") -> Mapping[int, str]:
     """Report the rows that are not records; return their Excel numbers with the codes of their
     findings."""
-    marks = _Marks(resource, header, cells, typed)
+    marks = _Marks(typed)
     for found in typed.problems.values():
         marks.add(found.positions_of("row-header-again").tolist(), "row-header-again")
     struck = _struck_columns(marks, formats_of)
     mostly = (p for p, names in struck.items() if 2 * len(names) > len(marks.filled_columns(p)))
     marks.add(mostly, "row-struck")
-    layout = cells.raw.layout
+    layout = typed.cells.raw.layout
     marks.add(marks.positions_of_rows(layout.totals_rows | layout.summed_rows), "row-total")
     rows, counts = _sparse_rows(marks)
     _mark_totals(marks, rows, counts)
@@ -89,7 +82,7 @@ def report_non_records(
         text = marks.value(position, names[0])
         if not isinstance(text, str):
             continue
-        is_text = resource.by_name[names[0]].kind.is_text
+        is_text = typed.resource.by_name[names[0]].kind.is_text
         is_remark = (_NOTE if is_text else _WORDS).match(text.strip()) is not None
         if is_remark or position in trailing:
             marks.add([position], "row-note", names[0])
@@ -105,9 +98,6 @@ class _Marks:
     """Rows of a sheet that are not records: ``found`` has the code of the finding by position, and
     the column of the cell to name, None for the first filled one."""
 
-    resource: Resource
-    header: "Header"
-    cells: SheetCells
     typed: "TypedRows"
     found: dict[int, tuple[str, str | None]] = field(default_factory=dict)
 
@@ -122,12 +112,13 @@ class _Marks:
     @property
     def columns(self) -> list[Column]:
         """Columns that the sheet has."""
-        return [one for one in self.resource.columns if one.name in self.header.columns]
+        present = self.typed.header.columns
+        return [one for one in self.typed.resource.columns if one.name in present]
 
     @cached_property
     def names(self) -> list[str]:
         """Names of these columns in the sheet's order."""
-        indexes = self.header.source_columns()
+        indexes = self.typed.header.source_columns()
         return sorted(indexes, key=indexes.__getitem__)
 
     def filled_columns(self, position: int) -> list[str]:
@@ -152,12 +143,12 @@ class _Marks:
             self.typed.problems[name].failed[position] = True
 
     def _column(self, name: str) -> CellColumn:
-        return self.cells.columns[self.header.columns[name]]
+        return self.typed.cells.columns[self.typed.header.columns[name]]
 
 
 def _struck_columns(marks: _Marks, formats_of: "FormatLookup") -> Mapping[int, Sequence[str]]:
     """Return the columns whose filled cells are struck through, by the position of the row."""
-    cells, columns = marks.cells, marks.header.columns
+    cells, columns = marks.typed.cells, marks.typed.header.columns
     if not (cells.raw.struck or cells.raw.struck_texts) or not columns:
         return {}
     indexes = {cells.first_column + index for index in columns.values()}
@@ -178,15 +169,15 @@ def _mark_totals(marks: _Marks, rows: Positions, counts: Positions) -> None:
     _mark_sums(marks)
     if not len(rows):
         return
-    names = {index: name for name, index in marks.header.source_columns().items()}
+    names = {index: name for name, index in marks.typed.header.source_columns().items()}
     numbers = np.array(marks.typed.rows, dtype=np.int64)[rows]
-    for index, column in enumerate(marks.cells.columns):
+    for index, column in enumerate(marks.typed.cells.columns):
         if CellKind.TEXT not in column.kinds:
             continue
         positions, text_indexes, texts = ColumnCells(column, numbers).distinct_texts
         total, statistic = list(map(is_total, texts)), list(map(_is_statistic, texts))
         name = names.get(index)
-        is_counted = name is not None and not marks.resource.by_name[name].kind.is_number
+        is_counted = name is not None and not marks.typed.resource.by_name[name].kind.is_number
         for at, text in zip(positions.tolist(), text_indexes.tolist(), strict=True):
             # The words of a statistic also occur in names: no other text may be in the row.
             if total[text] or (statistic[text] and counts[at] == is_counted):
@@ -196,8 +187,8 @@ def _mark_totals(marks: _Marks, rows: Positions, counts: Positions) -> None:
 def _mark_sums(marks: _Marks) -> None:
     """Mark the rows, however full, with a text such as "total" and the sum of the rows above."""
     sums = _positions_of_sums(marks)
-    for name in marks.header.columns:
-        if not marks.resource.by_name[name].kind.is_text:
+    for name in marks.typed.header.columns:
+        if not marks.typed.resource.by_name[name].kind.is_text:
             continue
         for position in sums:
             text = marks.value(position, name)
@@ -234,8 +225,8 @@ def _mark_lines(marks: _Marks) -> None:
         return
     numbers = np.array(typed.rows, dtype=np.int64)[candidates]
     line_cells: Counter[int] = Counter()
-    for index in marks.header.columns.values():
-        cells = ColumnCells(marks.cells.columns[index], numbers)
+    for index in marks.typed.header.columns.values():
+        cells = ColumnCells(marks.typed.cells.columns[index], numbers)
         positions, text_indexes, texts = cells.distinct_texts
         lines = np.array([_LINE.fullmatch(text.strip()) is not None for text in texts], dtype=bool)
         line_cells.update(candidates[positions[lines[text_indexes]]].tolist())

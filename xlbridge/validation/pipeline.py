@@ -184,18 +184,18 @@ class _Validator:
         typed = type_rows(
             resource, header, cells, self.reading, self.on_column, formats_of, self.memo
         )
-        layout = _layout_findings(resource, choice, header, typed)
-        non_records = report_non_records(resource, header, cells, typed, formats_of)
-        layout += short_rows(header, cells, typed, non_records)
-        report_misplaced_documents(resource, header.columns, typed)
-        fill_constants(resource, header, typed, non_records)
-        apply_rules(typed, resource, self.memo)
+        layout = _layout_findings(choice, typed)
+        non_records = report_non_records(typed, formats_of)
+        layout += short_rows(typed, non_records)
+        report_misplaced_documents(typed)
+        fill_constants(typed, non_records)
+        apply_rules(typed, self.memo)
         # A cell that several columns share, or whose value is converted, cannot be corrected.
         uses = Counter(header.columns.values())
         for name, index in header.columns.items():
             if name in header.converted or uses[index] > 1:
                 typed.problems[name].drop_corrections()
-        numbers, number_problems = type_numbers(header, cells, typed.rows)
+        numbers, number_problems = type_numbers(typed)
         problems = {**typed.problems, **number_problems}
         indexes = {**header.source_columns(), **header.numbers}
         columns = {name: cells.first_column + index for name, index in indexes.items()}
@@ -223,16 +223,14 @@ class _Validator:
         )
 
 
-def _layout_findings(
-    resource: Resource, choice: SheetChoice, header: Header, typed: TypedRows
-) -> list[Finding]:
+def _layout_findings(choice: SheetChoice, typed: TypedRows) -> list[Finding]:
     """Return the findings of the header and the sheet as a whole; cells of a column whose header
     is missing or repeated have none."""
-    cells = choice.cells
+    header, cells = typed.header, typed.cells
     for finding in header.findings:
         if finding.kind.severity is Severity.ERROR and finding.column is not None:
             typed.problems[finding.column].failed[:] = True
-    layout = [*header.findings, *check_layout(resource, header, cells, typed)]
+    layout = [*header.findings, *check_layout(typed)]
     if header.names:
         layout = [replace(f, header=header.names.get(f.column or "")) for f in layout]
     # Without a readable column nothing is known about rows.

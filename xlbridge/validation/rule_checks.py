@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 import pandera.pandas as pa
 
-from xlbridge.resources import Resource, column_checks, row_check
+from xlbridge.resources import column_checks, row_check
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.validation.cells.column_cells import Positions
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
@@ -44,13 +44,13 @@ class _CellRule:
     describe: Callable[[pd.DataFrame], list[Mapping[str, object]]] | None = None
 
 
-def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None) -> None:
+def apply_rules(typed: TypedRows, memo: ColumnMemo | None) -> None:
     """Apply the resource's rules to the typed values, and add the problems to their columns.
 
     With a ``memo``, a rule only runs again if a column that it reads has changed.
     """
     problems = typed.problems
-    rules = sorted(_rules(typed, resource), key=lambda it: (it.code == _REPEATED, bool(it.others)))
+    rules = sorted(_rules(typed), key=lambda it: (it.code == _REPEATED, bool(it.others)))
     for number, rule in enumerate(rules):
         column = problems[rule.column]
         positions = _cached(("rule", number), rule, rule.failing, typed, memo)
@@ -93,8 +93,8 @@ def _cached(
     return positions
 
 
-def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:
-    frame = typed.frame
+def _rules(typed: TypedRows) -> Iterator[_CellRule]:
+    resource, frame = typed.resource, typed.frame
 
     # The rules of one column run in succession.
     @lru_cache(maxsize=1)

@@ -94,14 +94,17 @@ class ColumnMemo:
 
 @dataclass(frozen=True, slots=True)
 class TypedRows:
-    """Rows below the header that are not empty.
+    """Rows of a sheet below the header that are not empty.
 
-    ``frame``: one typed column for each of the resource's, with a RangeIndex; ``rows``: Excel's
-    row numbers; ``problems``: one entry for each column; ``versions``: versions of the columns'
-    values, equal if a memo has kept the values since the last validation; ``absent``: columns that
-    the sheet lacks and no mapping fills.
+    ``cells``: the sheet; ``frame``: one typed column for each of the resource's, with a RangeIndex;
+    ``rows``: Excel's row numbers; ``problems``: one entry for each column; ``versions``: versions
+    of the columns' values, equal if a memo has kept the values since the last validation;
+    ``absent``: columns that the sheet lacks and no mapping fills.
     """
 
+    resource: Resource
+    header: Header
+    cells: SheetCells
     frame: pd.DataFrame
     rows: Sequence[int]
     problems: Mapping[str, CellProblems]
@@ -147,7 +150,8 @@ def type_rows(
             versions[column.name] = cached
     _report_repeated_headers(header, headers, problems)
     frame = _whole_frame(resource, arrays, len(rows))
-    return _without_blank_rows(TypedRows(frame, rows, problems, versions, absent), memo)
+    typed = TypedRows(resource, header, cells, frame, rows, problems, versions, absent)
+    return _without_blank_rows(typed, memo)
 
 
 def _number_style(
@@ -229,16 +233,13 @@ class _SheetRows:
         return values, found
 
 
-def type_numbers(
-    header: Header, cells: SheetCells, rows: Sequence[int]
-) -> tuple[pd.DataFrame, Mapping[str, CellProblems]]:
-    """Type the columns of the system's own number, which no schema declares.
-
-    ``rows`` are Excel's numbers of the data rows. Return the columns and the problems of each.
-    """
+def type_numbers(typed: TypedRows) -> tuple[pd.DataFrame, Mapping[str, CellProblems]]:
+    """Return the columns of the system's own number, which no schema declares, typed, and the
+    problems of each."""
+    cells, rows = typed.cells, typed.rows
     arrays: dict[str, Any] = {}
     problems: dict[str, CellProblems] = {}
-    for name, index in header.numbers.items():
+    for name, index in typed.header.numbers.items():
         column = Column(
             name, Kind.INTEGER, required=False, title=untranslated(name), description=""
         )
@@ -281,13 +282,11 @@ def _row_array(rows: npt.NDArray[np.int64]) -> Sequence[int]:
     return array("i", rows.astype(np.intc).tobytes())
 
 
-def fill_constants(
-    resource: Resource, header: Header, typed: TypedRows, non_records: Collection[int]
-) -> None:
+def fill_constants(typed: TypedRows, non_records: Collection[int]) -> None:
     """Fill absent columns with the constants of a mapping, except in ``non_records``, the Excel
     numbers of rows that are not records."""
-    for name, value in header.constants.items():
-        dtype: Any = resource.by_name[name].dtype
+    for name, value in typed.header.constants.items():
+        dtype: Any = typed.resource.by_name[name].dtype
         values = [None if row in non_records else value for row in typed.rows]
         typed.frame[name] = pd.Series(values, index=typed.frame.index, dtype=dtype)
         typed.versions[name] = typed.versions[name], frozenset(non_records)
@@ -302,10 +301,10 @@ def _without_blank_rows(typed: TypedRows, memo: ColumnMemo | None) -> TypedRows:
         if filled.all():
             return typed
     selection = None if memo is None else memo.result(_FILLED, filled.tobytes(), lambda: None)
-    return TypedRows(
+    return replace(
+        typed,
         frame=typed.frame[filled].reset_index(drop=True),
         rows=_row_array(np.array(typed.rows)[filled]),
         problems={name: column.of_rows(filled) for name, column in typed.problems.items()},
         versions={name: (version, selection) for name, version in typed.versions.items()},
-        absent=typed.absent,
     )
