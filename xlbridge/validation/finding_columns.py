@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,10 @@ from xlbridge.validation.cells.column_cells import (
 )
 from xlbridge.validation.cells.text import display
 from xlbridge.workbook import column_letters
-from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
+from xlbridge.workbook.read import CellColumn, CellKind
+
+if TYPE_CHECKING:
+    from xlbridge.validation.cells.typed_rows import TypedRows
 
 Integers = npt.NDArray[np.integer]
 _CHUNK = 4096
@@ -170,43 +173,31 @@ class SheetFindings(Sequence[Finding]):
 
 def sheet_findings(
     layout: Sequence[Finding],
-    rows: Sequence[int],
+    typed: "TypedRows",
     problems: Mapping[str, CellProblems],
     columns: Mapping[str, int],
-    cells: SheetCells,
-    headers: Mapping[str, str],
 ) -> SheetFindings:
     """Return the findings of the layout and of all cells.
 
-    ``rows`` are Excel's numbers of the rows that ``problems``, one entry for each column of the
-    resource, count from zero. ``columns`` has the zero-based position in the sheet of each column
-    that is present; findings of the others have a row and no cell. ``headers`` are the sheet's own
-    names of columns that differ from the resource's.
+    ``problems`` has one entry for each column of the resource, and for those of the system's own
+    numbers. ``columns`` has the zero-based position in the sheet of each column that is present;
+    findings of the others have a row and no cell.
     """
-    numbers = np.array(rows, dtype=np.intc)
     absent = {name: len(columns) + index for index, name in enumerate(problems)}
     names = [name for name in problems if len(problems[name])]
     names.sort(key=lambda name: columns.get(name, absent[name]))
+    rows = np.array(typed.rows, dtype=np.intc)
     return SheetFindings.of(
         layout,
-        [
-            _finding_column(
-                name, numbers, problems[name], columns.get(name), cells, headers.get(name)
-            )
-            for name in names
-        ],
+        [_finding_column(name, typed, rows, problems[name], columns.get(name)) for name in names],
     )
 
 
 def _finding_column(
-    name: str,
-    rows: Integers,
-    problems: CellProblems,
-    index: int | None,
-    cells: SheetCells,
-    header: str | None,
+    name: str, typed: "TypedRows", rows: Integers, problems: CellProblems, index: int | None
 ) -> FindingColumn:
     found_rows = rows[np.frombuffer(problems.positions, dtype=np.intc)]
+    cells = typed.cells
     column = CellColumn() if index is None else cells.columns[index - cells.first_column]
     has_all_cells = 2 * len(found_rows) > len(column.kinds)
     return FindingColumn(
@@ -219,7 +210,7 @@ def _finding_column(
         cells=column if has_all_cells else _cells_at(column, found_rows - 1),
         firsts={number: int(rows[first]) for number, first in problems.firsts.items()},
         has_all_cells=has_all_cells,
-        header=header,
+        header=typed.header.names.get(name),
     )
 
 

@@ -149,7 +149,7 @@ class _Validator:
         # Late: it imports the whole interface, and few sheets have a mapping.
         from xlbridge.validation.mapping.application import map_sheet
 
-        mapped = map_sheet(self.file, mapping, cells, catalogue, request.resource, request.sheet)
+        mapped = map_sheet(mapping, request, cells, catalogue)
         lookup = mapped.format_lookup(self.format_lookup(mapped.choice.cells))
         resource = catalogue[mapping.resource]
         return self.validate_rows(resource, mapped.choice, mapped.header, lookup)
@@ -216,7 +216,7 @@ class _Validator:
                 if name in with_source
             },
             non_records=non_records,
-            findings=sheet_findings(layout, typed.rows, problems, columns, cells, header.names),
+            findings=sheet_findings(layout, typed, problems, columns),
             numbers=numbers,
             headers=header.names,
             constants=tuple(header.constants),

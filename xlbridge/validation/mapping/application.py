@@ -7,7 +7,6 @@ source columns, so that findings name the analyst's own cells.
 import datetime as dt
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -39,6 +38,7 @@ from xlbridge.validation.mapping.mapping_file import (
     Scalar,
     SheetMapping,
 )
+from xlbridge.validation.request import ValidationRequest
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells, WorkbookCells
 
@@ -202,21 +202,16 @@ def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Foun
 
 
 def map_sheet(
-    path: Path,
-    mapping: SheetMapping,
-    workbook: WorkbookCells,
-    catalogue: Catalogue,
-    resource: str | None,
-    sheet: str | None,
+    mapping: SheetMapping, request: ValidationRequest, workbook: WorkbookCells, catalogue: Catalogue
 ) -> MappedSheet:
     """Apply a mapping to the sheet of a workbook that has its header.
 
     Raises ``UsageError`` if the mapping does not fit the resource, or the header has changed.
     """
-    mapped_resource = require_fitting(mapping, catalogue, resource)
+    mapped_resource = require_fitting(mapping, catalogue, request.resource)
     if not workbook.sheets:
         raise no_visible_sheet(workbook.hidden)
-    found = find_header(path, mapping, workbook, sheet)
+    found = find_header(request.file, mapping, workbook, request.sheet)
     cells = found.cells
     errors, without_result = dict(cells.raw.errors), set(cells.raw.without_result)
     raw = replace(cells.raw, errors=errors, without_result=without_result)
