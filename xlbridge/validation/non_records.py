@@ -174,13 +174,14 @@ def _mark_totals(marks: _Marks, rows: Positions, counts: Positions) -> None:
     for index, column in enumerate(marks.typed.cells.columns):
         if CellKind.TEXT not in column.kinds:
             continue
-        positions, text_indexes, texts = ColumnCells(column, numbers).distinct_texts
-        total, statistic = list(map(is_total, texts)), list(map(_is_statistic, texts))
+        texts = ColumnCells(column, numbers).distinct_texts
+        totals = {index for index, text in enumerate(texts.values) if is_total(text)}
+        statistics = {index for index, text in enumerate(texts.values) if _is_statistic(text)}
         name = names.get(index)
         is_counted = name is not None and not marks.typed.resource.by_name[name].kind.is_number
-        for at, text in zip(positions.tolist(), text_indexes.tolist(), strict=True):
+        for at, text in texts.cells_with(totals | statistics):
             # The words of a statistic also occur in names: no other text may be in the row.
-            if total[text] or (statistic[text] and counts[at] == is_counted):
+            if text in totals or counts[at] == is_counted:
                 marks.add([int(rows[at])], "row-total", name)
 
 
@@ -227,9 +228,9 @@ def _mark_lines(marks: _Marks) -> None:
     line_cells: Counter[int] = Counter()
     for index in marks.typed.header.columns.values():
         cells = ColumnCells(marks.typed.cells.columns[index], numbers)
-        positions, text_indexes, texts = cells.distinct_texts
-        lines = np.array([_LINE.fullmatch(text.strip()) is not None for text in texts], dtype=bool)
-        line_cells.update(candidates[positions[lines[text_indexes]]].tolist())
+        texts = cells.distinct_texts
+        lines = [i for i, text in enumerate(texts.values) if _LINE.fullmatch(text.strip())]
+        line_cells.update(int(candidates[position]) for position, _ in texts.cells_with(lines))
     rows = (p for p, count in line_cells.items() if count == len(marks.filled_columns(p)))
     marks.add(rows, "row-note")
 

@@ -5,7 +5,7 @@ drop zeros, points and letters; the common shape of a column reveals it.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, count, filterfalse
@@ -56,11 +56,11 @@ def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems
     """Report the codes of a column that are written as numbers, in two ways, or unlike others."""
     if column.kind is not Kind.CODE or column.allowed:
         return
-    positions, indexes, _ = cells.distinct_texts
-    usable = ~problems.failed[positions]
+    found = cells.distinct_texts
+    usable = ~problems.failed[found.positions]
     numbers = cells.of_kind(CellKind.NUMBER)
     numbers = numbers[~problems.failed[numbers]]
-    codes = ColumnValues(_as_sent(cells), positions[usable], indexes[usable])
+    codes = ColumnValues(_as_sent(cells), found.positions[usable], found.indexes[usable])
     joined = "\n".join(codes.values)
     _check_decimals(codes, joined, problems)
     _check_spellings(codes, joined, problems)
@@ -88,7 +88,9 @@ def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems
 def _as_sent(cells: ColumnCells) -> list[str]:
     if is_printable_ascii(cells.joined_texts):
         return cells.stripped_texts
-    return [strip_invisible(normalize_width(text))[0].strip() for text in cells.distinct_texts[2]]
+    return [
+        strip_invisible(normalize_width(text))[0].strip() for text in cells.distinct_texts.values
+    ]
 
 
 def _check_decimals(codes: ColumnValues, joined: str, problems: CellProblems) -> None:
@@ -112,9 +114,9 @@ def _check_spellings(codes: ColumnValues, joined: str, problems: CellProblems) -
         return
     folded = list(map(folded_code, codes.values))
     cell_counts = np.bincount(codes.indexes, minlength=len(folded)).tolist()
-    spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    spellings: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for text, code, cells in zip(codes.values, folded, cell_counts, strict=True):
-        spellings[code][text] += cells
+        spellings[code][text] = spellings[code].get(text, 0) + cells
     usual = {
         code: [text for text, count in counts.items() if count == max(counts.values())]
         for code, counts in spellings.items()

@@ -24,6 +24,26 @@ BoolArray = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.intp]
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """Distinct ``values`` of a column as texts.
+
+    ``positions``: positions of the cells that have one of them; ``indexes``: the index of each
+    one's value.
+    """
+
+    values: Sequence[str]
+    positions: Positions
+    indexes: Positions
+
+    def cells_with(self, indexes: Collection[int]) -> Iterator[tuple[int, int]]:
+        """Yield the position and value index of each cell with one of the given values."""
+        is_wanted = np.zeros(len(self.values), dtype=bool)
+        is_wanted[list(indexes)] = True
+        found = is_wanted[self.indexes]
+        yield from zip(self.positions[found].tolist(), self.indexes[found].tolist(), strict=True)
+
+
 class ColumnCells:
     """Cells of one column in the given rows; a ``position`` counts those rows from zero.
 
@@ -88,22 +108,19 @@ class ColumnCells:
             yield position, texts[int(self.wholes[position])]
 
     @cached_property
-    def distinct_texts(self) -> tuple[Positions, Positions, list[str]]:
-        """Positions of the text cells, the index of each one's text, and the distinct texts."""
+    def distinct_texts(self) -> ColumnValues:
+        """Distinct texts, and the text cells."""
         positions = self.of_kind(CellKind.TEXT)
         used = np.zeros(len(self.source.texts), dtype=bool)
         used[self.wholes[positions]] = True
         numbers = np.cumsum(used) - 1
-        return (
-            positions,
-            numbers[self.wholes[positions]],
-            list(compress(self.source.texts, used.tolist())),
-        )
+        texts = list(compress(self.source.texts, used.tolist()))
+        return ColumnValues(texts, positions, numbers[self.wholes[positions]])
 
     @cached_property
     def stripped_texts(self) -> list[str]:
         """Distinct texts without spaces at their ends."""
-        return list(map(str.strip, self.distinct_texts[2]))
+        return list(map(str.strip, self.distinct_texts.values))
 
     @cached_property
     def joined_texts(self) -> str:
@@ -113,24 +130,6 @@ class ColumnCells:
     @cached_property
     def _stripped(self) -> npt.NDArray[np.object_]:
         return np.array(list(map(str.strip, self.source.texts)), dtype=object)
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnValues:
-    """Distinct ``values`` of a column as texts.
-
-    ``positions``: positions of the cells that have one of them; ``indexes``: the index of each
-    one's value.
-    """
-
-    values: Sequence[str]
-    positions: Positions
-    indexes: Positions
-
-    def cells_with(self, indexes: Collection[int]) -> Iterator[tuple[int, int]]:
-        """Yield the position and value index of each cell with one of the given values."""
-        wanted = np.isin(self.indexes, list(indexes))
-        yield from zip(self.positions[wanted].tolist(), self.indexes[wanted].tolist(), strict=True)
 
 
 FINDING_KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE[code] for code in sorted(CATALOGUE))

@@ -63,10 +63,10 @@ def coerce_text(
     column: Column, cells: ColumnCells, _reading: ParseOptions, problems: CellProblems
 ) -> Any:
     """Return a text column as a pandas array, and add the problems of its cells."""
-    positions, text_indexes, _ = cells.distinct_texts
+    found = cells.distinct_texts
     sent = _sent_texts(column, cells, problems)
     indexes = np.full(len(cells), -1)
-    indexes[positions] = text_indexes
+    indexes[found.positions] = found.indexes
     for position in cells.of_kind(CellKind.NUMBER).tolist():
         indexes[position] = len(sent)
         sent.append(_text_of_number(column, position, float(cells.numbers[position]), problems))
@@ -81,8 +81,8 @@ def coerce_text(
 
 def _sent_texts(column: Column, cells: ColumnCells, problems: CellProblems) -> list[str | None]:
     """Return each distinct text as it is sent; only those that may be wrong are checked singly."""
-    positions, indexes, texts = cells.distinct_texts
-    stripped, joined = cells.stripped_texts, cells.joined_texts
+    found = cells.distinct_texts
+    texts, stripped, joined = found.values, cells.stripped_texts, cells.joined_texts
     sent: list[str | None] = [text or None for text in stripped]
     if column.kind in DOCUMENTS:
         sent = [text and text.translate(_MASK) for text in sent]
@@ -92,11 +92,8 @@ def _sent_texts(column: Column, cells: ColumnCells, problems: CellProblems) -> l
     placeholders: Iterable[int] = ()
     if "'" in joined or not _PLACEHOLDERS.isdisjoint(stripped):
         placeholders = (i for i, text in enumerate(stripped) if _placeholder_code(column, text))
-    doubtful = np.zeros(len(texts), dtype=bool)
-    for index in {*unusual, *spaced, *placeholders}:
-        doubtful[index] = bool(stripped[index])
-    found = np.flatnonzero(doubtful[indexes])
-    for position, index in zip(positions[found].tolist(), indexes[found].tolist(), strict=True):
+    doubtful = [index for index in {*unusual, *spaced, *placeholders} if stripped[index]]
+    for position, index in found.cells_with(doubtful):
         sent[index] = _check_text(column, position, texts[index], stripped[index], problems)
     return sent
 
