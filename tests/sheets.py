@@ -171,6 +171,15 @@ def write_records(path: Path, resource: str, changes: Sequence[Mapping[str, Any]
     return write_rows(path, *records(resource, changes))
 
 
+def write_clients(path: Path, code: str, names: Sequence[str | None]) -> Path:
+    """Write clients with the given names, and codes that start with ``code``."""
+    changes = [
+        {"cnpj": None, "seuCodigo": f"{code}-{number}", "nomeComercial": name}
+        for number, name in enumerate(names)
+    ]
+    return write_records(path, "cliente", changes)
+
+
 def write_sheets(path: Path, sheets: Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]]) -> Path:
     """Write several sheets by name, each with rows as in ``write_records``."""
     with xlsxwriter.Workbook(path) as book:

@@ -13,10 +13,14 @@ from xlbridge.sandbox import RunningSandbox
 
 
 @pytest.fixture
-def ui(
-    tmp_path: Path, home: Path, forks: Zygote, empty_sandbox: RunningSandbox
-) -> Iterator[RunningPage]:
-    environment = clean_environment(home, **credentials(empty_sandbox))
+def system(empty_sandbox: RunningSandbox) -> RunningSandbox:
+    """The system to which the page sends."""
+    return empty_sandbox
+
+
+@pytest.fixture
+def ui(tmp_path: Path, home: Path, forks: Zygote, system: RunningSandbox) -> Iterator[RunningPage]:
+    environment = clean_environment(home, **credentials(system))
     with running_page(forks, tmp_path, home, environment) as page:
         yield page
 

@@ -9,7 +9,7 @@ from browser import Page
 from environment import Xlbridge, credentials
 from playwright.sync_api import Page as Tab, expect
 from running_page import RunningPage
-from sheets import write_records
+from sheets import write_clients
 from test_page_features import PLAN
 from test_workflow import begin
 
@@ -40,11 +40,7 @@ def test_every_screen_keeps_the_rules_of_accessibility(
 ) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN, encoding="utf-8")
     names = (None, "  Bar  ", "Café")
-    records = [
-        {"cnpj": None, "seuCodigo": f"AXE-{n}", "nomeComercial": name}
-        for n, name in enumerate(names)
-    ]
-    path = write_records(tmp_path / "clientes.xlsx", "cliente", records)
+    path = write_clients(tmp_path / "clientes.xlsx", "AXE", names)
     own = credentials(empty_sandbox)
     assert xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **own).returncode == 1
     tab = begin(page, ui, path)

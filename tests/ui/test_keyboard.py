@@ -6,7 +6,7 @@ import pytest
 from browser import Page
 from playwright.sync_api import expect
 from running_page import RunningPage
-from sheets import write_records
+from sheets import write_clients
 from test_workflow import begin
 
 pytestmark = pytest.mark.programs
@@ -21,11 +21,7 @@ _CUT = """() => {
 
 def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     names = (None, *(f"Loja {n}" for n in range(2, 301)))
-    records = [
-        {"cnpj": None, "seuCodigo": f"KEY-{n}", "nomeComercial": name}
-        for n, name in enumerate(names)
-    ]
-    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", records))
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "KEY", names))
     tab.locator("#to-mend").click()
     tab.locator('[data-cell="A2"]').wait_for()
     tab.keyboard.press("F8")  # works outside the grid, too
@@ -44,7 +40,7 @@ def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> N
     tab.locator("#view").select_option("all")
     tab.locator('[data-cell="A3"]').click()
     here = tab.locator("#cell-here")
-    last = len(records) + 1
+    last = len(names) + 1
     for keys, cell in (
         ("Control+ArrowDown", f"A{last + 1}"),
         ("Control+Home", "A2"),
@@ -59,17 +55,15 @@ def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> N
 
 
 def test_rows_outside_the_view_are_copied(page: Page, ui: RunningPage, tmp_path: Path) -> None:
-    records = [
-        {"cnpj": None, "seuCodigo": f"KEY-{n}", "nomeComercial": f"Loja {n}"} for n in range(300)
-    ]
-    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", records))
+    names = [f"Loja {n}" for n in range(300)]
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "KEY", names))
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab.locator("#to-mend").click()
     tab.locator('[data-cell="A2"]').click()
     tab.keyboard.press("Control+Shift+ArrowDown")
     tab.keyboard.press("Shift+ArrowUp")
     tab.keyboard.press("Control+c")
-    copied = "\n".join(f"Loja {n}" for n in range(300))
+    copied = "\n".join(names)
     for _ in range(100):
         if tab.evaluate("navigator.clipboard.readText()") == copied:
             return

@@ -11,7 +11,7 @@ import pytest
 from browser import Page
 from playwright.sync_api import APIResponse, Page as Tab, Route, expect
 from running_page import RunningPage
-from sheets import write_records, write_rows
+from sheets import write_clients, write_records, write_rows
 from test_workflow import begin, begin_without_file, drop
 
 from xlbridge import validate
@@ -119,11 +119,7 @@ def test_a_late_answer_leaves_a_newer_message(page: Page, ui: RunningPage, tmp_p
 
 def test_the_next_error_waits_for_the_rows(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     names = ("Loja", "Bar", None)
-    records = [
-        {"cnpj": None, "seuCodigo": f"NEXT-{n}", "nomeComercial": name}
-        for n, name in enumerate(names)
-    ]
-    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", records))
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "NEXT", names))
     tab.locator("#to-mend").click()
     tab.locator('[data-cell="A4"]').wait_for()
     with holding(tab, "rows", "?*view=all*") as held:
@@ -136,11 +132,7 @@ def test_the_next_error_waits_for_the_rows(page: Page, ui: RunningPage, tmp_path
 
 def test_cells_are_cut_as_selected(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     names = [f"Loja {n}" for n in range(150)]
-    records = [
-        {"cnpj": None, "seuCodigo": f"CUT-{n}", "nomeComercial": name}
-        for n, name in enumerate(names)
-    ]
-    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", records))
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "CUT", names))
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab.locator("#to-mend").click()
     first = tab.locator('[data-cell="A2"]')
@@ -160,11 +152,7 @@ def test_cells_are_cut_as_selected(page: Page, ui: RunningPage, tmp_path: Path) 
 
 def test_edits_reach_the_sheet_in_their_order(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     names = ("Loja", None, "Bar")
-    records = [
-        {"cnpj": None, "seuCodigo": f"TURN-{n}", "nomeComercial": name}
-        for n, name in enumerate(names)
-    ]
-    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", records))
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "TURN", names))
     tab.locator("#to-mend").click()
     wrong = tab.locator('[data-cell="A3"]')
     wrong.wait_for()

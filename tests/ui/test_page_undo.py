@@ -2,31 +2,25 @@
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import httpx
 import pytest
 from browser import Page
-from environment import Xlbridge, clean_environment, credentials
-from forked import Zygote
+from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from playwright.sync_api import expect
-from running_page import RunningPage, open_workbook, running_page, wait_for_end
+from running_page import RunningPage, open_workbook, wait_for_end
 from sheets import write_records
 
 from xlbridge.sandbox import RunningSandbox
 
 
 @pytest.fixture
-def ui(
-    tmp_path: Path, home: Path, forks: Zygote, demo_sandbox: RunningSandbox
-) -> Iterator[RunningPage]:
-    """A page whose system has suppliers, so that payables can be sent."""
-    environment = clean_environment(home, **credentials(demo_sandbox))
-    with running_page(forks, tmp_path, home, environment) as page:
-        yield page
+def system(demo_sandbox: RunningSandbox) -> RunningSandbox:
+    """A system with suppliers, so that payables can be sent."""
+    return demo_sandbox
 
 
 def write_payables(folder: Path, *documents: str) -> Path:

@@ -13,7 +13,7 @@ from browser import Page
 from environment import Xlbridge
 from playwright.sync_api import Page as Tab, expect
 from running_page import RunningPage
-from sheets import GOOD, write_records, write_rows, write_workbook
+from sheets import GOOD, write_clients, write_records, write_rows, write_workbook
 
 
 def begin(page: Page, ui: RunningPage, path: Path) -> Tab:
@@ -52,12 +52,7 @@ def outcome(tab: Tab) -> str:
 def test_from_drop_to_done_in_six_steps(
     page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
-    path = tmp_path / "clientes.xlsx"
-    records = [
-        {"cnpj": None, "seuCodigo": f"PAGE-{n}", "nomeComercial": f"Loja {n}"} for n in range(3)
-    ]
-    records[1]["nomeComercial"] = None
-    write_records(path, "cliente", records)
+    path = write_clients(tmp_path / "clientes.xlsx", "PAGE", ("Loja 0", None, "Loja 2"))
     tab = begin(page, ui, path)  # 1
     expect(tab.get_by_test_id("resource")).to_have_value("cliente")
     tab.locator("#to-mend").click()  # 2
@@ -242,9 +237,7 @@ def tab_to(tab: Tab, selector: str) -> None:
 
 
 def test_whole_workflow_works_by_keyboard(page: Page, ui: RunningPage, tmp_path: Path) -> None:
-    path = tmp_path / "clientes.xlsx"
-    records = [{"cnpj": None, "seuCodigo": f"KEYS-{n}", "nomeComercial": None} for n in range(2)]
-    write_records(path, "cliente", records)
+    path = write_clients(tmp_path / "clientes.xlsx", "KEYS", (None, None))
     tab = begin(page, ui, path)
     tab_to(tab, "#to-mend")
     tab.keyboard.press("Enter")
