@@ -276,7 +276,7 @@ def test_long_sheet_is_displayed_and_corrected_to_its_end(
     tab.locator("#to-mend").click()
     tab.locator("#grid .error").first.wait_for()
     errors = len(written.bad_cells)
-    expect(tab.locator("#counts")).to_contain_text(f"errors: {errors} ")
+    expect(tab.locator("#counts")).to_contain_text(f"errors: {errors:,} ")
     tab.locator("#view").select_option("all")
     tab.locator('[data-cell="A2"]').wait_for()
     tab.evaluate("top => { document.getElementById('grid').scrollTop = top; }", rows * 28)
@@ -286,10 +286,10 @@ def test_long_sheet_is_displayed_and_corrected_to_its_end(
     tab.keyboard.type("wrong")
     tab.keyboard.press("Enter")
     tab.locator(f'[data-cell="{cell}"].error').wait_for()
-    expect(tab.locator("#counts")).to_contain_text(f"errors: {errors + 1} ")
+    expect(tab.locator("#counts")).to_contain_text(f"errors: {errors + 1:,} ")
     tab.keyboard.press("Control+z")
     tab.locator(f'[data-cell="{cell}"]:not(.error)').wait_for()
-    expect(tab.locator("#counts")).to_contain_text(f"errors: {errors} ")
+    expect(tab.locator("#counts")).to_contain_text(f"errors: {errors:,} ")
 
 
 def test_delimiter_and_encoding_of_a_csv_are_chosen_on_the_page(
