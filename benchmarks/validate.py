@@ -7,11 +7,12 @@ Usage: python benchmarks/validate.py [ROWS...] [--bad PERCENT...] [--runs RUNS]
 Sheets of ROWS × 12 cells (default 20, 1,000, 10,000, 100,000 and 1,048,575) with no, 1 % and 100 %
 bad cells. Texts are in the cells (inline), as programs write them, and up to 100,000 rows also in
 the shared string table (shared), as Excel does. Commands take turns in each run; above 100,000 rows
-each runs once. The other validators do not run on 100 % bad cells, where they take many minutes,
-and frictionless only up to 100,000 rows. frictionless runs with the interpreter that has it
-(default: this one, if the extra ``bench`` is installed), everything else with PYTHON (default: this
-one); in a development environment pandera also imports hypothesis and starts more slowly than for
-users. Memory is that of a command and its helpers together.
+each runs once, or RUNS times without the other validators. The other validators do not run on 100 %
+bad cells, where they take many minutes, and frictionless only up to 100,000 rows. frictionless runs
+with the interpreter that has it (default: this one, if the extra ``bench`` is installed),
+everything else with PYTHON (default: this one); in a development environment pandera also imports
+hypothesis and starts more slowly than for users. Memory is that of a command and its helpers
+together.
 """
 
 import argparse
@@ -39,6 +40,7 @@ _BARE_READ = (
     "print(sum(1 for _ in s.iter_rows()))"
 )
 _LAST_ROW = 1_048_575
+_RUNS = 3
 _MAX_ROWS_OF_RUNS = _MAX_ROWS_OF_FRICTIONLESS = 100_000
 _SMALL = 1_000
 _SIZES = (_SMALL, 10_000, 100_000)
@@ -53,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", nargs="*", type=int, default=[20, *_SIZES, _LAST_ROW])
     parser.add_argument("--bad", nargs="+", type=float, default=[0, 1, 100], metavar="PERCENT")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int)
     parser.add_argument("--texts", nargs="+", choices=_TEXTS, default=_TEXTS)
     parser.add_argument("--python", metavar="PYTHON", default=sys.executable)
     parser.add_argument("--frictionless", metavar="PYTHON", default=_with_frictionless())
@@ -68,7 +70,10 @@ def main() -> None:
             path, shared = Path(folder) / "bad.xlsx", texts == _SHARED
             written = write_sheet(path, rows, percent / 100, shared_texts=shared)
             commands = _commands(path, rows, percent, arguments)
-            found = costs(commands, arguments.runs if rows <= _MAX_ROWS_OF_RUNS else 0)
+            is_small = rows <= _MAX_ROWS_OF_RUNS
+            once = {} if is_small else {n: commands.pop(n) for n in (USUAL,) if n in commands}
+            runs = arguments.runs if arguments.runs is not None else _RUNS if is_small else 0
+            found = costs(commands, runs) | costs(once, 0)
             _print_costs(rows, percent, texts, written, found)
             measurements.append(
                 Measurement(rows, percent, texts, len(written.bad_cells), found[OURS])
