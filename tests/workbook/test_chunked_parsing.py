@@ -55,6 +55,8 @@ NOTATIONS = [
 UNUSUAL_MARKUP = "<sheetPr filterMode='0'/>"
 """Markup that prevents parsing in chunks; programs do not write it in large sheets."""
 
+MERGED = '<mergeCells count="1"><mergeCell ref="A2:B3"/></mergeCells>'
+
 
 def cell(rng: random.Random, address: str) -> str:
     text = escape(rng.choice(["0012", "Loja 3 & filhos", "z" * 600, "#N/A", "\ue001", ""]))
@@ -98,7 +100,8 @@ def write_pair(folder: Path, seed: int, count: int) -> tuple[Path, Path]:
     parts = good_parts(folder) | {STRINGS: f'<sst xmlns="{MAIN}">{texts}</sst>'.encode()}
     paths = []
     for name, before in (("chunks", ""), ("whole", UNUSUAL_MARKUP)):
-        sheet = f'<worksheet xmlns="{MAIN}">{before}<sheetData>{data}</sheetData></worksheet>'
+        content = f"{before}<sheetData>{data}</sheetData>{MERGED}"
+        sheet = f'<worksheet xmlns="{MAIN}">{content}</worksheet>'
         paths.append(folder / f"{name}.xlsx")
         paths[-1].write_bytes(packed({**parts, SHEET: sheet.encode()}))
     return paths[0], paths[1]
@@ -125,6 +128,7 @@ def assert_equal_contents(folder: Path, seed: int, count: int) -> None:
     )
     assert (chunked.first_column, contents(chunked)) == (whole.first_column, contents(whole)), seed
     assert chunked.raw == whole.raw, seed
+    assert chunked.raw.layout.merged, seed
 
 
 @pytest.mark.parametrize(("seed", "count"), [(1, 100), (2, 900), (3, 6_000)])

@@ -405,7 +405,10 @@ class CellEncoder:
     def _resolve_shared(self, texts: list[str]) -> list[str]:
         """Return texts with shared texts instead of their marked indexes."""
         shared = self._shared_texts
+        indexes = "".join(texts).split(SHARED_MARK)[1:]
         try:
+            if len(indexes) == len(texts):
+                return list(map(shared.__getitem__, map(int, indexes)))
             return [shared[int(text[1:])] if text[:1] == SHARED_MARK else text for text in texts]
         except (IndexError, ValueError) as error:
             raise SharedTextMissing from error

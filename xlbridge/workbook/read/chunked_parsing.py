@@ -37,9 +37,12 @@ _SHARED = b't="s"'
 _SHARED_INDEX = b' t="s"><v>'
 _MARK = SHARED_MARK.encode()
 _ESCAPED_MARK = re.compile(rb"&#(?:0*%d|[xX]0*(?i:%x));" % ((ord(SHARED_MARK),) * 2))
-_MARKED_INDEX = b' t="str"><v>' + _MARK
+_MARKED_INDEX = b"   ><v>" + _MARK
+"""As long as a reference, and so quickly replaced: the parser returns what is no number as text."""
 _SHARED_TEXT = re.compile(r"<si>(?:<t>(?!\s)([^<&\r_]*+)(?<!\s)</t>|(.*?))</si>", re.DOTALL)
 _TABLE = b"<sheetData"
+_NO_MERGED_CELLS = b"<mergeCells/>"
+"""Ends, before the rows, the parser's second pass, which searches a sheet for merged cells."""
 _START = (
     b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row>'
 )
@@ -126,7 +129,7 @@ def parse_in_chunks(
         for block in blocks_before(package.sheet_pieces(sheet, _CHUNK_SIZE), _ROW):
             if not scan.scan_block(block):
                 raise UnusualSheet
-            if (part := parser.next_part(block, has_errors=bool(scan.raw.errors))) is not None:
+            if (part := parser.next_part(block, scan)) is not None:
                 chunks.append(threads.submit(parser.open(part).get_sheet_by_name, sheet))
             if len(chunks) > _THREADS:
                 yield from _encode(encoder, chunks.popleft().result())
@@ -165,24 +168,22 @@ class _ChunkParser:
         self._parts = package.parser_parts()
         self._head = b""
 
-    def next_part(self, block: bytes, *, has_errors: bool) -> bytes | None:
-        """Return the next block as the part of a separate sheet, None if it has no rows.
-
-        ``has_errors``: its cells may hold errors.
-        """
-        rows, end, tail = block.partition(_END_OF_ROWS)
+    def next_part(self, block: bytes, scan: "QuickScan") -> bytes | None:
+        """Return the block just scanned as the part of a separate sheet, None if it has no rows."""
+        rows, end, tail = block.partition(_END_OF_ROWS) if scan.has_end else (block, b"", b"")
         if not self._head:
             self._head, row, _ = rows.partition(_ROW)
             if not row or _TABLE not in self._head:
                 raise UnusualSheet
             rows = rows[len(self._head) :]
+            self._head = self._head.replace(_TABLE, _NO_MERGED_CELLS + _TABLE)
         if _ROW_OR_CELL.search(block if self.has_ended else tail):
             raise UnusualSheet
         if self.has_ended:
             return None
         self.has_ended = bool(end)
         # The parser knows only some errors; the scan has collected all of them.
-        rows = replace_unknown_errors(rows) if has_errors else rows
+        rows = replace_unknown_errors(rows) if scan.raw.errors else rows
         if self._package.shared_part is not None:
             rows = self._mark_shared_texts(rows)
         return b"".join((self._head, rows, _END))
@@ -317,11 +318,13 @@ def _cell_like(column: bytes, start: bytes) -> bytes:
 class QuickScan:
     """Scan of a sheet's part, block by block of whole rows; ``raw`` collects the facts.
 
-    ``scaling`` are the factors of cell styles that display scaled numbers.
+    ``has_end``: the last block has the end of the rows. ``scaling`` are the factors of cell styles
+    that display scaled numbers.
     """
 
     def __init__(self, scaling: Mapping[int, float]) -> None:
         self.raw = RawSheet()
+        self.has_end = False
         self._scaling = scaling
         styles = "|".join(map(str, sorted(scaling)))
         styled = re.compile(rf'<c\b([^>]*\bs="({styles})"[^>]*)>'.encode())
@@ -337,6 +340,7 @@ class QuickScan:
         if self._is_first and _PREFIXED.search(markup):
             return False
         self._is_first = False
+        self.has_end = _END_OF_ROWS in markup
         has_formulas = _FORMULA_START.search(markup) is not None
         return (
             _add_errors_and_formulas(markup, self.raw, has_formulas=has_formulas)
