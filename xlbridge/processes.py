@@ -10,19 +10,21 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import xlbridge
-from xlbridge.errors import LocalFailure
-from xlbridge.i18n import Text
+
+if TYPE_CHECKING:
+    from xlbridge.errors import LocalFailure
+    from xlbridge.i18n import Text
 
 HELPER_OPTION = "--xlbridge-helper"
 _READY = b"ready\n"
 """First line of a helper's output, written once its imports are done."""
 
 _IS_APPLICATION = bool(getattr(sys, "frozen", False))
-_IMPORT_ROOT = Path(xlbridge.__file__).parent.parent
+# Without pathlib, which takes longer to import than a process to start.
+_IMPORT_ROOT = os.path.dirname(os.path.dirname(xlbridge.__file__))  # noqa: PTH120
 _EXIT_TIMEOUT = 5.0
 
 
@@ -30,7 +32,7 @@ def helper_environment() -> dict[str, str]:
     """Return the environment of a helper process: this package is importable, credentials are
     left out."""
     variables = {k: value for k, value in os.environ.items() if not k.startswith("XLBRIDGE_")}
-    paths = [str(_IMPORT_ROOT), *filter(None, [variables.get("PYTHONPATH")])]
+    paths = [_IMPORT_ROOT, *filter(None, [variables.get("PYTHONPATH")])]
     return variables | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
@@ -57,9 +59,6 @@ def wait_until_ready(output: IO[bytes]) -> bool:
     return output.readline(len(_READY)) == _READY
 
 
-_ENDED_EARLY = Text(pt="ele terminou durante o início", en="it ended during start-up")
-
-
 @contextmanager
 def report_start_errors() -> Iterator[None]:
     """Raise ``LocalFailure`` instead of ``OSError`` if a process cannot be started."""
@@ -69,13 +68,21 @@ def report_start_errors() -> Iterator[None]:
         raise helper_not_started(error.strerror or str(error)) from error
 
 
-def helper_not_started(reason: str | Text = _ENDED_EARLY) -> LocalFailure:
-    """Return the error to raise if a process of xlbridge did not start."""
+def helper_not_started(reason: "str | Text | None" = None) -> "LocalFailure":
+    """Return the error to raise if a process of xlbridge did not start.
+
+    Without a ``reason`` it ended during start-up.
+    """
+    # Imported here: a process is started before modules that are not needed for it are imported.
+    from xlbridge.errors import LocalFailure
+    from xlbridge.i18n import Text
+
+    ended_early = Text(pt="ele terminou durante o início", en="it ended during start-up")
     return LocalFailure(
         Text(
             pt="Um processo auxiliar do xlbridge não iniciou ({program}): {reason}",
             en="A helper process of xlbridge did not start ({program}): {reason}",
-        ).format(program=sys.executable, reason=reason),
+        ).format(program=sys.executable, reason=reason or ended_early),
         Text(
             pt="O problema não está no arquivo nem nos dados. Feche outros programas e tente de "
             "novo; se continuar, reinstale o xlbridge ou veja se um antivírus o bloqueia.",

@@ -1,15 +1,14 @@
 """Start of the parser process: when a file is read, or in advance, when a command starts.
 
-The process takes as long to start as a command to parse its arguments.
+The process takes as long to start as a command to parse its arguments. Few modules are imported
+before, as one of two processors is idle until then.
 """
 
-import json
+import os
 import subprocess
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 
-from xlbridge.errors import LocalFailure
 from xlbridge.processes import helper_command, helper_environment, report_start_errors
 
 MAX_IN_PROCESS_SIZE = 256 * 2**10
@@ -31,13 +30,16 @@ _started: list["subprocess.Popen[bytes]"] = []
 def start_parser_ahead(arguments: Iterable[str]) -> None:
     """Start the process if exactly one of a command's arguments is a large file."""
     if sum(map(_is_large_file, arguments)) == 1:
-        with suppress(LocalFailure):
+        with suppress(OSError):
             _started.append(_start())
 
 
 def parser_process(task: Mapping[str, object]) -> "subprocess.Popen[bytes]":
     """Return a parser process working on a task. Raises ``LocalFailure`` if it does not start."""
-    process = _started.pop() if _started else _start()
+    import json
+
+    with report_start_errors():
+        process = _started.pop() if _started else _start()
     # If the process has died, its incomplete messages show that.
     with suppress(BrokenPipeError), process.stdin as tasks:  # type: ignore[union-attr]
         tasks.write(json.dumps(task).encode() + b"\n")
@@ -46,17 +48,16 @@ def parser_process(task: Mapping[str, object]) -> "subprocess.Popen[bytes]":
 
 def _is_large_file(argument: str) -> bool:
     with suppress(OSError, ValueError):
-        return Path(argument).stat().st_size > MAX_IN_PROCESS_SIZE
+        return os.stat(argument).st_size > MAX_IN_PROCESS_SIZE  # noqa: PTH116 - see above
     return False
 
 
 def _start() -> "subprocess.Popen[bytes]":
-    with report_start_errors():
-        return subprocess.Popen(  # noqa: S603 - our own command, no shell
-            helper_command("xlbridge.workbook.read.parser_process"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=_BUFFER,
-            env=helper_environment() | _ALLOCATION,
-        )
+    return subprocess.Popen(  # noqa: S603 - our own command, no shell
+        helper_command("xlbridge.workbook.read.parser_process"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=_BUFFER,
+        env=helper_environment() | _ALLOCATION,
+    )
