@@ -15,6 +15,8 @@ def main() -> None:
     """Run a command, or a helper module if the application was started for one."""
     if getattr(sys, "frozen", False) and _ran_as_helper():
         return
+    # Further threads of numpy's linear algebra, which nothing uses, would busily wait for work.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         if not _READERS.isdisjoint(sys.argv):
             from xlbridge.workbook.read import start_parser_ahead
