@@ -25,6 +25,8 @@ SAMPLE = (
     "text over the longest",
     "number beyond all",
     "stored",
+    "larger than it says",
+    "smaller than it says",
 )
 """Examples of each outcome."""
 

@@ -112,7 +112,9 @@ class WorkbookArchive:
                 tail = piece[-_MAX_MARK_LENGTH:]
         except _ZIP_ERRORS as error:
             raise refusals.damaged() from error
-        if unpacked != entry.file_size:
+        if unpacked > entry.file_size:
+            raise refusals.damaged()
+        if unpacked < entry.file_size:
             raise refusals.hostile(Text(pt="tamanho de parte falso", en="a false part size"))
         self._unpacked[name] = unpacked
 
