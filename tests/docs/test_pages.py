@@ -8,6 +8,8 @@ import importlib
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,6 +129,20 @@ def test_the_make_targets_shown_exist(page: Path) -> None:
 def test_the_json_shown_is_json(page: Path) -> None:
     for content in snippets(page, "json"):
         assert json.loads(content)
+
+
+@pytest.mark.programs
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_accepts_the_units_shown(tmp_path: Path) -> None:
+    units = snippets(ROOT / "docs" / "how-to" / "schedules.md", "ini")
+    paths = [tmp_path / f"xlbridge-month.{kind}" for kind in ("service", "timer")]
+    for path, unit in zip(paths, units, strict=True):
+        program = re.sub(r"^(ExecStart=)\S+", r"\1/bin/true", unit, flags=re.MULTILINE)
+        path.write_text(program, encoding="utf-8")
+    verified = subprocess.run(
+        ["systemd-analyze", "verify", *paths], capture_output=True, text=True, check=False
+    )
+    assert (verified.returncode, verified.stderr) == (0, "")
 
 
 def test_the_schema_file_shown_is_a_resource(tmp_path: Path) -> None:

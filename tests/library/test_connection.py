@@ -108,8 +108,10 @@ def test_a_plan_names_the_action_of_each_row_and_confirms_it(
     assert (first.resource, first.counts["create"]) == ("cliente", 1)
     assert erp.upload(xb.validate(frame.iloc[:1], "cliente"), confirm=first.token).ok
     frame.loc[0, "nomeComercial"] = "Padaria Lua"
-    plan = erp.plan(xb.validate(frame, "cliente"))
+    with pd.option_context("mode.string_storage", "python"):
+        plan = erp.plan(xb.validate(frame, "cliente"))
     assert plan.rows["action"].tolist() == ["held", "create"]
+    assert repr(plan.rows["reason"][0]) == "'cannot-change'"
     assert plan.rows["differences"][0] == [
         {"column": "nomeComercial", "yours": "Padaria Lua", "theirs": "Padaria Sol"}
     ]

@@ -3,10 +3,13 @@
 import contextlib
 import io
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import ROOT
+from environment import ROOT, clean_environment
 
 PAGE = ROOT / "docs" / "how-to" / "library.md"
 BLOCKS = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -25,6 +28,23 @@ def test_page_examples_print_the_displayed_output(monkeypatch: pytest.MonkeyPatc
             exec(compile(block, str(PAGE), "exec"), names)
         assert names
     assert printed.getvalue() == wanted.getvalue() != ""
+
+
+def test_page_examples_print_the_same_without_pyarrow(demo_home: Path) -> None:
+    """Without pyarrow, which users need not have, pandas keeps text as Python objects."""
+    blocks = BLOCKS.findall(PAGE.read_text(encoding="utf-8"))
+    script = ["import sys\nsys.modules['pyarrow'] = None\n"]
+    script += [block for language, block in blocks if language == "python"]
+    done = subprocess.run(
+        [sys.executable, "-c", "".join(script)],
+        cwd=ROOT,
+        env=clean_environment(demo_home),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout == "".join(block for language, block in blocks if language == "text")
 
 
 @pytest.mark.usefixtures("demo_environment")

@@ -213,7 +213,7 @@ class PlannedRow(NamedTuple):
         return {
             "row": self.row,
             "action": self.action.value,
-            "reason": self.reason,
+            "reason": None if self.reason is None else self.reason.value,
             "record": self.record,
             "job": self.job,
             "message": None if self.reason is None else str(self.text),

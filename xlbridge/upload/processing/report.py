@@ -54,7 +54,7 @@ class ProcessedRecord:
         return {
             "id": self.number,
             "row": self.row,
-            "outcome": self.outcome,
+            "outcome": self.outcome.value,
             "reason": self.reason,
             "message": self.message,
             "given": dict(self.assigned),
@@ -87,7 +87,7 @@ def _before_sending(planned: PlannedRecord, *, in_sheet: bool) -> ProcessedRecor
         planned.number,
         planned.row if in_sheet else None,
         _OUTCOMES[planned.action],
-        planned.reason,
+        None if planned.reason is None else planned.reason.value,
         None if planned.remark is None else str(planned.remark),
         planned.assigned,
     )
