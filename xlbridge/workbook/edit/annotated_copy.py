@@ -6,7 +6,7 @@ results of formulas, pictures and everything else stay unchanged.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from xlbridge.workbook import style
 from xlbridge.workbook.address import CellRange, cell_address, cell_position
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.comments import replace_comments
-from xlbridge.workbook.edit.editable_package import EditablePackage, edit_package
+from xlbridge.workbook.edit.editable_package import edit_package
 from xlbridge.workbook.edit.sheets import (
     SHEET_ORDER,
     SheetList,
@@ -60,43 +60,30 @@ def annotate(
     Raises ``WorkbookRefused`` if the workbook cannot be copied, ``UsageError`` if the copy cannot
     be written.
     """
+    listed: list[tuple[str, Finding]] = []
     with edit_package(source) as package:
-        _annotate_sheets(package, list(_limit_findings(sheets, MAX_SHOWN)), summary)
+        names, styles = SheetList(package), WorkbookStyles(package)
+        for sheet in sheets:
+            shown = sheet.findings[: MAX_SHOWN - len(listed)]
+            listed += [(sheet.name, finding) for finding in shown]
+            part = names.part(sheet.name)
+            with edit_sheet_without_cells(package, part) as worksheet:
+                # Mark the visible cell of a merged range.
+                merged = merged_ranges(worksheet)
+                cells: defaultdict[str, list[Finding]] = defaultdict(list)
+                for finding in shown:
+                    if finding.row is not None:
+                        address = finding.cell or cell_address(finding.row, sheet.first_column)
+                        cells[_visible_cell(address, merged)].append(finding)
+                severities = dict.fromkeys(sheet.extra_cells, Severity.WARNING)
+                severities |= {address: _worst_severity(found) for address, found in cells.items()}
+                colour_cells(worksheet, severities, styles)
+                remarks = {address: _comment_text(found) for address, found in cells.items()}
+                replace_comments(package, part, worksheet, remarks)
+        replace_summary_sheet(package, names, styles, listed, summary)
+        styles.save()
+        names.save()
         package.save(target)
-
-
-def _limit_findings(sheets: Sequence[AnnotatedSheet], limit: int) -> Iterator[AnnotatedSheet]:
-    """Yield the sheets with the first ``limit`` findings in total."""
-    for sheet in sheets:
-        shown = sheet.findings[:limit]
-        limit -= len(shown)
-        yield replace(sheet, findings=shown)
-
-
-def _annotate_sheets(
-    package: EditablePackage, shown: Sequence[AnnotatedSheet], summary: AnnotationSummary
-) -> None:
-    sheets = SheetList(package)
-    styles = WorkbookStyles(package)
-    for sheet in shown:
-        part = sheets.part(sheet.name)
-        with edit_sheet_without_cells(package, part) as worksheet:
-            # Mark the visible cell of a merged range.
-            merged = merged_ranges(worksheet)
-            cells: defaultdict[str, list[Finding]] = defaultdict(list)
-            for finding in sheet.findings:
-                if finding.row is None:
-                    continue
-                address = finding.cell or cell_address(finding.row, sheet.first_column)
-                cells[_visible_cell(address, merged)].append(finding)
-            _colour_cells(worksheet, cells, sheet.extra_cells, styles)
-            replace_comments(
-                package, part, worksheet, {a: _comment_text(found) for a, found in cells.items()}
-            )
-    listed = [(sheet.name, finding) for sheet in shown for finding in sheet.findings]
-    replace_summary_sheet(package, sheets, styles, listed, summary)
-    styles.save()
-    sheets.save()
 
 
 def _visible_cell(address: str, merged: Mapping[CellRange, str]) -> str:
@@ -109,36 +96,31 @@ def _visible_cell(address: str, merged: Mapping[CellRange, str]) -> str:
     return address
 
 
-def _colour_cells(
+def _worst_severity(findings: Sequence[Finding]) -> Severity:
+    has_error = any(finding.kind.severity is Severity.ERROR for finding in findings)
+    return Severity.ERROR if has_error else Severity.WARNING
+
+
+def colour_cells(
     worksheet: xml.Element,
-    cells: Mapping[str, Sequence[Finding]],
-    extra_cells: Sequence[str],
+    severities: Mapping[str, Severity],
     styles: WorkbookStyles,
+    last_column: int | None = None,
 ) -> None:
-    by_severity: dict[Severity, list[str]] = {severity: [] for severity in Severity}
-    by_severity[Severity.WARNING] += [address for address in extra_cells if address not in cells]
-    for address, findings in cells.items():
-        has_error = any(finding.kind.severity is Severity.ERROR for finding in findings)
-        by_severity[Severity.ERROR if has_error else Severity.WARNING].append(address)
-    colour_ranges(
-        worksheet,
-        {severity: list(_ranges(found)) for severity, found in by_severity.items()},
-        styles,
-    )
+    """Colour cells by a condition that is always true, replacing earlier colours.
 
-
-def colour_ranges(
-    worksheet: xml.Element, ranges: Mapping[Severity, Sequence[str]], styles: WorkbookStyles
-) -> None:
-    """Colour ranges of a sheet by a condition that is always true, replacing earlier ones."""
+    ``severities`` has the severity of each cell, by address. With ``last_column``, the following
+    cells of its row are coloured too, up to that zero-based column.
+    """
     for block in worksheet.findall("{*}conditionalFormatting"):
         if any(item.text == _CONDITION for item in block.iter("{*}formula")):
             worksheet.remove(block)
-    batches = [
-        (severity, found[start : start + _RANGES_PER_FORMAT])
-        for severity, found in ranges.items()
-        for start in range(0, len(found), _RANGES_PER_FORMAT)
-    ]
+    batches: list[tuple[Severity, Sequence[str]]] = []
+    for severity in Severity:
+        addresses = [address for address, found in severities.items() if found is severity]
+        ranges = list(_ranges(addresses, last_column))
+        starts = range(0, len(ranges), _RANGES_PER_FORMAT)
+        batches += [(severity, ranges[start : start + _RANGES_PER_FORMAT]) for start in starts]
     for rule in worksheet.iter("{*}cfRule"):
         rule.set("priority", str(int(rule.get("priority", "1")) + len(batches)))
     colours = {
@@ -159,14 +141,15 @@ def colour_ranges(
             first.addprevious(block)
 
 
-def _ranges(addresses: Sequence[str]) -> Iterator[str]:
-    """Yield the ranges of vertically adjacent cells."""
+def _ranges(addresses: Sequence[str], last_column: int | None) -> Iterator[str]:
+    """Yield the ranges of vertically adjacent cells, extended to ``last_column`` if given."""
     cells = sorted((column, row) for row, column in map(cell_position, addresses))
     for _, run in groupby(enumerate(cells), key=lambda it: (it[1][0], it[1][1] - it[0])):
         area = [cell for _, cell in run]
         (column, first), (_, last) = area[0], area[-1]
         begin = cell_address(first, column)
-        yield begin if first == last else f"{begin}:{cell_address(last, column)}"
+        end = cell_address(last, column if last_column is None else last_column)
+        yield begin if begin == end else f"{begin}:{end}"
 
 
 def _comment_text(findings: Sequence[Finding]) -> str:

@@ -69,15 +69,15 @@ def replace_comments(
 def read_comments(package: EditablePackage, part: str) -> dict[str, str]:
     """Return the analyst's comments of a sheet by cell address."""
     texts = package.related(part, "comments")
-    if texts is None:
-        return {}
-    found = {}
-    for comment in xml.parse(package.read(texts)).iterfind("{*}commentList/*"):
-        text = comment.find("{*}text")
-        content = "" if text is None else _plain_text(text).partition(_SEPARATOR)[0].strip()
-        if content:
-            found[comment.get("ref", "").replace("$", "")] = content
-    return found
+    comments = {} if texts is None else _comments_by_cell(xml.parse(package.read(texts)))
+    contents = ((address, _plain_text(comment)) for address, comment in comments.items())
+    found = {address: text.partition(_SEPARATOR)[0].strip() for address, text in contents}
+    return {address: text for address, text in found.items() if text}
+
+
+def _comments_by_cell(texts: xml.Element) -> dict[str, xml.Element]:
+    listed = texts.iterfind("{*}commentList/*")
+    return {comment.get("ref", "").replace("$", ""): comment for comment in listed}
 
 
 class _SheetComments:
@@ -109,26 +109,22 @@ class _SheetComments:
             if row is not None and column is not None:
                 self._shapes[int(row.text) + 1, int(column.text)] = shape
         self._next = max(numbers, default=_FIRST_SHAPE - 1) + 1
-        self._by_cell = {
-            item.get("ref", "").replace("$", ""): item
-            for item in self._texts.iterfind("{*}commentList/*")
-        }
+        self._by_cell = _comments_by_cell(self._texts)
 
     def remove_remarks(self) -> None:
         """Remove the remarks, and comments that have nothing else."""
         for address, comment in list(self._by_cell.items()):
-            text = comment.find("{*}text")
-            if text is None or _SEPARATOR not in _plain_text(text):
+            before, separator, _ = _plain_text(comment).partition(_SEPARATOR)
+            if not separator:
                 continue
-            remaining = len(_plain_text(text).partition(_SEPARATOR)[0].rstrip())
-            for item in text.iter("{*}t"):
-                content = item.text or ""
-                item.text = content[:remaining]
+            remaining = len(before.rstrip())
+            for item in comment.iter("{*}t"):
+                item.text = (item.text or "")[:remaining]
                 remaining -= len(item.text)
-            for run in text.findall("{*}r"):
+            for run in comment.findall("{*}text/{*}r"):
                 if not _plain_text(run):
-                    text.remove(run)
-            if _plain_text(text).strip():
+                    run.getparent().remove(run)
+            if before.strip():
                 continue
             comment.getparent().remove(comment)
             del self._by_cell[address]
@@ -166,13 +162,11 @@ class _SheetComments:
         # Reserve the blocks of shape numbers in use.
         for item in self._boxes.iter(f"{{{_O}}}idmap"):
             blocks = {int(b) for b in item.get("data", "").split(",") if b.strip().isdigit()}
-            ours = range(_FIRST_SHAPE, self._next)
-            blocks |= {number // _SHAPES_PER_BLOCK for number in ours} if len(ours) else set()
+            blocks |= {number // _SHAPES_PER_BLOCK for number in range(_FIRST_SHAPE, self._next)}
             item.set("data", ",".join(map(str, sorted(blocks))))
         if self._texts_part is None:
             self._texts_part = self._package.unused_name("xl/comments{}.xml")
-            self._package.declare_part(self._texts_part, _COMMENTS_TYPE)
-            self._package.add_relation(self._part, self._texts_part, "comments")
+            self._package.add_part(self._texts_part, _COMMENTS_TYPE, self._part, "comments")
         if self._boxes_part is None:
             self._boxes_part = self._package.unused_name("xl/drawings/vmlDrawing{}.vml")
             self._package.declare_extension("vml", _DRAWING_TYPE)
@@ -237,5 +231,5 @@ def _to_pixels(letters: str) -> int:
     return int(float(letters) * _PIXELS_PER_LETTER) + _PADDING
 
 
-def _plain_text(text: xml.Element) -> str:
-    return "".join(item.text or "" for item in text.iter("{*}t"))
+def _plain_text(element: xml.Element) -> str:
+    return "".join(item.text or "" for item in element.iter("{*}t"))

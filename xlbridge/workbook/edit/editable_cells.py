@@ -52,8 +52,7 @@ class EditableCells:
 
     def locked_cells(self, positions: Collection[CellPosition]) -> frozenset[CellPosition]:
         """Return those cells that cannot be changed, as a formula computes them."""
-        cells = self._cells(positions)
-        computed = {p for p, cell in cells.items() if cell.find("{*}f") is not None}
+        computed = {p for p, c in self._cells(positions).items() if c.find("{*}f") is not None}
         for first, last in _ARRAY.findall(self._content):
             top, left = cell_position(first.decode())
             low, right = cell_position((last or first).decode())
@@ -110,9 +109,7 @@ class EditableCells:
 
     def _parse_rows(self, numbers: Iterable[int]) -> xml.Element:
         """Return the element of the rows with only the given ones; missing ones are empty."""
-        root = _ROOT.search(self._content)
-        if root is None:
-            raise ValueError(f"{self._part} is not a worksheet")
+        root = next(_ROOT.finditer(self._content))
         rows = (
             self._rows[n][0] if n in self._rows else b'<%srow r="%d"/>' % (self._prefix, n)
             for n in numbers
@@ -138,9 +135,7 @@ class EditableCells:
         style, kind = int(cell.get("s", "0")), cell.attrib.pop("t", None)
         cell[:] = []
         match value:
-            case "":
-                pass
-            case str():
+            case str() if value:
                 style = style if kind in {"s", "inlineStr", "str"} else self._styles.for_text(style)
                 cell.set("t", "inlineStr")
                 xml.add_escaped_text(xml.add_child(cell, "is"), value)

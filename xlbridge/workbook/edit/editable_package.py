@@ -76,10 +76,11 @@ class EditablePackage:
         """Return the first unused part name of a pattern such as ``xl/comments{}.xml``."""
         return next(name for name in map(pattern.format, count(1)) if name not in self)
 
-    def declare_part(self, part: str, content_type: str) -> None:
-        """Declare the content type of a new part."""
+    def add_part(self, part: str, content_type: str, owner: str, kind: str) -> str:
+        """Declare a new part, add the relation of its owner to it and return the relation's id."""
         with self.tree(_TYPES) as types:
             xml.add_child(types, "Override", PartName=f"/{part}", ContentType=content_type)
+        return self.add_relation(owner, part, kind)
 
     def declare_extension(self, extension: str, content_type: str) -> None:
         """Declare the content type of an extension, unless it is declared."""

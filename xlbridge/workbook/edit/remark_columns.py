@@ -6,7 +6,6 @@ Everything else stays unchanged: cells, styles, formulas, pictures.
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 
 from lxml import etree
@@ -14,7 +13,7 @@ from lxml import etree
 from xlbridge.resources.findings import Severity
 from xlbridge.workbook.address import cell_address, cell_position
 from xlbridge.workbook.edit import xml_elements as xml
-from xlbridge.workbook.edit.annotated_copy import colour_ranges
+from xlbridge.workbook.edit.annotated_copy import colour_cells
 from xlbridge.workbook.edit.editable_package import edit_package
 from xlbridge.workbook.edit.sheets import SHEET_ORDER, SheetList, cells_by_column
 from xlbridge.workbook.edit.styles import WorkbookStyles
@@ -54,10 +53,9 @@ def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColu
             header_row, first = sheet.header_row, sheet.first_column
             texts = {**sheet.remarks, header_row: sheet.titles}
             with package.tree(part) as root:
-                data = root.find("{*}sheetData")
-                if data is None:
-                    raise ValueError(f"{part} is not a worksheet")
-                rows = dict(_numbered_rows(data))
+                rows = dict(_numbered_rows(root))
+                if not rows:
+                    raise ValueError(f"{part} is not a worksheet with rows")
                 if first is None:
                     first = _first_free_column(rows)
                 quoted = styles.with_quote_prefix(0)
@@ -65,21 +63,13 @@ def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColu
                     if number in texts:
                         style = None if number == header_row else quoted
                         _write_row(row, number, first, texts[number], style)
-                dimension = root.find("{*}dimension")
-                if dimension is not None:
+                for dimension in root.findall("{*}dimension"):
                     root.remove(dimension)
                 last = first + len(texts[header_row]) - 1
                 _set_widths(root, first, last)
                 _extend_filter(root, header_row, max(rows), last)
-                severities = sheet.severities
-                ranges: dict[Severity, list[str]] = {severity: [] for severity in Severity}
-                for (severity, _), run in groupby(
-                    enumerate(sorted(severities)), key=lambda it: (severities[it[1]], it[1] - it[0])
-                ):
-                    numbers = [number for _, number in run]
-                    area = f"A{numbers[0]}:{cell_address(numbers[-1], last)}"
-                    ranges[severity].append(area)
-                colour_ranges(root, ranges, styles)
+                severities = {f"A{row}": severity for row, severity in sheet.severities.items()}
+                colour_cells(root, severities, styles, last)
         styles.save()
         package.save(target)
 
@@ -98,10 +88,10 @@ def _extend_filter(root: xml.Element, header_row: int, last_row: int, last: int)
         existing.set("ref", f"{start}:{cell_address(row, max(column, last))}")
 
 
-def _numbered_rows(data: xml.Element) -> Iterator[tuple[int, xml.Element]]:
+def _numbered_rows(root: xml.Element) -> Iterator[tuple[int, xml.Element]]:
     """Yield the rows with Excel's numbers; one without a number follows the previous row."""
     number = 0
-    for row in data.iterfind("{*}row"):
+    for row in root.iterfind("{*}sheetData/{*}row"):
         number = int(row.get("r") or number + 1)
         yield number, row
 

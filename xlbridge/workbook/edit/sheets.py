@@ -139,8 +139,7 @@ class SheetList:
         candidates = (SUMMARY_SHEET, *numbered)
         unused = next(candidate for candidate in candidates if candidate.casefold() not in used)
         part = self._package.unused_name("xl/worksheets/xlbridge{}.xml")
-        self._package.declare_part(part, _SHEET_TYPE)
-        identity = self._package.add_relation(WORKBOOK, part, "worksheet")
+        identity = self._package.add_part(part, _SHEET_TYPE, WORKBOOK, "worksheet")
         last = self._all()[-1]
         numbers = (int(sheet.get("sheetId", "0")) for sheet in self._all())
         sheet = xml.add_child(self._sheets, "sheet", name=unused, sheetId=str(max(numbers) + 1))
@@ -173,8 +172,7 @@ class SheetList:
         self._package.write(WORKBOOK, xml.to_bytes(self._root))
 
     def _all(self) -> list[xml.Element]:
-        sheets: list[xml.Element] = self._sheets.findall("{*}sheet")
-        return sheets
+        return list(self._sheets.iterfind("{*}sheet"))
 
     def _part_of(self, sheet: xml.Element) -> str:
         part = self._package.relation_target(WORKBOOK, xml.relation_id(sheet))

@@ -2,6 +2,7 @@
 
 import re
 from copy import deepcopy
+from functools import cache
 
 from lxml import etree
 
@@ -39,7 +40,7 @@ class WorkbookStyles:
         self._package = package
         self._part = package.related(WORKBOOK, "styles")
         self._root = xml.parse(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
-        self._derived: dict[tuple[int, int], int] = {}
+        self._with_number_format = cache(self._derive_number_format)
         # The first entry of each list is that of unformatted cells.
         space = etree.QName(self._root).namespace or ""
         template = _EMPTY_STYLE_SHEET.replace(_MAIN.encode(), space.encode())
@@ -121,13 +122,9 @@ class WorkbookStyles:
         }
         return int(number), codes.get(number, "")
 
-    def _with_number_format(self, style: int, number: int) -> int:
+    def _derive_number_format(self, style: int, number: int) -> int:
         """Return a style with another number format. Raises ``LookupError`` for unknown ones."""
-        key = style, number
-        if key not in self._derived:
-            derived = self._derive(style, numFmtId=str(number), applyNumberFormat="1")
-            self._derived[key] = int(derived)
-        return self._derived[key]
+        return int(self._derive(style, numFmtId=str(number), applyNumberFormat="1"))
 
     def _derive(self, style: int, **attributes: str) -> str:
         derived = deepcopy(self._root.findall("{*}cellXfs/*")[style])
@@ -139,8 +136,7 @@ class WorkbookStyles:
         if self._part is None:
             name = self._package.unused_name("xl/styles{}.xml")
             self._part = name if _DEFAULT_PART in self._package else _DEFAULT_PART
-            self._package.declare_part(self._part, _TYPE)
-            self._package.add_relation(WORKBOOK, self._part, "styles")
+            self._package.add_part(self._part, _TYPE, WORKBOOK, "styles")
         self._package.write(self._part, xml.to_bytes(self._root))
 
     def _add_xml(self, name: str, content: str) -> str:
@@ -162,5 +158,4 @@ class WorkbookStyles:
 
 
 def _canonical(element: xml.Element) -> bytes:
-    content: bytes = etree.tostring(element, method="c14n", exclusive=True, with_tail=False)
-    return content
+    return bytes(etree.tostring(element, method="c14n", exclusive=True, with_tail=False))

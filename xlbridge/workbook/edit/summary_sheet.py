@@ -94,18 +94,18 @@ def replace_summary_sheet(
     rows = xml.add_child(root, "sheetData")
     style_ids = _add_styles(styles)
     _write_summary(rows, style_ids, len(findings), summary)
-    for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
-        _write_finding(rows, row, sheet, finding, summary, style_ids)
-    last_column = column_letters(len(summary.headers) - 1)
-    xml.add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
-    if any(finding.cell for _, finding in findings):
-        links = xml.add_child(root, "hyperlinks")
+    links = etree.Element(xml.tag_like(root, "hyperlinks"))
     linked = column_letters(len(summary.headers) - len(_HEADERS))
     for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
+        _write_finding(rows, row, sheet, finding, summary, style_ids)
         if finding.cell:
             quoted = sheet.replace("'", "''")
             location = f"'{quoted}'!{finding.cell}"
             xml.add_child(links, "hyperlink", ref=f"{linked}{row}", location=location)
+    last_column = column_letters(len(summary.headers) - 1)
+    xml.add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
+    if len(links):
+        root.append(links)
     xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
     package.write(sheets.part(name), xml.to_bytes(root))
     sheets.activate(name)

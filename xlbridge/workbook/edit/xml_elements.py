@@ -49,8 +49,7 @@ def without_comments(content: bytes) -> bytes:
 
 def to_bytes(root: Element) -> bytes:
     """Return a tree as an XML part, with its original prefixes."""
-    content: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
-    return content
+    return bytes(etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True))
 
 
 def local_name(element: Element) -> str:
