@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import takewhile
 from operator import eq, ge, gt, le, lt, ne
 
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.workbook.formats.number_formats import is_date_or_time, scale_factor
 
 _TOKEN = re.compile(
@@ -179,24 +179,21 @@ def _part_for(code: str, value: float) -> FormatPart | None:
     parts = _parts(code)[:_NUMBER_PARTS]
     if len(parts) > 1 and _is_for_texts(parts[-1]):
         parts.pop()
-    if any(_condition(part) for part in parts):
-        for index, part in enumerate(parts):
-            condition = _condition(part)
-            if condition is None:
-                is_last = index == len(parts) - 1
-                if is_last or (value > 0 if index == 0 else value < 0):
-                    return FormatPart(part, minus=value < 0)
-                continue
+    conditions = list(map(_condition, parts))
+    if len(parts) > 1 and not any(conditions):
+        is_zero = value == 0 and len(parts) == _NUMBER_PARTS
+        return FormatPart(parts[2] if is_zero else parts[value < 0], minus=False)
+    for index, (part, condition) in enumerate(zip(parts, conditions, strict=True)):
+        if condition is None:
+            is_last, only_negative = index == len(parts) - 1, False
+            applies = is_last or (value > 0 if index == 0 else value < 0)
+        else:
             comparison, bound = condition
-            if _COMPARISONS[comparison](value, bound):
-                only_negative = comparison in {"<", "<=", "="} and bound <= 0
-                return FormatPart(part, minus=value < 0 and not only_negative)
-        return None
-    if len(parts) == 1:
-        return FormatPart(parts[0], minus=value < 0)
-    if value == 0 and len(parts) == _NUMBER_PARTS:
-        return FormatPart(parts[2], minus=False)
-    return FormatPart(parts[value < 0], minus=False)
+            only_negative = comparison in {"<", "<=", "="} and bound <= 0
+            applies = _COMPARISONS[comparison](value, bound)
+        if applies:
+            return FormatPart(part, minus=value < 0 and not only_negative)
+    return None
 
 
 def _display_digits(code: str, tokens: list[FormatToken], value: Decimal) -> Text:
@@ -205,14 +202,14 @@ def _display_digits(code: str, tokens: list[FormatToken], value: Decimal) -> Tex
     if "plain" in kinds:
         number = f"{value:f}".rstrip("0").rstrip(".") if value % 1 else f"{value:.0f}"
         text = "".join(number if k == "plain" else t for k, t in tokens if k != "bracket")
-        return _with_decimal_comma(text)
+        return localized_number(text)
     if ("other", "/") in tokens:
         # Fractions are only supported for whole numbers.
         text = "".join(text for kind, text in tokens if _is_displayed(kind, text) and text != "/")
         return untranslated(f"{value:f}{text}".strip())
     if "power" in kinds:
         mantissa, power = _mantissa(tokens, value)
-        return _with_decimal_comma(f"{mantissa:f}E{'-' if power < 0 else '+'}{abs(power):02}")
+        return localized_number(f"{mantissa:f}E{'-' if power < 0 else '+'}{abs(power):02}")
     scaled = value * Decimal(str(scale_factor(code)))
     pt, en = (_display_decimal(tokens, scaled, *signs) for signs in (".,", ",."))
     return Text(pt=pt, en=en)
@@ -232,14 +229,13 @@ def _mantissa(tokens: list[FormatToken], value: Decimal) -> tuple[Decimal, int]:
 
 def _tokens(section: str) -> Iterator[FormatToken]:
     for match in _TOKEN.finditer(section):
-        kind = match.lastgroup or "filler"
-        text = match[kind] if kind != "filler" else ""
+        kind = match.lastgroup
         if kind in {"quoted", "escaped", "currency"}:
-            yield "literal", text
+            yield "literal", match[kind]
         elif kind == "space":
             yield "literal", " "
-        elif kind != "filler":
-            yield kind, text
+        elif kind is not None:
+            yield kind, match[kind]
 
 
 def _split_at_point(tokens: list[FormatToken]) -> tuple[list[FormatToken], list[FormatToken]]:
@@ -291,7 +287,3 @@ def _fill(tokens: list[FormatToken], digits: Iterator[str]) -> str:
 
 def _is_displayed(kind: str, text: str) -> bool:
     return kind == "literal" or (kind == "other" and text != ",")
-
-
-def _with_decimal_comma(text: str) -> Text:
-    return Text(pt=text.replace(".", ","), en=text)
