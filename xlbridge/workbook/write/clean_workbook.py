@@ -5,7 +5,7 @@ xlsxwriter, with a call and an object for every cell, takes ten times as long.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
@@ -44,13 +44,6 @@ class _Sheet:
     columns: Sequence[Column]
     frame: pd.DataFrame
 
-    @classmethod
-    def of(cls, resource: Resource, columns: Sequence[Column], frame: pd.DataFrame) -> "_Sheet":
-        """Return the sheet of a resource, without optional columns that have no values."""
-        filled = {name for name in frame if frame[name].notna().any()}
-        used = [column for column in columns if column.required or column.name in filled]
-        return cls(resource.sheet, used, frame)
-
 
 def write_records(
     path: Path,
@@ -71,14 +64,13 @@ def write_records(
     for rows in (frame, *children.values()):
         if len(rows) >= MAX_ROWS:
             raise ValueError(f"Excel cannot hold {len(rows)} rows and a header")
-    columns = resource.sent_columns if resource.is_imported and not children else resource.columns
+    if resource.is_imported and not children:
+        resource = replace(resource, columns=resource.sent_columns)
+    frames = {resource.sheet: frame, **children}
     sheets = [
-        _Sheet.of(resource, columns, frame),
-        *(
-            _Sheet.of(child, child.columns, children[child.sheet])
-            for child in resource.children
-            if child.sheet in children
-        ),
+        _Sheet(part.sheet, _used_columns(part, frames[part.sheet]), frames[part.sheet])
+        for part in (resource, *resource.children)
+        if part.sheet in frames
     ]
     parts = {_SHEET_PART.format(number=n): sheet for n, sheet in enumerate(sheets, start=1)}
     with (
@@ -92,6 +84,12 @@ def write_records(
                 _write_sheet(target, part.filename, content.decode(), parts[part.filename])
             else:
                 target.writestr(part, content)
+
+
+def _used_columns(resource: Resource, frame: pd.DataFrame) -> list[Column]:
+    """Return the columns of a resource, without optional ones that have no values."""
+    filled = {name for name in frame if frame[name].notna().any()}
+    return [column for column in resource.columns if column.required or column.name in filled]
 
 
 def cell_values(kind: Kind, series: pd.Series) -> list[Any]:

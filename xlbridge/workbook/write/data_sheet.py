@@ -65,15 +65,10 @@ def example_in_words(column: Column) -> str:
         return TRUE if example else FALSE
     if isinstance(example, date):
         return example.strftime("%d/%m/%Y")
-    if column.kind is Kind.MONEY:
-        return _with_decimal_comma(f"{example:,.2f}")
-    if column.kind is Kind.NUMBER:
-        return _with_decimal_comma(f"{example:,}")
+    if column.kind in {Kind.MONEY, Kind.NUMBER}:
+        number = f"{example:,.2f}" if column.kind is Kind.MONEY else f"{example:,}"
+        return number.translate(str.maketrans(",.", ".,"))
     return str(example)
-
-
-def _with_decimal_comma(number: str) -> str:
-    return number.translate(str.maketrans(",.", ".,"))
 
 
 _TITLE_LIMIT, _PROMPT_LIMIT, _ERROR_LIMIT, _FORMULA_LIMIT = 32, 255, 225, 255  # Excel's
@@ -139,8 +134,8 @@ def _check_of_kind(column: Column, index: int) -> dict[str, Any]:
             return {"validate": "decimal", **_bounds(column)}
         case _:
             if column.kind in _MASKS:
-                check = _exact_length(column, index, _MASKS[column.kind])
-                return {**check, "error_type": "warning"}
+                length = _exact_length(column, index, _MASKS[column.kind])
+                return length | {"error_type": "warning"}
             if "digits" in column.checks:
                 return _exact_length(column, index, column.checks["digits"].get("separators", ""))
             if "str_length" in column.checks:

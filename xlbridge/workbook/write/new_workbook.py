@@ -47,10 +47,9 @@ def print_across_pages(
     else:
         repeated = 0
     pages = max(1, ceil((sum(widths) - repeated) / (_PAGE_WIDTH - repeated)))
-    a4 = 9
     page_of = str(_PAGE_OF) if translated else _PAGE_OF.pt
     sheet.set_landscape()
-    sheet.set_paper(a4)
+    sheet.set_paper(9)  # A4
     sheet.fit_to_pages(pages, 0)
     sheet.set_margins(left=_MARGIN, right=_MARGIN)
     sheet.set_footer(

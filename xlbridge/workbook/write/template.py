@@ -112,8 +112,8 @@ _TABLE_HEADERS = ("Coluna", "Título", "Preenchimento", "Tipo", "O que é", "Reg
 _WIDTHS = (32, 15, 18, 46, 36, 30)
 """Widths of the table's columns after the first, whose width fits the names."""
 _MIN_NAME_WIDTH, _COMMON_NAME_WIDTH, _MAX_NAME_WIDTH = 32, 38, 48
-_DESCRIPTION = 2
-"""Index of the description's width, the widest, after that of the titles."""
+_DESCRIPTION = 4
+"""Index of the column of descriptions, the widest."""
 _LINE_HEIGHT, _PADDING = 15, 5
 _MAX_ROW_HEIGHT = 409  # Excel's limit
 
@@ -162,13 +162,12 @@ def add_instructions_sheet(
 ) -> None:
     """Add the instructions: how to fill in, colours, columns, next steps."""
     sheet: Worksheet = book.add_worksheet(INSTRUCTIONS_SHEET)
-    columns = [c for part in (resource, *resource.children) for c in part.columns]
-    longest = max(len(column.name) for column in columns) + 5
+    parts = (resource, *resource.children)
+    longest = max(len(column.name) for part in parts for column in part.columns) + 5
     names = min(max(longest, _MIN_NAME_WIDTH), _MAX_NAME_WIDTH)
-    titles, *others = _WIDTHS
+    widths = [names, *_WIDTHS]
     # The description makes room for long names.
-    others[_DESCRIPTION] -= max(0, names - _COMMON_NAME_WIDTH)
-    widths = (names, titles, *others)
+    widths[_DESCRIPTION] -= max(0, names - _COMMON_NAME_WIDTH)
     formats = {name: book.add_format(dict(properties)) for name, properties in _FORMATS.items()}
     page = _InstructionsWriter(sheet, formats, widths)
     for index, width in enumerate(widths):
@@ -182,7 +181,7 @@ def add_instructions_sheet(
     page.heading("Cores do cabeçalho")
     page.cells([("required", "coluna obrigatória"), ("note", "Sem ela a linha não é aceita.")])
     page.cells([("optional", "coluna opcional"), ("note", "Pode ficar em branco.")])
-    for part in (resource, *resource.children):
+    for part in parts:
         heading = f"As colunas da planilha “{part.sheet}”" if resource.children else "As colunas"
         _write_columns(page, part, heading)
     page.heading("E depois")
@@ -250,11 +249,10 @@ def _write_columns(page: _InstructionsWriter, resource: Resource, heading: str) 
         )
         name = ("required" if column.required else "optional", column.name)
         page.cells([name, *(("cell", text) for text in texts)])
-    rules = row_rules_in_words(resource)
-    if rules:
+    if rules := row_rules_in_words(resource):
         page.heading("Regras entre colunas")
-    for rule in rules:
-        page.line("plain", f"• {rule}")
+        for rule in rules:
+            page.line("plain", f"• {rule}")
 
 
 def write_template(path: Path, resource: Resource, lists: RegistryLists = NO_LISTS) -> None:
