@@ -78,10 +78,8 @@ def is_generated_sheet(sheet: str, first_cells: Iterable[object]) -> bool:
 
     For workbooks without marks: not every program keeps properties and names.
     """
-    starts = _FIRST_CELLS.get(sheet)
-    return starts is not None and any(
-        isinstance(cell, str) and cell.startswith(starts) for cell in first_cells
-    )
+    starts = _FIRST_CELLS.get(sheet, ())
+    return any(isinstance(cell, str) and cell.startswith(starts) for cell in first_cells)
 
 
 STATUS_COLUMNS = ("situação no envio", "motivo", "código no sistema")

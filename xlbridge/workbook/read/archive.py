@@ -77,8 +77,10 @@ class WorkbookArchive:
         except _ZIP_ERRORS as error:
             raise refusals.damaged() from error
         entries = self._package.infolist()
-        _check_directory(entries)
         self._entries = {entry.filename.lower(): entry for entry in entries}
+        if len(self._entries) < len(entries):
+            raise refusals.hostile(Text(pt="partes com o mesmo nome", en="parts of the same name"))
+        _check_directory(entries)
         self._unpacked: dict[str, int] = {}
         self.declared_size = sum(entry.file_size for entry in entries)
         if self.declared_size > limits.total_size:
@@ -202,9 +204,6 @@ def file_content(path: Path, limits: WorkbookLimits) -> bytes:
 
 
 def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
-    names = [entry.filename.lower() for entry in entries]
-    if len(set(names)) != len(names):
-        raise refusals.hostile(Text(pt="partes com o mesmo nome", en="parts of the same name"))
     end = 0
     for entry in sorted(entries, key=lambda entry: entry.header_offset):
         name = entry.filename

@@ -51,12 +51,11 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
-            return _decoded(content[len(mark) :], encoding), _name(encoding)
-    if declared is not None:
-        encoding = _wide_encoding(content) or "utf-16-le" if declared == "utf-16" else declared
-        return _decoded(content, encoding), ENCODING_NAMES[declared]
-    if wide := _wide_encoding(content):
-        return _decoded(content, wide), _name(wide)
+            return _decoded(content[len(mark) :], encoding)
+    wide = _wide_encoding(content)
+    known = (wide or "utf-16-le") if declared == "utf-16" else (declared or wide)
+    if known is not None:
+        return _decoded(content, known)
     try:
         return content.decode(), "ASCII" if content.isascii() else ENCODING_NAMES["utf-8"]
     except UnicodeDecodeError as error:
@@ -72,7 +71,8 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
 
 
 def _name(encoding: str) -> str:
-    return ENCODING_NAMES.get(encoding[:6], ENCODING_NAMES["utf-8"])
+    """Return the name of an encoding for users, without the byte order of UTF-16."""
+    return ENCODING_NAMES[encoding[: len("utf-16")]]
 
 
 def _wide_encoding(content: bytes) -> str | None:
@@ -86,9 +86,9 @@ def _wide_encoding(content: bytes) -> str | None:
     return "utf-16-be" if not high.count(0) and low.count(0) * 2 > len(low) else None
 
 
-def _decoded(content: bytes, encoding: str) -> str:
+def _decoded(content: bytes, encoding: str) -> tuple[str, str]:
     try:
-        return content.decode(encoding)
+        return content.decode(encoding), _name(encoding)
     except UnicodeDecodeError as error:
         raise _not_encoded(content, error, encoding) from error
 
@@ -192,8 +192,7 @@ def parse_csv(
     width = max(map(len, rows), default=0)
     encoder = SheetEncoder(name, Budget(limits))
     encoder.reserve(len(rows) - 1, 0, width - 1)
-    changes = (n for n, row in enumerate(rows) if not n or len(row) != len(rows[n - 1]))
-    widths = [(n, len(rows[n])) for n in changes]
+    widths = [(n, len(row)) for n, row in enumerate(rows) if not n or len(row) != len(rows[n - 1])]
     for row in rows:
         row.extend([""] * (width - len(row)))
     yield WorkbookStarted(None, (), _read_as(delimiter, encoding, _decimals(rows), text))
@@ -266,8 +265,7 @@ def _detect_delimiter(text: str) -> str | None:
     It is the one that gives all rows the same number of cells, or else the only one in the header.
     Raises ``WorkbookRefused`` if several are as likely, or none is.
     """
-    scores = {delimiter: _regularity(text, delimiter) for delimiter in DELIMITERS}
-    likely = {delimiter: score for delimiter, score in scores.items() if score is not None}
+    likely = {mark: score for mark in DELIMITERS if (score := _regularity(text, mark))}
     best = sorted(likely, key=lambda delimiter: likely[delimiter], reverse=True)
     if best and (len(best) == 1 or likely[best[0]] > likely[best[1]]):
         return best[0]

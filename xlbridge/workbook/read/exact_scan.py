@@ -56,18 +56,146 @@ _BAD_VALUE = Text(
 
 @dataclass(slots=True)
 class SheetScan:
-    """Raw facts and extent of a sheet.
+    """Scan of a sheet by its XML events: raw facts, extent, and the state of the current cell.
 
     ``cells`` counts the cells, empty ones included; ``last_row`` is Excel's number, ``last_column``
     is zero-based. ``is_parsable``: every address is valid, and no number is so negative that the
     parser panics if it has a date format.
     """
 
+    _parser: expat.XMLParserType
+    _scaling: Mapping[int, float]
+    _sheet: str
+    _struck: Collection[int]
     raw: RawSheet = field(default_factory=RawSheet)
     cells: int = 0
     last_row: int = 0
     last_column: int = 0
     is_parsable: bool = True
+    _in_table: bool | None = None
+    _row: int = 0
+    _column: int = -1
+    _cell: Mapping[str, str] | None = None
+    _runs: int = 0
+    _struck_runs: int = 0
+    _content: list[str] = field(default_factory=list)
+    _formula: list[str] = field(default_factory=list)
+    _in_value: bool = False
+    _value: list[str] = field(default_factory=list)
+    _value_at: int = 0
+    _has_reference: bool = False
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if self._in_value:
+            raise self._ambiguous(_BAD_CONTENT)
+        tag = name.rpartition(":")[2]
+        if tag in {"sheetFormatPr", "col", "mergeCell"}:
+            self.raw.layout.add_element(tag, attributes)
+        elif tag == "sheetData":
+            if self._in_table is not None:
+                raise unreadable()
+            self._in_table = True
+        elif self._in_table:
+            self._start_in_table(tag, attributes)
+
+    def _start_in_table(self, tag: str, attributes: Mapping[str, str]) -> None:
+        match tag:
+            case "row":
+                number = _ROW_NUMBER.fullmatch(attributes.get("r", ""))
+                self.is_parsable &= number is not None or "r" not in attributes
+                previous = self._row
+                self._row, self._column = int(number[0]) if number else previous + 1, -1
+                if self._row <= previous:
+                    raise self._ambiguous(_BAD_ADDRESS)
+                self.raw.layout.add_element("row", {**attributes, "r": str(self._row)})
+            case "c":
+                self._start_cell(attributes)
+            case "f" | "v" | "is" if self._cell is not None:
+                # Each comes once: a formula, then a value or an inline text.
+                order = _CONTENT_ORDER.index(tag)
+                if any(_CONTENT_ORDER.index(previous) >= order for previous in self._content):
+                    raise self._ambiguous(_BAD_CONTENT)
+                self._content.append(tag)
+                if tag == "f":
+                    self._formula = []
+                    self._parser.CharacterDataHandler = self._formula.append
+                elif tag == "v":
+                    self._in_value, self._value, self._value_at = True, [], 0
+                    self._parser.CharacterDataHandler = self._add_text
+            case "r":
+                self._runs += 1
+            case "strike" if attributes.get("val", "1") in _TRUE:
+                self._struck_runs += 1
+
+    def end(self, name: str) -> None:
+        match name.rpartition(":")[2]:
+            case "v" if self._in_value:
+                self._parser.CharacterDataHandler, self._in_value = None, False
+                # A character reference, such as &#51;, is a separate part.
+                length = self._parser.CurrentByteIndex - self._value_at
+                is_reference = len("".join(self._value)) == 1 and length > _CHARACTER_SIZE
+                self._has_reference = is_reference or len(self._value) > 1
+            case "f" if self._cell is not None:
+                self._parser.CharacterDataHandler = None
+                formula = "".join(self._formula)
+                self.raw.layout.add_formula(self._row, self._column, formula)
+            case "c" if self._cell is not None:
+                self._end_cell((self._row, self._column), self._cell)
+                self._cell = None
+            case "sheetData":
+                self._in_table = False
+
+    def _add_text(self, text: str) -> None:
+        self._value_at = self._parser.CurrentByteIndex
+        self._value.append(text)
+
+    def refuse_within_value(self, *_event: str) -> None:
+        """Refuse markup within a value: the parser would read a part of the value as the whole."""
+        if self._in_value:
+            raise self._ambiguous(_BAD_VALUE)
+
+    def _ambiguous(self, reason: Text) -> Exception:
+        return cell_ambiguous(self._sheet, cell_address(self._row, max(self._column, 0)), reason)
+
+    def _start_cell(self, attributes: Mapping[str, str]) -> None:
+        self._cell, self._content = attributes, []
+        self._runs = self._struck_runs = 0
+        self.cells += 1
+        previous = self._column
+        reference = _CELL_REFERENCE.fullmatch(attributes.get("r", ""))
+        self._column = column_index(reference[1].upper()) if reference else previous + 1
+        self.is_parsable &= reference is not None or "r" not in attributes
+        if self._column <= previous or (reference and int(reference[2]) != self._row):
+            raise self._ambiguous(_BAD_ADDRESS)
+        self.last_row = max(self.last_row, self._row)
+        self.last_column = max(self.last_column, self._column)
+
+    def _end_cell(self, position: CellPosition, cell: Mapping[str, str]) -> None:
+        kind = cell.get("t", "n")
+        value = "".join(self._value) if "v" in self._content else None
+        self._check_value(kind, value)
+        if kind == "n" and value is not None and value.startswith("-"):
+            self.is_parsable &= float(value) > _LOWEST_DATE_NUMBER
+        if kind == "e" and value:
+            self.raw.errors[position] = value
+        is_struck = self._runs > 0 and self._runs == self._struck_runs
+        if is_struck or (self._struck and kind == "s" and value and int(value) in self._struck):
+            self.raw.struck_texts.add(position)
+        if "f" in self._content and (value is None or (value == "" and kind != "str")):
+            self.raw.without_result.add(position)
+        style = cell.get("s", "")
+        if style.isdecimal() and int(style) in self._scaling:
+            self.raw.scaled[position] = self._scaling[int(style)]
+
+    def _check_value(self, kind: str, value: str | None) -> None:
+        if ("is" if kind != "inlineStr" else "v") in self._content:
+            raise self._ambiguous(_BAD_CONTENT)
+        if not value:
+            return
+        pattern = _VALUES.get(kind)
+        misread = kind not in _WITH_REFERENCES and self._has_reference
+        if misread or (pattern is not None and not pattern.fullmatch(value)):
+            raise self._ambiguous(_BAD_VALUE)
 
 
 def scan_exactly(
@@ -83,168 +211,21 @@ def scan_exactly(
     ``WorkbookRefused`` for malformed XML, or a cell that readers take for different values.
     """
     parser = expat.ParserCreate()
-    handler = _ElementHandler(parser, scaling, sheet, struck)
-    parser.StartElementHandler = handler.start
-    parser.EndElementHandler = handler.end
+    scan = SheetScan(parser, scaling, sheet, struck)
+    parser.StartElementHandler = scan.start
+    parser.EndElementHandler = scan.end
     parser.StartDoctypeDeclHandler = _refuse_document_type
-    parser.StartCdataSectionHandler = handler.refuse_within_value
-    parser.CommentHandler = handler.refuse_within_value
-    parser.ProcessingInstructionHandler = handler.refuse_within_value
+    parser.StartCdataSectionHandler = scan.refuse_within_value
+    parser.CommentHandler = scan.refuse_within_value
+    parser.ProcessingInstructionHandler = scan.refuse_within_value
     try:
         for piece in blocks_before(pieces, b"<"):
             parser.Parse(piece, False)
         parser.Parse(b"", True)
     except (expat.ExpatError, ValueError) as error:
         raise unreadable() from error
-    return handler.scan
+    return scan
 
 
 def _refuse_document_type(*_declaration: object) -> NoReturn:
     raise document_type()
-
-
-class _ElementHandler:
-    """Handler of XML events, with the state of the current cell."""
-
-    def __init__(
-        self,
-        parser: expat.XMLParserType,
-        scaling: Mapping[int, float],
-        sheet: str,
-        struck: Collection[int],
-    ) -> None:
-        self.scan = SheetScan()
-        self._parser = parser
-        self._scaling = scaling
-        self._sheet = sheet
-        self._struck = struck
-        self._runs = self._struck_runs = 0
-        self._tables = 0
-        self._in_table = False
-        self._row = 0
-        self._column = -1
-        self._cell: Mapping[str, str] | None = None
-        self._content: list[str] = []
-        self._value: list[str] | None = None
-        self._in_value = False
-        self._formula: list[str] = []
-        self._value_at = 0
-        self._has_reference = False
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if self._in_value:
-            raise self._ambiguous(_BAD_CONTENT)
-        tag = name.rpartition(":")[2]
-        if tag in {"sheetFormatPr", "col", "mergeCell"}:
-            self.scan.raw.layout.add_element(tag, attributes)
-        elif tag == "sheetData":
-            self._tables += 1
-            self._in_table = True
-            if self._tables > 1:
-                raise unreadable()
-        elif self._in_table:
-            self._start_in_table(tag, attributes)
-
-    def _start_in_table(self, tag: str, attributes: Mapping[str, str]) -> None:
-        match tag:
-            case "row":
-                number = attributes.get("r")
-                is_valid = number is not None and _ROW_NUMBER.fullmatch(number)
-                self.scan.is_parsable &= number is None or bool(is_valid)
-                previous = self._row
-                self._row, self._column = int(number) if number and is_valid else previous + 1, -1
-                if self._row <= previous:
-                    raise self._ambiguous(_BAD_ADDRESS)
-                self.scan.raw.layout.add_element("row", {**attributes, "r": str(self._row)})
-            case "c":
-                self._start_cell(attributes)
-            case "f" | "v" | "is" if self._cell is not None:
-                # Each comes once: a formula, then a value or an inline text.
-                order = _CONTENT_ORDER.index(tag)
-                if any(_CONTENT_ORDER.index(previous) >= order for previous in self._content):
-                    raise self._ambiguous(_BAD_CONTENT)
-                self._content.append(tag)
-                if tag == "f":
-                    self._formula = []
-                    self._parser.CharacterDataHandler = self._formula.append
-                elif tag == "v":
-                    self._in_value = True
-                    self._value, self._value_at, self._has_reference = [], 0, False
-                    self._parser.CharacterDataHandler = self._add_text
-            case "r":
-                self._runs += 1
-            case "strike" if attributes.get("val", "1") in _TRUE:
-                self._struck_runs += 1
-
-    def end(self, name: str) -> None:
-        match name.rpartition(":")[2]:
-            case "v" if self._in_value:
-                parts = self._value or ()
-                self._parser.CharacterDataHandler, self._in_value = None, False
-                # A character reference, such as &#51;, is a separate part.
-                length = self._parser.CurrentByteIndex - self._value_at
-                is_reference = len("".join(parts)) == 1 and length > _CHARACTER_SIZE
-                self._has_reference = is_reference or len(parts) > 1
-            case "f" if self._cell is not None:
-                self._parser.CharacterDataHandler = None
-                formula = "".join(self._formula)
-                self.scan.raw.layout.add_formula(self._row, self._column, formula)
-            case "c" if self._cell is not None:
-                self._end_cell((self._row, self._column), self._cell)
-                self._cell = None
-            case "sheetData":
-                self._in_table = False
-
-    def _add_text(self, text: str) -> None:
-        if self._value is not None:
-            self._value_at = self._parser.CurrentByteIndex
-            self._value.append(text)
-
-    def refuse_within_value(self, *_event: str) -> None:
-        """Refuse markup within a value: the parser would read a part of the value as the whole."""
-        if self._in_value:
-            raise self._ambiguous(_BAD_VALUE)
-
-    def _ambiguous(self, reason: Text) -> Exception:
-        return cell_ambiguous(self._sheet, cell_address(self._row, max(self._column, 0)), reason)
-
-    def _start_cell(self, attributes: Mapping[str, str]) -> None:
-        self._cell, self._content, self._value = attributes, [], None
-        self._runs = self._struck_runs = 0
-        self.scan.cells += 1
-        previous = self._column
-        reference = attributes.get("r")
-        match = None if reference is None else _CELL_REFERENCE.fullmatch(reference)
-        self._column = column_index(match[1].upper()) if match else previous + 1
-        self.scan.is_parsable &= match is not None or reference is None
-        if self._column <= previous or (match and int(match[2]) != self._row):
-            raise self._ambiguous(_BAD_ADDRESS)
-        self.scan.last_row = max(self.scan.last_row, self._row)
-        self.scan.last_column = max(self.scan.last_column, self._column)
-
-    def _end_cell(self, position: CellPosition, cell: Mapping[str, str]) -> None:
-        kind = cell.get("t", "n")
-        value = None if self._value is None else "".join(self._value)
-        self._check_value(kind, value)
-        if kind == "n" and value is not None and value.startswith("-"):
-            self.scan.is_parsable &= float(value) > _LOWEST_DATE_NUMBER
-        if kind == "e" and value:
-            self.scan.raw.errors[position] = value
-        is_struck = self._runs > 0 and self._runs == self._struck_runs
-        if is_struck or (self._struck and kind == "s" and value and int(value) in self._struck):
-            self.scan.raw.struck_texts.add(position)
-        if "f" in self._content and (value is None or (value == "" and kind != "str")):
-            self.scan.raw.without_result.add(position)
-        style = cell.get("s", "")
-        if style.isdecimal() and int(style) in self._scaling:
-            self.scan.raw.scaled[position] = self._scaling[int(style)]
-
-    def _check_value(self, kind: str, value: str | None) -> None:
-        if ("is" if kind != "inlineStr" else "v") in self._content:
-            raise self._ambiguous(_BAD_CONTENT)
-        if not value:
-            return
-        pattern = _VALUES.get(kind)
-        misread = kind not in _WITH_REFERENCES and self._has_reference
-        if misread or (pattern is not None and not pattern.fullmatch(value)):
-            raise self._ambiguous(_BAD_VALUE)

@@ -142,8 +142,7 @@ def _quote(text: str) -> str:
 
 
 def _digits(text: str | None) -> int:
-    known = text is not None and text.isascii() and text.isdecimal()
-    return min(int(text or 0), _MAX_DIGITS) if known else 0
+    return min(_integer(text, 0), _MAX_DIGITS)
 
 
 def _number_code(number: _Element) -> str:
@@ -312,8 +311,11 @@ class _SheetBuilder:
 
 
 def _count(element: _Element, name: str) -> int:
-    text = element.get(_name(f"table:number-{name}"), "1")
-    return max(int(text), 1) if text.isascii() and text.isdecimal() else 1
+    return max(_integer(element.get(_name(f"table:number-{name}")), 1), 1)
+
+
+def _integer(text: str | None, default: int) -> int:
+    return int(text) if text is not None and text.isascii() and text.isdecimal() else default
 
 
 def _text(cell: _Element) -> str:

@@ -43,10 +43,7 @@ class Package:
         self._archive = archive
         if archive.stored_name(_WORKBOOK) is None:
             raise unreadable()
-        targets = {
-            relation.get("Id", ""): relation.get("Target", "")
-            for relation in self._parsed(_WORKBOOK_RELATIONS)
-        }
+        targets = relation_targets(archive.read(_WORKBOOK_RELATIONS))
         self._sheet_parts = {}
         for element in self._sheet_elements():
             identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
@@ -162,6 +159,11 @@ def document_properties(content: bytes) -> Mapping[str, str]:
         for element in parse_part(content)
         if (text := "".join(element.itertext()).strip())
     }
+
+
+def relation_targets(content: bytes) -> Mapping[str, str]:
+    """Return the targets of relations by id, from their part."""
+    return {relation.get("Id", ""): relation.get("Target", "") for relation in parse_part(content)}
 
 
 def pack(parts: Mapping[str, bytes]) -> io.BytesIO:

@@ -20,7 +20,7 @@ _ENTRY = 128
 _LAST_SECTOR = 0xFFFFFFFA
 """First number that is not a sector: those from here on mark ends of chains and free sectors."""
 
-_MINI_SHIFT = 6
+_MINI_SECTOR = 64
 _SECTOR_SHIFTS = (9, 12)
 _STREAM, _ROOT = 2, 5
 _LONGEST_NAME = 64
@@ -60,9 +60,8 @@ class OleFile:
         if size >= self._mini_cutoff:
             return self._chain(start)[:size]
         mini_stream = self._chain(roots[0][0])
-        sectors = _chain_sectors(start, self._mini_fat)
-        width = 1 << _MINI_SHIFT
-        return b"".join(mini_stream[n * width : (n + 1) * width] for n in sectors)[:size]
+        starts = (n * _MINI_SECTOR for n in _chain_sectors(start, self._mini_fat))
+        return b"".join(mini_stream[first : first + _MINI_SECTOR] for first in starts)[:size]
 
     def _sector(self, number: int) -> bytes:
         start = (number + 1) * self._size
@@ -108,8 +107,6 @@ _STRUCK, _HIDDEN_ROW, _IS_ERROR = 0x8, 0x20, 2
 _SKIPPED_FONT = 4
 """Font number that is never used: the following fonts have numbers higher by one."""
 
-_Record = tuple[int, bytes]
-
 
 class XlsScan:
     """Scan of an .xls workbook."""
@@ -130,7 +127,7 @@ class XlsScan:
             _add_record(raw, kind, data)
         return raw
 
-    def _records(self, start: int) -> Iterator[_Record]:
+    def _records(self, start: int) -> Iterator[tuple[int, bytes]]:
         """Yield the records of the substream at an offset, without nested ones."""
         offset, depth = start, 0
         while offset + 4 <= len(self._stream):

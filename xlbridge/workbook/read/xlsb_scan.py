@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.binary_cells import BookStyles, add_formula, error_name
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.package import document_properties, parse_part, part_name
+from xlbridge.workbook.read.package import document_properties, part_name, relation_targets
 from xlbridge.workbook.read.refusals import damaged
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 
@@ -24,8 +24,6 @@ _FORMULA_VALUE = {_FORMULA_NUMBER: 8, _FORMULA_BOOLEAN: 1, _FORMULA_ERROR: 1}
 _STRUCK, _HIDDEN_ROW = 0x8, 0x10
 _MAX_SIZE_BYTES = 4
 
-_Record = tuple[int, bytes]
-
 
 class XlsbScan:
     """Scan of an .xlsb workbook."""
@@ -35,8 +33,7 @@ class XlsbScan:
         self._archive = archive
         self._parts: dict[str, str] = {}
         self._styles = self._read_styles()
-        relations = parse_part(archive.read(_RELATIONS))
-        targets = {e.get("Id", ""): e.get("Target", "") for e in relations}
+        targets = relation_targets(archive.read(_RELATIONS))
         for kind, data in self._records(_WORKBOOK):
             if kind == _PROPERTIES:
                 self._styles.uses_1904_dates = bool(struct.unpack_from("<I", data)[0] & 1)
@@ -59,7 +56,7 @@ class XlsbScan:
                 _add_record(raw, row, kind, data)
         return raw
 
-    def _records(self, part: str) -> Iterator[_Record]:
+    def _records(self, part: str) -> Iterator[tuple[int, bytes]]:
         content = self._archive.read(part)
         offset = 0
         while offset < len(content):
@@ -85,15 +82,11 @@ class XlsbScan:
 def _variable_integer(content: bytes, offset: int, max_bytes: int) -> tuple[int, int]:
     """Return an integer of seven bits per byte, and the offset after it."""
     number = 0
-    for index in range(max_bytes):
-        if offset >= len(content):
-            raise damaged()
-        byte = content[offset]
-        offset += 1
-        number |= (byte & 0x7F) << 7 * index
-        if not byte & 0x80:
-            break
-    return number, offset
+    for index, byte in enumerate(content[offset : offset + max_bytes], start=1):
+        number |= (byte & 0x7F) << 7 * (index - 1)
+        if index == max_bytes or not byte & 0x80:
+            return number, offset + index
+    raise damaged()
 
 
 def _text(data: bytes, offset: int) -> tuple[str, int]:
