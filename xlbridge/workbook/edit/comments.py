@@ -202,9 +202,7 @@ class _SheetComments:
         data = None if shape is None else shape.find(f".//{{{_X}}}ClientData")
         if data is None:
             return
-        anchor = data.find(f"{{{_X}}}Anchor")
-        if anchor is None:
-            anchor = etree.SubElement(data, f"{{{_X}}}Anchor")
+        anchor = xml.find_or_insert(data, "Anchor", ("Anchor",))
         lines = sum(max(1, math.ceil(len(line) / _LINE_LENGTH)) for line in text.splitlines())
         rows, pixels = divmod((lines + 1) * _LINE_HEIGHT, _ROW_HEIGHT)
         last, rest = column + 1, _WIDTH

@@ -161,9 +161,7 @@ class SheetList:
                 active = str(index)
                 sheet.attrib.pop("state", None)
         views = xml.find_or_insert(self._root, "bookViews", _WORKBOOK_ORDER)
-        view = views.find("{*}workbookView")
-        if view is None:
-            view = xml.add_child(views, "workbookView")
+        view = xml.find_or_insert(views, "workbookView", ("workbookView", "extLst"))
         view.set("activeTab", active)
         view.attrib.pop("firstSheet", None)
 

@@ -41,13 +41,12 @@ def as_xlsx(
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         converted = Path(folder, f"{path.stem}.xlsx")
         visible = known or read_workbook(path, limits)
-        visible_names = {cells.name for cells in visible.sheets}
-        content = list(visible.sheets)
+        content = {cells.name: cells for cells in visible.sheets}
         for name in sheets:
-            if name not in visible_names:
-                content += read_workbook(path, limits, name).sheets
+            if name not in content:
+                content |= {it.name: it for it in read_workbook(path, limits, name).sheets}
         with new_workbook(converted) as book:
-            for cells in content:
+            for cells in content.values():
                 _write_sheet(book, cells)
         yield converted
 
