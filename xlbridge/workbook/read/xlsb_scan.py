@@ -81,11 +81,12 @@ class XlsbScan:
 
 def _variable_integer(content: bytes, offset: int, max_bytes: int) -> tuple[int, int]:
     """Return an integer of seven bits per byte, and the offset after it."""
-    number = 0
-    for index, byte in enumerate(content[offset : offset + max_bytes], start=1):
-        number |= (byte & 0x7F) << 7 * (index - 1)
-        if index == max_bytes or not byte & 0x80:
-            return number, offset + index
+    number = shift = 0
+    for byte in content[offset : offset + max_bytes]:
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80 or shift == 7 * max_bytes:
+            return number, offset + shift // 7
     raise damaged()
 
 
