@@ -62,11 +62,11 @@ def annotate(
     """
     listed: list[tuple[str, Finding]] = []
     with edit_package(source) as package:
-        names, styles = SheetList(package), WorkbookStyles(package)
+        sheet_list, styles = SheetList(package), WorkbookStyles(package)
         for sheet in sheets:
             shown = sheet.findings[: MAX_SHOWN - len(listed)]
             listed += [(sheet.name, finding) for finding in shown]
-            part = names.part(sheet.name)
+            part = sheet_list.part(sheet.name)
             with edit_sheet_without_cells(package, part) as worksheet:
                 # Mark the visible cell of a merged range.
                 merged = merged_ranges(worksheet)
@@ -80,9 +80,9 @@ def annotate(
                 colour_cells(worksheet, severities, styles)
                 remarks = {address: _comment_text(found) for address, found in cells.items()}
                 replace_comments(package, part, worksheet, remarks)
-        replace_summary_sheet(package, names, styles, listed, summary)
+        replace_summary_sheet(package, sheet_list, styles, listed, summary)
         styles.save()
-        names.save()
+        sheet_list.save()
         package.save(target)
 
 
