@@ -206,6 +206,23 @@ def test_skipped_sheets_do_not_fail_validation(
     assert (code, json.loads(output)["ok"]) == (0, True)
 
 
+def test_the_next_step_concerns_all_sheets(
+    xlbridge: Xlbridge, migration: Path, tmp_path: Path
+) -> None:
+    faulty = xlbridge("validate", migration, "--all-sheets").stdout.splitlines()
+    assert faulty[-1] == (
+        f"Next: xlbridge validate {migration} --all-sheets --fix migracao-fixed.xlsx"
+    )
+    good = tmp_path / "boa.xlsx"
+    with xlsxwriter.Workbook(good) as book:
+        write_page(book, "Títulos", *records("contasreceber", [{}]))
+        write_page(book, "Novos clientes", *records("cliente", [{}]))
+    assert xlbridge("validate", good, "--all-sheets").stdout.splitlines()[-2:] == [
+        f'Next: xlbridge upload {good} --sheet "Novos clientes"',
+        f"Then: xlbridge upload {good} --sheet Títulos",
+    ]
+
+
 def test_workbooks_are_validated_independently(
     tmp_path: Path, migration: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -220,8 +220,11 @@ def report_invalid_sheet(
     from xlbridge.cli.validate_run import reading_options
     from xlbridge.validation.reports import Report, closing_lines, report_lines
 
+    from_system = any(finding.kind.code.startswith("link-") for finding in sheet.findings)
     report = Report(
-        sheet.with_children, options=reading_options(request, context.settings.limits.csv)
+        sheet.with_children,
+        options=reading_options(request, context.settings.limits.csv),
+        validation_options=["--online"] if from_system else [],
     )
     *counts, next_step = closing_lines(report)
     verdict = [str(_NOTHING_SENT)]

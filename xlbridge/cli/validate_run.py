@@ -41,7 +41,12 @@ def report_results(
     to_terminal = arguments.form == "text" and arguments.output is None
     if to_terminal:
         _require_any(results)
-    report = Report(results, arguments.limit, reading_options(request, settings.limits.csv))
+    report = Report(
+        results,
+        arguments.limit,
+        reading_options(request, settings.limits.csv),
+        _validation_options(arguments),
+    )
     online_error = _check_online(report.sheets, settings) if arguments.online else None
     marked = False
     if arguments.annotated is not None and report.sheets:
@@ -104,6 +109,12 @@ def reading_options(request: ValidationRequest, csv: CsvForm) -> list[str]:
     links = [("--link", f"{column}={target}") for column, target in request.links.items()]
     pairs = [(name, str(value)) for name, value in values.items() if value]
     return [text for pair in (*pairs, *links) for text in pair]
+
+
+def _validation_options(arguments: ValidateArguments) -> list[str]:
+    """Return the options to repeat that only ``validate`` has."""
+    chosen = {"--all-sheets": arguments.all_sheets, "--online": arguments.online}
+    return [option for option, is_chosen in chosen.items() if is_chosen]
 
 
 _NOTHING_FIXED = Text(

@@ -89,6 +89,13 @@ def test_summary_has_counts_by_rule_fixable_cells_and_next_steps(
     empty = write_rows(tmp_path / "e.xlsx", ["nomeComercial", "cnpj", "natureza"], [])
     ended = xlbridge("validate", empty).stdout.splitlines()
     assert ended[-1] == f"Next: correct the workbook, then: xlbridge validate {empty}"
+    # Of a workbook with child sheets, the summary counts all of them and the next step comes last.
+    order = SAMPLES / "pedido-com-erros.xlsx"
+    ended = xlbridge("validate", order).stdout.splitlines()
+    assert ended[-1].startswith(f"Next: xlbridge validate {order} --")
+    refused = xlbridge("upload", order, "--yes").stderr.splitlines()
+    assert refused[-2].startswith("Nothing was sent")
+    assert refused[-1] == ended[-1]
     good = SAMPLES / "cliente.xlsx"
     assert xlbridge("validate", good).stdout.splitlines()[-1] == f"Next: xlbridge upload {good}"
 

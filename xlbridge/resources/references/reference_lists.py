@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.wire import Operation
 from xlbridge.wire.products import PRODUCT_LIST
 from xlbridge.wire.registry import (
@@ -135,9 +135,13 @@ class Link:
         return tuple(dict.fromkeys(name.field for name in self.names))
 
     @property
-    def by(self) -> str:
+    def by(self) -> Text:
         """Columns of the names, for messages."""
-        return ", ".join(name.column for name in self.names)
+        *others, last = (name.column for name in self.names)
+        if not others:
+            return untranslated(last)
+        columns = {"others": ", ".join(others), "last": last}
+        return Text(pt="{others} ou {last}", en="{others} or {last}").format(**columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,13 +141,14 @@ def without_cells(sheet: ValidatedSheet) -> ValidatedSheet:
 class Report:
     """Results of validating files, in the order of the files.
 
-    ``limit`` is the user's, None for the default of each form; ``options`` are those of the
-    command, which the suggested next command repeats.
+    ``limit`` is the user's, None for the default of each form. The suggested next command repeats
+    ``options``, and ``validation_options`` if it is ``validate``.
     """
 
     results: Sequence[ValidationResult]
     limit: int | None = None
     options: Sequence[str] = ()
+    validation_options: Sequence[str] = ()
 
     @property
     def ok(self) -> bool:

@@ -4,14 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
-from pathlib import Path
 
-from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.validation.cells.text import display, format_decimal, quoted
 from xlbridge.validation.finding_columns import count_corrected
 from xlbridge.validation.reports.model import Report, by_rule, rule_label
+from xlbridge.validation.reports.next_steps import next_steps
 from xlbridge.validation.results import (
     FixedCopy,
     RefusedFile,
@@ -58,7 +57,7 @@ def report_lines(report: Report) -> Iterator[str]:
 
 
 def closing_lines(report: Report) -> Iterator[str]:
-    """Yield the summary: counts by rule, what ``--fix`` would correct, the next step."""
+    """Yield the summary: counts by rule, what ``--fix`` would correct, the next steps."""
     counts: dict[Severity, Counter[str]] = {severity: Counter() for severity in Severity}
     fixable: Counter[str] = Counter()
     for sheet in report.sheets:
@@ -85,8 +84,7 @@ def closing_lines(report: Report) -> Iterator[str]:
             en="{fixable} of {found} can be fixed with --fix: {rules}",
         )
         yield str(message.format(fixable=fixable.total(), found=found, rules=_rules(fixable)))
-    if len(report.sheets) == 1 == len(report.results):
-        yield str(_next_step(report.sheets[0], report.options, has_fixes=bool(fixable.total())))
+    yield from map(str, next_steps(report, has_fixes=bool(fixable.total())))
 
 
 def _rules(counts: Counter[str]) -> str:
@@ -94,38 +92,6 @@ def _rules(counts: Counter[str]) -> str:
     more = sum(count > 0 for count in counts.values()) - len(shown)
     rest = [str(Text(pt="… e mais {n}", en="… and {n} more").format(n=more))] if more else []
     return ", ".join([*shown, *rest])
-
-
-def _next_step(sheet: ValidatedSheet, options: Sequence[str], *, has_fixes: bool) -> Text:
-    """Return the next step for the only sheet of a report."""
-    if sheet.resource is None:
-        return Text(pt="A seguir: preencha a planilha.", en="Next: fill in the sheet.")
-    file = sheet.file if sheet.fixes is None else sheet.fixes.file
-    arguments = " ".join(map(as_argument, [str(file), *options]))
-    if not sheet.errors and not has_fixes:
-        return Text(
-            pt="A seguir: xlbridge upload {arguments}", en="Next: xlbridge upload {arguments}"
-        ).format(arguments=arguments)
-    if has_fixes and sheet.fixes is None:
-        return Text(
-            pt="A seguir: xlbridge validate {arguments} --fix {copy}",
-            en="Next: xlbridge validate {arguments} --fix {copy}",
-        ).format(arguments=arguments, copy=_copy_name(file, Text(pt="corrigida", en="fixed")))
-    if all(finding.cell is None for one in sheet.with_children for finding in one.findings):
-        return Text(
-            pt="A seguir: corrija o arquivo, depois: xlbridge validate {arguments}",
-            en="Next: correct the workbook, then: xlbridge validate {arguments}",
-        ).format(arguments=arguments)
-    return Text(
-        pt="A seguir: xlbridge validate {arguments} --annotate {copy} mostra cada célula na "
-        "planilha",
-        en="Next: xlbridge validate {arguments} --annotate {copy} shows each cell in the workbook",
-    ).format(arguments=arguments, copy=_copy_name(file, Text(pt="marcada", en="marked")))
-
-
-def _copy_name(file: Path, suffix: Text) -> Text:
-    pt, en = (as_argument(f"{file.stem}-{word}.xlsx") for word in (suffix.pt, suffix.en))
-    return Text(pt=pt, en=en)
 
 
 def _file(item: ValidationResult, limit: int) -> Iterator[str]:

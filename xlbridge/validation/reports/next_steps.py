@@ -1,0 +1,90 @@
+"""Commands that follow a validation: fix, mark, correct or upload the workbook."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from xlbridge.files import as_argument
+from xlbridge.i18n import Text
+from xlbridge.resources.references import registry_named
+from xlbridge.validation.reports.model import Report
+from xlbridge.validation.results import ValidatedSheet
+
+
+def next_steps(report: Report, *, has_fixes: bool) -> Iterator[Text]:
+    """Yield the next steps for the only file of a report; none for several files.
+
+    ``has_fixes``: ``--fix`` would correct some cells.
+    """
+    children = {id(child) for sheet in report.sheets for child in sheet.children.values()}
+    sheets = [sheet for sheet in report.sheets if id(sheet) not in children]
+    if not sheets or len({item.file for item in report.results}) > 1:
+        return
+    if sheets[0].resource is None:
+        yield Text(pt="A seguir: preencha a planilha.", en="Next: fill in the sheet.")
+        return
+    fixes = sheets[0].fixes
+    file = sheets[0].file if fixes is None else fixes.file
+    if has_fixes or not report.ok:
+        options = [*report.options, *report.validation_options]
+        yield _correction(report, file, options, fix=has_fixes and fixes is None)
+    elif len(sheets) == 1:
+        yield _UPLOAD.format(arguments=_arguments(file, report.options))
+    else:
+        for index, sheet in enumerate(_sending_order(sheets)):
+            arguments = _arguments(file, [*report.options, "--sheet", sheet.sheet])
+            yield (_UPLOAD_TOO if index else _UPLOAD).format(arguments=arguments)
+
+
+def _correction(report: Report, file: Path, options: Sequence[str], *, fix: bool) -> Text:
+    arguments = _arguments(file, options)
+    if fix:
+        copy = _copy_name(file, Text(pt="corrigida", en="fixed"))
+        return _FIX.format(arguments=arguments, copy=copy)
+    if all(finding.cell is None for sheet in report.sheets for finding in sheet.findings):
+        return _CORRECT.format(arguments=arguments)
+    return _MARK.format(arguments=arguments, copy=_copy_name(file, Text(pt="marcada", en="marked")))
+
+
+def _sending_order(sheets: Sequence[ValidatedSheet]) -> list[ValidatedSheet]:
+    """Return the sheets with registries before the sheets that refer to them."""
+    left, ordered = list(sheets), list[ValidatedSheet]()
+    while left:
+        free = (one for one in left if not any(_refers(one, to) for to in left if to is not one))
+        ordered.append(next(free, left[0]))
+        left.remove(ordered[-1])
+    return ordered
+
+
+def _refers(sheet: ValidatedSheet, other: ValidatedSheet) -> bool:
+    """Return whether a sheet refers to the registry of another sheet's records."""
+    if sheet.resource is None or other.resource is None:
+        return False
+    registry = registry_named(other.resource.name)
+    return registry is not None and any(
+        column.references == registry for column in sheet.resource.columns
+    )
+
+
+def _arguments(file: Path, options: Sequence[str]) -> str:
+    return " ".join(map(as_argument, [str(file), *options]))
+
+
+def _copy_name(file: Path, suffix: Text) -> Text:
+    pt, en = (as_argument(f"{file.stem}-{word}.xlsx") for word in (suffix.pt, suffix.en))
+    return Text(pt=pt, en=en)
+
+
+_UPLOAD = Text(pt="A seguir: xlbridge upload {arguments}", en="Next: xlbridge upload {arguments}")
+_UPLOAD_TOO = Text(pt="Depois: xlbridge upload {arguments}", en="Then: xlbridge upload {arguments}")
+_FIX = Text(
+    pt="A seguir: xlbridge validate {arguments} --fix {copy}",
+    en="Next: xlbridge validate {arguments} --fix {copy}",
+)
+_CORRECT = Text(
+    pt="A seguir: corrija o arquivo, depois: xlbridge validate {arguments}",
+    en="Next: correct the workbook, then: xlbridge validate {arguments}",
+)
+_MARK = Text(
+    pt="A seguir: xlbridge validate {arguments} --annotate {copy} mostra cada célula na planilha",
+    en="Next: xlbridge validate {arguments} --annotate {copy} shows each cell in the workbook",
+)
