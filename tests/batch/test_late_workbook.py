@@ -51,7 +51,7 @@ def test_a_late_workbook_with_the_same_keys_is_held(
     assert (first["rows"]["accepted"], first["proofs"][0]["settled"]) == (3, True)
     write_titles(tmp_path, "2026-10-b.xlsx", "LATE", range(3), "Outro texto")
     planned = run_batch("plan", plan).stdout
-    assert "row 2, historico: sheet Outro texto 0, system Mensalidade 0" in planned
+    assert "row 2, historico: sheet 'Outro texto 0', system 'Mensalidade 0'" in planned
     assert "Rows: 6 = 3 accepted + 0 unchanged + 0 held + 0 rejected" in planned
     for verb in ("run", "resume"):
         arguments = [plan] if verb == "run" else []
@@ -61,7 +61,7 @@ def test_a_late_workbook_with_the_same_keys_is_held(
         assert not again["proofs"][0]["settled"]
     proof = load_workbook(again["proofs"][0]["workbook"])
     assert "read 6 · accepted 3 · unchanged 0 · held 3 · rejected 0" in str([*proof.active.values])
-    assert "system Mensalidade 0" in str([*proof["Rejected and held rows"].values])
+    assert "system 'Mensalidade 0'" in str([*proof["Rejected and held rows"].values])
     assert sorted(titles(client, "LATE")) == [f"Mensalidade {number}" for number in range(3)]
 
 

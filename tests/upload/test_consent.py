@@ -53,7 +53,7 @@ def test_the_plan_compares_rows_with_existing_records(
         "1 to create · 0 to update · 1 unchanged · 1 held",
         "unchanged, row 4: in the system with the same values",
         "held, row 5: in the system with other values, which the interface cannot change",
-        f"row 5, nomeComercial: sheet Novo {changed}, system Antigo",
+        f"row 5, nomeComercial: sheet 'Novo {changed}', system 'Antigo'",
         f"confirmation: {job.token}",
     ):
         assert expected in text
@@ -161,6 +161,7 @@ def test_production_requires_the_confirmation_token(
 def test_differences_are_formatted_for_each_language(context: UploadContext) -> None:
     differing = {
         "valorDoLancamento": ["777.7", None],
+        "historico": ["Aluguel, condomínio", "Aluguel"],
         "dataDeVencimento": ["2027-03-04", "2025-04-19"],
         "numeroDoDocumento": ["1.50", "1.5"],
         "rateio": ["1.50", "1.5"],
@@ -169,6 +170,7 @@ def test_differences_are_formatted_for_each_language(context: UploadContext) -> 
     _, *lines = reason_lines([row], context.catalogue["contasreceber"].by_path)
     assert [line.pt.strip() for line in lines] == [
         "linha 4, valorDoLancamento: planilha 777,7, sistema –",
+        "linha 4, historico: planilha 'Aluguel, condomínio', sistema 'Aluguel'",
         "linha 4, dataDeVencimento: planilha 04/03/2027, sistema 19/04/2025",
         "linha 4, numeroDoDocumento: planilha 1.50, sistema 1.5",
         "linha 4, rateio: planilha 1.50, sistema 1.5",

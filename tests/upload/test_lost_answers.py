@@ -1,8 +1,11 @@
 """Requests with lost answers are never sent twice, and never reported as done without proof."""
 
+import re
+import subprocess
 from dataclasses import replace
 
 import pytest
+from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
 from upload_parts import (
     AT_ONCE,
@@ -50,6 +53,37 @@ def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
     again = Uploads(context, client).run(write_job(context, client, path, "direct"), AT_ONCE)
     assert job_json(again)["rows"] == row_counts(read=1, unchanged=1)
     assert count_requests(proxy, "importacao/cliente") == 1
+
+
+def test_the_commands_of_a_doubt_name_its_cause_and_the_next_command(
+    xlbridge: Xlbridge,
+    proxy: LossyProxy,
+    proxy_environment: dict[str, str],
+    make_clients: MakeClients,
+) -> None:
+    def run(*arguments: object, settle: int = 0) -> "subprocess.CompletedProcess[str]":
+        return xlbridge(*arguments, **proxy_environment | {"XLBRIDGE_SETTLE": str(settle)})
+
+    path = make_clients("")
+    proxy.fail_once("lose answer", "importacao/cliente?preview=false")
+    options = ("--mode", "direct", "--yes")
+    sent = run("upload", path, *options, settle=600)
+    assert sent.returncode == 5
+    assert f"({proxy.base_url} did not answer (the connection broke)).\n" in sent.stdout
+    waiting = run("resume")
+    assert waiting.returncode == 5
+    job = next(iter(re.findall(r"em-duvida-(\S+)\.html", waiting.stdout + waiting.stderr)))
+    last = waiting.stdout.splitlines()[-1]
+    assert last == (
+        "Next: look in the system. If it was applied: "
+        f'xlbridge resolve {job} --as applied --reason "…"; if not: --as not-applied'
+    )
+    done = run("resolve", job, "--as", "not-applied", "--reason", "none is there")
+    headline, following = done.stdout.splitlines()
+    assert re.fullmatch(r"Nothing was sent \(.*\S+@\S+: none is there\)\.", headline)
+    assert following == (
+        f"Next: to send the rows, repeat xlbridge upload {path.name} with the same options."
+    )
 
 
 def test_a_direct_import_whose_request_is_lost_is_in_doubt(

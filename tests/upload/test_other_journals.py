@@ -62,7 +62,7 @@ def test_rows_that_differ_from_their_record_are_held_with_both_values(
     ]
     sheet = load_workbook(held["rejects_file"]).worksheets[0]
     columns = {cells[0].value: cells[1] for cells in sheet.iter_cols(max_row=2)}
-    assert "historico: sheet Outro texto, system Mensalidade" in columns["motivo"].value
+    assert "historico: sheet 'Outro texto', system 'Mensalidade'" in columns["motivo"].value
     assert columns["historico"].comment is not None
     assert histories_of(client, "OTHER-1") == ["Mensalidade"]
     code, again = upload(xlbridge, edited, "--again", "a second instalment", **colleague)

@@ -266,7 +266,7 @@ def test_reports_of_declined_parts_claim_nothing_that_was_not_looked_up(
     assert "in the system" not in "".join(shown)
     output = [
         "Nothing was sent (not confirmed).",
-        f"Next: xlbridge upload {path}, when it is to be sent.",
+        f"Next: to send the rows, repeat xlbridge upload {path} with the same options.",
     ]
     assert list(job_lines(job)) == output
     assert job_json(job)["rows"]["accepted"] == 0

@@ -208,9 +208,9 @@ _UNDECIDED = Text(
 )
 _HOW_TO_DECIDE = Text(
     pt="Detalhes de cada um: xlbridge jobs ENVIO. Depois de conferir: xlbridge resolve ENVIO "
-    '--as applied|not-applied --reason "…"',
+    '--as applied --reason "…", ou --as not-applied',
     en="Details of each: xlbridge jobs JOB. After checking: xlbridge resolve JOB "
-    '--as applied|not-applied --reason "…"',
+    '--as applied --reason "…", or --as not-applied',
 )
 
 

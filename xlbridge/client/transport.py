@@ -200,9 +200,7 @@ class Transport:
     def _describe(self, error: httpx.RequestError) -> Text:
         # Only connection errors are quoted: others may contain what was sent.
         detail = (
-            _connection_failure(error)
-            if isinstance(error, httpx.ConnectError)
-            else type(error).__name__
+            _connection_failure(error) if isinstance(error, httpx.ConnectError) else _failure(error)
         )
         return Text(
             pt="{address} não respondeu ({detail}).",
@@ -255,6 +253,19 @@ def _report_environment_errors() -> Iterator[None]:
                 en="Write http://host:port; for socks5://: pip install 'httpx[socks]'.",
             ),
         ) from None
+
+
+_FAILURES: tuple[tuple[type[httpx.RequestError], Text], ...] = (
+    (httpx.TimeoutException, Text(pt="o tempo esgotou", en="it timed out")),
+    (httpx.NetworkError, Text(pt="a conexão foi interrompida", en="the connection broke")),
+    (httpx.RemoteProtocolError, Text(pt="a conexão foi interrompida", en="the connection broke")),
+)
+
+
+def _failure(error: httpx.RequestError) -> Text | str:
+    """Return why there is no answer, the name of the error if the reason is uncommon."""
+    texts = (text for kind, text in _FAILURES if isinstance(error, kind))
+    return next(texts, type(error).__name__)
 
 
 def _connection_failure(error: httpx.ConnectError) -> Text | str:

@@ -3,6 +3,7 @@
 import getpass
 import socket
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -70,7 +71,10 @@ def _record_resolution(
         return journal.record(job, state, verdict=verdict.to_json(), resolved=resolved)
     if known.accepted == 0:
         verdict = Verdict(known.read, 0, 0, known.rejected_rows)
-        return journal.record(job, State.ABANDONED, verdict=verdict.to_json(), resolved=resolved)
+        checked = asdict(_NOT_APPLIED.format(who=who, reason=reason))
+        return journal.record(
+            job, State.ABANDONED, verdict=verdict.to_json(), resolved=resolved, reason=checked
+        )
     return _record_partial(journal, job, known.accepted, resolved)
 
 

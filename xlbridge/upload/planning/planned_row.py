@@ -60,7 +60,7 @@ class Difference:
         if not self.items:
             kind = None if name not in columns else columns[name].kind
             yours, theirs = _shown_value(self.yours, kind), _shown_value(self.theirs, kind)
-            yield ShownDifference(name, untranslated(name), yours, theirs)
+            yield ShownDifference(name, untranslated(name), yours, theirs, kind)
         for sheet, number, column, *values in self.items:
             if number is None:
                 label, kind = untranslated(sheet), None
@@ -69,25 +69,42 @@ class Difference:
                 kind = columns[f"{sheet}.{column}"].kind
                 label = _ITEM_LABEL.format(sheet=sheet, n=number + 1, column=column)
                 first, second = (_shown_value(value, kind) for value in values)
-            yield ShownDifference(name, label, first, second)
+            yield ShownDifference(name, label, first, second, kind)
 
 
 class ShownDifference(NamedTuple):
-    """Difference formatted for display: its column, the label of the values, and both values."""
+    """Difference formatted for display: its column, the label of the values, both values, and
+    their kind."""
 
     column: str
     label: Text
     yours: Text
     theirs: Text
+    kind: Kind | None
+
+    @property
+    def text(self) -> Text:
+        """The difference in one line, with texts in quotes."""
+        yours, theirs = (
+            Text(pt="'{text}'", en="'{text}'").format(text=value)
+            if self.kind is Kind.TEXT and value != _MISSING
+            else value
+            for value in (self.yours, self.theirs)
+        )
+        return Text(
+            pt="{label}: planilha {yours}, sistema {theirs}",
+            en="{label}: sheet {yours}, system {theirs}",
+        ).format(label=self.label, yours=yours, theirs=theirs)
 
 
+_MISSING = untranslated("–")
 _ITEM_LABEL = Text(pt="{sheet}, item {n}, {column}", en="{sheet}, item {n}, {column}")
 _ITEM_COUNT = Text(pt="{n} {n:item|itens}", en="{n} {n:item|items}")
 
 
 def _shown_value(value: str | None, kind: Kind | None) -> Text:
     if value is None:
-        return untranslated("–")
+        return _MISSING
     if kind in {Kind.NUMBER, Kind.MONEY}:
         return localized_number(value)
     if kind is Kind.DATE:
@@ -154,10 +171,7 @@ class PlannedRow(NamedTuple):
     def difference_texts(self, columns: Mapping[str, Column]) -> Iterator[Text]:
         """Yield the text of each difference; ``columns`` are those of the resource, by path."""
         for shown in self.shown_differences(columns):
-            yield Text(
-                pt="{label}: planilha {yours}, sistema {theirs}",
-                en="{label}: sheet {yours}, system {theirs}",
-            ).format(label=shown.label, yours=shown.yours, theirs=shown.theirs)
+            yield shown.text
 
     def full_text(self, columns: Mapping[str, Column]) -> str:
         """Return the reason and the differences as one line."""

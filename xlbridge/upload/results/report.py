@@ -84,14 +84,14 @@ _NEXT_STEPS = {
         en="Next: from {settled} on, xlbridge resume {job} looks in the system.",
     ),
     State.NEEDS_PERSON: Text(
-        pt="A seguir: confira no sistema, depois: "
-        'xlbridge resolve {job} --as applied|not-applied --reason "…"',
-        en="Next: look in the system, then: "
-        'xlbridge resolve {job} --as applied|not-applied --reason "…"',
+        pt="A seguir: confira no sistema. Se foi aplicado: "
+        'xlbridge resolve {job} --as applied --reason "…"; se não: --as not-applied',
+        en="Next: look in the system. If it was applied: "
+        'xlbridge resolve {job} --as applied --reason "…"; if not: --as not-applied',
     ),
     State.ABANDONED: Text(
-        pt="A seguir: xlbridge upload {file}, quando for para enviar.",
-        en="Next: xlbridge upload {file}, when it is to be sent.",
+        pt="A seguir: para enviar, repita o comando xlbridge upload {file} com as mesmas opções.",
+        en="Next: to send the rows, repeat xlbridge upload {file} with the same options.",
     ),
 }
 _RETRY = Text(
@@ -237,7 +237,7 @@ def job_headline(job: Job) -> str:
             rejected=verdict.rejected,
             unknown=verdict.unknown,
             previewed=job.last("previewed"),
-            reason=job.reason,
+            reason=Text(pt=job.reason.pt.rstrip("."), en=job.reason.en.rstrip(".")),
             log_id=job.last("log_id"),
         )
     )
