@@ -22,8 +22,13 @@ def _limit(default: int, variable: str, unit: int = 1) -> Any:
 CSV_DELIMITERS: Mapping[str, str] = {";": ";", ",": ",", "tab": "\t", "|": "|"}
 """Delimiters of a .csv file by their names in settings."""
 
-CSV_ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp850")
-"""Encodings of a .csv file that may be declared, by their Python names."""
+CSV_ENCODINGS: Mapping[str, str] = {
+    "utf-8": "UTF-8",
+    "cp1252": "Windows-1252 (ANSI)",
+    "utf-16": "UTF-16",
+    "cp850": "MS-DOS (cp850)",
+}
+"""Names of the encodings of a .csv file that may be declared, by their Python names."""
 
 CSV_DELIMITER_VARIABLE = "XLBRIDGE_CSV_DELIMITER"
 CSV_ENCODING_VARIABLE = "XLBRIDGE_CSV_ENCODING"

@@ -35,6 +35,16 @@ def test_a_workbook_without_data_is_reported(client: httpx.Client, tmp_path: Pat
     assert "--" not in answer["hint"]
 
 
+def test_an_unknown_encoding_is_detected(client: httpx.Client) -> None:
+    content = "codigo;nome\n1;São João\n".encode("cp1252")
+    answer = client.post(
+        "/api/open?encoding=latim&delimiter=x",
+        content=content,
+        headers={"X-File-Name": "categoriacliente.csv"},
+    )
+    assert (answer.status_code, answer.json()["file"]) == (200, "categoriacliente.csv")
+
+
 @pytest.mark.programs
 def test_a_refused_file_is_named_and_leaves_the_other_open(
     page: Page, ui: RunningPage, tmp_path: Path

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
-from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions
+from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.choices import SheetChoice
@@ -88,7 +88,11 @@ class SheetRequests:
     async def open(self, request: Request) -> Response:
         """Receive a workbook and validate it, unless the page disconnects or stops it."""
         query = request.query_params
-        csv = CsvForm(CSV_DELIMITERS.get(query.get("delimiter", "")), query.get("encoding") or None)
+        encoding = query.get("encoding")
+        csv = CsvForm(
+            CSV_DELIMITERS.get(query.get("delimiter", "")),
+            encoding if encoding in CSV_ENCODINGS else None,
+        )
         name = unquote(request.headers.get("x-file-name", ""))
         safe = _UNSAFE.sub("_", Path(name.replace("\\", "/")).name).strip(". ") or "planilha.xlsx"
         path = self._workspace.new_folder() / safe

@@ -210,7 +210,7 @@ def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
         if name.startswith("/") or "\\" in name or ".." in name.split("/"):
             raise refusals.hostile(Text(pt="nome de parte inválido", en="an invalid part name"))
         if entry.flag_bits & _ENCRYPTED_FLAG:
-            raise refusals.part_encrypted()
+            raise refusals.encrypted()
         if entry.compress_type not in _METHODS:
             raise refusals.hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
         if stat.S_ISLNK(entry.external_attr >> 16):
@@ -313,7 +313,7 @@ def kind_of_archive(archive: WorkbookArchive) -> FileKind:
     """
     if archive.read(_MIMETYPE).startswith(_OPEN_DOCUMENT):
         if _ENCRYPTED_PART in archive.read(_MANIFEST):
-            raise refusals.part_encrypted()
+            raise refusals.encrypted()
         return FileKind.ODS
     types = archive.read(_CONTENT_TYPES)
     kind = next((kind for mark, kind in _MAIN_PARTS if mark in types), None)

@@ -14,19 +14,11 @@ from itertools import islice
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
-from xlbridge.settings import CsvForm, WorkbookLimits
+from xlbridge.settings import CSV_ENCODINGS, CsvForm, WorkbookLimits
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.messages import ParserMessage, SheetEnded, SheetStarted, WorkbookStarted
 from xlbridge.workbook.read.refusals import csv_unreadable, text_too_long
 from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
-
-ENCODING_NAMES: Mapping[str, str] = {
-    "utf-8": "UTF-8",
-    "cp1252": "Windows-1252 (ANSI)",
-    "utf-16": "UTF-16",
-    "cp850": "MS-DOS (cp850)",
-}
-"""Encodings that may be declared: Python's names, and those for users."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -57,7 +49,7 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
     if known is not None:
         return _decoded(content, known)
     try:
-        return content.decode(), "ASCII" if content.isascii() else ENCODING_NAMES["utf-8"]
+        return content.decode(), "ASCII" if content.isascii() else CSV_ENCODINGS["utf-8"]
     except UnicodeDecodeError as error:
         if _UTF8_CHARACTER.search(content):
             raise _not_encoded(content, error, "utf-8") from error
@@ -67,12 +59,12 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
         strange = _UNUSUAL.search(text) or _SIGN_IN_WORD.search(text)
         if strange is not None:
             raise _encoding_unclear(1 + text.count("\n", 0, strange.start())) from error
-        return text, ENCODING_NAMES["cp1252"]
+        return text, CSV_ENCODINGS["cp1252"]
 
 
 def _name(encoding: str) -> str:
     """Return the name of an encoding for users, without the byte order of UTF-16."""
-    return ENCODING_NAMES[encoding[: len("utf-16")]]
+    return CSV_ENCODINGS[encoding[: len("utf-16")]]
 
 
 def _wide_encoding(content: bytes) -> str | None:
@@ -120,7 +112,7 @@ def _encoding_unclear(line: int) -> WorkbookRefused:
         Text(
             pt="Declare-a com --encoding ({names}), ou salve de novo como CSV UTF-8.",
             en="Declare it with --encoding ({names}), or save again as CSV UTF-8.",
-        ).format(names=", ".join(ENCODING_NAMES)),
+        ).format(names=", ".join(CSV_ENCODINGS)),
     )
 
 

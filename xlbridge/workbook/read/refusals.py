@@ -118,15 +118,11 @@ other_ole_file = _refusal(
 )
 encrypted = _refusal(
     "encrypted",
-    Text(pt="O arquivo está protegido por senha.", en="The workbook is protected by a password."),
+    Text(pt="O arquivo está protegido por senha.", en="The file is protected by a password."),
     Text(
-        pt="No Excel, retire a senha (Arquivo > Informações > Proteger) e salve.",
-        en="In Excel, remove the password (File > Info > Protect) and save.",
+        pt="Abra-o, retire a senha (no Excel: Arquivo > Informações > Proteger) e salve de novo.",
+        en="Open it, remove the password (in Excel: File > Info > Protect) and save it again.",
     ),
-)
-part_encrypted = _refusal(
-    "encrypted",
-    Text(pt="O arquivo está protegido por senha.", en="The file has a password."),
 )
 
 
