@@ -72,6 +72,13 @@ def test_kinds_and_rules_follow_from_the_values(xlbridge: Xlbridge, example: Pat
     assert columns["obs"]["nullable"] is True  # type: ignore[index]
 
 
+def test_a_row_with_only_a_zero_is_a_row(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        book.add_worksheet().write_column(0, 0, ["Quantidade", 0, 5, 5])
+    assert proposed(xlbridge, path)["columns"]["Quantidade"]["required"] is True  # type: ignore[index]
+
+
 def test_the_example_fits_its_own_proposal(
     xlbridge: Xlbridge, home: Path, example: Path, tmp_path: Path
 ) -> None:

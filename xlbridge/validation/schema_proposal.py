@@ -86,11 +86,11 @@ def propose_schema(
     for cells in read_workbook(path, limits, sheet).sheets:
         position = _header_position(cells)
         if position is not None:
-            columns = list(_columns(cells, position))
-            rows = sum(any(v != "" for v in cells.row(p)) for p in _below(cells, position))
-            return SchemaProposal(
-                name or ("-".join(_plain_words(path.stem)) or "recurso"), cells.name, rows, columns
-            )
+            below = range(position + 1, cells.height)
+            rows = [row for row in below if any(value != "" for value in cells.row(row))]
+            columns = list(_columns(cells, position, rows))
+            name = name or "-".join(_plain_words(path.stem)) or "recurso"
+            return SchemaProposal(name, cells.name, len(rows), columns)
     raise UsageError(
         Text(
             pt="{file}: não há uma linha de cabeçalho com linhas de dados abaixo.",
@@ -101,10 +101,6 @@ def propose_schema(
             en="Use an example with the names of the columns and some rows filled in.",
         ),
     )
-
-
-def _below(cells: SheetCells, position: int) -> range:
-    return range(position + 1, cells.height)
 
 
 def _header_position(cells: SheetCells) -> int | None:
@@ -119,15 +115,13 @@ def _header_position(cells: SheetCells) -> int | None:
     return best_row(cells, names)
 
 
-def _columns(cells: SheetCells, position: int) -> Iterator[ProposedColumn]:
+def _columns(cells: SheetCells, position: int, rows: Sequence[int]) -> Iterator[ProposedColumn]:
     used: set[str] = set()
     has_key = False
-    rows = [row for row in _below(cells, position) if any(cells.row(row))]
     for header, cell_column in zip(cells.row(position), cells.columns, strict=True):
         if not isinstance(header, str) or not header.strip():
             continue
-        values = [cell_column.value(row) for row in _below(cells, position)]
-        filled = [value for value in values if value != ""]
+        filled = [value for value in cell_column.values(rows) if value != ""]
         if not filled:
             continue
         name = _column_name(header, used)
