@@ -16,8 +16,8 @@ LAST_YEAR = 2999
 """Last year that the remote system accepts."""
 
 _TIME = r"(?:[T ]+(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?)?"
-_YEAR_FIRST = re.compile(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})" + _TIME, re.ASCII)
-_SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})" + _TIME, re.ASCII)
+_YEAR_FIRST = re.compile(r"(?P<year>\d{4})([/.-])(\d{1,2})\2(\d{1,2})" + _TIME, re.ASCII)
+_SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(?P<year>\d{4})" + _TIME, re.ASCII)
 _ZONE = re.compile(
     r"(?<=[T ])((\d{1,2}):(\d{2})(?::\d{2}(?:\.\d+)?)?) ?(?:Z|([+-])(\d{2})(?::?(\d{2}))?)$",
     re.ASCII | re.IGNORECASE,
@@ -29,10 +29,12 @@ _MIDNIGHT = re.compile(r"[T ]+0?0:00(?::00(?:\.0+)?)?$", re.ASCII)
 _SHORT_YEAR = re.compile(r"\d{1,2}([/.-])\d{1,2}\1(?P<year>\d{2})" + _TIME, re.ASCII)
 _MARK = r"(?:[ /.-]| de )"
 _DAY_MONTH_NAME = re.compile(
-    rf"(\d{{1,2}})[ºo]?{_MARK}([a-zç]+)\.?{_MARK}(\d{{4}}){_TIME}", re.IGNORECASE
+    rf"(?P<day>\d{{1,2}})[ºo]?{_MARK}(?P<month>[a-zç]+)\.?{_MARK}(?P<year>\d{{4}}){_TIME}", re.I
 )
 _NAMED_SHORT_YEAR = re.compile(rf"\d{{1,2}}{_MARK}[a-zç]+\.?{_MARK}(?P<year>\d{{2}}){_TIME}", re.I)
-_MONTH_NAME_DAY = re.compile(rf"([a-z]+)\.? (\d{{1,2}}),? (\d{{4}}){_TIME}", re.IGNORECASE)
+_MONTH_NAME_DAY = re.compile(
+    rf"(?P<month>[a-z]+)\.? (?P<day>\d{{1,2}}),? (?P<year>\d{{4}}){_TIME}", re.IGNORECASE
+)
 _MONTH_NAMES = (
     *("janeiro january", "fevereiro february", "março marco march", "abril april", "maio may"),
     *("junho june", "julho july", "agosto august", "setembro september", "outubro october"),
@@ -82,21 +84,18 @@ def date_meanings(text: str) -> Meanings[date] | None:
     """
     if zone := _ZONE.search(text):
         return date_meanings(text[: zone.end(1)]) if _keeps_day(zone) else None
-    if match := _DAY_MONTH_NAME.fullmatch(text):
-        number, name, year = match.groups()
-        return _named_date(year, name, number)
-    if match := _MONTH_NAME_DAY.fullmatch(text):
-        name, number, year = match.groups()
-        return _named_date(year, name, number)
-    if match := _YEAR_FIRST.fullmatch(text):
-        year, _, month, number = match.groups()
-        day = _date(year, month, number)
-        return None if day is None else Meanings(day, day)
-    if match := _SLASHED.fullmatch(text):
+    if match := _DAY_MONTH_NAME.fullmatch(text) or _MONTH_NAME_DAY.fullmatch(text):
+        month = _MONTHS.get(match["month"].casefold(), 0)
+        native = foreign = _date(match["year"], month, match["day"])
+    elif match := _YEAR_FIRST.fullmatch(text):
+        year, _, number, day = match.groups()
+        native = foreign = _date(year, number, day)
+    elif match := _SLASHED.fullmatch(text):
         first, _, second, year = match.groups()
         native, foreign = _date(year, second, first), _date(year, first, second)
-        return Meanings(native, foreign) if native or foreign else None
-    return None
+    else:
+        return None
+    return Meanings(native, foreign) if native or foreign else None
 
 
 def _keeps_day(zone: re.Match[str]) -> bool:
@@ -107,12 +106,6 @@ def _keeps_day(zone: re.Match[str]) -> bool:
         return True
     utc = 60 * int(hour) + int(minute) - offset
     return all(0 <= utc + brazilian < _DAY_IN_MINUTES for brazilian in _BRAZILIAN_OFFSETS)
-
-
-def _named_date(year: str, name: str, number: str) -> Meanings[date] | None:
-    month = _MONTHS.get(name.casefold())
-    day = _date(year, str(month), number) if month else None
-    return None if day is None else Meanings(day, day)
 
 
 def declared_date_meanings(text: str) -> Meanings[date] | None:
@@ -128,10 +121,8 @@ def declared_date_meanings(text: str) -> Meanings[date] | None:
 
 def year_of(text: str) -> int | None:
     """Return the year of a text in the form of a date, even if there is no such day."""
-    if match := _YEAR_FIRST.fullmatch(text):
-        return int(match[1])
-    match = _SLASHED.fullmatch(text)
-    return int(match[4]) if match else None
+    match = _YEAR_FIRST.fullmatch(text) or _SLASHED.fullmatch(text)
+    return int(match["year"]) if match else None
 
 
 def has_short_year(text: str) -> bool:
@@ -192,7 +183,7 @@ def _is_written(text: str, forms: Iterable[re.Pattern[str]], other: re.Pattern[s
     return bool(is_one_group) or any(form.fullmatch(text) for form in forms)
 
 
-def _date(year: str, month: str, day: str) -> date | None:
+def _date(year: str, month: str | int, day: str) -> date | None:
     try:
         is_accepted = FIRST_YEAR <= int(year) <= LAST_YEAR
         return date(int(year), int(month), int(day)) if is_accepted else None

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Generic
+from typing import Generic
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
+from xlbridge.settings import NumberStyle, ParseOptions
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.text import (
     display,
@@ -34,9 +35,6 @@ from xlbridge.validation.cells.text_meanings import (
     whole_meanings,
     year_of,
 )
-
-if TYPE_CHECKING:
-    from xlbridge.settings import NumberStyle, ParseOptions
 
 _MIN_UNAMBIGUOUS = 2
 _MAX_DECIDED = 4
@@ -99,7 +97,7 @@ class TextParser(Generic[Value]):
     """
 
     parse: Callable[[str], Meanings[Value] | None]
-    declared: "Callable[[ParseOptions], bool | None]"
+    declared: Callable[[ParseOptions], bool | None]
     format: Callable[[Value | None], object]
     ambiguous: str
     rejection: Callable[[str, bool | None, Value | None], tuple[str, Mapping[str, object]]]
@@ -111,7 +109,7 @@ class TextParser(Generic[Value]):
 def parse_texts(
     parser: TextParser[Value],
     cells: ColumnCells,
-    reading: "ParseOptions",
+    reading: ParseOptions,
     problems: CellProblems,
 ) -> Iterator[tuple[int, str, Value, bool]]:
     """Yield the position, text and value of each text cell with one meaning, and whether it may be
@@ -152,7 +150,7 @@ def parse_texts(
             yield position, text, value, meaning.native == meaning.foreign or not is_evidence
 
 
-def sheet_number_style(texts: Iterable[str]) -> "NumberStyle | None":
+def sheet_number_style(texts: Iterable[str]) -> NumberStyle | None:
     """Return the style on which the distinct text numbers of a sheet agree: ``pt`` for decimal
     commas, ``en`` for decimal points, None if there are too few unambiguous ones or they differ."""
     evidence = Evidence.of(meanings_of(texts, number_meanings).values())
@@ -199,26 +197,21 @@ def _has_dependents(
 
 def _choose_meaning(meaning: Meanings[Value], native: bool | None, declared: bool) -> Value | None:
     """Choose between two meanings; a declared convention rules out the other one."""
-    if native is None:
-        return meaning.foreign if meaning.native is None else meaning.native
     chosen, other = meaning.native, meaning.foreign
-    if not native:
+    if native is False:
         chosen, other = other, chosen
     return chosen if declared or chosen is not None else other
 
 
-def _number_parser(
-    code: str,
-    parse: Callable[[str], Meanings[Decimal] | None] = number_meanings,
-    follows_sheet: bool = False,
-) -> TextParser[Decimal]:
+def _number_parser(kind: Kind) -> TextParser[Decimal]:
+    is_whole = kind is Kind.INTEGER
     return TextParser(
-        parse=parse,
+        parse=whole_meanings if is_whole else number_meanings,
         declared=lambda reading: None if reading.numbers is None else reading.numbers == "pt",
         format=format_decimal,
         ambiguous="number-ambiguous",
-        rejection=partial(_reject_number, code),
-        follows_sheet=follows_sheet,
+        rejection=partial(_reject_number, "type-integer" if is_whole else "type-number"),
+        follows_sheet=not is_whole,
     )
 
 
@@ -272,15 +265,11 @@ def _reject_date(
     return "type-date", {"why": _NO_SUCH_DAY if year >= FIRST_YEAR else _TOO_EARLY}
 
 
-NUMBER_PARSERS = {
-    Kind.INTEGER: _number_parser("type-integer", whole_meanings),
-    Kind.NUMBER: _number_parser("type-number", follows_sheet=True),
-    Kind.MONEY: _number_parser("type-number", follows_sheet=True),
-}
+NUMBER_PARSERS = {kind: _number_parser(kind) for kind in Kind if kind.is_number}
 DATE_PARSER = TextParser(
     parse=date_meanings,
     declared=lambda reading: None if reading.dates is None else reading.dates == "dmy",
-    format=lambda day: display(day),
+    format=display,
     ambiguous="date-ambiguous",
     rejection=_reject_date,
     stays_text=has_time,
