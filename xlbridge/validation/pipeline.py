@@ -14,7 +14,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.cells.text import list_sheet_names, quoted
+from xlbridge.validation.cells.text import list_sheet_names
 from xlbridge.validation.cells.typed_rows import (
     ColumnMemo,
     TypedRows,
@@ -35,7 +35,6 @@ from xlbridge.validation.headers.header_row import (
 )
 from xlbridge.validation.headers.sheet_choice import (
     SheetChoice,
-    blank_child_sheets,
     child_cells,
     choose_sheet,
     choose_sheets,
@@ -103,7 +102,8 @@ def blank_children(main: ValidatedSheet, sheets: Sequence[SheetCells]) -> list[V
     of their headers only: a list may be empty."""
     if main.resource is None or main.header_row is None:
         return []
-    blank = blank_child_sheets(sheets, main.sheet, main.resource)
+    lists = child_cells(sheets, main.sheet, main.resource, filled=False)
+    blank = {cells.name: child for child, cells in lists}
     validated = [
         _Validator(main.file).validate_sheet(SheetChoice(cells, blank[cells.name]))
         for cells in sheets
@@ -159,15 +159,11 @@ class _Validator:
         resource = main.resource
         if resource is None or main.header_row is None:
             return
-        found = child_cells(sheets, main.sheet, resource)
         children = {}
-        for child in resource.children:
-            if child.sheet in found:
-                memo = None if self.memo is None else self.memo.of_child(child.sheet)
-                choice = SheetChoice(
-                    found[child.sheet], child, main=MainSheet(resource, main.sheet)
-                )
-                children[child.sheet] = replace(self, memo=memo).validate_sheet(choice)
+        for child, cells in child_cells(sheets, main.sheet, resource):
+            memo = None if self.memo is None else self.memo.of_child(child.sheet)
+            choice = SheetChoice(cells, child, main=MainSheet(resource, main.sheet))
+            children[child.sheet] = replace(self, memo=memo).validate_sheet(choice)
         main.children = children
         check_children(main)
 
@@ -244,9 +240,7 @@ def _missing_header(resource: Resource | None, cells: SheetCells) -> Finding:
     if resource is None or not cells.has_data(0):
         return Finding(CATALOGUE["sheet-empty"])
     if joined := joined_columns(cells, resource):
-        details = {"separator": quoted(joined.separator)}
-        kind = CATALOGUE["columns-joined"]
-        return Finding(kind, row=joined.row, cell=joined.cell, details=details)
+        return joined[1]
     return Finding(CATALOGUE["header-not-found"], details={"resource": resource.name})
 
 
@@ -298,7 +292,8 @@ def _validate(
                 has_all_sheets = request.sheet is None or memo is not None
                 others = cells if has_all_sheets else read_workbook(request.file, limits)
                 validator.add_children(main, others.sheets)
-                used |= blank_child_sheets(others.sheets, main.sheet, main.resource).keys()
+                blank = child_cells(others.sheets, main.sheet, main.resource, filled=False)
+                used |= {child.name for _, child in blank}
             sheets += main.with_children
         if request.all_sheets:
             for sheet, found in zip(sheets, compare_sheets(sheets), strict=True):

@@ -96,10 +96,8 @@ def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "li
         return columns
     keys = _keys_in(main.columns[position - main.first_column], statuses)
     by_key = {key: statuses[row] for row, key in keys}
-    children = child_cells(read_workbook(source, limits).sheets, main.name, resource)
-    for child in resource.children:
-        cells = children.get(child.sheet)
-        if cells is None or (header := find_header_row(cells, child)) is None:
+    for child, cells in child_cells(read_workbook(source, limits).sheets, main.name, resource):
+        if (header := find_header_row(cells, child)) is None:
             continue
         rows = range(header + 2, cells.height + 1)
         column = key_column(cells, header, child)

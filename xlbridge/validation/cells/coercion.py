@@ -38,7 +38,7 @@ from xlbridge.validation.cells.text_parsing import (
     meanings_of,
     parse_texts,
 )
-from xlbridge.workbook.read import CellColumn, CellKind
+from xlbridge.workbook.read import CellKind
 
 _MONTHS = 12
 _MAX_LATER_SHARE = 1 / 20
@@ -126,8 +126,7 @@ def _numbers(
     for position in plain[~exact]:
         lost = np.isfinite(cells.numbers[position])
         problems.add(int(position), wrong, {"why": _DIGITS_LOST if lost else ""})
-    for position, _ in cells.others(CellKind.NUMBER):
-        problems.add(position, wrong, _NO_REASON)
+    problems.add_all(cells.others(CellKind.NUMBER), wrong, _NO_REASON)
     parsed = parse_texts(NUMBER_PARSERS[column.kind], cells, reading, problems)
     for position, _, value, certain in parsed:
         if abs(value - _EXCEL_DIGITS.plus(value)) > _TOLERANCE:
@@ -147,8 +146,8 @@ def _integer(
     numbers = _numbers(column, cells, reading, problems)
     filled = ~np.isnan(numbers)
     usable = filled & (numbers == np.floor(numbers))
-    for position in np.flatnonzero(filled & ~usable & ~problems.failed):
-        problems.add(int(position), "type-integer", _NO_REASON)
+    fractions = np.flatnonzero(filled & ~usable & ~problems.failed)
+    problems.add_all(fractions, "type-integer", _NO_REASON)
     values = np.where(usable, numbers, 0).astype(np.int64)
     return pd.arrays.IntegerArray(values, ~usable)
 
@@ -173,13 +172,12 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
     if len(timed):
         moments = cells.wholes[timed].astype("timedelta64[us]") + _FIRST_MOMENT
         days[timed] = moments.astype("datetime64[D]").astype("datetime64[us]")
-        for position in timed[moments != days[timed]]:
-            problems.add(int(position), "date-has-time")
-    for position in np.flatnonzero(days < _FIRST_REAL_DAY):
-        problems.add(int(position), "date-serial", {"shown": display(cells[position])})
-    for position in np.flatnonzero(days > _LAST_DAY):
-        problems.add(int(position), "type-date", {"why": TOO_LATE})
-    for position, value in cells.others(CellKind.DATE, CellKind.DATETIME):
+        problems.add_all(timed[moments != days[timed]], "date-has-time")
+    for position in np.flatnonzero(days < _FIRST_REAL_DAY).tolist():
+        problems.add(position, "date-serial", {"shown": display(cells[position])})
+    problems.add_all(np.flatnonzero(days > _LAST_DAY), "type-date", {"why": TOO_LATE})
+    for position in cells.others(CellKind.DATE, CellKind.DATETIME).tolist():
+        value = cells[position]
         if isinstance(value, dt.time):
             problems.add(position, "date-serial", {"shown": display(value)})
         else:
@@ -194,9 +192,9 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
         else:
             corrected = read if certain and not swapped else None
             problems.add(position, "date-as-text", _read_as(read), corrected=corrected)
-    for position in np.flatnonzero(~problems.failed & ((days < first) | (days >= last))):
+    for position in np.flatnonzero(~problems.failed & ((days < first) | (days >= last))).tolist():
         shown = display(days[position].astype(object).date())
-        problems.add(int(position), "date-implausible", {"shown": shown})
+        problems.add(position, "date-implausible", {"shown": shown})
     days[problems.failed] = np.datetime64("NaT")
     return pd.Series(days).array
 
@@ -221,8 +219,7 @@ def _boolean(
     plain = cells.of_kind(CellKind.BOOLEAN)
     values[plain] = cells.wholes[plain] != 0
     missing[plain] = False
-    for position, _ in cells.others(CellKind.BOOLEAN):
-        problems.add(position, "type-boolean")
+    problems.add_all(cells.others(CellKind.BOOLEAN), "type-boolean")
     for position, text in zip(*cells.texts(), strict=True):
         word = strip_invisible(normalize_width(text))[0].casefold()
         if not word:
@@ -274,13 +271,6 @@ def _is_error_word(text: str) -> bool:
     if bare[:1] not in {"#", "E"}:
         return False
     return strip_accents(bare).upper() in _ERROR_WORDS or _LIBRE_OFFICE.fullmatch(bare) is not None
-
-
-def type_cells(
-    column: Column, source: CellColumn, rows: Sequence[int], reading: ParseOptions
-) -> tuple[Any, CellProblems]:
-    """Type the cells in the given Excel rows; see ``type_column``."""
-    return type_column(column, ColumnCells(source, np.array(rows, dtype=np.int64)), reading)
 
 
 def type_column(

@@ -8,17 +8,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import CorrectedValue, FindingKind, Severity
+from xlbridge.settings import NumberStyle
 from xlbridge.workbook.read import CellColumn, CellKind
-
-if TYPE_CHECKING:
-    from xlbridge.settings import NumberStyle
 
 BoolArray = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.intp]
@@ -55,8 +53,8 @@ class ColumnCells:
     def __init__(
         self,
         column: CellColumn,
-        rows: npt.NDArray[np.int64],
-        sheet_style: Callable[[], "NumberStyle | None"] = lambda: None,
+        rows: npt.NDArray[np.integer],
+        sheet_style: Callable[[], NumberStyle | None] = lambda: None,
     ) -> None:
         """``rows`` are Excel's numbers; those below the column's last row are empty."""
         self.source = column
@@ -82,20 +80,17 @@ class ColumnCells:
         """Return the positions of the cells of a kind."""
         return np.flatnonzero(self.kinds == kind)
 
-    def others(self, *expected: CellKind) -> Iterator[tuple[int, object]]:
-        """Yield the filled cells that are neither text nor of an expected kind."""
-        mask = self.kinds > CellKind.TEXT
-        for kind in expected:
-            mask &= self.kinds != kind
-        for position in np.flatnonzero(mask):
-            yield int(position), self[position]
+    def others(self, *expected: CellKind) -> Positions:
+        """Return the positions of the filled cells that are neither text nor of an expected
+        kind."""
+        return np.flatnonzero((self.kinds > CellKind.TEXT) & ~np.isin(self.kinds, expected))
 
     def texts(self) -> tuple[Positions, list[str]]:
         """Return the positions and stripped contents of the text cells that are not blank."""
-        positions = self.of_kind(CellKind.TEXT)
-        stripped = self._stripped[self.wholes[positions]]
+        found = self.distinct_texts
+        stripped = np.array(self.stripped_texts, dtype=object)[found.indexes]
         filled = stripped != ""
-        return positions[filled], stripped[filled].tolist()
+        return found.positions[filled], stripped[filled].tolist()
 
     def clear_texts(self, texts: Mapping[int, str]) -> Iterator[tuple[int, str]]:
         """Empty the cells with the given texts, whose keys are the column's text indexes; yield
@@ -126,10 +121,6 @@ class ColumnCells:
     def joined_texts(self) -> str:
         """All stripped texts in one, so that one test may suffice for all of them."""
         return "".join(self.stripped_texts)
-
-    @cached_property
-    def _stripped(self) -> npt.NDArray[np.object_]:
-        return np.array(list(map(str.strip, self.source.texts)), dtype=object)
 
 
 FINDING_KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE[code] for code in sorted(CATALOGUE))

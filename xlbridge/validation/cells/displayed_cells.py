@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text, localized_number
 from xlbridge.resources import Column, Kind, Resource
-from xlbridge.validation.cells.text import display, quoted
+from xlbridge.validation.cells.text import A_DATE, display, quoted
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.formats import (
     DATE_PARTS,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SEPARATORS = re.compile(r"[^0-9A-Za-z]")
 _GROUPED = re.compile(r"(?<=\d)[.,](?=\d{3}(?:\D|$))", re.ASCII)
-_A_DATE = Text(pt="uma data ou hora", en="a date or time")
+
 _DATE_PARTS: Mapping[frozenset[str], Text] = {
     frozenset("d"): Text(pt="o dia", en="the day"),
     frozenset("m"): Text(pt="o mês", en="the month"),
@@ -61,6 +61,7 @@ def significant_formats(
     another currency, for texts those that change them, for dates those that omit a part.
     """
     formats, found = cells.raw.formats, dict[CellPosition, str]()
+    unchanged = header.columns.keys() - header.converted
     texts = frozenset(kind for kind in Kind if kind.is_text)
     numbers = frozenset({Kind.INTEGER, Kind.NUMBER})
     for kinds, cell_kind, is_significant in (
@@ -72,12 +73,11 @@ def significant_formats(
         ({Kind.DATE}, CellKind.DATETIME, _omits_date_part),
     ):
         significant = {style: code for style, code in formats.items() if is_significant(code)}
-        names = [
-            column.name
+        indexes = {
+            header.columns[column.name]
             for column in resource.columns
-            if column.kind in kinds and column.name not in header.converted
-        ]
-        indexes = {header.columns[name] for name in names if name in header.columns}
+            if column.kind in kinds and column.name in unchanged
+        }
         filled = [index for index in indexes if cell_kind in cells.columns[index].kinds]
         if significant and filled:
             found |= formats_of(significant, [cells.first_column + index for index in filled])
@@ -189,7 +189,7 @@ class DisplayedCells:
             self.problems.add(position, "code-shown-otherwise", {"shown": shown, "stored": stored})
 
     def _shown(self, form: str, value: float) -> Text:
-        return displayed_number(form, value) or _A_DATE
+        return displayed_number(form, value) or A_DATE
 
     def _usable_value(self, position: int) -> object:
         """Return the value of a cell, None if the cell has an error."""

@@ -4,12 +4,15 @@ import datetime as dt
 import html
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
+from itertools import islice
 
 from xlbridge.i18n import Text, localized_number
 from xlbridge.resources import strip_accents
 from xlbridge.resources.findings import mark_of
+
+A_DATE = Text(pt="uma data ou hora", en="a date or time")
 
 
 def display(value: object) -> str:
@@ -136,11 +139,15 @@ def _normal_width_of(character: str) -> str:
     return chr(int(code, 16)) if form in {"<wide>", "<narrow>"} else character
 
 
+def quote_some(texts: Collection[str], most: int) -> str:
+    """Return the first texts in quotes for a message, with an ellipsis if there are more."""
+    return ", ".join(map(quoted, islice(texts, most))) + (" …" if len(texts) > most else "")
+
+
 _MAX_NAMES = 5
 _MAX_NAME_LENGTH = 31
 
 
 def list_sheet_names(sheets: Sequence[str]) -> str:
     """Return the names of sheets for a message, the first few of them."""
-    names = ", ".join(quoted(name[:_MAX_NAME_LENGTH]) for name in sheets[:_MAX_NAMES])
-    return names + (" …" if len(sheets) > _MAX_NAMES else "")
+    return quote_some([name[:_MAX_NAME_LENGTH] for name in sheets], _MAX_NAMES)

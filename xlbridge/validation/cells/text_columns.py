@@ -19,6 +19,7 @@ from xlbridge.resources.findings import Severity, character_name
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.text import (
+    A_DATE,
     UNASSIGNED,
     folded_code,
     is_all_visible,
@@ -52,7 +53,7 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _TYPED_APOSTROPHE = re.compile(r"'[\d+=-]", re.ASCII)
 _A_NUMBER = Text(pt="um número", en="a number")
 _A_BOOLEAN = Text(pt="verdadeiro ou falso", en="true or false")
-_A_DATE = Text(pt="uma data ou hora", en="a date or time")
+
 _PROPOSAL = Text(
     pt="; com eles seria {code}, que os dígitos verificadores confirmam",
     en="; with them it would be {code}, which the check digits confirm",
@@ -70,10 +71,9 @@ def coerce_text(
     for position in cells.of_kind(CellKind.NUMBER).tolist():
         indexes[position] = len(sent)
         sent.append(_text_of_number(column, position, float(cells.numbers[position]), problems))
-    for position, value in cells.others(CellKind.NUMBER):
-        problems.add(
-            position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
-        )
+    for position in cells.others(CellKind.NUMBER).tolist():
+        found_kind = _A_BOOLEAN if cells.kinds[position] == CellKind.BOOLEAN else A_DATE
+        problems.add(position, "type-text", {"found": found_kind})
     indexes[problems.failed] = -1
     sent.append(None)  # the value of an index of -1
     return pd.array(np.array(sent, dtype=object)[indexes], dtype="str", copy=False)

@@ -14,7 +14,7 @@ from xlbridge.i18n import untranslated
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
 from xlbridge.validation.cells.code_shapes import check_code_shapes
-from xlbridge.validation.cells.coercion import type_cells, type_column
+from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
 from xlbridge.validation.cells.displayed_cells import (
     DisplayedCells,
@@ -53,7 +53,7 @@ class ColumnMemo:
     def __init__(self) -> None:
         self._layout: tuple[object, ...] = ()
         self._results: dict[Hashable, CachedResult] = {}
-        self._formats: dict[tuple[frozenset[int], frozenset[int]], Any] = {}
+        self._formats: dict[tuple[frozenset[int], frozenset[int]], Mapping[CellPosition, str]] = {}
         self._children: dict[str, ColumnMemo] = {}
 
     def of_child(self, name: str) -> "ColumnMemo":
@@ -86,8 +86,7 @@ class ColumnMemo:
             key = frozenset(styles), frozenset(columns)
             if key not in self._formats:
                 self._formats[key] = lookup(styles, columns)
-            found: Mapping[CellPosition, str] = self._formats[key]
-            return found
+            return self._formats[key]
 
         return find
 
@@ -125,7 +124,8 @@ def type_rows(
     formats = significant_formats(resource, header, cells, formats_of)
     numbers = _data_rows(cells, header.row)
     rows = _row_array(numbers)
-    headers = np.searchsorted(numbers, repeated_headers(header, cells))
+    repeated = repeated_headers(cells, header.row, header.columns.values())
+    headers = np.searchsorted(numbers, repeated)
     if memo is not None:
         layout = header.row, header.columns, rows, headers.tolist(), formats
         memo.begin(resource.name, reading, *layout)
@@ -243,8 +243,8 @@ def type_numbers(typed: TypedRows) -> tuple[pd.DataFrame, Mapping[str, CellProbl
         column = Column(
             name, Kind.INTEGER, required=False, title=untranslated(name), description=""
         )
-        source = cells.columns[index]
-        arrays[name], problems[name] = type_cells(column, source, rows, ParseOptions())
+        found = ColumnCells(cells.columns[index], np.array(rows))
+        arrays[name], problems[name] = type_column(column, found, ParseOptions())
         if cells.raw.is_text_only:
             problems[name].drop(*_TEXT_WARNINGS)
     return pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False), problems

@@ -6,7 +6,6 @@ Also detects headers in one unsplit cell, repeated headers, and headers of an ea
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,13 +13,11 @@ from xlbridge.i18n import Text, joined
 from xlbridge.resources import KEY, Fingerprint, Resource, normalize_header
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
+from xlbridge.settings import NumberStyle
 from xlbridge.validation.cells.text import quoted
 from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher, header_key
 from xlbridge.workbook import EARLIER_STATUS_COLUMN, REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
-
-if TYPE_CHECKING:
-    from xlbridge.settings import NumberStyle
 
 SEARCHED_ROWS = 50
 """Number of rows that are searched for the header."""
@@ -57,7 +54,7 @@ class Header:
     converted: set[str] = field(default_factory=set)
     unusable: dict[str, Mapping[int, UnusableCell]] = field(default_factory=dict)
     constants: dict[str, object] = field(default_factory=dict)
-    styles: dict[str, "NumberStyle"] = field(default_factory=dict)
+    styles: dict[str, NumberStyle] = field(default_factory=dict)
 
     def source_columns(self) -> dict[str, int]:
         """Return the index of each column's own or source column in the sheet."""
@@ -78,10 +75,8 @@ def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
 
 def key_column(cells: SheetCells, header: int, resource: Resource) -> CellColumn | None:
     """Return the column of the key that joins sheets, None if the sheet has none."""
-    title = resource.by_name[KEY].title
-    known = {header_key(text) for text in (KEY, title.pt, title.en)}
-    names = [header_key(cell) for cell in cells.row(header)]
-    return next((cells.columns[at] for at, name in enumerate(names) if name in known), None)
+    names = (resource.headers.get(header_key(cell)) for cell in cells.row(header))
+    return next((cells.columns[at] for at, name in enumerate(names) if name == KEY), None)
 
 
 def find_similar_header_row(cells: SheetCells, resource: Resource) -> int | None:
@@ -178,9 +173,11 @@ def match_header(
     present = {*indexes, *(name for name, _ in split.values())}
     missing = [column.name for column in resource.columns if column.name not in present]
     unknown = [(text, address(index)) for text, index in others if index not in split]
-    own_numbers = [(text, address(index)) for text, index in numbers.items()]
+    addresses = {header_key(text): cell for text, cell in unknown}
+    addresses |= {header_key(text): address(index) for text, index in numbers.items()}
     main = main or MainSheet(resource, cells.name)
-    findings += _missing_and_unknown(row, resource, missing, unknown, own_numbers, main)
+    exported = _missing_of_listing(row, frozenset(missing), addresses, main)
+    findings += [*exported, *_missing_and_unknown(row, resource, missing, unknown, exported)]
     return Header(
         row=row,
         columns={name: found[0] for name, found in indexes.items() if len(found) == 1},
@@ -194,16 +191,12 @@ def _missing_and_unknown(
     resource: Resource,
     missing: Sequence[str],
     unknown: Sequence[tuple[str, str]],
-    numbers: Sequence[tuple[str, str]],
-    main: MainSheet,
+    exported: Sequence[Finding],
 ) -> Iterator[Finding]:
-    """Yield the findings of missing columns, and of columns with the names of a listing, then
-    those of ``unknown`` headers, which have their addresses like the ``numbers``."""
+    """Yield the findings of missing columns, then those of ``unknown`` headers, which have their
+    addresses, except for those that ``exported`` reports."""
     columns = HeaderMatcher(resource, missing)
     matches = [columns.match(text) for text, _ in unknown]
-    addresses = {header_key(text): cell for text, cell in (*unknown, *numbers)}
-    exported = _missing_of_listing(row, frozenset(missing), addresses, main)
-    yield from exported
     reported = {match.column for match in matches if match is not None}
     reported |= {finding.column or "" for finding in exported}
     for name in missing:
@@ -297,19 +290,9 @@ _SEPARATORS = ";\t,|"
 _MIN_JOINED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedColumns:
-    """A cell with the names of several columns: Excel's row, its address, the separator, and the
-    number of known names."""
-
-    row: int
-    cell: str
-    separator: str
-    known: int
-
-
-def joined_columns(cells: SheetCells, resource: Resource) -> JoinedColumns | None:
-    """Return the first cell that names all required columns, None if there is none."""
+def joined_columns(cells: SheetCells, resource: Resource) -> tuple[int, Finding] | None:
+    """Return the number of names in the first cell that names all required columns, and its
+    finding; None if there is no such cell."""
     names = resource.headers
     for position in range(min(cells.height, SEARCHED_ROWS)):
         for index, text in enumerate(cells.row(position)):
@@ -318,7 +301,9 @@ def joined_columns(cells: SheetCells, resource: Resource) -> JoinedColumns | Non
                 known = {names[part] for part in parts if part in names}
                 if len(known) >= _MIN_JOINED and known.issuperset(resource.required):
                     cell = cell_address(position + 1, cells.first_column + index)
-                    return JoinedColumns(position + 1, cell, separator, len(known))
+                    details = {"separator": quoted(separator)}
+                    kind = CATALOGUE["columns-joined"]
+                    return len(known), Finding(kind, position + 1, cell=cell, details=details)
     return None
 
 
@@ -329,7 +314,7 @@ def resource_of_joined(
     cell."""
     resources = list(resources)
     found = [
-        (joined.known, cells, resource)
+        (joined[0], cells, resource)
         for cells in sheets
         for resource in resources
         if (joined := joined_columns(cells, resource))
@@ -337,15 +322,14 @@ def resource_of_joined(
     return max(found, key=lambda candidate: candidate[0])[1:] if found else None
 
 
-def repeated_headers(header: Header, cells: SheetCells) -> list[int]:
-    """Return Excel's numbers of the rows in which each of the resource's columns repeats its
-    header."""
-    columns = [cells.columns[index] for index in header.columns.values()]
+def repeated_headers(cells: SheetCells, header_row: int, indexes: Iterable[int]) -> list[int]:
+    """Return Excel's numbers of the rows in which each of the columns repeats its header."""
+    columns = [cells.columns[index] for index in indexes]
     if not columns:
         return []
-    names = [column.value(header.row - 1) for column in columns]
+    names = [column.value(header_row - 1) for column in columns]
     fewest_texts = min(columns, key=lambda column: len(column.texts))
-    candidates = _rows_with(fewest_texts, fewest_texts.value(header.row - 1), header.row)
+    candidates = _rows_with(fewest_texts, fewest_texts.value(header_row - 1), header_row)
     return [row for row in candidates if [c.value(row - 1) for c in columns] == names]
 
 
@@ -366,9 +350,9 @@ def outdated_template(
     ``position`` is the header's. Without a fingerprint of the resource there is no finding.
     """
     found = Fingerprint.parse(fingerprint)
-    if found is None or str(replace(found, listed=())) == resource.fingerprint:
+    if found is None or found.resource != resource.name:
         return []
-    if found.resource != resource.name:
+    if str(replace(found, listed=())) == resource.fingerprint:
         return []
     headers = [header_key(cell) for cell in cells.row(position)]
     changes = list(_changes(headers, resource, found.layout))

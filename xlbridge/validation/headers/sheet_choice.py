@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.resources import Catalogue, Resource
 from xlbridge.resources.remote import are_fields_of_others
 from xlbridge.validation.cells.text import list_sheet_names
 from xlbridge.validation.headers.header_matching import header_key
@@ -18,12 +18,9 @@ from xlbridge.validation.headers.header_row import (
     nearly_matched_columns,
     resource_of_joined,
 )
+from xlbridge.workbook.read import SheetCells, WorkbookCells
 
-if TYPE_CHECKING:
-    from xlbridge.resources import Catalogue, Resource
-    from xlbridge.workbook.read import SheetCells, WorkbookCells
-
-    _Fit = tuple[SheetCells, Resource]
+_Fit = tuple[SheetCells, Resource]
 
 _REQUIRED_PER_MISSING = 3
 """Number of required columns for each that may be missing when headers identify the resource."""
@@ -41,14 +38,14 @@ class SheetChoice:
     a child sheet.
     """
 
-    cells: "SheetCells"
-    resource: "Resource | None"
+    cells: SheetCells
+    resource: Resource | None
     hidden: Sequence[str] = ()
     main: MainSheet | None = None
 
 
 def choose_sheet(
-    workbook: "WorkbookCells", catalogue: "Catalogue", resource: str | None, sheet: str | None
+    workbook: WorkbookCells, catalogue: Catalogue, resource: str | None, sheet: str | None
 ) -> SheetChoice:
     """Choose by the request, the template's fingerprint, sheet names, then headers.
 
@@ -77,7 +74,7 @@ def choose_sheet(
 
 
 def choose_sheets(
-    workbook: "WorkbookCells", catalogue: "Catalogue", resource: str | None
+    workbook: WorkbookCells, catalogue: Catalogue, resource: str | None
 ) -> tuple[list[SheetChoice], list[str]]:
     """Return every sheet that has data for a resource, and the names of the other filled sheets.
 
@@ -104,8 +101,8 @@ def choose_sheets(
 
 
 def _without_child_sheets(
-    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
-) -> list["SheetCells"]:
+    sheets: Sequence[SheetCells], resources: Iterable[Resource]
+) -> list[SheetCells]:
     """Return the sheets of a workbook without the child sheets of its main sheets."""
     names = {header_key(cells.name) for cells in sheets}
     lists: set[str] = set()
@@ -120,19 +117,18 @@ def _without_child_sheets(
     return [cells for cells in sheets if header_key(cells.name) not in lists]
 
 
-def _by_precedence(resources: Iterable["Resource"]) -> tuple[list["Resource"], list["Resource"]]:
+def _by_precedence(resources: Iterable[Resource]) -> tuple[list[Resource], list[Resource]]:
     """Return the resources that are imported, and those whose records are created one by one.
 
     The latter only count if none of the former fits well, so that adding them changes nothing for
     sheets that were recognised before.
     """
-    found: tuple[list[Resource], list[Resource]] = ([], [])
-    for resource in resources:
-        found[not resource.is_imported].append(resource)
-    return found
+    resources = list(resources)
+    created = [resource for resource in resources if not resource.is_imported]
+    return [resource for resource in resources if resource.is_imported], created
 
 
-def _resource_of_name(cells: "SheetCells", catalogue: "Catalogue") -> "Resource | None":
+def _resource_of_name(cells: SheetCells, catalogue: Catalogue) -> Resource | None:
     """Return the resource with the sheet's name; if several fit, the name only decides among
     resources of the same precedence."""
     named = catalogue.get(cells.name)
@@ -142,14 +138,14 @@ def _resource_of_name(cells: "SheetCells", catalogue: "Catalogue") -> "Resource 
     return None if _best_fits([cells], imported) and not _has_data_for(named, cells) else named
 
 
-def _fitting_resource(cells: "SheetCells", resources: Iterable["Resource"]) -> "Resource | None":
+def _fitting_resource(cells: SheetCells, resources: Iterable[Resource]) -> Resource | None:
     """Return the one resource that the sheet has data for, even if a few columns are missing."""
     filled = [resource for resource in resources if has_rows(resource, cells)]
     fit = _one_fit([cells], filled)
     return None if fit is None else fit[1]
 
 
-def _with_data(sheets: list["SheetCells"], resources: list["Resource"]) -> list["SheetCells"]:
+def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[SheetCells]:
     """Return the only sheet that has data for one of the resources, or all if none has.
 
     Raises ``UsageError`` if more than one has.
@@ -173,18 +169,18 @@ def _with_data(sheets: list["SheetCells"], resources: list["Resource"]) -> list[
     return [cells for cells in sheets if cells.name in filled] or sheets
 
 
-def _has_data_for(resource: "Resource", cells: "SheetCells") -> bool:
+def _has_data_for(resource: Resource, cells: SheetCells) -> bool:
     """Return whether the sheet has the resource's required columns, and rows below them."""
     fits = bool(_fitness(cells, resource)) and has_rows(resource, cells)
     return fits and not _is_of_other_records(cells, resource)
 
 
-def _is_of_other_records(cells: "SheetCells", resource: "Resource") -> bool:
+def _is_of_other_records(cells: SheetCells, resource: Resource) -> bool:
     position = find_header_row(cells, resource)
     return position is not None and is_of_other_records(map(str, cells.row(position)), resource)
 
 
-def is_of_other_records(header: Iterable[str], resource: "Resource") -> bool:
+def is_of_other_records(header: Iterable[str], resource: Resource) -> bool:
     """Return whether a header has field names, most of which belong to another kind of record.
 
     That identifies exported sheets: items of requisitions are not products.
@@ -196,7 +192,7 @@ def is_of_other_records(header: Iterable[str], resource: "Resource") -> bool:
     return are_fields_of_others(names, columns, operations)
 
 
-def _is_export_only(cells: "SheetCells", resources: Iterable["Resource"]) -> bool:
+def _is_export_only(cells: SheetCells, resources: Iterable[Resource]) -> bool:
     """Return whether a sheet is an exported listing that fits none of the resources."""
     positions = {find_header_row(cells, resource) for resource in resources}
     headers = (list(map(str, cells.row(at))) for at in positions if at is not None)
@@ -206,17 +202,15 @@ def _is_export_only(cells: "SheetCells", resources: Iterable["Resource"]) -> boo
 _FIELD_NAME = re.compile("[a-z][A-Z]")
 
 
-def _resource_of_fingerprint(
-    workbook: "WorkbookCells", catalogue: "Catalogue"
-) -> "Resource | None":
+def _resource_of_fingerprint(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
     name = (workbook.fingerprint or "").partition(":")[0]
     return catalogue.get(name)
 
 
-def _best_sheet(sheets: list["SheetCells"], resource: "Resource") -> "SheetCells":
+def _best_sheet(sheets: list[SheetCells], resource: Resource) -> SheetCells:
     """Return the sheet whose header fits best, then one with data, then one with the right name."""
 
-    def fitness(cells: "SheetCells") -> tuple[int, bool, bool]:
+    def fitness(cells: SheetCells) -> tuple[int, bool, bool]:
         known = len(matched_columns(cells, resource)[0])
         named = header_key(cells.name) == header_key(resource.name)
         return known, _has_data_for(resource, cells), named
@@ -225,8 +219,8 @@ def _best_sheet(sheets: list["SheetCells"], resource: "Resource") -> "SheetCells
 
 
 def _choose_by_headers(
-    sheets: list["SheetCells"], catalogue: "Catalogue", hidden: Sequence[str]
-) -> tuple["SheetCells", "Resource | None"]:
+    sheets: list[SheetCells], catalogue: Catalogue, hidden: Sequence[str]
+) -> tuple[SheetCells, Resource | None]:
     if fit := _one_fit(sheets, catalogue.values()):
         return fit
     for resources in _by_precedence(catalogue.values()):
@@ -251,7 +245,7 @@ def _choose_by_headers(
     return sheets[0], None
 
 
-def _one_fit(sheets: Sequence["SheetCells"], resources: Iterable["Resource"]) -> "_Fit | None":
+def _one_fit(sheets: Sequence[SheetCells], resources: Iterable[Resource]) -> _Fit | None:
     """Return the pair that fits best, even if a few columns are missing.
 
     Raises ``UsageError`` if several fit equally well.
@@ -259,15 +253,14 @@ def _one_fit(sheets: Sequence["SheetCells"], resources: Iterable["Resource"]) ->
     resources = list(resources)
     leading = _first_fits(sheets, resources)
     if len(leading) > 1:
-        names = sorted({resource.name for _, resource in leading})
-        raise _several_fit(names, len(leading), leading[0][0].name)
+        raise _several_fit(leading)
     if leading:
         return leading[0]
     imported, created = _by_precedence(resources)
     return _best_near_fit(sheets, imported) or _best_near_fit(sheets, created)
 
 
-def _first_fits(sheets: Sequence["SheetCells"], resources: Iterable["Resource"]) -> "list[_Fit]":
+def _first_fits(sheets: Sequence[SheetCells], resources: Iterable[Resource]) -> list[_Fit]:
     """Return the pairs that fit best, by precedence.
 
     An imported resource that matches less than half of the headers, or lacks a few columns, yields
@@ -287,15 +280,13 @@ def _first_fits(sheets: Sequence["SheetCells"], resources: Iterable["Resource"])
     return [near]
 
 
-def _best_near_fit(
-    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
-) -> "_Fit | None":
+def _best_near_fit(sheets: Sequence[SheetCells], resources: Iterable[Resource]) -> _Fit | None:
     """Return the one pair that fits except for a few required columns, missing or misspelt.
 
     Those have errors, so that nothing is uploaded because of a wrong guess.
     """
 
-    def fitness(cells: "SheetCells", resource: "Resource") -> tuple[int, ...]:
+    def fitness(cells: SheetCells, resource: Resource) -> tuple[int, ...]:
         named, unknown = nearly_matched_columns(cells, resource)
         missing = len(set(resource.required) - named)
         is_near = missing * _REQUIRED_PER_MISSING <= len(resource.required)
@@ -305,7 +296,7 @@ def _best_near_fit(
     return leading[0] if len(leading) == 1 else None
 
 
-def _fitness(cells: "SheetCells", resource: "Resource") -> tuple[int, ...]:
+def _fitness(cells: SheetCells, resource: Resource) -> tuple[int, ...]:
     """Return the rank of a sheet with all required columns, empty for another sheet."""
     known, unknown = matched_columns(cells, resource)
     fits = known and known.issuperset(resource.required)
@@ -313,10 +304,10 @@ def _fitness(cells: "SheetCells", resource: "Resource") -> tuple[int, ...]:
 
 
 def _best_fits(
-    sheets: Sequence["SheetCells"],
-    resources: Iterable["Resource"],
-    fitness: "Callable[[SheetCells, Resource], tuple[int, ...]]" = _fitness,
-) -> "list[_Fit]":
+    sheets: Sequence[SheetCells],
+    resources: Iterable[Resource],
+    fitness: Callable[[SheetCells, Resource], tuple[int, ...]] = _fitness,
+) -> list[_Fit]:
     """Return the pairs that fit best, several if they fit equally well."""
     fits = [
         (rank, cells, resource)
@@ -373,49 +364,36 @@ _WHICH_SHEET = Text(
 )
 
 
-def _several_fit(resources: list[str], places: int, sheet: str) -> UsageError:
-    if len(resources) < places:
+def _several_fit(fits: list[_Fit]) -> UsageError:
+    names = sorted({resource.name for _, resource in fits})
+    if len(names) < len(fits):
         return UsageError(
             Text(
                 pt="Mais de uma planilha serve para {names}.",
                 en="More than one sheet fits {names}.",
-            ).format(names=", ".join(resources)),
+            ).format(names=", ".join(names)),
             _WHICH_SHEET,
         )
     return UsageError(
         Text(
             pt="A planilha {sheet} serve para mais de um recurso: {names}.",
             en="The sheet {sheet} fits more than one resource: {names}.",
-        ).format(sheet=sheet, names=", ".join(resources)),
+        ).format(sheet=fits[0][0].name, names=", ".join(names)),
         Text(pt="Informe qual com --resource.", en="Choose one with --resource."),
     )
 
 
 def child_cells(
-    sheets: Sequence["SheetCells"], main: str, resource: "Resource"
-) -> dict[str, "SheetCells"]:
-    """Return the sheets with rows of a resource's lists, by the lists' names.
+    sheets: Sequence[SheetCells], main: str, resource: Resource, *, filled: bool = True
+) -> Iterator[tuple[Resource, SheetCells]]:
+    """Yield the lists of a resource whose sheets have rows, with these sheets; if not ``filled``,
+    those whose sheets have none.
 
     A sheet has the name or the title of its list; ``main`` is the name of the main sheet.
     """
-    named = _sheets_of_lists(sheets, main, resource)
-    return {child.sheet: cells for child, cells in named if has_rows(child, cells)}
-
-
-def blank_child_sheets(
-    sheets: Sequence["SheetCells"], main: str, resource: "Resource"
-) -> dict[str, "Resource"]:
-    """Return the resources of the child sheets without rows, by the sheets' names."""
-    named = _sheets_of_lists(sheets, main, resource)
-    return {cells.name: child for child, cells in named if not has_rows(child, cells)}
-
-
-def _sheets_of_lists(
-    sheets: Sequence["SheetCells"], main: str, resource: "Resource"
-) -> Iterator[tuple["Resource", "SheetCells"]]:
     named = {header_key(cells.name): cells for cells in sheets if cells.name != main}
     for child in resource.children:
         names = (child.sheet, child.title.pt, child.title.en)
         cells = next((named[n] for n in map(header_key, names) if n in named), None)
-        if cells is not None:
+        if cells is not None and has_rows(child, cells) == filled:
             yield child, cells

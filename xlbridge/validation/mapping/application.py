@@ -5,6 +5,7 @@ source columns, so that findings name the analyst's own cells.
 """
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -19,8 +20,8 @@ from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, registry_named
 from xlbridge.resources.yaml_files import YamlPath, unknown_value
 from xlbridge.settings import ParseOptions
-from xlbridge.validation.cells.coercion import type_cells
-from xlbridge.validation.cells.column_cells import CellProblems
+from xlbridge.validation.cells.coercion import type_column
+from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.headers.sheet_choice import SheetChoice, no_visible_sheet
@@ -118,43 +119,41 @@ def _broken_rule(column: Column, value: Scalar) -> Text | None:
 
 def _type_value(column: Column, value: Scalar) -> tuple[pd.Series, CellProblems]:
     """Type a value of the mapping file like a cell of the column."""
-    cell = CellEncoder().encode([_to_cell(column, value)])
-    values, problems = type_cells(column, cell, [1], ParseOptions())
+    cell = ColumnCells(CellEncoder().encode([_to_cell(column, value)]), np.array([1]))
+    values, problems = type_column(column, cell, ParseOptions())
     return pd.Series(values), problems
 
 
 @dataclass(frozen=True, slots=True)
 class MappedSheet:
-    """A foreign sheet as a resource's: its cells with the converted columns, its header, and the
-    sources of converted columns by their zero-based positions in the sheet."""
+    """A foreign sheet as a resource's: its cells with the converted columns, and its header.
+
+    ``kept_rows`` has, by the index of an added column, the rows whose cells are the source's, if
+    not all of them are.
+    """
 
     choice: SheetChoice
     header: Header
-    sources: Mapping[int, "_Source"]
+    kept_rows: Mapping[int, Collection[int]]
 
     def format_lookup(self, lookup: FormatLookup) -> FormatLookup:
         """Return a lookup that finds the formats of converted cells at their source cells."""
 
+        first_column = self.choice.cells.first_column
+
         def find(styles: Mapping[int, str], columns: Collection[int]) -> Mapping[CellPosition, str]:
-            converted = {index: self.sources[index] for index in columns if index in self.sources}
-            unchanged = set(columns) - set(converted)
-            found = lookup(styles, unchanged | {source.column for source in converted.values()})
-            formats = {at: code for at, code in found.items() if at[1] in unchanged}
-            for index, source in converted.items():
-                for (row, column), code in found.items():
-                    if column == source.column and (source.rows is None or row in source.rows):
-                        formats[row, index] = code
-            return formats
+            by_source: defaultdict[int, list[int]] = defaultdict(list)
+            for index in (column - first_column for column in columns):
+                by_source[self.header.sources.get(index, index)].append(index)
+            found = lookup(styles, [first_column + source for source in by_source])
+            return {
+                (row, first_column + index): code
+                for (row, column), code in found.items()
+                for index in by_source[column - first_column]
+                if index not in self.kept_rows or row in self.kept_rows[index]
+            }
 
         return find
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """Source column of a converted column, and the rows whose cells are used; None for all."""
-
-    column: int
-    rows: Collection[int] | None
 
 
 def require_fitting(mapping: SheetMapping, catalogue: Catalogue, resource: str | None) -> Resource:
@@ -217,27 +216,29 @@ def map_sheet(
     raw = replace(cells.raw, errors=errors, without_result=without_result)
     header = _mapped_header(mapping, mapped_resource, found)
     added: list[CellColumn] = []
-    sources: dict[int, _Source] = {}
+    kept_rows: dict[int, frozenset[int]] = {}
+    split: set[int] = set()
     for mapped, converted in _converted_columns(mapping, mapped_resource, found):
         indexes = [found.index(text) for text in mapped.sources]
         index = len(cells.columns) + len(added)
         added.append(CellEncoder().encode(converted.values))
         header.columns[mapped.name], header.sources[index] = index, indexes[0]
-        if converted.unusable:
-            header.unusable[mapped.name] = converted.unusable
+        header.unusable[mapped.name] = converted.unusable
         if converted.kept_rows is None:
             header.converted.add(mapped.name)
+        else:
+            kept_rows[index] = converted.kept_rows
+            # Only the first part of a split column reports its errors.
+            if indexes[0] in split:
+                continue
+            split.add(indexes[0])
         in_sheet = cells.first_column + index
         columns = [cells.first_column + source for source in indexes]
-        # If a column is split, only the first part reports its errors.
-        parts = {source.column for source in sources.values() if source.rows is not None}
-        if converted.kept_rows is None or columns[0] not in parts:
-            errors |= {(r, in_sheet): e for (r, c), e in cells.raw.errors.items() if c in columns}
-            without_result |= {(r, in_sheet) for r, c in cells.raw.without_result if c in columns}
-        sources[in_sheet] = _Source(columns[0], converted.kept_rows)
+        errors |= {(r, in_sheet): e for (r, c), e in cells.raw.errors.items() if c in columns}
+        without_result |= {(r, in_sheet) for r, c in cells.raw.without_result if c in columns}
     with_added = SheetCells(cells.name, cells.first_column, [*cells.columns, *added], raw)
     choice = SheetChoice(with_added, mapped_resource, workbook.hidden)
-    return MappedSheet(choice, header, sources)
+    return MappedSheet(choice, header, kept_rows)
 
 
 def _mapped_header(mapping: SheetMapping, resource: Resource, found: HeaderCandidate) -> Header:
@@ -267,8 +268,7 @@ def _converted_columns(
 ) -> Iterator[tuple[MappedColumn, ConvertedCells]]:
     """Yield the columns whose cells are converted, except in rows that repeat the header."""
     cells, first = found.cells, found.position + 2
-    indexes = {str(index): index for index in found.columns.values()}
-    repeated = set(repeated_headers(Header(row=found.position + 1, columns=indexes), cells))
+    repeated = set(repeated_headers(cells, found.position + 1, found.columns.values()))
     rows = [row for row in range(first, cells.height + 1) if row not in repeated]
     split: dict[int, list[MappedColumn]] = {}
     for mapped in mapping.columns:

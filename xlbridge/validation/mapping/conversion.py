@@ -7,27 +7,25 @@ A cell that the mapping has no value for is reported, never guessed.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import get_args
 
+import numpy as np
 import pandas as pd
 
 from xlbridge.resources import Column, Kind, column_checks
 from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
-from xlbridge.validation.cells.coercion import type_cells
-from xlbridge.validation.cells.text import display, quoted, strip_invisible
+from xlbridge.validation.cells.coercion import type_column
+from xlbridge.validation.cells.column_cells import ColumnCells
+from xlbridge.validation.cells.text import display, quote_some, strip_invisible
 from xlbridge.validation.headers.header_row import UnusableCell
-from xlbridge.validation.mapping.mapping_file import (
-    TO_FILL_IN,
-    Scalar,
-    value_key,
-)
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.validation.mapping.name_matching import known_values
 from xlbridge.validation.non_records import is_total
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 _MAX_LISTED = 12
-_BOOLEAN_WORDS = {True: ("verdadeiro", "true"), False: ("falso", "false")}
 
 
 @dataclass(slots=True)
@@ -64,35 +62,27 @@ def convert_values(
     """Convert the cells in ``rows``, Excel's numbers, by a list; the others stay unchanged."""
     known = {value_key(text): value for text, value in targets.items()}
     by_kind = {kind: known[kind] for kind in DOCUMENTS if kind in known}
-    shown = ", ".join(map(quoted, list(targets)[:_MAX_LISTED]))
-    shown += " …" if len(targets) > _MAX_LISTED else ""
-    unknown = UnusableCell("mapping-value-unknown", {"known": shown})
-    cache: dict[object, object] = {}
+    unknown = UnusableCell("mapping-value-unknown", {"known": quote_some(targets, _MAX_LISTED)})
 
+    @lru_cache(maxsize=None, typed=True)
     def convert(value: object) -> object:
-        names: Sequence[str] = (value_key(strip_invisible(display(value))[0]),)
-        if isinstance(value, bool):
-            names = _BOOLEAN_WORDS[value]
-        for key in names:
-            if not key:
-                return ""
-            if key in known:
-                return known[key]
+        text = value_key(strip_invisible(display(value))[0])
+        if not text:
+            return ""
+        if isinstance(value, bool) and text not in known:
+            text = str(value).casefold()
+        if text in known:
+            return known[text]
         kind = document_kind(value) if by_kind else None
         return unknown if kind is None else by_kind.get(kind, unknown)
 
     converted = ConvertedCells([column.value(at) for at in range(len(column.kinds))])
     for row in rows:
-        value = converted.values[row - 1]
-        if value == "":
-            continue
-        key = type(value), value
-        if key not in cache:
-            cache[key] = convert(value)
-        if cache[key] is unknown:
+        value = convert(converted.values[row - 1])
+        if value is unknown:
             converted.unusable[row] = unknown
         else:
-            converted.values[row - 1] = cache[key]
+            converted.values[row - 1] = value
     return converted
 
 
@@ -102,23 +92,17 @@ def split_documents(
     """Split a column of documents into one for each of ``kinds``; other cells are unusable in the
     first."""
     values = [column.value(at) for at in range(len(column.kinds))]
-    split = [ConvertedCells(list(values)) for _ in kinds]
-    kept: dict[str, set[int]] = {kind: set() for kind in kinds}
+    filled = [row for row in rows if display(values[row - 1]).strip()]
+    found = {row: document_kind(values[row - 1]) for row in filled}
     unknown = UnusableCell("mapping-document-unknown", {"kinds": ", ".join(kinds).upper()})
-    for row in rows:
-        value = values[row - 1]
-        if value == "" or not display(value).strip():
-            continue
-        kind = document_kind(value)
-        if kind in kept:
-            kept[kind].add(row)
-        else:
-            split[0].unusable[row] = unknown
-        for number, other in enumerate(kinds):
-            if other != kind and (number or kind in kept):
-                split[number].values[row - 1] = ""
-    for converted, kind in zip(split, kinds, strict=True):
-        converted.kept_rows = frozenset(kept[kind])
+    unusable = {row: unknown for row, kind in found.items() if kind not in kinds}
+    split: list[ConvertedCells] = []
+    for kind in kinds:
+        kept = frozenset(row for row, other in found.items() if other == kind)
+        converted = ConvertedCells(list(values), {} if split else unusable, kept)
+        for row in found.keys() - kept - converted.unusable.keys():
+            converted.values[row - 1] = ""
+        split.append(converted)
     return split
 
 
@@ -249,7 +233,8 @@ def _parse_options(column: Column, foreign: ForeignColumn) -> list[ParseOptions]
 def _share(column: Column, cells: CellColumn, reading: ParseOptions) -> float:
     """Return the share of cells that have a column's type and satisfy its rules."""
     size = len(cells.kinds)
-    values, problems = type_cells(column, cells, range(1, size + 1), reading)
+    found = ColumnCells(cells, np.arange(1, size + 1))
+    values, problems = type_column(column, found, reading)
     typed = good = ~problems.failed
     for name, check in column_checks(column).items():
         if not RULES[name].whole_column:

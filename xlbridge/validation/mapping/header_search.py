@@ -15,7 +15,7 @@ from pathlib import Path
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument, write_private
 from xlbridge.i18n import Text
-from xlbridge.validation.cells.text import display, list_sheet_names, quoted
+from xlbridge.validation.cells.text import display, list_sheet_names, quote_some
 from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS, best_row
 from xlbridge.validation.mapping.mapping_file import SheetMapping, read_mapping
@@ -28,13 +28,12 @@ _MAX_NAMES = 8
 class HeaderCandidate:
     """A row of a sheet that may be the header of a mapping.
 
-    ``position`` is zero for Excel's row 1; ``known`` is the number of wanted headers in it.
+    ``position`` is zero for Excel's row 1.
     """
 
     cells: SheetCells
     position: int
     texts: Sequence[str]
-    known: int
 
     @cached_property
     def columns(self) -> Mapping[str, int]:
@@ -47,14 +46,13 @@ class HeaderCandidate:
         """Return the index of the column of a unique header."""
         return self.columns[header_key(header)]
 
-    def changes(self, header: Sequence[str]) -> tuple[list[str], list[str]] | None:
-        """Return the missing and the new headers, None if nothing has changed."""
+    def changes(self, header: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return the missing and the new headers."""
         wanted = Counter(map(header_key, header))
         present = Counter(key for text in self.texts if (key := header_key(text)))
         missing = _with_keys(header, wanted - present)
         new = _with_keys(self.texts, present - wanted)
-        new = [text for text in new if header_key(text) not in REMARK_HEADERS]
-        return (missing, new) if missing or new else None
+        return missing, [text for text in new if header_key(text) not in REMARK_HEADERS]
 
 
 def header_texts(cells: SheetCells, position: int) -> list[str]:
@@ -71,7 +69,7 @@ def find_header(
     one, or the header has changed.
     """
     best = _best_rows(workbook, mapping)
-    same = [row for row in best if not row.changes(mapping.header)]
+    same = [row for row in best if not any(row.changes(mapping.header))]
     filled = [row for row in same if row.cells.has_data(row.position + 1)]
     if len(filled) > 1 and sheet is None:
         raise UsageError(
@@ -83,13 +81,12 @@ def find_header(
         )
     if same:
         return (filled or same)[0]
-    nearest = max(best, key=lambda row: row.known, default=None)
-    if nearest is None:
+    if not best:
         raise UsageError(
             Text(
                 pt="Nenhuma planilha visível tem o cabeçalho do mapeamento {mapping}: {names}.",
                 en="No visible sheet has the header of the mapping {mapping}: {names}.",
-            ).format(mapping=mapping.path, names=_listed(mapping.header)),
+            ).format(mapping=mapping.path, names=quote_some(mapping.header, _MAX_NAMES)),
             Text(
                 pt="Confira se o mapeamento é o desta planilha, ou proponha outro: "
                 "xlbridge map {file}",
@@ -97,7 +94,7 @@ def find_header(
                 "xlbridge map {file}",
             ).format(file=as_argument(path)),
         )
-    raise _changed(path, mapping, nearest)
+    raise _changed(path, mapping, min(best, key=lambda row: len(row.changes(mapping.header)[0])))
 
 
 def _with_keys(texts: Iterable[str], keys: Counter[str]) -> list[str]:
@@ -118,21 +115,16 @@ def _best_rows(workbook: WorkbookCells, mapping: SheetMapping) -> list[HeaderCan
         return (wanted & Counter(map(header_key, header_texts(cells, position)))).total()
 
     return [
-        HeaderCandidate(cells, best, header_texts(cells, best), count_known(cells, best))
+        HeaderCandidate(cells, best, header_texts(cells, best))
         for cells in workbook.sheets
         if (best := best_row(cells, partial(count_known, cells))) is not None
     ]
 
 
-def _listed(headers: Sequence[str]) -> str:
-    names = ", ".join(quoted(header) for header in headers[:_MAX_NAMES])
-    return names + (" …" if len(headers) > _MAX_NAMES else "")
-
-
 def _changed(path: Path, mapping: SheetMapping, row: HeaderCandidate) -> UsageError:
-    gone, new = row.changes(mapping.header) or ([], [])
-    gone_text = Text(pt=" Faltam: {names}.", en=" Missing: {names}.").format(names=_listed(gone))
-    new_text = Text(pt=" São novas: {names}.", en=" New: {names}.").format(names=_listed(new))
+    gone, new = (quote_some(texts, _MAX_NAMES) for texts in row.changes(mapping.header))
+    gone_text = Text(pt=" Faltam: {names}.", en=" Missing: {names}.").format(names=gone)
+    new_text = Text(pt=" São novas: {names}.", en=" New: {names}.").format(names=new)
     return UsageError(
         Text(
             pt="O cabeçalho (planilha {sheet}, linha {row}) não é mais o do mapeamento "

@@ -69,7 +69,7 @@ class MappedColumn:
             return {"join": list(self.join), "with": self.separator}
         if self.source is None:
             return {"constant": self.constant}
-        options = {key: getattr(self, key) for key in ("values", "numbers", "when", "link")}
+        options = {key: getattr(self, key) for key in _FROM_OPTIONS}
         return {"from": self.source} | {key: it for key, it in options.items() if it is not None}
 
     @property
@@ -113,16 +113,11 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
 
 
 _SOURCES = ("from", "join", "constant")
+_FROM_OPTIONS = ("values", "numbers", "when", "link")
+_OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, "from") | {"with": "join"}
+"""The source that each option of a column needs."""
 _FIELDS: Mapping[str, str] = {"from": "source", "with": "separator"}
 """Fields of ``MappedColumn`` by the file's keys, if these are named differently."""
-
-_OF_SOURCE: Mapping[str, str] = {
-    "values": "from",
-    "numbers": "from",
-    "when": "from",
-    "link": "from",
-    "with": "join",
-}
 
 
 @cache

@@ -207,14 +207,10 @@ def _keys_of_children(
 ) -> tuple[list[str], set[str]]:
     """Return the names of the child sheets that have a column of keys, and the keys."""
     names, keys = list[str](), set[str]()
-    children = child_cells(sheets, cells.name, resource)
-    for child in resource.children:
-        found = children.get(child.sheet)
-        header = None if found is None else find_header_row(found, child)
-        if found is None or header is None:
-            continue
-        column = key_column(found, header, child)
-        if column is not None:
+    for child, found in child_cells(sheets, cells.name, resource):
+        header = find_header_row(found, child)
+        column = None if header is None else key_column(found, header, child)
+        if header is not None and column is not None:
             names.append(found.name)
             keys.update(_texts(column, range(header + 1, found.height)))
     return names, keys
