@@ -6,7 +6,7 @@ Whole columns are compared; a ``Finding`` is only created for an error.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,11 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import BoolArray, ColumnValues, Positions
 from xlbridge.validation.cells.text import folded_code, quoted
+from xlbridge.validation.results import ValidatedSheet
 from xlbridge.workbook import cell_address
 
-if TYPE_CHECKING:
-    from xlbridge.validation.results import ValidatedSheet
 
-
-def values_of(sheet: "ValidatedSheet", column: str) -> ColumnValues:
+def values_of(sheet: ValidatedSheet, column: str) -> ColumnValues:
     """Return the values of a column without empty cells and cells with an error."""
     usable = ~sheet.rows_in_error((column,)) & sheet.frame[column].notna().to_numpy()
     positions = np.flatnonzero(usable)
@@ -32,7 +30,7 @@ def values_of(sheet: "ValidatedSheet", column: str) -> ColumnValues:
     return ColumnValues(tuple(map(str, distinct)), positions, indexes)
 
 
-def compare_sheets(sheets: "Sequence[ValidatedSheet]") -> Sequence[Sequence[Finding]]:
+def compare_sheets(sheets: Sequence[ValidatedSheet]) -> Sequence[Sequence[Finding]]:
     """Return the findings of each sheet from comparing it with the earlier ones.
 
     A value that must be unique in a sheet must be unique in all sheets of the resource: the later
@@ -52,7 +50,7 @@ def compare_sheets(sheets: "Sequence[ValidatedSheet]") -> Sequence[Sequence[Find
     return findings
 
 
-def _other_spellings(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, Finding]]:
+def _other_spellings(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]:
     """Yield the number of the sheet and the finding for each code that an earlier sheet has with
     other case or accents. Codes of one registry are compared across resources."""
     firsts: defaultdict[object, dict[str, tuple[str, int, str, int]]] = defaultdict(dict)
@@ -75,7 +73,7 @@ def _other_spellings(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, 
                     yield number, sheet.finding(code, column.name, position, details)
 
 
-def _repeated_keys(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, Finding]]:
+def _repeated_keys(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]:
     """Yield the index of the sheet and the finding for each key that an earlier sheet has; the
     sheets are of one resource."""
     resource = sheets[0].resource
@@ -107,9 +105,7 @@ def unique_keys(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield check.statistics["column"], tuple(check.statistics["columns"])
 
 
-def cell_reference(
-    sheet: "ValidatedSheet", column: str, position: int, other: "ValidatedSheet"
-) -> str:
+def cell_reference(sheet: ValidatedSheet, column: str, position: int, other: ValidatedSheet) -> str:
     """Return the reference to a cell for a message about another sheet: its sheet and address, and
     its file if that is different."""
     cell = cell_address(sheet.rows[position], sheet.columns[column])
@@ -117,7 +113,7 @@ def cell_reference(
     return f"{file}{sheet.sheet}!{cell}"
 
 
-def registered_codes(sheets: "Iterable[ValidatedSheet]") -> Mapping[str, frozenset[str]]:
+def registered_codes(sheets: Iterable[ValidatedSheet]) -> Mapping[str, frozenset[str]]:
     """Return the codes that sheets register, by the name of the registry."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for sheet in sheets:
@@ -128,7 +124,7 @@ def registered_codes(sheets: "Iterable[ValidatedSheet]") -> Mapping[str, frozens
     return {registry: frozenset(codes) for registry, codes in found.items()}
 
 
-def _present_columns(sheet: "ValidatedSheet") -> Iterator[Column]:
+def _present_columns(sheet: ValidatedSheet) -> Iterator[Column]:
     """Yield the columns of the resource that the sheet has."""
     for column in sheet.resource.columns if sheet.resource else ():
         if column.name in sheet.columns:
@@ -137,23 +133,25 @@ def _present_columns(sheet: "ValidatedSheet") -> Iterator[Column]:
 
 def first_occurrences(keys: pd.DataFrame) -> Positions:
     """Return, for each row, the position of the first row with the same values."""
-    groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
-    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
-    firsts: Positions = first[group]
-    return firsts
+    groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup().to_numpy()
+    _, firsts = np.unique(groups, return_index=True)
+    first_of_each: Positions = firsts[groups]
+    return first_of_each
 
 
+_Amounts = npt.NDArray[np.float64]
 _HALF_A_CENT = 0.005
 _NOISE = 1e-6
 _MAX_STRAYS = 60
 """Consecutive rows without a record that may all belong to one record."""
 
 
-def check_children(main: "ValidatedSheet") -> None:
+def check_children(main: ValidatedSheet) -> None:
     """Add the findings that depend on several sheets to the main sheet and its child sheets."""
     if main.resource is None or (KEY not in main.columns and KEY in main.resource.required):
         return
-    keyed = [child for child in main.children.values() if _is_keyed(child)]
+    children = main.children.values()
+    keyed = [child for child in children if KEY in child.frame and child.frame[KEY].notna().any()]
     if keyed and KEY not in main.columns and KEY not in main.constants:
         main.add([_missing_key_column(main, keyed)])
         return
@@ -167,21 +165,14 @@ def check_children(main: "ValidatedSheet") -> None:
     main.add(_childless(main, parents))
 
 
-def _is_keyed(child: "ValidatedSheet") -> bool:
-    """Return whether a row of a child sheet names its record."""
-    return KEY in child.frame and bool(child.frame[KEY].notna().any())
-
-
-def _missing_key_column(main: "ValidatedSheet", children: Sequence["ValidatedSheet"]) -> Finding:
+def _missing_key_column(main: ValidatedSheet, children: Sequence[ValidatedSheet]) -> Finding:
     """Return the finding of a main sheet without the column that its child sheets refer to."""
     sheets = ", ".join(quoted(child.sheet) for child in children)
     kind = CATALOGUE["key-column-missing"]
     return Finding(kind, main.header_row, KEY, None, None, {"column": KEY, "sheets": sheets})
 
 
-def _orphans(
-    main: "ValidatedSheet", child: "ValidatedSheet", parents: Positions
-) -> Iterator[Finding]:
+def _orphans(main: ValidatedSheet, child: ValidatedSheet, parents: Positions) -> Iterator[Finding]:
     if KEY not in child.frame:
         return
     for position in _with_usable_keys(child, parents < 0):
@@ -189,7 +180,7 @@ def _orphans(
         yield child.finding("child-without-parent", KEY, position, details)
 
 
-def _with_usable_keys(sheet: "ValidatedSheet", wanted: BoolArray) -> list[int]:
+def _with_usable_keys(sheet: ValidatedSheet, wanted: BoolArray) -> list[int]:
     """Return the positions of the wanted rows that are records with a key without an error."""
     keyed = wanted & sheet.frame[KEY].notna().to_numpy() & ~sheet.non_record_mask
     usable = keyed & ~sheet.rows_in_error((KEY,)) if keyed.any() else keyed
@@ -197,16 +188,15 @@ def _with_usable_keys(sheet: "ValidatedSheet", wanted: BoolArray) -> list[int]:
     return positions
 
 
-def _childless(main: "ValidatedSheet", parents: Mapping[str, Positions]) -> Iterator[Finding]:
+def _childless(main: ValidatedSheet, parents: Mapping[str, Positions]) -> Iterator[Finding]:
     resource = main.resource
     if resource is None or not resource.needs_children or KEY not in main.columns:
         return
-    needed = [main.children[name] for name in resource.needs_children if name in main.children]
-    if not all(child.readable for child in needed):
+    needed = [name for name in resource.needs_children if name in main.children]
+    if not all(main.children[name].readable for name in needed):
         return
     filled = np.zeros(len(main.rows), dtype=bool)
-    for name in resource.needs_children:
-        positions = parents.get(name, np.empty(0, dtype=np.intp))
+    for positions in map(parents.__getitem__, needed):
         filled[positions[positions >= 0]] = True
     sheets = ", ".join(map(quoted, resource.needs_children))
     for position in _with_usable_keys(main, ~filled):
@@ -215,7 +205,7 @@ def _childless(main: "ValidatedSheet", parents: Mapping[str, Positions]) -> Iter
 
 
 def _wrong_sums(
-    main: "ValidatedSheet", parents: Mapping[str, Positions], declared: ChildSum
+    main: ValidatedSheet, parents: Mapping[str, Positions], declared: ChildSum
 ) -> Iterator[Finding]:
     """Yield the sums that differ from the expected ones, at their first addends."""
     child, owners = main.children[declared.sheet], parents[declared.sheet]
@@ -248,8 +238,8 @@ def _wrong_sums(
 
 
 def _expected(
-    main: "ValidatedSheet", parents: Mapping[str, Positions], declared: ChildSum
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    main: ValidatedSheet, parents: Mapping[str, Positions], declared: ChildSum
+) -> tuple[_Amounts, _Amounts]:
     """Return the expected sum of each record, NaN if it is unknown, and the tolerance."""
     count = len(main.rows)
     tolerance = np.full(count, _HALF_A_CENT)
@@ -270,7 +260,7 @@ def _expected(
     return np.where(rows > 0, totals, np.nan), np.maximum(rows, 1) * _HALF_A_CENT + _NOISE
 
 
-def _products(items: "ValidatedSheet", declared: ChildSum) -> npt.NDArray[np.float64]:
+def _products(items: ValidatedSheet, declared: ChildSum) -> _Amounts:
     """Return the price of each item, NaN if it is unknown."""
     prices = np.ones(len(items.rows))
     for name in declared.factors:
@@ -282,16 +272,12 @@ def _products(items: "ValidatedSheet", declared: ChildSum) -> npt.NDArray[np.flo
     return np.where(unknown, np.nan, np.round(prices, 2))
 
 
-def _strays(child: "ValidatedSheet", owners: Positions) -> npt.NDArray[np.bool_]:
+def _strays(child: ValidatedSheet, owners: Positions) -> BoolArray:
     """Return a mask of the rows of a list that belong to no record."""
     return (owners < 0) & ~child.non_record_mask
 
 
-def _may_be_strays(
-    missing: npt.NDArray[np.float64],
-    tolerance: npt.NDArray[np.float64],
-    strays: npt.NDArray[np.float64],
-) -> npt.NDArray[np.bool_]:
+def _may_be_strays(missing: _Amounts, tolerance: _Amounts, strays: _Amounts) -> BoolArray:
     """Return a mask of the records whose missing amount equals one row without a record, or several
     consecutive ones. Unknown amounts may belong to any record."""
     if np.isnan(strays).any():
@@ -305,10 +291,10 @@ def _may_be_strays(
     return found & (missing > 0)
 
 
-def _key(sheet: "ValidatedSheet", position: int) -> str:
+def _key(sheet: ValidatedSheet, position: int) -> str:
     return quoted(str(sheet.frame[KEY].iat[position]))
 
 
-def _values(sheet: "ValidatedSheet", column: str) -> npt.NDArray[np.float64]:
+def _values(sheet: ValidatedSheet, column: str) -> _Amounts:
     values: Any = sheet.frame[column].to_numpy(dtype=np.float64, na_value=np.nan)
     return values  # type: ignore[no-any-return]

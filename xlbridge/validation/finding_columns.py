@@ -16,6 +16,7 @@ from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation.cells.column_cells import (
     FINDING_KINDS,
     CellProblems,
+    ColumnCells,
     ProblemDetails,
 )
 from xlbridge.validation.cells.text import display
@@ -55,14 +56,11 @@ class FindingColumn:
     def findings(self, positions: Integers) -> Iterator[Finding]:
         """Yield the findings at the given positions."""
         rows, letters = self.rows[positions], self.letters
-        cells = (rows - 1 if self.has_all_cells else positions).tolist()
-        columns = positions, rows, self.kinds[positions], self.details[positions]
-        for (position, row, kind, detail), index, value in zip(
-            zip(*(column.tolist() for column in columns), strict=True),
-            cells,
-            self.cells.values(cells),
-            strict=True,
-        ):
+        cells = rows - 1 if self.has_all_cells else positions
+        columns = positions, rows, self.kinds[positions], self.details[positions], cells
+        lists = [column.tolist() for column in columns]
+        values = self.cells.values(lists[-1])
+        for position, row, kind, detail, index, value in zip(*lists, values, strict=True):
             remark = self.remarks[detail]
             details = remark.details
             if position in self.firsts:
@@ -142,9 +140,6 @@ class SheetFindings(Sequence[Finding]):
             return NotImplemented
         return len(self) == len(other) and all(map(Finding.__eq__, self, other))
 
-    def __hash__(self) -> int:
-        raise TypeError
-
     @cached_property
     def cell_errors(self) -> int:
         """Number of findings of cells that stop an upload."""
@@ -207,24 +202,20 @@ def _finding_column(
         kinds=np.frombuffer(problems.kinds, dtype=np.ushort),
         details=np.frombuffer(problems.details, dtype=np.uintc),
         remarks=problems.remarks,
-        cells=column if has_all_cells else _cells_at(column, found_rows - 1),
+        cells=column if has_all_cells else _cells_in(found_rows, column),
         firsts={number: int(rows[first]) for number, first in problems.firsts.items()},
         has_all_cells=has_all_cells,
         header=typed.header.names.get(name),
     )
 
 
-def _cells_at(column: CellColumn, indexes: Integers) -> CellColumn:
-    """Return a copy of some cells, so that the whole column can be freed."""
-    kinds = np.zeros(len(indexes), dtype=np.uint8)
-    content = np.zeros(len(indexes), dtype=np.int64)
-    inside = indexes < len(column.kinds)
-    kinds[inside] = np.frombuffer(column.kinds, dtype=np.uint8)[indexes[inside]]
-    content[inside] = np.frombuffer(column.content, dtype=np.int64)[indexes[inside]]
-    is_text = kinds == CellKind.TEXT
+def _cells_in(rows: Integers, column: CellColumn) -> CellColumn:
+    """Return a copy of the cells in Excel's ``rows``, so that the whole column can be freed."""
+    cells = ColumnCells(column, rows)
+    content, is_text = cells.wholes.copy(), cells.kinds == CellKind.TEXT
     used, content[is_text] = np.unique(content[is_text], return_inverse=True)
     texts = [column.texts[number] for number in used.tolist()]
-    return CellColumn(bytearray(kinds), bytearray(content.view(np.uint8)), texts)
+    return CellColumn(bytearray(cells.kinds), bytearray(content.view(np.uint8)), texts)
 
 
 def count_errors(findings: Sequence[Finding]) -> int:

@@ -1,7 +1,7 @@
 """Checks of a sheet's layout: merged and hidden cells, formulas, unnamed columns, rows that are
 longer or shorter than the header, 1904 dates, a CPF in the column of CNPJs."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -17,6 +17,8 @@ from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import Header
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells
+
+_MAX_RANGES = 10
 
 
 def check_layout(typed: TypedRows) -> list[Finding]:
@@ -57,14 +59,13 @@ def _report_formulas(name: str, column: int, typed: TypedRows) -> None:
     cells = typed.cells
     runs = cells.raw.layout.formulas.get(column, ())
     position_of = {row: position for position, row in enumerate(typed.rows)} if runs else {}
-    valueless = cells.raw.without_result, cells.raw.errors
+
     for row in chain.from_iterable(range(first, last + 1) for first, last in runs):
-        is_stored = not any((row, column) in addresses for addresses in valueless)
         result = cells.columns[column - cells.first_column].value(row - 1)
         # LibreOffice writes TRUE and FALSE as formulas.
         is_read = result != "" and not isinstance(result, bool)
         position = position_of.get(row)
-        if position is None or not (is_stored and is_read) or typed.problems[name].failed[position]:
+        if position is None or not is_read or typed.problems[name].failed[position]:
             continue
         typed.problems[name].add(position, "formula-result")
         return
@@ -148,16 +149,12 @@ def _widths(cells: SheetCells) -> "npt.NDArray[np.intp]":
     return np.repeat(widths, np.diff(firsts, append=cells.height))
 
 
-def _row_ranges(rows: Iterable[int]) -> str:
-    """Format row numbers as ranges, the first ten of them."""
-    runs: list[list[int]] = []
-    for row in rows:
-        if runs and row == runs[-1][1] + 1:
-            runs[-1][1] = row
-        else:
-            runs.append([row, row])
-    shown = [f"{first}–{last}" if last > first else str(first) for first, last in runs[:10]]
-    return ", ".join(shown) + (" …" if len(runs) > len(shown) else "")
+def _row_ranges(rows: Sequence[int]) -> str:
+    """Format row numbers as ranges, the first few of them."""
+    gaps = np.flatnonzero(np.diff(rows) > 1) + 1
+    runs = np.split(np.array(rows), gaps[:_MAX_RANGES])[:_MAX_RANGES]
+    shown = [f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return ", ".join(shown) + (" …" if len(gaps) >= _MAX_RANGES else "")
 
 
 _OTHERS = {Kind.CNPJ: Kind.CPF, Kind.CPF: Kind.CNPJ}

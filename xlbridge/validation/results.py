@@ -163,9 +163,11 @@ class ValidatedSheet:
         """Return the position of the record of each row of a child sheet, -1 if it has none."""
         if KEY not in self.frame or KEY not in child.frame:
             return np.full(len(child.rows), -1, dtype=np.intp)
-        keys = self.frame[KEY]
-        keys = keys.mask(self.non_record_mask) if self.non_records else keys
-        return positions_of_keys(keys, child.frame[KEY])
+        keys = self.frame[KEY][~self.non_record_mask].dropna().drop_duplicates()
+        indexes = pd.Index(keys).get_indexer(child.frame[KEY])
+        # A key that is not found has the index -1, the last element.
+        positions: Positions = np.append(keys.index, -1)[indexes]
+        return positions
 
     @property
     def has_stray_rows(self) -> bool:
@@ -183,25 +185,12 @@ class ValidatedSheet:
         if not found:
             return
         header = self.header_row or 0
-        layout = [f for f in self.findings if (f.row or 0) <= header]
-        cells = [f for f in self.findings if (f.row or 0) > header]
-        cells = sorted(
-            [*cells, *found], key=lambda f: (f.row, self.columns.get(f.column or "", -1))
-        )
-        self.findings = [*layout, *cells]
 
+        def position(finding: Finding) -> tuple[int, int]:
+            row = finding.row or 0
+            return (row, self.columns.get(finding.column or "", -1)) if row > header else (0, 0)
 
-def positions_of_keys(keys: pd.Series, wanted: pd.Series) -> Positions:
-    """Return the position of the first of ``keys`` that equals each of the ``wanted``, -1 if there
-    is none or the wanted key is missing."""
-    numbers, distinct = pd.factorize(pd.concat([keys, wanted], ignore_index=True))
-    key_numbers = numbers[: len(keys)]
-    # Missing keys have the number -1, the last element. The first of equal keys is written last.
-    firsts = np.full(len(distinct) + 1, -1, dtype=np.intp)
-    filled = np.flatnonzero(key_numbers >= 0)[::-1]
-    firsts[key_numbers[filled]] = keys.index.to_numpy()[filled]
-    positions: Positions = firsts[numbers[len(keys) :]]
-    return positions
+        self.findings = sorted([*self.findings, *found], key=position)
 
 
 @dataclass(frozen=True, slots=True)
