@@ -138,9 +138,8 @@ def _reasons(
     """Return the reasons for which some of the proposed cells must not be changed."""
     locked = cells.locked_cells(proposed)
     texts = frozenset(p for p, f in proposed.items() if isinstance(f.corrected, str))
-    reasons = dict.fromkeys(locked, _COMPUTED) | dict.fromkeys(
-        cells.rich_text_cells(texts), _RICH_TEXT
-    )
+    rich = cells.rich_text_cells(texts)
+    reasons = dict.fromkeys(locked, _COMPUTED) | dict.fromkeys(rich, _RICH_TEXT)
     # The meaning of a text may depend on the others of its column: fix all of them or none.
     left_whole = {
         (finding.column, finding.kind.code)

@@ -12,10 +12,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from xlbridge.resources import Column, Kind
-from xlbridge.validation.cells.column_cells import ColumnCells, Positions
+from xlbridge.validation.cells.column_cells import BoolArray, ColumnCells, Positions
 from xlbridge.workbook.read import CellColumn, CellKind
 
 if TYPE_CHECKING:
@@ -260,8 +259,8 @@ def _sparse_rows(marks: _Marks) -> tuple[Positions, Positions]:
     return rows[kept], filled[kept]
 
 
-def _is_filled(typed: "TypedRows", name: str, rows: Positions) -> npt.NDArray[np.bool_]:
-    filled: npt.NDArray[np.bool_] = typed.frame[name].iloc[rows].notna().to_numpy()
+def _is_filled(typed: "TypedRows", name: str, rows: Positions) -> BoolArray:
+    filled: BoolArray = typed.frame[name].iloc[rows].notna().to_numpy()
     return filled | typed.problems[name].failed[rows]
 
 

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pandera.pandas as pa
 
 from xlbridge.resources import column_checks, row_check
 from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.validation.cells.column_cells import Positions
+from xlbridge.validation.cells.column_cells import BoolArray, Positions
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
 from xlbridge.validation.cross_sheet import first_occurrences
 
@@ -98,7 +97,7 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
 
     # The rules of one column run in succession.
     @lru_cache(maxsize=1)
-    def is_missing(name: str) -> npt.NDArray[np.bool_]:
+    def is_missing(name: str) -> BoolArray:
         return frame[name].isna().to_numpy()
 
     @lru_cache(maxsize=1)
@@ -149,6 +148,4 @@ def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
 def _failing_filled_rows(check: pa.Check, frame: pd.DataFrame) -> Positions:
     """Return the rows that fail a check and are not empty."""
     failing = _failing(check, frame)
-    if not len(failing):
-        return failing
     return failing[frame.iloc[failing].notna().any(axis="columns").to_numpy(dtype=bool)]
