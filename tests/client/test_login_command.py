@@ -115,6 +115,37 @@ def test_a_password_is_not_stored_unless_requested(
     assert main(["whoami", "--profile", "dev"]) == 0
 
 
+class Terminal(io.StringIO):
+    """Standard input of a person who types the given lines."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("options", "typed", "production"),
+    [
+        (["--production"], [EMAIL], True),
+        ([], [EMAIL, "perhaps", "no"], False),
+        (["--email", EMAIL], ["Y"], True),
+    ],
+)
+def test_a_terminal_is_asked_for_the_email_and_for_production(
+    server: ScriptedServer,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    typed: list[str],
+    production: bool,
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("\n".join([*typed, ""])))
+    monkeypatch.setenv("XLBRIDGE_PASSWORD", PASSWORD)
+    arguments = ["login", "--profile", "company", "--url", server.base_url, *options]
+    assert main(arguments) == 0
+    profile = read_profile_file(home).profiles["company"]
+    assert (profile.email, profile.production) == (EMAIL, production)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -43,14 +43,14 @@ _NOT_STORED = "none"
 )
 @option(
     "--email",
-    pt="O usuário de integração.",
-    en="The integration user.",
+    pt="O usuário de integração; num terminal, é perguntado.",
+    en="The integration user; asked for on a terminal.",
 )
 @option(
     "--production/--no-production",
     default=None,
-    pt="Se o perfil é de produção; obrigatório com --url.",
-    en="Whether the profile is production; required with --url.",
+    pt="Se o perfil é de produção; com --url, obrigatório fora de um terminal.",
+    en="Whether the profile is production; required with --url if there is no terminal.",
 )
 @option(
     "--store",
@@ -147,6 +147,10 @@ _NOT_ENCRYPTED = Text(
 def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[Settings, Profile]:
     settings = settings_without_profile()
     email = email or settings.email
+    if settings.profile is not None and sys.stdin.isatty():
+        email = email or click.prompt(str(_EMAIL), err=True)
+        if production is None:
+            production = _ask_production()
     if settings.profile is None or email is None or production is None:
         raise UsageError(
             Text(
@@ -165,6 +169,25 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
         )
     check_profile(settings.home, profile)
     return settings, profile
+
+
+_EMAIL = Text(pt="E-mail do usuário de integração", en="E-mail of the integration user")
+
+
+def _ask_production() -> bool:
+    question = Text(
+        pt="É o sistema de produção, o que a empresa usa? [s/n]",
+        en="Is it the production system, the one in daily use? [y/n]",
+    )
+    answers = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
+    while True:
+        answer: str = click.prompt(str(question), err=True)
+        if (production := answers.get(answer.strip().casefold())) is not None:
+            return production
+
+
+_YES = ("s", "sim", "y", "yes")
+_NO = ("n", "não", "nao", "no")
 
 
 def _ask_password(profile: Profile, *, stdin: bool) -> str:
