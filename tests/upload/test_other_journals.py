@@ -1,6 +1,7 @@
 """Records sent by another computer are looked up in the system, and not sent twice."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -90,6 +91,27 @@ def test_profiles_of_one_system_share_their_sent_rows(
         assert code == 0
     # Rows without a key are known by the journal alone, whatever the profile's name.
     assert (sent["rows"]["unchanged"], sent["rows"]["accepted"]) == (2, 0)
+
+
+def test_commands_shown_for_a_profile_lead_back_to_it(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, home: Path, make_clients: MakeClients
+) -> None:
+    path = make_clients(new_cnpj())
+    home.mkdir()
+    login = f'base_url = "{sandbox.base_url}"\nemail = "{sandbox.email}"\n'
+    (home / "profiles.toml").write_text(f"[profiles.company]\n{login}", encoding="utf-8")
+    password = {"XLBRIDGE_PASSWORD": sandbox.password}
+    validated = xlbridge("validate", path, "--online", "--profile", "company", **password)
+    assert validated.stdout.splitlines()[-1] == f"Next: xlbridge upload {path} --profile company"
+    sent = xlbridge("upload", path, "--yes", "--profile", "company", **password)
+    (job,) = re.findall(r"xlbridge jobs (\S+) --annotate", sent.stdout)
+    for command in (("jobs", job), ("retry", job), ("undo", job)):
+        elsewhere = xlbridge(*command)
+        assert elsewhere.returncode == 2
+        assert f"There is no upload '{job}' in this environment." in elsewhere.stderr
+        assert "It is of the profile company: add --profile company" in elsewhere.stderr
+    unknown = xlbridge("jobs", "20260101-000000-0000")
+    assert "See the existing uploads: xlbridge jobs" in unknown.stderr
 
 
 def test_two_profiles_sending_at_the_same_time_send_each_row_once(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
@@ -11,6 +12,7 @@ from xlbridge.batch.proof.verdict import proof_json, proof_text
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, untranslated
+from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import ReportForms
 from xlbridge.upload import State
 from xlbridge.upload.planning import ACTION_COUNTS
@@ -277,6 +279,7 @@ def _closing_lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
 
 def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
     """Return the next step of a batch, first what only a person can do."""
+    profile = choose_profile(batch.environments.settings).arguments
     units = [unit for state in open_steps for unit in state.units]
     doubts = [job for unit in units if unit.status is UnitStatus.IN_DOUBT for job in unit.jobs]
     settling = [job.last("settled") for job in doubts if job.state is State.IN_DOUBT]
@@ -285,27 +288,34 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
         return Text(
             pt="A seguir: a partir de {moment}, xlbridge batch resume {id} confere no sistema.",
             en="Next: from {moment} on, xlbridge batch resume {id} checks the system.",
-        ).format(moment=f"{datetime.fromisoformat(max(settling)):%d/%m/%Y %H:%M:%S}", id=batch.id)
+        ).format(
+            moment=f"{datetime.fromisoformat(max(settling)):%d/%m/%Y %H:%M:%S}",
+            id=_arguments(batch.id, *profile),
+        )
     if doubts:
         return Text(
             pt="A seguir: decida o envio em dúvida: xlbridge jobs {job}",
             en="Next: decide the upload in doubt: xlbridge jobs {job}",
-        ).format(job=(undecided or doubts)[-1].id)
+        ).format(job=_arguments((undecided or doubts)[-1].id, *profile))
     blocked = any(state.problem is not None for state in open_steps) or any(
         unit.needs_person for unit in units
     )
     text = _CORRECT_FIRST if blocked else _RESUME
     known = any(record.id == batch.id for record in batch.ledger.batches())
-    return text.format(command=f"resume {batch.id}" if known else f"run {_plan_options(batch)}")
+    command = ["resume", batch.id] if known else ["run", *_plan_arguments(batch)]
+    return text.format(command=_arguments(*command, *profile))
 
 
-def _plan_options(batch: Batch) -> str:
+def _plan_arguments(batch: Batch) -> list[str | Path]:
     """Return a batch's plan and parameters as command-line arguments."""
-    values = [f"--set {as_argument(f'{name}={v}')}" for name, v in batch.plan.parameters.items()]
-    schemas = (
-        [] if batch.custom_schemas is None else [f"--schemas {as_argument(batch.custom_schemas)}"]
-    )
-    return " ".join([as_argument(batch.plan.path), *values, *schemas])
+    values = [f"{name}={value}" for name, value in batch.plan.parameters.items()]
+    parameters = [word for value in values for word in ("--set", value)]
+    schemas = [] if batch.custom_schemas is None else ["--schemas", str(batch.custom_schemas)]
+    return [batch.plan.path, *parameters, *schemas]
+
+
+def _arguments(*words: str | Path) -> str:
+    return " ".join(map(as_argument, words))
 
 
 _TO_DO = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.UNDER_WAY})

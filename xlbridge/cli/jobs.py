@@ -19,6 +19,7 @@ from xlbridge.cli.upload_arguments import (
 )
 from xlbridge.cli.upload_run import (
     failure_exit_code,
+    find_job,
     forbid_yes_in_production,
     print_job,
     report_job,
@@ -44,7 +45,7 @@ from xlbridge.upload.results import ensure_evidence, job_json, later_rows, mode_
 def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
     with open_context(command_settings()) as context:
         if job_id is not None:
-            job = ensure_evidence(context, context.journal.job(job_id))
+            job = ensure_evidence(context, find_job(context, job_id))
             if annotate is not None:
                 save_status_copy(context, job, annotate)
             if form == "text":
@@ -151,7 +152,7 @@ def resume_command(job_id: str | None, **options: Any) -> ExitCode:
     arguments = UploadArguments.of(options)
     with open_context(command_settings()) as context:
         if job_id:
-            job = context.journal.job(job_id)
+            job = find_job(context, job_id)
         else:
             job = _only_open_job(context.journal, choose_profile(context.settings))
         if job.state.is_final:
@@ -263,7 +264,7 @@ def resolve_command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
         from xlbridge.upload import resolve_job
 
     with open_context(command_settings()) as context:
-        job = resolve_job(context, context.journal.job(job_id), Resolution(seen), reason)
+        job = resolve_job(context, find_job(context, job_id), Resolution(seen), reason)
         print_job(context, job, form)
         return ExitCode.GOOD
 
@@ -285,7 +286,7 @@ def undo_command(job_id: str, **options: Any) -> ExitCode:
         from xlbridge.upload import Uploads
 
     with open_context(command_settings()) as context:
-        job = context.journal.job(job_id)
+        job = find_job(context, job_id)
         with connect(context.settings, print_message) as client:
             forbid_yes_in_production(client.target.production, arguments, Mode.UNDO)
             undo = Uploads(context, client).create_undo(job)

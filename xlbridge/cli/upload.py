@@ -21,7 +21,12 @@ from xlbridge.cli.options import (
 from xlbridge.cli.output import print_message
 from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_arguments import UploadArguments, upload_options
-from xlbridge.cli.upload_run import forbid_yes_in_production, report_invalid_sheet, send_sheet
+from xlbridge.cli.upload_run import (
+    find_job,
+    forbid_yes_in_production,
+    report_invalid_sheet,
+    send_sheet,
+)
 from xlbridge.files import as_argument, require_distinct
 from xlbridge.i18n import Text
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
@@ -183,7 +188,7 @@ def retry_command(
             from xlbridge.validation.mapping import read_mapping
 
     with open_context(command_settings()) as context:
-        job = context.journal.job(job_id)
+        job = find_job(context, job_id)
         require_rejected(job)
         job = ensure_evidence(context, job)
         request = ValidationRequest(

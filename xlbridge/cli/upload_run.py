@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xlbridge.cli.environment import profile_arguments
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.output import (
     fit_to_terminal,
@@ -18,11 +20,12 @@ from xlbridge.cli.output import (
 )
 from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.cli.upload_arguments import UploadArguments, yes_in_production
-from xlbridge.errors import ApiError, LocalFailure, XlbridgeError
+from xlbridge.errors import ApiError, LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import report_local_failures, require_distinct
 from xlbridge.i18n import Text
+from xlbridge.profiles import read_profile_file, settings_for
 from xlbridge.resources import Mode
-from xlbridge.upload import Job, State, UploadContext
+from xlbridge.upload import Job, Journal, State, UploadContext
 from xlbridge.upload.results import Verdict, job_report
 from xlbridge.validation import ValidationRequest
 
@@ -209,6 +212,36 @@ def _show_plan(
         return arguments.options.consent(request)
 
 
+def find_job(context: UploadContext, job_id: str) -> Job:
+    """Return a job of the environment. Raises ``UsageError`` if there is none, naming the profile
+    that has it."""
+    try:
+        return context.journal.job(job_id)
+    except UsageError:
+        for name, profile in read_profile_file(context.settings.home).profiles.items():
+            path = settings_for(context.settings, profile).journal
+            if path.exists() and _has_job(path, job_id):
+                raise UsageError(
+                    _NOT_HERE.format(job=job_id), _OF_PROFILE.format(profile=name)
+                ) from None
+        raise
+
+
+def _has_job(path: Path, job_id: str) -> bool:
+    with closing(Journal(path)) as journal:
+        return any(job.id == job_id for job in journal.jobs())
+
+
+_NOT_HERE = Text(
+    pt="O envio {job!r} não é deste ambiente.",
+    en="There is no upload {job!r} in this environment.",
+)
+_OF_PROFILE = Text(
+    pt="Ele é do perfil {profile}: acrescente --profile {profile}",
+    en="It is of the profile {profile}: add --profile {profile}",
+)
+
+
 def report_invalid_sheet(
     context: UploadContext,
     request: ValidationRequest,
@@ -223,7 +256,10 @@ def report_invalid_sheet(
     from_system = any(finding.kind.code.startswith("link-") for finding in sheet.findings)
     report = Report(
         sheet.with_children,
-        options=reading_options(request, context.settings.limits.csv),
+        options=[
+            *reading_options(request, context.settings.limits.csv),
+            *profile_arguments(context.settings),
+        ],
         validation_options=["--online"] if from_system else [],
     )
     *counts, next_step = closing_lines(report)

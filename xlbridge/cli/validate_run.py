@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from itertools import groupby, takewhile
 from pathlib import Path
 
+from xlbridge.cli.environment import profile_arguments
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, worst_code
 from xlbridge.cli.options import ValidateArguments
 from xlbridge.cli.output import print_error, print_message, write_report
@@ -44,7 +45,7 @@ def report_results(
     report = Report(
         results,
         arguments.limit,
-        reading_options(request, settings.limits.csv),
+        [*reading_options(request, settings.limits.csv), *profile_arguments(settings)],
         _validation_options(arguments),
     )
     online_error = _check_online(report.sheets, settings) if arguments.online else None

@@ -85,6 +85,11 @@ class Profile:
         """Normalised scheme, host and port, to which passwords and tokens belong."""
         return origin_of(self.base_url)
 
+    @property
+    def arguments(self) -> list[str]:
+        """The option of commands that chooses the profile; none for other environments."""
+        return ["--profile", self.name] if self.source is ProfileSource.FILE else []
+
 
 def origin_of(base_url: str) -> str:
     """Return an address's normalised scheme, host and port; "" if it is not an address."""

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
-from xlbridge.resources.references import registry_named
 from xlbridge.validation.reports.model import Report
 from xlbridge.validation.results import ValidatedSheet
 
@@ -57,6 +56,9 @@ def _sending_order(sheets: Sequence[ValidatedSheet]) -> list[ValidatedSheet]:
 
 def _refers(sheet: ValidatedSheet, other: ValidatedSheet) -> bool:
     """Return whether a sheet refers to the registry of another sheet's records."""
+    # Slow to import, and most workbooks have one sheet.
+    from xlbridge.resources.references import registry_named
+
     if sheet.resource is None or other.resource is None:
         return False
     registry = registry_named(other.resource.name)
