@@ -103,6 +103,12 @@ def test_commands_shown_for_a_profile_lead_back_to_it(
     password = {"XLBRIDGE_PASSWORD": sandbox.password}
     validated = xlbridge("validate", path, "--online", "--profile", "company", **password)
     assert validated.stdout.splitlines()[-1] == f"Next: xlbridge upload {path} --profile company"
+    plan = path.with_name("plan.yaml")
+    steps = f"r: {{upload: {path.name}, resource: cliente}}"
+    plan.write_text(f"version: 1\nname: october\nsteps:\n  {steps}\n", encoding="utf-8")
+    planned = xlbridge("batch", "plan", plan, "--profile", "company", **password)
+    command = "Next: xlbridge batch run plan.yaml --profile company"
+    assert planned.stdout.splitlines()[-1] == command
     sent = xlbridge("upload", path, "--yes", "--profile", "company", **password)
     (job,) = re.findall(r"xlbridge jobs (\S+) --annotate", sent.stdout)
     for command in (("jobs", job), ("retry", job), ("undo", job)):
