@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from environment import ROOT, clean_environment
 
+import xlbridge as xb
+
 PAGE = ROOT / "docs" / "how-to" / "library.md"
 BLOCKS = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -55,7 +57,12 @@ def test_the_example_of_a_readme_runs(
     monkeypatch.chdir(ROOT)
     blocks = BLOCKS.findall((ROOT / page).read_text(encoding="utf-8"))
     (example,) = [block for language, block in blocks if language == "python"]
-    exec(compile(example, page, "exec"), {})
+    try:
+        exec(compile(example, page, "exec"), {})
+    finally:
+        xb.set_language("en")
     printed = capsys.readouterr().out
     assert "False 6 18" in printed
     assert "numeroDaParcela" in printed
+    missing = "The value is missing" if page == "README.md" else "Falta o valor"
+    assert missing in printed
