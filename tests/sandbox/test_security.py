@@ -64,6 +64,8 @@ def test_sandbox_listens_on_one_loopback_address_only(server: RunningSandbox) ->
 
 def test_an_exposed_sandbox_accepts_addresses_and_its_host_names(tmp_path: Path) -> None:
     with exposed(tmp_path, "--expose", "0.0.0.0", "--host-name", "Rehearsal.example") as server:
+        # Its own address is one that a client on this computer can use.
+        assert urlsplit(server.base_url).hostname == "127.0.0.1"
         accepted = ["rehearsal.example:80", "192.168.7.7", "[fe80::1]:8000", "localhost"]
         for host in (*accepted, socket.gethostname()):
             assert status_under(server, host) == 200

@@ -12,6 +12,7 @@ from asyncio import BaseTransport, TimerHandle
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -200,7 +201,11 @@ def _build_sandbox(
 
 
 def _base_url(listener: socket.socket) -> str:
+    """Return the address of the sandbox for clients on this computer."""
     address, port, *_ = listener.getsockname()
+    if ip_address(address).is_unspecified:
+        # It listens on all addresses, also on loopback.
+        address = "::1" if ":" in address else LOOPBACK
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 

@@ -221,8 +221,10 @@ _LOCKED = Text(
 _SQLITE_HINTS = {"BUSY": _LOCKED, "LOCKED": _LOCKED, "NOTADB": _DAMAGED, "CORRUPT": _DAMAGED}
 _DISK_ERRORS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR})
 _POSTGRESQL_HINT = Text(
-    pt="Confira se o servidor responde, e o usuário, a senha e o banco no endereço de --db.",
-    en="Check that the server responds, and the user, password and database in the --db address.",
+    pt="Confira se o servidor responde, o usuário e o banco no endereço de --db, e a senha "
+    "(PGPASSWORD ou ~/.pgpass).",
+    en="Check that the server responds, the user and database in the --db address, and the "
+    "password (PGPASSWORD or ~/.pgpass).",
 )
 _DRIVER_HINT = Text(
     pt='Instale o driver: pip install "xlbridge[postgres]"',
