@@ -3,6 +3,7 @@
 import re
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from environment import Xlbridge
@@ -53,6 +54,25 @@ def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
     again = Uploads(context, client).run(write_job(context, client, path, "direct"), AT_ONCE)
     assert job_json(again)["rows"] == row_counts(read=1, unchanged=1)
     assert count_requests(proxy, "importacao/cliente") == 1
+
+
+def test_a_failed_lookup_leaves_no_payload(
+    xlbridge: Xlbridge,
+    home: Path,
+    proxy: LossyProxy,
+    proxy_environment: dict[str, str],
+    make_clients: MakeClients,
+) -> None:
+    path = make_clients(new_cnpj())
+    proxy.decide = lambda method, path: (
+        "token refused" if method == "GET" and "/v2/cliente" in path else "pass"
+    )
+    failed = xlbridge("upload", path, "--yes", **proxy_environment)
+    assert failed.returncode == 4, failed.stderr
+    assert list((home / "payloads").iterdir()) == []
+    proxy.decide = lambda _method, _path: "pass"
+    assert xlbridge("upload", path, "--yes", **proxy_environment).returncode == 0
+    assert len(list((home / "payloads").iterdir())) == 1
 
 
 def test_the_commands_of_a_doubt_name_its_cause_and_the_next_command(

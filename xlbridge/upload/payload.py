@@ -94,6 +94,31 @@ def frame_of_rows(resource: Resource, rows: Sequence[RowValues]) -> pd.DataFrame
 
 def store_payload(context: UploadContext, resource: Resource, frame: pd.DataFrame) -> str:
     """Write the payload durably and return its content hash."""
+    return write_payload(context, resource, frame).keep()
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPayload:
+    """A written payload that no job refers to yet: ``content`` is its hash."""
+
+    content: str
+    _temporary: Path
+    _path: Path
+
+    def keep(self) -> str:
+        """Store the payload and return its content hash."""
+        self._temporary.replace(self._path)
+        return self.content
+
+    def discard(self) -> None:
+        """Delete the payload. One with the same content that is stored already stays."""
+        self._temporary.unlink(missing_ok=True)
+
+
+def write_payload(
+    context: UploadContext, resource: Resource, frame: pd.DataFrame
+) -> PendingPayload:
+    """Write the payload durably, to be kept or discarded."""
     from xlbridge.workbook.write import write_records  # Imported here: planning stores no payload.
 
     folder = context.settings.payloads
@@ -106,10 +131,10 @@ def store_payload(context: UploadContext, resource: Resource, frame: pd.DataFram
         temporary.chmod(0o600)
         with temporary.open("rb+") as written:
             os.fsync(written.fileno())
-        temporary.replace(context.payload_path(content))
-    finally:
+    except BaseException:
         temporary.unlink(missing_ok=True)
-    return content
+        raise
+    return PendingPayload(content, temporary, context.payload_path(content))
 
 
 def frame_of_payload(context: UploadContext, resource: Resource, content: str) -> pd.DataFrame:

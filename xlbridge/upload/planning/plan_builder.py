@@ -1,9 +1,9 @@
 """Builder of upload plans, for a validated sheet or again for an unsent job."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -27,13 +27,14 @@ from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.options import PlanOptions
 from xlbridge.upload.payload import (
+    PendingPayload,
     file_hash,
     frame_of_payload,
     frame_with_lists,
     item_addresses,
     record_positions,
     row_digests,
-    store_payload,
+    write_payload,
 )
 from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, SetAside
 from xlbridge.upload.planning.row_actions import RowPlan, SheetRows, plan_rows, prepare_lookup
@@ -291,15 +292,27 @@ def plan_source(
         rows = source.sheet_rows()
         look_up = prepare_lookup(client, resource, rows, options)
         claiming = meanwhile.submit(_find_claims, context, scope, source, job)
-        storing = (
-            meanwhile.submit(store_payload, context, resource, source.frame) if store else None
+        writing = (
+            meanwhile.submit(write_payload, context, resource, source.frame) if store else None
         )
-        found = look_up()
-        claims, claimed, elsewhere = claiming.result()
-        everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
-        plan = plan_rows(resource, rows, claims, found, everywhere, options)
-        payload = None if storing is None else storing.result()
+        with _discarded_on_failure(writing):
+            found = look_up()
+            claims, claimed, elsewhere = claiming.result()
+            everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
+            plan = plan_rows(resource, rows, claims, found, everywhere, options)
+        payload = None if writing is None else writing.result().keep()
         return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload)
+
+
+@contextmanager
+def _discarded_on_failure(writing: Future[PendingPayload] | None) -> Iterator[None]:
+    """Discard the payload that a thread writes if the block fails."""
+    try:
+        yield
+    except BaseException:
+        if writing is not None and writing.exception() is None:
+            writing.result().discard()
+        raise
 
 
 def _find_claims(
