@@ -28,6 +28,24 @@ def write_titles(folder: Path, name: str = "titulos.xlsx", header: list[str] = H
     )
 
 
+def test_orders_with_a_row_per_item_are_no_titles(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    header = ["Pedido", "Cliente", "Vencimento", "Produto", "Valor"]
+    due = date(2026, 10, 31)
+    rows = [[500 + n // 2, 1001 + n // 2, due, f"Parafuso {n}", 21] for n in range(4)]
+    write_rows(tmp_path / "itens.xlsx", header, rows)
+    refused = xlbridge("map", "itens.xlsx", "-o", "m.yaml")
+    assert refused.returncode == 2
+    assert "seems to have an item in each row" in refused.stderr
+    assert "Sales orders (pedido)" in refused.stderr
+    # Titles may name a product, each document once; and the user may know better.
+    write_rows(tmp_path / "titulos.xlsx", [*header[:-1], "Valor da venda"], rows[::2])
+    titles = xlbridge("map", "titulos.xlsx", "-o", "m.yaml")
+    assert titles.returncode == 0
+    assert "Valor da venda → valorDoLancamento: medium confidence" in titles.stderr
+    chosen = xlbridge("map", "itens.xlsx", "--resource", "contasreceber", "-o", "n.yaml")
+    assert chosen.returncode == 0, chosen.stderr
+
+
 def test_a_proposal_is_written_confirmed_remembered_and_offered(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:

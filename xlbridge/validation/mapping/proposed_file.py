@@ -41,6 +41,7 @@ from xlbridge.validation.mapping.proposal import (
 )
 from xlbridge.validation.mapping.resource_choice import (
     choose_proposal,
+    require_no_items,
     require_no_months,
     resources_in_names,
 )
@@ -109,6 +110,7 @@ def propose_mapping(
     if requested is None:
         titled = resources_in_names(resources, path, cells, position)
         final = choose_proposal(path, proposals, resources, titled)
+        require_no_items(final, cells, position, resources)
     _require_no_listing(final, position + 1)
     return replace(final, header_row=position + 1)
 

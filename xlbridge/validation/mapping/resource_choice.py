@@ -206,6 +206,37 @@ def require_no_months(sheets: Iterable[SheetCells]) -> None:
                 raise UsageError(_MONTH_COLUMNS.format(months=months), _HOW_TO_UNPIVOT)
 
 
+def require_no_items(
+    proposal: MappingProposal, cells: SheetCells, position: int, resources: Iterable[Resource]
+) -> None:
+    """Raise ``UsageError`` if a sheet of titles has several products with the same document, like
+    the items of orders; ``position`` is the header's."""
+    header = [str(value).strip() for value in cells.row(position)]
+    products = [name for name in proposal.ignore if columns_called(name) & _PRODUCTS]
+    numbers = _sources(proposal).get(_DOCUMENT, ())
+    if not products or len(numbers) != 1 or not {products[0], numbers[0]} <= {*header}:
+        return
+    number, product = (cells.columns[header.index(name)] for name in (numbers[0], products[0]))
+    rows = range(position + 1, cells.height)
+    pairs = {(number.value(row), product.value(row)) for row in rows if number.value(row) != ""}
+    if len(pairs) == len({document for document, _ in pairs}):
+        return
+    own = {column.name for column in proposal.columns}
+    likely = [
+        one
+        for one in resources
+        if (one.names_with_lists - one.by_name.keys()) & _PRODUCTS
+        and own & one.by_name.keys() & _PARTIES
+    ]
+    raise UsageError(
+        _ROWS_OF_LISTS.format(titles=_titles(likely)),
+        _HOW_TO_SPLIT.format(name=likely[0].name if len(likely) == 1 else _ANY_RESOURCE),
+    )
+
+
+_DOCUMENT = "numeroDoDocumento"
+_PRODUCTS = frozenset({"idProduto", "idProd", "descricaoDoProduto"})
+_PARTIES = frozenset({"codigoDoCliente", "codigoDoFornecedor"})
 _NO_LISTS = Text(
     pt="Pelo nome, a planilha parece ser de {titles}; falta a chave que liga cada registro às "
     "linhas dele nas outras planilhas, como os itens.",
