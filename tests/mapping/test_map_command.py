@@ -38,12 +38,18 @@ def test_orders_with_a_row_per_item_are_no_titles(tmp_path: Path, xlbridge: Xlbr
     assert "seems to have an item in each row" in refused.stderr
     assert "Sales orders (pedido)" in refused.stderr
     # Titles may name a product, each document once; and the user may know better.
-    write_rows(tmp_path / "titulos.xlsx", [*header[:-1], "Valor da venda"], rows[::2])
-    titles = xlbridge("map", "titulos.xlsx", "-o", "m.yaml")
-    assert titles.returncode == 0
-    assert "Valor da venda → valorDoLancamento: medium confidence" in titles.stderr
+    write_rows(tmp_path / "titulos.xlsx", header, rows[::2])
+    assert xlbridge("map", "titulos.xlsx", "-o", "m.yaml").returncode == 0
     chosen = xlbridge("map", "itens.xlsx", "--resource", "contasreceber", "-o", "n.yaml")
     assert chosen.returncode == 0, chosen.stderr
+
+
+def test_the_amount_of_a_sale_may_be_that_of_a_title(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    header = ["Documento", "Cliente", "Emissão", "Vencimento", "Valor da venda"]
+    row = ["NF-1", 1001, date(2026, 10, 1), date(2026, 10, 31), 21]
+    write_rows(tmp_path / "vendas.xlsx", header, [row])
+    proposed = xlbridge("map", "vendas.xlsx", "-o", "m.yaml")
+    assert "Valor da venda → valorDoLancamento: medium confidence" in proposed.stderr
 
 
 def test_a_proposal_is_written_confirmed_remembered_and_offered(
