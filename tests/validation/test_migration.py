@@ -10,6 +10,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 import xlsxwriter
+from environment import Xlbridge
 from openpyxl.comments import Comment
 from openpyxl.styles import Font, PatternFill
 from sheets import TEMPLATE_PROPERTY
@@ -243,3 +244,22 @@ def test_a_workbook_without_the_columns_is_refused(tmp_path: Path, seller: Resou
         book.add_worksheet().write_row(0, 0, ["a", "b"])
     with pytest.raises(UsageError, match="no row with the column names"):
         migrate(path, tmp_path / "novo.xlsx", seller, WorkbookLimits())
+
+
+def test_the_empty_child_sheets_of_a_template_are_not_reported(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    old = tmp_path / "old.xlsx"
+    xlbridge("template", "contasreceber", "-o", old)
+    book = openpyxl.load_workbook(old)
+    book["contasreceber"].append([1, 1001])
+    book.save(old)
+    moved = xlbridge("template", "contasreceber", "--migrate", old, "-o", "new.xlsx")
+    assert moved.stderr.splitlines() == [
+        "Data copied to new.xlsx. Rows: 1. The old workbook is unchanged.",
+        "Check it: xlbridge validate new.xlsx",
+    ]
+    book["rateio"].append(["A-1", 1])
+    book.save(old)
+    moved = xlbridge("template", "contasreceber", "--migrate", old, "-o", "new.xlsx", "--force")
+    assert "  Other sheets are not copied: rateio." in moved.stderr.splitlines()

@@ -97,7 +97,8 @@ def command(
         else:
             write_template(path, chosen)
         print_message(_WRITTEN.format(path=path))
-    print_message(_NEXT.format(path=as_argument(path)))
+    following = _NEXT if old is None else _CHECK
+    print_message(following.format(path=as_argument(path)))
 
 
 def _find_resource(name: str | None, catalogue: Catalogue) -> Resource:
@@ -189,6 +190,8 @@ _NEXT = Text(
     pt="Preencha-o no Excel ou no LibreOffice e confira: xlbridge validate {path}",
     en="Fill it in with Excel or LibreOffice, then check it: xlbridge validate {path}",
 )
+
+_CHECK = Text(pt="Confira-o: xlbridge validate {path}", en="Check it: xlbridge validate {path}")
 
 
 def _write_templates(folder: Path, *, replace: bool) -> None:

@@ -12,7 +12,7 @@ from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import find_header_row, match_header
 from xlbridge.validation.headers.sheet_choice import choose_sheet
 from xlbridge.workbook import cell_address, column_letters
-from xlbridge.workbook.read import SheetCells, read_workbook
+from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
 from xlbridge.workbook.write import MigratedColumn, OlderWorkbook, as_xlsx
 
 _FIRST_LAYOUT = 1
@@ -78,7 +78,7 @@ def migrate(
             new=[c.name for c in resource.columns if c.name not in moved.values()],
             kept=[cell.header for cell in columns if cell.name is None],
             dropped=dropped,
-            remarks=list(_remarks(cells, position, older)),
+            remarks=list(_remarks(cells, position, older, workbook, resource)),
         )
 
 
@@ -123,8 +123,16 @@ def _plan_columns(
     return columns, dropped
 
 
-def _remarks(cells: SheetCells, position: int, older: OlderWorkbook) -> Iterator[Text]:
-    others = [name for name in older.other_sheets if name != cells.name]
+def _remarks(
+    cells: SheetCells,
+    position: int,
+    older: OlderWorkbook,
+    workbook: WorkbookCells,
+    resource: Resource,
+) -> Iterator[Text]:
+    children = {child.sheet for child in resource.children}
+    empty = {one.name for one in workbook.sheets if one.name in children and one.height <= 1}
+    others = [name for name in older.other_sheets if name not in {cells.name, *empty}]
     if others:
         yield Text(
             pt="Outras planilhas não são copiadas: {names}.",
