@@ -83,6 +83,12 @@ def _is_free(column: Column) -> bool:
     return column.kind is Kind.TEXT and not column.allowed and "email" not in column.checks
 
 
+def _is_longer_than_a_state(column: Column) -> bool:
+    """Free text with room for characters besides the two letters of a state."""
+    limit = column.checks.get("str_length", {}).get("max_value")
+    return _is_free(column) and (limit is None or limit > len("SP"))
+
+
 def _is_document(column: Column) -> bool:
     return column.kind in {Kind.CNPJ, Kind.CPF}
 
@@ -120,6 +126,11 @@ def _as_day(form: str) -> Change:
 
 def _inside(character: str) -> Callable[[str], str]:
     return lambda good: good[: len(good) > 1] + character + good[len(good) > 1 :]
+
+
+def _in_place(character: str) -> Callable[[str], str]:
+    """Replace the second character, so that the text keeps its length."""
+    return lambda good: good[:1] + character + good[2:]
 
 
 def _last_digit(good: str) -> str:
@@ -272,16 +283,19 @@ TEXTS = [
         }.items()
     ),
     Damage(
-        "no-break space inside", "invisible-character", _is_free,
+        "no-break space inside", "invisible-character",
+        _both(_is_longer_than_a_state, lambda column: len(str(column.example)) > 1),
         _changed(_inside("\N{NO-BREAK SPACE}")),
     ),
     Damage("spaces before", "text-spaces", _is_text, _changed("  {}".format)),
     Damage("no-break space after", "text-spaces", _is_text, _changed("{}\u00a0".format)),
     Damage("tab after", "text-spaces", _is_text, _changed("{}\t".format)),
-    Damage("Cyrillic letter in a text", "look-alike-letter", _is_free, _changed(_inside("а"))),
-    Damage("Greek letter in a text", "look-alike-letter", _is_free, _changed(_inside("ο"))),
-    Damage("UTF-8 read as Windows-1252", "text-misread", _is_free, _changed("{} AçÃ£o".format)),
-    Damage("HTML left in a text", "text-misread", _is_free, _changed("{} &amp; Cia".format)),
+    Damage("Cyrillic letter in a text", "look-alike-letter", _is_free, _changed(_in_place("а"))),
+    Damage("Greek letter in a text", "look-alike-letter", _is_free, _changed(_in_place("ο"))),
+    Damage("UTF-8 read as Windows-1252", "text-misread", _is_longer_than_a_state,
+           _changed("{} AçÃ£o".format)),
+    Damage("HTML left in a text", "text-misread", _is_longer_than_a_state,
+           _changed("{} &amp; Cia".format)),
     Damage("character lost in conversion", "character-lost", _is_free, _changed("{}\ufffd".format)),
     Damage("too long", "text-length", _both(_checked("str_length"), _not(_checked("email"))),
            _too_long),
