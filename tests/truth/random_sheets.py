@@ -20,7 +20,8 @@ class RandomSheet:
     """Sheet generated from a seed.
 
     ``blanks`` are the records after a blank row; ``damaged`` maps the record and column of damaged
-    cells to the damage and the new cell.
+    cells to the damage and the new cell. No blank row comes before records of a single cell at the
+    end, which would look like notes, and no damage empties a whole record.
     """
 
     seed: int
@@ -47,7 +48,11 @@ class RandomSheet:
             names,
             (rng.choice([0, 0, 3, 9]), rng.choice([0, 0, 2])),
             [dict(row) for row in rows],
-            {n for n in range(1, count) if rng.random() < 0.05},
+            {
+                n
+                for n in range(1, count)
+                if rng.random() < 0.05 and any(_count_cells(row) > 1 for row in rows[n:])
+            },
             rng.choice([{}, {}, {names[0]: "TOTAL"}]),
         )
         for _ in range(rng.randrange(1, 12)):
@@ -66,6 +71,8 @@ class RandomSheet:
             return
         damage = rng.choice(fitting)
         good = row.get(column.name)
+        if damage.code == "required-missing" and _count_cells(row) == 1:
+            return
         cell = damage.apply(column, column.example if good is None else good)
         self.damaged[number, column.name] = (damage.name, cell)
 
@@ -89,6 +96,10 @@ class RandomSheet:
             for name, cell in self.total.items() if damaged else ():
                 page.write(row_number, left + self.names.index(name), cell)
         return found
+
+
+def _count_cells(row: dict[str, Any]) -> int:
+    return sum(cell is not None for cell in row.values())
 
 
 def _is_checked(column: Column, row: dict[str, Any]) -> bool:
