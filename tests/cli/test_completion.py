@@ -64,6 +64,20 @@ def test_jobs_and_batches_are_completed(
     assert completed(xlbridge, "xlbridge batch resume out") == ["outubro"]
 
 
+def test_jobs_of_the_profile_are_completed(
+    xlbridge: Xlbridge, empty_sandbox: RunningSandbox, home: Path, tmp_path: Path
+) -> None:
+    home.mkdir(exist_ok=True)
+    login = f'base_url = "{empty_sandbox.base_url}"\nemail = "{empty_sandbox.email}"\n'
+    (home / "profiles.toml").write_text(f"[profiles.company]\n{login}", "utf-8")
+    path = write_records(tmp_path / "r.xlsx", "cliente", [{"cnpj": "33.000.167/0001-01"}])
+    password = {"XLBRIDGE_PASSWORD": empty_sandbox.password}
+    assert xlbridge("upload", path, "--yes", "--profile", "company", **password).returncode == 0
+    (job,) = completed(xlbridge, "xlbridge jobs 20", XLBRIDGE_PROFILE="company")
+    assert xlbridge("jobs", job, "--profile", "company").returncode == 0
+    assert completed(xlbridge, "xlbridge jobs 20") == []
+
+
 def test_unreadable_names_complete_to_nothing(xlbridge: Xlbridge, home: Path) -> None:
     home.mkdir(exist_ok=True)
     (home / "profiles.toml").write_text("no profile", "utf-8")

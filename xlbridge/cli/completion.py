@@ -66,10 +66,12 @@ def _profiles() -> Iterator[tuple[str, object]]:
 
 
 def _jobs() -> Iterator[tuple[str, object]]:
+    from xlbridge.profiles import choose_profile, settings_for
     from xlbridge.settings import read_settings
     from xlbridge.upload import Journal
 
-    path = read_settings().journal
+    settings = read_settings()
+    path = settings_for(settings, choose_profile(settings)).journal
     if path.exists():
         with closing(Journal(path)) as journal:
             for job in journal.jobs():
