@@ -13,12 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xlbridge.resources.findings import Finding, Severity
-from xlbridge.validation.cells.column_cells import (
-    FINDING_KINDS,
-    CellProblems,
-    ColumnCells,
-    ProblemDetails,
-)
+from xlbridge.validation.cells.column_cells import FINDING_KINDS, CellProblems, ProblemDetails
 from xlbridge.validation.cells.text import display
 from xlbridge.workbook import column_letters
 from xlbridge.workbook.read import CellColumn, CellKind
@@ -202,20 +197,12 @@ def _finding_column(
         kinds=np.frombuffer(problems.kinds, dtype=np.ushort),
         details=np.frombuffer(problems.details, dtype=np.uintc),
         remarks=problems.remarks,
-        cells=column if has_all_cells else _cells_in(found_rows, column),
+        # A copy, so that the whole column can be freed.
+        cells=column if has_all_cells else column.select((found_rows - 1).tolist()),
         firsts={number: int(rows[first]) for number, first in problems.firsts.items()},
         has_all_cells=has_all_cells,
         header=typed.header.names.get(name),
     )
-
-
-def _cells_in(rows: Integers, column: CellColumn) -> CellColumn:
-    """Return a copy of the cells in Excel's ``rows``, so that the whole column can be freed."""
-    cells = ColumnCells(column, rows)
-    content, is_text = cells.wholes.copy(), cells.kinds == CellKind.TEXT
-    used, content[is_text] = np.unique(content[is_text], return_inverse=True)
-    texts = [column.texts[number] for number in used.tolist()]
-    return CellColumn(bytearray(cells.kinds), bytearray(content.view(np.uint8)), texts)
 
 
 def count_errors(findings: Sequence[Finding]) -> int:

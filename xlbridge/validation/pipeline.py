@@ -81,7 +81,7 @@ def validate_workbook(
     request = ValidationRequest(
         file=Path(path), resource=resource, sheet=sheet, reading=reading, mapping=mapping
     )
-    return _validate(request, catalogue, limits, workbook, on_column, memo).sheets[0]
+    return validate_sheets(request, catalogue, limits, workbook, on_column, memo).sheets[0]
 
 
 def _with_listed_columns(cells: WorkbookCells, catalogue: Catalogue) -> Catalogue:
@@ -260,18 +260,20 @@ class ValidatedWorkbook:
     skipped: list[str]
 
 
-def _validate(
+def validate_sheets(
     request: ValidationRequest,
     catalogue: Catalogue,
     limits: WorkbookLimits,
-    workbook: WorkbookSource | None,
-    on_column: OnColumn,
+    workbook: WorkbookSource | None = None,
+    on_column: OnColumn = lambda _: None,
     memo: ColumnMemo | None = None,
 ) -> ValidatedWorkbook:
     """Validate one sheet, or all sheets in order: against one resource, or each against its own.
 
-    Hidden sheets, and the sheets that templates add, are neither data nor skipped.
+    Hidden sheets, and the sheets that templates add, are neither data nor skipped. Raises the
+    errors of ``validate_workbook``.
     """
+    catalogue = _with_requested_links(request, catalogue)
     validator = _Validator(request.file, request.reading, on_column, memo)
     with gc_paused():
         cells = workbook() if workbook else read_workbook(request.file, limits, request.sheet)
@@ -304,25 +306,16 @@ def _validate(
         return ValidatedWorkbook(sheets, [name for name in skipped if name not in used])
 
 
-def validate_sheets(
-    request: ValidationRequest,
-    catalogue: Catalogue,
-    limits: WorkbookLimits,
-    workbook: WorkbookSource | None = None,
-    on_column: OnColumn = lambda _: None,
-) -> ValidatedWorkbook:
-    """Validate the requested sheets. Raises the errors of ``validate_workbook``."""
-    if request.links:
-        # It imports the whole interface, and most sheets have no links.
-        from xlbridge.resources.references import require_links
+def _with_requested_links(request: ValidationRequest, catalogue: Catalogue) -> Catalogue:
+    """Return the catalogue with the linked columns of a request. Raises ``UsageError``."""
+    if not request.all_links:
+        return catalogue
+    # Late: it imports the whole interface, and most sheets have no links.
+    from xlbridge.resources.references import linked_catalogue, require_links
 
-        named = request.mapping.resource if request.mapping else request.resource
-        require_links(request.links, catalogue, named if named in catalogue else None)
-    if request.all_links:
-        from xlbridge.resources.references import linked_catalogue
-
-        catalogue = linked_catalogue(request.all_links, catalogue)
-    return _validate(request, catalogue, limits, workbook, on_column)
+    named = request.mapping.resource if request.mapping else request.resource
+    require_links(request.links, catalogue, named if named in catalogue else None)
+    return linked_catalogue(request.all_links, catalogue)
 
 
 def validate_file(

@@ -225,7 +225,7 @@ class _SheetRows:
         style = self.header.styles.get(column.name, self.reading.numbers)
         values, found = type_column(column, filled, replace(self.reading, numbers=style))
         for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
-            found.add(position, cell.code, cell.details)
+            found.add(position, *cell)
         if self.cells.raw.is_text_only:
             found.drop(*_TEXT_WARNINGS)
         DisplayedCells(column, self.cells, index, self.rows, found).check(self.formats)

@@ -23,12 +23,8 @@ SEARCHED_ROWS = 50
 """Number of rows that are searched for the header."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnusableCell:
-    """Code and details of the finding for a cell that a mapping has no value for."""
-
-    code: str
-    details: Mapping[str, object]
+UnusableCell = tuple[str, Mapping[str, object]]
+"""Code and details of the finding for a cell that a mapping has no value for."""
 
 
 @dataclass(frozen=True, slots=True)

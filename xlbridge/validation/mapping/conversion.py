@@ -62,7 +62,7 @@ def convert_values(
     """Convert the cells in ``rows``, Excel's numbers, by a list; the others stay unchanged."""
     known = {value_key(text): value for text, value in targets.items()}
     by_kind = {kind: known[kind] for kind in DOCUMENTS if kind in known}
-    unknown = UnusableCell("mapping-value-unknown", {"known": quote_some(targets, _MAX_LISTED)})
+    unknown: UnusableCell = "mapping-value-unknown", {"known": quote_some(targets, _MAX_LISTED)}
 
     @lru_cache(maxsize=None, typed=True)
     def convert(value: object) -> object:
@@ -94,7 +94,7 @@ def split_documents(
     values = [column.value(at) for at in range(len(column.kinds))]
     filled = [row for row in rows if display(values[row - 1]).strip()]
     found = {row: document_kind(values[row - 1]) for row in filled}
-    unknown = UnusableCell("mapping-document-unknown", {"kinds": ", ".join(kinds).upper()})
+    unknown: UnusableCell = "mapping-document-unknown", {"kinds": ", ".join(kinds).upper()}
     unusable = {row: unknown for row, kind in found.items() if kind not in kinds}
     split: list[ConvertedCells] = []
     for kind in kinds:

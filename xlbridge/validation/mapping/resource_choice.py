@@ -187,10 +187,7 @@ def _require_rows_of_records(
     most = max((count for count, _ in with_lists), default=0)
     if most > best:
         likely = [one for count, one in with_lists if count == most]
-        raise UsageError(
-            _ROWS_OF_LISTS.format(titles=_titles(likely)),
-            _HOW_TO_SPLIT.format(name=likely[0].name if len(likely) == 1 else _ANY_RESOURCE),
-        )
+        raise _rows_of_lists(likely)
 
 
 def require_no_months(sheets: Iterable[SheetCells]) -> None:
@@ -228,7 +225,12 @@ def require_no_items(
         if (one.names_with_lists - one.by_name.keys()) & _PRODUCTS
         and own & one.by_name.keys() & _PARTIES
     ]
-    raise UsageError(
+    raise _rows_of_lists(likely)
+
+
+def _rows_of_lists(likely: Sequence[Resource]) -> UsageError:
+    """Return the error that rows are items of lists, like those of the ``likely`` resources."""
+    return UsageError(
         _ROWS_OF_LISTS.format(titles=_titles(likely)),
         _HOW_TO_SPLIT.format(name=likely[0].name if len(likely) == 1 else _ANY_RESOURCE),
     )
