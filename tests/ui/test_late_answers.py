@@ -101,8 +101,10 @@ def test_an_outdated_answer_is_not_shown(page: Page, ui: RunningPage, tmp_path: 
 
 
 def test_a_late_answer_leaves_a_newer_message(page: Page, ui: RunningPage, tmp_path: Path) -> None:
-    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", [{}]))
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "LATE", ("Loja", None)))
     tab.locator("#to-mend").click()
+    tab.locator('[data-cell="A3"]').wait_for()
+    first = tab.locator('[data-cell="A2"]')
     (tmp_path / "nota.xlsx").write_text("no workbook", encoding="utf-8")
     with holding(tab, "rows", "?*view=all*") as held:
         tab.locator("#view").select_option("all")
@@ -110,8 +112,9 @@ def test_a_late_answer_leaves_a_newer_message(page: Page, ui: RunningPage, tmp_p
         tab.set_input_files('[data-testid="drop"]', tmp_path / "nota.xlsx")
         message = tab.locator("#problem", has_text="nota.xlsx: The file is not")
         message.wait_for()
+        expect(first).not_to_be_attached()
         held.release()
-    tab.wait_for_timeout(100)  # the answer has been read
+    expect(first).to_be_attached()
     expect(message).to_be_visible()
     tab.locator("[data-view=mend]").click()
     expect(message).to_be_hidden()
