@@ -13,12 +13,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.pipeline import validate_sheets
 from xlbridge.validation.request import ValidationRequest
-from xlbridge.validation.results import (
-    FixedCopy,
-    UnfixedCell,
-    ValidatedSheet,
-    ValidationResult,
-)
+from xlbridge.validation.results import FixedCopy, UnfixedCell, ValidatedSheet, ValidationResult
 from xlbridge.workbook import CellPosition, cell_address, cell_position
 from xlbridge.workbook.edit import EditableCells, EditablePackage, edit_package
 from xlbridge.workbook.write import as_xlsx

@@ -68,9 +68,12 @@ class SchemaProposal:
             "confira cada coluna.\n",
             en="# Proposed from {rows} {rows:row|rows} of the sheet {sheet}: check each column.\n",
         ).format(rows=self.rows, sheet=self.sheet)
-        document = _document(self)
         return str(head) + yaml.safe_dump(
-            document, sort_keys=False, allow_unicode=True, default_flow_style=False, width=100
+            _document(self),
+            sort_keys=False,
+            allow_unicode=True,
+            default_flow_style=False,
+            width=100,
         )
 
 
@@ -119,10 +122,8 @@ def _columns(cells: SheetCells, position: int, rows: Sequence[int]) -> Iterator[
     used: set[str] = set()
     has_key = False
     for header, cell_column in zip(cells.row(position), cells.columns, strict=True):
-        if not isinstance(header, str) or not header.strip():
-            continue
         filled = [value for value in cell_column.values(rows) if value != ""]
-        if not filled:
+        if not filled or not isinstance(header, str) or not header.strip():
             continue
         name = _column_name(header, used)
         used.add(name)

@@ -4,7 +4,7 @@ Also detects headers in one unsplit cell, repeated headers, and headers of an ea
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -350,8 +350,7 @@ def outdated_template(
         return []
     if str(replace(found, listed=())) == resource.fingerprint:
         return []
-    headers = [header_key(cell) for cell in cells.row(position)]
-    changes = list(_changes(headers, resource, found.layout))
+    changes = list(_changes(set(map(header_key, cells.row(position))), resource, found.layout))
     details = {
         "resource": resource.name,
         "found": found.layout,
@@ -363,9 +362,8 @@ def outdated_template(
     return [Finding(CATALOGUE["template-outdated"], row=position + 1, details=details)]
 
 
-def _changes(headers: Sequence[str], resource: Resource, layout: int) -> Iterator[Text]:
+def _changes(present: Set[str], resource: Resource, layout: int) -> Iterator[Text]:
     changes = resource.column_changes_since(layout)
-    present = set(headers)
     renamed = {new for old, new in changes.items() if new and header_key(old) in present}
     for old, new in changes.items():
         if header_key(old) not in present:

@@ -52,9 +52,8 @@ def choose_sheet(
     The choice has no resource if the workbook is empty. Raises ``UsageError`` if the requested
     resource does not exist, or more than one fits.
     """
-    wanted = (
-        catalogue.named(resource) if resource else _resource_of_fingerprint(workbook, catalogue)
-    )
+    wanted = catalogue.named(resource) if resource else None
+    wanted = wanted or _resource_of_fingerprint(workbook, catalogue)
     if not workbook.sheets:
         raise no_visible_sheet(workbook.hidden)
     if sheet is not None:
@@ -124,8 +123,7 @@ def _by_precedence(resources: Iterable[Resource]) -> tuple[list[Resource], list[
     sheets that were recognised before.
     """
     resources = list(resources)
-    created = [resource for resource in resources if not resource.is_imported]
-    return [resource for resource in resources if resource.is_imported], created
+    return [r for r in resources if r.is_imported], [r for r in resources if not r.is_imported]
 
 
 def _resource_of_name(cells: SheetCells, catalogue: Catalogue) -> Resource | None:
@@ -171,8 +169,7 @@ def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[Shee
 
 def _has_data_for(resource: Resource, cells: SheetCells) -> bool:
     """Return whether the sheet has the resource's required columns, and rows below them."""
-    fits = bool(_fitness(cells, resource)) and has_rows(resource, cells)
-    return fits and not _is_of_other_records(cells, resource)
+    return bool(_best_fits([cells], [resource])) and has_rows(resource, cells)
 
 
 def _is_of_other_records(cells: SheetCells, resource: Resource) -> bool:
@@ -203,8 +200,7 @@ _FIELD_NAME = re.compile("[a-z][A-Z]")
 
 
 def _resource_of_fingerprint(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
-    name = (workbook.fingerprint or "").partition(":")[0]
-    return catalogue.get(name)
+    return catalogue.get((workbook.fingerprint or "").partition(":")[0])
 
 
 def _best_sheet(sheets: list[SheetCells], resource: Resource) -> SheetCells:
@@ -246,38 +242,23 @@ def _choose_by_headers(
 
 
 def _one_fit(sheets: Sequence[SheetCells], resources: Iterable[Resource]) -> _Fit | None:
-    """Return the pair that fits best, even if a few columns are missing.
-
-    Raises ``UsageError`` if several fit equally well.
-    """
-    resources = list(resources)
-    leading = _first_fits(sheets, resources)
-    if len(leading) > 1:
-        raise _several_fit(leading)
-    if leading:
-        return leading[0]
-    imported, created = _by_precedence(resources)
-    return _best_near_fit(sheets, imported) or _best_near_fit(sheets, created)
-
-
-def _first_fits(sheets: Sequence[SheetCells], resources: Iterable[Resource]) -> list[_Fit]:
-    """Return the pairs that fit best, by precedence.
+    """Return the pair that fits best, by precedence, even if a few columns are missing.
 
     An imported resource that matches less than half of the headers, or lacks a few columns, yields
-    to one that fits completely and matches more.
+    to one that fits completely and matches more. Raises ``UsageError`` if several fit equally well.
     """
     imported, created = _by_precedence(resources)
     leading, others = _best_fits(sheets, imported), _best_fits(sheets, created)
-    if not others:
-        return leading
-    most = max(len(matched_columns(*fit)[0]) for fit in others)
+    most = max((len(matched_columns(*fit)[0]) for fit in others), default=0)
     if leading:
         known, unknown = matched_columns(*leading[0])
-        return leading if len(known) >= min(unknown, most) else others
-    near = _best_near_fit(sheets, imported)
-    if near is None or len(nearly_matched_columns(*near)[0]) < most:
-        return others
-    return [near]
+        leading = leading if len(known) >= min(unknown, most) else others
+    else:
+        near = _best_near_fit(sheets, imported)
+        leading = [near] if near and len(nearly_matched_columns(*near)[0]) >= most else others
+    if len(leading) > 1:
+        raise _several_fit(leading)
+    return leading[0] if leading else _best_near_fit(sheets, created)
 
 
 def _best_near_fit(sheets: Sequence[SheetCells], resources: Iterable[Resource]) -> _Fit | None:
