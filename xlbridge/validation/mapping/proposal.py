@@ -7,7 +7,7 @@ code of a branch, is left as ``?``, which is refused until it is replaced.
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -91,14 +91,18 @@ class MappingProposal:
         """
         points = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.6, Confidence.LOW: 0.2}
         matched = {c.name: points[c.confidence] for c in self.columns if c.sources}
-        used = {header for column in self.columns for header in column.sources}
         required = self.resource.required
         if self.resource.needs_children and KEY not in matched:
             return -math.inf
         missing = sum(name not in matched for name in required) / max(1, len(required))
-        share = len(used) / max(1, len(self.header))
+        share = len(self.used_headers) / max(1, len(self.header))
         penalty = _OTHER_COLUMN_PENALTY * len(self.foreign_names)
         return sum(matched.values()) + share - 2 * missing - penalty
+
+    @property
+    def used_headers(self) -> set[str]:
+        """Headers that the columns use."""
+        return {header for column in self.columns for header in column.sources}
 
     @property
     def foreign_names(self) -> Mapping[str, frozenset[str]]:
@@ -110,25 +114,25 @@ class MappingProposal:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A possible match of a header and a column."""
+    """A possible match of a header and the column ``name``."""
 
-    foreign: ForeignColumn
-    column: Column
+    header: str
+    name: str
     score: float
     reason: Text
     body: Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class _Choice:
-    """The chosen columns and the headers that they use."""
-
-    columns: dict[str, ProposedColumn] = field(default_factory=dict)
-    headers: set[str] = field(default_factory=set)
+class _Choice(dict[str, ProposedColumn]):
+    """The chosen columns by name."""
 
     def add(self, name: str, body: Mapping[str, Any], confidence: Confidence, why: Text) -> None:
-        self.columns[name] = ProposedColumn(name, body, confidence, why)
-        self.headers.update(self.columns[name].sources)
+        self[name] = ProposedColumn(name, body, confidence, why)
+
+    @property
+    def headers(self) -> set[str]:
+        """Headers that the columns use."""
+        return {header for column in self.values() for header in column.sources}
 
 
 def propose(
@@ -158,7 +162,7 @@ def propose(
     _join_parts(resource, columns, choice)
     _fill_missing(resource, choice, earlier)
     header = [foreign.header for foreign in columns] + [*repeated]
-    ordered = [choice.columns[c.name] for c in resource.columns if c.name in choice.columns]
+    ordered = [choice[c.name] for c in resource.columns if c.name in choice]
     unused = [foreign.header for foreign in columns if foreign.header not in choice.headers]
     ignore = dict.fromkeys(unused, _NO_COLUMN) | dict.fromkeys(repeated, _REPEATED)
     return MappingProposal(resource, sheet, header, ordered, ignore)
@@ -171,8 +175,7 @@ def _split_documents(resource: Resource, columns: Sequence[ForeignColumn], choic
         return
     for foreign in columns:
         kinds, words = foreign.document_kinds(), mapping_words(foreign.header)
-        names_both = {"cnpj", "cpf"} <= words
-        if not kinds or (len(kinds) == 1 and not names_both):
+        if not kinds or (len(kinds) == 1 and not {"cnpj", "cpf"} <= words):
             continue
         is_named = bool(words & {*_DOCUMENT_WORDS, "documento"})
         confidence = Confidence.HIGH if is_named else Confidence.MEDIUM
@@ -191,7 +194,7 @@ def _candidates(
         if name_fit is None:
             if _is_identified_by_values(column, foreign):
                 body: Mapping[str, Any] = {"from": foreign.header}
-                yield _Candidate(foreign, column, _MEDIUM, _BY_VALUES, body)
+                yield _Candidate(foreign.header, column.name, _MEDIUM, _BY_VALUES, body)
             continue
         score, are_names = name_fit.score, _names_records(column, foreign)
         if _is_identified_by_values(column, foreign):
@@ -204,7 +207,8 @@ def _candidates(
         if are_names and reason is _VALUES_FIT:
             reason = _NOT_CODES
         if reason is not None:
-            yield _Candidate(foreign, column, score, reason.format(reason=name_fit.reason), body)
+            reason = reason.format(reason=name_fit.reason)
+            yield _Candidate(foreign.header, column.name, score, reason, body)
 
 
 def _name_fit(matcher: NameMatcher, foreign: ForeignColumn, column: Column) -> NameFit | None:
@@ -247,13 +251,14 @@ def _links(
         is_party = registry in _PARTIES and not has_documents
         if is_party and kinds and words & _DOCUMENT_WORDS:
             # A document belongs to one record, a name may belong to several.
-            yield _Candidate(foreign, column, _LINK_SCORE + 0.01, _BY_DOCUMENT, body)
+            score = _LINK_SCORE + 0.01
+            yield _Candidate(foreign.header, column.name, score, _BY_DOCUMENT, body)
         elif _names_records(column, foreign):
             name_fit = _name_fit(matcher, foreign, column)
             if name_fit is not None and name_fit.score >= _MEDIUM:
-                yield _Candidate(foreign, column, _LINK_SCORE, _BY_NAME, body)
+                yield _Candidate(foreign.header, column.name, _LINK_SCORE, _BY_NAME, body)
             elif is_party and words & _NAME_WORDS:
-                yield _Candidate(foreign, column, _MIN_SCORE, _BY_NAME, body)
+                yield _Candidate(foreign.header, column.name, _MIN_SCORE, _BY_NAME, body)
 
 
 def _names_records(column: Column, foreign: ForeignColumn) -> bool:
@@ -262,9 +267,8 @@ def _names_records(column: Column, foreign: ForeignColumn) -> bool:
     If codes may be texts, only texts without digits are names.
     """
     has_codes = column.kind is Kind.CODE and "codigo" in column.name.casefold()
-    if column.references is None and not has_codes:
-        return False
-    if column.name in LISTED_CODES or not foreign.are_names():
+    is_code = has_codes or column.references is not None
+    if not is_code or column.name in LISTED_CODES or not foreign.are_names():
         return False
     return column.kind is Kind.INTEGER or not any(map(_DIGIT.search, foreign.texts))
 
@@ -302,50 +306,41 @@ def _choose_best(candidates: Sequence[_Candidate], choice: _Choice) -> None:
 
     Close rivals reduce the confidence.
     """
-    for one in sorted(candidates, key=lambda one: -one.score):
-        name, header = one.column.name, one.foreign.header
-        if name in choice.columns or header in choice.headers or one.score < _MIN_SCORE:
-            continue
-        rivals = [
-            other
-            for other in candidates
-            if other is not one
-            and one.score - other.score < _CLOSE
-            and (
-                (other.column.name == name and other.foreign.header not in choice.headers)
-                or (other.foreign.header == header and other.column.name not in choice.columns)
-            )
-        ]
-        confidence = Confidence.MEDIUM if one.score >= _MEDIUM else Confidence.LOW
-        if one.score >= _HIGH and not rivals:
+    used = choice.headers
+    free = [one for one in candidates if one.name not in choice and one.header not in used]
+    while free and (best := max(free, key=lambda one: one.score)).score >= _MIN_SCORE:
+        rivals = {
+            one.header if one.name == best.name else one.name: None
+            for one in free
+            if one is not best
+            and best.score - one.score < _CLOSE
+            and (one.name == best.name or one.header == best.header)
+        }
+        confidence = Confidence.MEDIUM if best.score >= _MEDIUM else Confidence.LOW
+        reason = best.reason
+        if rivals:
+            reason = WITH_RIVALS.format(reason=reason, others=", ".join(rivals))
+        elif best.score >= _HIGH:
             confidence = Confidence.HIGH
-        names = (
-            rival.foreign.header if rival.column.name == name else rival.column.name
-            for rival in rivals
-        )
-        others = ", ".join(dict.fromkeys(names))
-        reason = WITH_RIVALS.format(reason=one.reason, others=others) if rivals else one.reason
-        choice.add(name, one.body, confidence, reason)
+        choice.add(best.name, best.body, confidence, reason)
+        free = [one for one in free if one.name != best.name and one.header != best.header]
 
 
 def _join_parts(resource: Resource, columns: Sequence[ForeignColumn], choice: _Choice) -> None:
     """Join unused columns: an instalment number to its document number, types and references to a
     missing history."""
     free = [f for f in columns if f.header not in choice.headers and f.cells.kinds]
-    document = choice.columns.get("numeroDoDocumento")
+    document = choice.get("numeroDoDocumento")
     for foreign in free:
         if document is not None and mapping_words(foreign.header) == {"parcela"}:
             body = {"join": [*document.sources, foreign.header], "with": "-"}
             lower = min(document.confidence, Confidence.MEDIUM, key=list(Confidence)[::-1].index)
             choice.add("numeroDoDocumento", body, lower, _INSTALMENT)
             break
-    if "historico" not in resource.required or "historico" in choice.columns:
+    if "historico" not in resource.required or "historico" in choice:
         return
-    parts = [
-        foreign.header
-        for foreign in free
-        if foreign.header not in choice.headers and mapping_words(foreign.header) & _HISTORY_WORDS
-    ]
+    headers = [foreign.header for foreign in free if foreign.header not in choice.headers]
+    parts = [header for header in headers if mapping_words(header) & _HISTORY_WORDS]
     if parts:
         body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
         choice.add("historico", body, Confidence.LOW, _HISTORY)
@@ -356,7 +351,7 @@ def _fill_missing(resource: Resource, choice: _Choice, earlier: Sequence[SheetMa
 
     The nature of a client follows from the document.
     """
-    nature, cpf, cnpj = (choice.columns.get(name) for name in ("natureza", "cpf", "cnpj"))
+    nature, cpf, cnpj = (choice.get(name) for name in ("natureza", "cpf", "cnpj"))
     if "natureza" in resource.by_name and nature is None and cpf is not None:
         natures = {"cpf": "F"} if cnpj is None else {"cnpj": "J", "cpf": "F"}
         if cnpj is None or cnpj.sources == cpf.sources:
@@ -368,9 +363,7 @@ def _fill_missing(resource: Resource, choice: _Choice, earlier: Sequence[SheetMa
         for mapped in mapping.columns
         if not mapped.sources
     }
-    for column in resource.columns:
-        if column.name in choice.columns:
-            continue
+    for column in [column for column in resource.columns if column.name not in choice]:
         if column.name in constants:
             body = {"constant": constants[column.name]}
             choice.add(column.name, body, Confidence.MEDIUM, _EARLIER_CONSTANT)

@@ -3,7 +3,7 @@
 import datetime as dt
 import math
 from collections.abc import Iterable, Sequence, Set
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 from xlbridge.errors import UsageError
@@ -40,8 +40,7 @@ def choose_proposal(
     Raises ``UsageError`` if it is unclear, or the rows are not records that can be imported.
     """
     counting = [proposal for proposal in proposals if not _lacks_counts(proposal)]
-    fitting = [proposal.resource for proposal in counting]
-    _require_rows_of_records(proposals[0].header, resources, fitting)
+    _require_rows_of_records(proposals[0].header, resources, [p.resource for p in counting])
     proposals = counting or proposals
     _require_child_sheets([p for p in proposals if p.resource.name in titled])
     best = _best_proposal(path, proposals, titled)
@@ -160,9 +159,8 @@ def _lacks_counts(proposal: MappingProposal) -> bool:
 
 def _lacks_amounts(proposal: MappingProposal) -> bool:
     """Return whether the sheet has amounts, and the resource no column for any."""
-    if any(column.kind is Kind.MONEY for column in proposal.resource.columns):
-        return False
-    return any(map(is_amount, proposal.ignore))
+    has_money = any(column.kind is Kind.MONEY for column in proposal.resource.columns)
+    return not has_money and any(map(is_amount, proposal.ignore))
 
 
 def _require_rows_of_records(
@@ -186,8 +184,7 @@ def _require_rows_of_records(
     best = max((count_headers(one.by_name.keys()) for one in fitting), default=0)
     most = max((count for count, _ in with_lists), default=0)
     if most > best:
-        likely = [one for count, one in with_lists if count == most]
-        raise _rows_of_lists(likely)
+        raise _rows_of_lists([one for count, one in with_lists if count == most])
 
 
 def require_no_months(sheets: Iterable[SheetCells]) -> None:
@@ -292,14 +289,13 @@ def _titles(resources: Iterable[Resource]) -> Text:
 def _no_resource(path: Path, ranked: Sequence[MappingProposal]) -> UsageError:
     """Return the error of an unclear sheet, with the resources that use as many of its headers as
     the best one, the best first."""
-    fitting = [one for one in ranked if _sources(one) and one.weight > -math.inf]
+    fitting = [one for one in ranked if one.used_headers and one.weight > -math.inf]
     if not fitting:
         return UsageError(_NO_KNOWN_HEADER.format(file=path), _HOW_TO_CHOOSE)
-    used = [(one, len(set(chain(*_sources(one).values())))) for one in fitting]
     uses = [
-        _USES.format(name=one.resource.name, n=count, of=len(one.header))
-        for one, count in used
-        if count >= used[0][1]
+        _USES.format(name=one.resource.name, n=len(one.used_headers), of=len(one.header))
+        for one in fitting
+        if len(one.used_headers) >= len(fitting[0].used_headers)
     ]
     names, example = joined(uses[:_MAX_LIKELY], ", "), fitting[0].resource.name
     return UsageError(
