@@ -41,6 +41,10 @@ class ConvertedCells:
     kept_rows: frozenset[int] | None = None
 
 
+def _all_values(column: CellColumn) -> list[object]:
+    return list(column.values(range(len(column.kinds))))
+
+
 def document_kind(value: object) -> str | None:
     """Return the kind of document in a cell, by its check digits, else by its length.
 
@@ -76,7 +80,7 @@ def convert_values(
         kind = document_kind(value) if by_kind else None
         return unknown if kind is None else by_kind.get(kind, unknown)
 
-    converted = ConvertedCells([column.value(at) for at in range(len(column.kinds))])
+    converted = ConvertedCells(_all_values(column))
     for row in rows:
         value = convert(converted.values[row - 1])
         if value is unknown:
@@ -91,7 +95,7 @@ def split_documents(
 ) -> list[ConvertedCells]:
     """Split a column of documents into one for each of ``kinds``; other cells are unusable in the
     first."""
-    values = [column.value(at) for at in range(len(column.kinds))]
+    values = _all_values(column)
     filled = [row for row in rows if display(values[row - 1]).strip()]
     found = {row: document_kind(values[row - 1]) for row in filled}
     unknown: UnusableCell = "mapping-document-unknown", {"kinds": ", ".join(kinds).upper()}
@@ -110,8 +114,7 @@ def join_texts(
     columns: Sequence[CellColumn], rows: Iterable[int], separator: str
 ) -> ConvertedCells:
     """Join the texts of several columns in each row, without empty ones."""
-    first = columns[0]
-    joined = ConvertedCells([first.value(at) for at in range(len(first.kinds))])
+    joined = ConvertedCells(_all_values(columns[0]))
     for row in rows:
         texts = (display(column.value(row - 1)).strip() for column in columns)
         joined.values[row - 1] = separator.join(text for text in texts if text)
@@ -149,7 +152,7 @@ class ForeignColumn:
     @property
     def values(self) -> list[object]:
         """Values of the sampled cells."""
-        return [self.cells.value(at) for at in range(len(self.cells.kinds))]
+        return _all_values(self.cells)
 
     @property
     def texts(self) -> list[str]:
@@ -159,15 +162,13 @@ class ForeignColumn:
 
     def document_kinds(self) -> set[str]:
         """Return the kinds of documents if nearly all values are documents, else nothing."""
-        kinds = list(map(document_kind, self.values))
-        known = [kind for kind in kinds if kind is not None]
-        return set(known) if kinds and len(known) >= _MOSTLY * len(kinds) else set()
+        known = list(filter(None, map(document_kind, self.values)))
+        return set(known) if len(known) >= _MOSTLY * len(self.cells.kinds) else set()
 
     def are_names(self) -> bool:
         """Return whether nearly all values are words, like names of people and things."""
-        texts = [value for value in self.values if isinstance(value, str)]
-        names = sum(_LETTERS.search(text) is not None for text in texts)
-        return bool(texts) and names >= _MOSTLY * len(self.values)
+        names = sum(isinstance(v, str) and _LETTERS.search(v) is not None for v in self.values)
+        return names > 0 and names >= _MOSTLY * len(self.cells.kinds)
 
     def are_emails(self) -> bool:
         """Return whether nearly all values are e-mail addresses."""
@@ -177,8 +178,7 @@ class ForeignColumn:
     def number_style(self) -> NumberStyle | None:
         """Return the style of the text numbers among the values, None if it is unknown."""
         texts = [value for value in self.values if isinstance(value, str)]
-        pt = any(map(_PT_CENTS.search, texts))
-        en = any(map(_EN_CENTS.search, texts))
+        pt, en = (any(map(cents.search, texts)) for cents in (_PT_CENTS, _EN_CENTS))
         if pt != en:
             return "pt" if pt else "en"
         return self.declared if texts else None

@@ -8,6 +8,7 @@ it is offered for sheets with the same header.
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -164,10 +165,8 @@ def remembered_mappings(folder: Path) -> list[SheetMapping]:
     """Return the remembered mappings, the latest last, without invalid files."""
     found = []
     for path in sorted(folder.glob("*.yaml"), key=lambda path: (path.stat().st_mtime, path.name)):
-        try:
+        with suppress(UsageError):
             found.append(read_mapping(path))
-        except UsageError:
-            continue
     return found
 
 

@@ -4,6 +4,7 @@ child sheets, and the file's text."""
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import yaml
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import KEY, Catalogue, Resource
+from xlbridge.resources import KEY, Catalogue
 from xlbridge.settings import NumberStyle, WorkbookLimits
 from xlbridge.validation.cells.text import display
 from xlbridge.validation.headers.header_matching import header_key
@@ -168,11 +169,8 @@ def _groups(cells: SheetCells, position: int) -> list[str]:
     below = header_texts(cells, position)
     if not 1 < sum(map(bool, above)) < sum(map(bool, below)):
         return [""] * len(below)
-    groups, group = [], ""
-    for text in above:
-        group = text or group
-        groups.append(group)
-    return groups
+    groups: Iterator[str] = accumulate(above, lambda group, text: text or group)
+    return list(groups)
 
 
 def _with_child_keys(
@@ -185,13 +183,18 @@ def _with_child_keys(
     """
     if any(column.name == KEY and column.sources for column in proposal.columns):
         return proposal
-    names, keys = _keys_of_children(proposal.resource, sheets, cells)
-    headers = list(_headers_with(keys, proposal, cells, position)) if keys else []
+    names, keys = list[str](), set[str]()
+    for child, found in child_cells(sheets, cells.name, proposal.resource):
+        row = find_header_row(found, child)
+        column = None if row is None else key_column(found, row, child)
+        if row is not None and column is not None:
+            names.append(found.name)
+            keys.update(_texts(column, range(row + 1, found.height)))
+    headers = _headers_with(keys, proposal, cells, position) if keys else []
     if not headers:
         return proposal
     header, *others = headers
-    reason = _KEYS.format(sheets=", ".join(names))
-    confidence = Confidence.HIGH
+    reason, confidence = _KEYS.format(sheets=", ".join(names)), Confidence.HIGH
     if others:
         reason = WITH_RIVALS.format(reason=reason, others=", ".join(others))
         confidence = Confidence.LOW
@@ -204,38 +207,22 @@ def _with_child_keys(
     )
 
 
-def _keys_of_children(
-    resource: Resource, sheets: Sequence[SheetCells], cells: SheetCells
-) -> tuple[list[str], set[str]]:
-    """Return the names of the child sheets that have a column of keys, and the keys."""
-    names, keys = list[str](), set[str]()
-    for child, found in child_cells(sheets, cells.name, resource):
-        header = find_header_row(found, child)
-        column = None if header is None else key_column(found, header, child)
-        if header is not None and column is not None:
-            names.append(found.name)
-            keys.update(_texts(column, range(header + 1, found.height)))
-    return names, keys
-
-
 def _headers_with(
     keys: set[str], proposal: MappingProposal, cells: SheetCells, position: int
-) -> Iterator[str]:
-    """Yield the headers whose columns have all keys and no value twice, unused ones first."""
+) -> list[str]:
+    """Return the headers whose columns have all keys and no value twice, unused ones first."""
     rows = record_rows(cells, position)
     headers = _headers(cells, position)
     fitting = []
     for header, column in zip(headers, cells.columns, strict=True):
-        texts = list(_texts(column, rows))
+        texts = _texts(column, rows)
         if headers.count(header) == 1 and keys <= set(texts) and len(texts) == len(set(texts)):
             fitting.append(header)
-    yield from sorted(fitting, key=lambda header: header not in proposal.ignore)
+    return sorted(fitting, key=lambda header: header not in proposal.ignore)
 
 
-def _texts(column: CellColumn, rows: Sequence[int]) -> Iterator[str]:
-    for row in rows:
-        if text := display(column.value(row)).strip():
-            yield text
+def _texts(column: CellColumn, rows: Sequence[int]) -> list[str]:
+    return [text for value in column.values(rows) if (text := display(value).strip())]
 
 
 _KEYS = Text(
@@ -264,21 +251,14 @@ def confirmed_mapping_text(
 
 def mapping_text(proposal: MappingProposal) -> str:
     """Return the text of the proposed file, with the reasons as comments."""
-    return "\n".join(_lines(proposal)) + "\n"
-
-
-def _lines(proposal: MappingProposal) -> Iterator[str]:
-    yield "version: 1"
-    yield f"resource: {proposal.resource.name}"
-    yield f"header: {_flow(list(proposal.header))}"
-    yield "columns:"
+    lines = ["version: 1", f"resource: {proposal.resource.name}"]
+    lines += [f"header: {_flow(list(proposal.header))}", "columns:"]
     for column in proposal.columns:
-        yield f"  # {reason_text(column)}"
-        yield f"  {column.name}: {_flow(dict(column.body))}"
+        lines += [f"  # {reason_text(column)}", f"  {column.name}: {_flow(dict(column.body))}"]
     if proposal.ignore:
-        yield "ignore:"
-        for header, reason in proposal.ignore.items():
-            yield f"  - {_flow(header)}  # {reason}"
+        lines.append("ignore:")
+    lines += [f"  - {_flow(header)}  # {why}" for header, why in proposal.ignore.items()]
+    return "\n".join(lines) + "\n"
 
 
 def reason_text(column: ProposedColumn) -> Text:
