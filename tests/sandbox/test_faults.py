@@ -77,7 +77,7 @@ def faulty(folder: Path, plain: httpx.Client, faults: str) -> Iterator[httpx.Cli
     """A client of a sandbox with faults."""
     with (
         sandbox_on(folder, "--faults", faults, few=True) as broken,
-        httpx.Client(base_url=broken.base_url, headers=plain.headers, timeout=10) as http,
+        httpx.Client(base_url=broken.base_url, headers=plain.headers, timeout=60) as http,
     ):
         yield http
 
