@@ -124,11 +124,10 @@ def registered_codes(sheets: Iterable[ValidatedSheet]) -> Mapping[str, frozenset
     return {registry: frozenset(codes) for registry, codes in found.items()}
 
 
-def _present_columns(sheet: ValidatedSheet) -> Iterator[Column]:
-    """Yield the columns of the resource that the sheet has."""
-    for column in sheet.resource.columns if sheet.resource else ():
-        if column.name in sheet.columns:
-            yield column
+def _present_columns(sheet: ValidatedSheet) -> list[Column]:
+    """Return the columns of the resource that the sheet has."""
+    columns = sheet.resource.columns if sheet.resource else ()
+    return [column for column in columns if column.name in sheet.columns]
 
 
 def first_occurrences(keys: pd.DataFrame) -> Positions:

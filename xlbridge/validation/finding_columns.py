@@ -120,10 +120,8 @@ class SheetFindings(Sequence[Finding]):
     def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
         if isinstance(key, slice):
             return [self[index] for index in range(*key.indices(len(self)))]
-        index = range(len(self))[key]
-        count = len(self.layout)
-        cells = slice(index - count, index - count + 1)
-        return self.layout[index] if index < count else next(self._of_cells(cells))
+        index = range(len(self))[key] - len(self.layout)
+        return self.layout[index] if index < 0 else next(self._of_cells(slice(index, index + 1)))
 
     def __iter__(self) -> Iterator[Finding]:
         yield from self.layout

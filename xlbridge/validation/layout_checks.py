@@ -74,8 +74,7 @@ def _report_formulas(name: str, column: int, typed: TypedRows) -> None:
 def _hidden_rows_and_columns(columns: Mapping[str, int], typed: TypedRows) -> Iterator[Finding]:
     header, layout = typed.header, typed.cells.raw.layout
     if rows := sorted(layout.hidden_rows.intersection(typed.rows)):
-        details = {"rows": _row_ranges(rows), "count": len(rows)}
-        yield Finding(CATALOGUE["rows-hidden"], row=header.row, details=details)
+        yield Finding(CATALOGUE["rows-hidden"], row=header.row, details=_row_details(rows))
     for name, index in columns.items():
         if any(first <= index <= last for first, last in layout.hidden_columns):
             cell = cell_address(header.row, index)
@@ -116,8 +115,7 @@ def _longer_rows(header: Header, cells: SheetCells) -> Finding | None:
     if not rows:
         return None
     cell = cell_address(rows[0], cells.first_column + end)
-    details = {"rows": _row_ranges(rows), "count": len(rows)}
-    return Finding(CATALOGUE["row-longer"], row=header.row, cell=cell, details=details)
+    return Finding(CATALOGUE["row-longer"], row=header.row, cell=cell, details=_row_details(rows))
 
 
 def short_rows(typed: TypedRows, non_records: Collection[int]) -> Iterator[Finding]:
@@ -139,8 +137,7 @@ def short_rows(typed: TypedRows, non_records: Collection[int]) -> Iterator[Findi
     if rows == [cells.height] and cells.raw.is_unterminated:
         yield Finding(CATALOGUE["row-cut-off"], header.row, cell=cell, details={"row": rows[0]})
     else:
-        details = {"rows": _row_ranges(rows), "count": len(rows)}
-        yield Finding(CATALOGUE["row-shorter"], header.row, cell=cell, details=details)
+        yield Finding(CATALOGUE["row-shorter"], header.row, cell=cell, details=_row_details(rows))
 
 
 def _widths(cells: SheetCells) -> "npt.NDArray[np.intp]":
@@ -149,12 +146,13 @@ def _widths(cells: SheetCells) -> "npt.NDArray[np.intp]":
     return np.repeat(widths, np.diff(firsts, append=cells.height))
 
 
-def _row_ranges(rows: Sequence[int]) -> str:
-    """Format row numbers as ranges, the first few of them."""
+def _row_details(rows: Sequence[int]) -> Mapping[str, object]:
+    """Return the first few rows as text, in ranges, and their count."""
     gaps = np.flatnonzero(np.diff(rows) > 1) + 1
     runs = np.split(np.array(rows), gaps[:_MAX_RANGES])[:_MAX_RANGES]
     shown = [f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
-    return ", ".join(shown) + (" …" if len(gaps) >= _MAX_RANGES else "")
+    text = ", ".join(shown) + (" …" if len(gaps) >= _MAX_RANGES else "")
+    return {"rows": text, "count": len(rows)}
 
 
 _OTHERS = {Kind.CNPJ: Kind.CPF, Kind.CPF: Kind.CNPJ}
@@ -187,7 +185,7 @@ def _report_misplaced(column: Column, other: str | None, typed: TypedRows) -> No
         place = _ELSEWHERE if other is None else _PLACE.format(column=other)
         details: dict[str, object] = {"kind": kind.value.upper(), "place": place}
         corrected = None
-        if other is not None and other in present and _is_empty(typed, other, position):
+        if other in present and _is_empty(typed, other, position):
             details |= {"moved_to": other, "document": DOCUMENTS[kind].masked(document)}
             corrected = ""
         problems.add(position, "document-misplaced", details, corrected=corrected)

@@ -215,19 +215,15 @@ def _positions_of_sums(marks: _Marks) -> list[int]:
 
 def _mark_lines(marks: _Marks) -> None:
     """Mark the rows whose filled cells hold only lines of dashes or similar characters."""
-    typed, columns = marks.typed, marks.columns
-    without_values = np.ones(len(typed.rows), dtype=bool)
-    for column in columns:
-        if not column.kind.is_text:
-            without_values &= typed.frame[column.name].isna().to_numpy()
-    candidates = np.flatnonzero(without_values)
+    typed = marks.typed
+    others = [column.name for column in marks.columns if not column.kind.is_text]
+    candidates = np.flatnonzero(typed.frame[others].isna().all(axis="columns"))
     if not len(candidates):
         return
     numbers = np.array(typed.rows, dtype=np.int64)[candidates]
     line_cells: Counter[int] = Counter()
-    for index in marks.typed.header.columns.values():
-        cells = ColumnCells(marks.typed.cells.columns[index], numbers)
-        texts = cells.distinct_texts
+    for index in typed.header.columns.values():
+        texts = ColumnCells(typed.cells.columns[index], numbers).distinct_texts
         lines = [i for i, text in enumerate(texts.values) if _LINE.fullmatch(text.strip())]
         line_cells.update(int(candidates[position]) for position, _ in texts.cells_with(lines))
     rows = (p for p, count in line_cells.items() if count == len(marks.filled_columns(p)))

@@ -140,24 +140,19 @@ class ValidatedSheet:
 
     def rows_in_error(self, columns: Collection[str] | None = None) -> BoolArray:
         """Return a mask of the rows with an error in one of the ``columns``, or in any."""
-        return self._row_mask(
+        rows = {
             row
             for group in by_column_and_kind(self.findings)
             if group[0].kind.severity is Severity.ERROR
             and (columns is None or group[0].column in columns)
             for row in row_numbers(group)
-        )
+        }
+        return np.isin(self.rows, list(rows))
 
     @property
     def non_record_mask(self) -> BoolArray:
         """Mask of the rows that are not records."""
-        return self._row_mask(self.non_records)
-
-    def _row_mask(self, rows: Iterable[int]) -> BoolArray:
-        wanted = set(rows)
-        if not wanted:
-            return np.zeros(len(self.rows), dtype=bool)
-        return np.isin(self.rows, list(wanted))
+        return np.isin(self.rows, list(self.non_records))
 
     def parent_positions(self, child: "ValidatedSheet") -> Positions:
         """Return the position of the record of each row of a child sheet, -1 if it has none."""

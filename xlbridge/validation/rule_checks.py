@@ -116,8 +116,7 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
         if column.name in typed.absent and not column.required:
             continue
         if column.required:
-            missing = partial(missing_rows, column.name)
-            yield _CellRule(column.name, "required-missing", missing, {})
+            yield _CellRule(column.name, "required-missing", partial(missing_rows, column.name), {})
         for name, check in column_checks(column).items():
             # Only present values are checked; pandera would look for missing ones again.
             check.ignore_na = False

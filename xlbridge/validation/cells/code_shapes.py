@@ -74,9 +74,8 @@ def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems
         has_documents = _is_document(common.example)
         for position in numbers.tolist():
             text = display(cells[position])
-            if not common.lost_by_number(len(text), len(numbers)):
-                continue
-            if has_documents and _is_document(text):
+            is_lost = common.lost_by_number(len(text), len(numbers))
+            if not is_lost or (has_documents and _is_document(text)):
                 continue
             if common.is_number:
                 details = {"width": len(common.shape), "proposal": ""}
@@ -108,9 +107,8 @@ def _check_decimals(codes: ColumnValues, joined: str, problems: CellProblems) ->
 def _check_spellings(codes: ColumnValues, joined: str, problems: CellProblems) -> None:
     """Report the codes that differ only in case or accents from the most frequent spelling, or
     all of them if there is a tie."""
-    if joined.isascii() and joined in (joined.upper(), joined.lower()):
-        return
-    if not _has_spellings(codes.values):
+    is_one_case = joined.isascii() and joined in (joined.upper(), joined.lower())
+    if is_one_case or not _has_spellings(codes.values):
         return
     folded = list(map(folded_code, codes.values))
     cell_counts = np.bincount(codes.indexes, minlength=len(folded)).tolist()

@@ -114,9 +114,9 @@ _YES = frozenset({"verdadeiro", "true", "sim", "s", "yes"})
 _NO = frozenset({"falso", "false", "não", "nao", "n", "no"})
 
 
-def _numbers(
+def _number(
     column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems
-) -> npt.NDArray[np.float64]:
+) -> Any:
     wrong = "type-integer" if column.kind is Kind.INTEGER else "type-number"
     numbers = np.full(len(cells), np.nan)
     plain = cells.of_kind(CellKind.NUMBER)
@@ -137,29 +137,21 @@ def _numbers(
         whole = column.kind is Kind.INTEGER and value == value.to_integral_value()
         read = format_decimal(value.quantize(Decimal(1)) if whole else value)
         problems.add(position, "number-as-text", {"read": read}, corrected=corrected)
-    return numbers
+    if column.kind is Kind.INTEGER:
+        return _integers(numbers, problems)
+    if column.kind is Kind.MONEY:
+        numbers = np.where(has_decimal_places(numbers, 2), np.round(numbers, 2), numbers)
+    missing = np.isnan(numbers)
+    return pd.arrays.FloatingArray(np.where(missing, 0.0, numbers), missing)
 
 
-def _integer(
-    column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems
-) -> Any:
-    numbers = _numbers(column, cells, reading, problems)
+def _integers(numbers: npt.NDArray[np.float64], problems: CellProblems) -> Any:
     filled = ~np.isnan(numbers)
     usable = filled & (numbers == np.floor(numbers))
     fractions = np.flatnonzero(filled & ~usable & ~problems.failed)
     problems.add_all(fractions, "type-integer", _NO_REASON)
     values = np.where(usable, numbers, 0).astype(np.int64)
     return pd.arrays.IntegerArray(values, ~usable)
-
-
-def _number(
-    column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems
-) -> Any:
-    numbers = _numbers(column, cells, reading, problems)
-    if column.kind is Kind.MONEY:
-        numbers = np.where(has_decimal_places(numbers, 2), np.round(numbers, 2), numbers)
-    missing = np.isnan(numbers)
-    return pd.arrays.FloatingArray(np.where(missing, 0.0, numbers), missing)
 
 
 def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems) -> Any:
@@ -181,9 +173,8 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
         if isinstance(value, dt.time):
             problems.add(position, "date-serial", {"shown": display(value)})
         else:
-            problems.add(
-                position, "type-date", {"why": _UNFORMATTED if _is_plausible_serial(value) else ""}
-            )
+            why = _UNFORMATTED if _is_plausible_serial(value) else ""
+            problems.add(position, "type-date", {"why": why})
     swapped = report_swapped_dates(cells, days, problems)
     for position, text, read, certain in parse_texts(DATE_PARSER, cells, reading, problems):
         days[position] = read
@@ -234,13 +225,8 @@ def _boolean(
 _Coercer = Callable[[Column, ColumnCells, ParseOptions, CellProblems], Any]
 
 _COERCERS: Mapping[Kind, _Coercer] = {
-    Kind.TEXT: coerce_text,
-    Kind.CODE: coerce_text,
-    Kind.CNPJ: coerce_text,
-    Kind.CPF: coerce_text,
-    Kind.INTEGER: _integer,
-    Kind.NUMBER: _number,
-    Kind.MONEY: _number,
+    **{kind: coerce_text for kind in Kind if kind.is_text},
+    **{kind: _number for kind in Kind if kind.is_number},
     Kind.DATE: _date,
     Kind.BOOLEAN: _boolean,
 }

@@ -3,9 +3,10 @@
 Both are stored as arrays: a bad sheet has as many problems as cells.
 """
 
+import copy
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import compress
 from typing import Any
@@ -175,15 +176,7 @@ class CellProblems:
 
     def copy(self) -> "CellProblems":
         """Return a copy to which other problems can be added."""
-        return CellProblems(
-            self.failed.copy(),
-            self.positions[:],
-            self.kinds[:],
-            self.details[:],
-            self.remarks[:],
-            dict(self.firsts),
-            dict(self._known),
-        )
+        return CellProblems(*(copy.copy(getattr(self, part.name)) for part in fields(self)))
 
     def add(
         self,

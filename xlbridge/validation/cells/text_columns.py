@@ -171,7 +171,8 @@ def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
         return None if alike is None else ("look-alike-letter", character_name(alike))
     if _SCIENTIFIC.fullmatch(text):
         return "code-scientific", ""
-    invalid = _find_non_code_character(normalize_width(text))
+    normal = normalize_width(text)
+    invalid = next((character for character in normal if not _is_code_character(character)), None)
     return None if invalid is None else ("hidden-character", character_name(invalid))
 
 
@@ -265,16 +266,12 @@ def _composed(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def _find_non_code_character(text: str) -> str | None:
-    """Return the first character that a code cannot have: a control, or a non-Latin letter."""
-    return next((character for character in text if not _is_code_character(character)), None)
-
-
 def _is_latin(character: str) -> bool:
     return character.isalpha() and unicodedata.name(character, "").startswith("LATIN")
 
 
 def _is_code_character(character: str) -> bool:
+    """Return whether a code can have a character: no control, and no non-Latin letter."""
     category = unicodedata.category(character)
     if category.startswith("L"):
         return unicodedata.name(character, "").startswith(("LATIN", "FEMININE", "MASCULINE"))

@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -176,10 +176,9 @@ def _number_style(
         is_text = sum(map(len, texts)) >= count
         return sheet_number_style(set().union(*texts)) if is_text else None
 
-    if memo is None:
-        return cache(detect)
+    results = memo or ColumnMemo()
     edits = tuple(source.edits for source in columns)
-    return lambda: memo.result(_NUMBER_STYLE, edits, detect).value
+    return lambda: results.result(_NUMBER_STYLE, edits, detect).value
 
 
 def _whole_frame(resource: Resource, arrays: Mapping[str, Any], count: int) -> pd.DataFrame:

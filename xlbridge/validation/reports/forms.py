@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,7 @@ def report_forms(report: Report) -> ReportForms:
     def lines() -> Iterator[str]:
         from xlbridge.validation.reports.text_report import closing_lines, report_lines
 
-        yield from report_lines(report)
-        yield from closing_lines(report)
+        return chain(report_lines(report), closing_lines(report))
 
     def page() -> str:
         from xlbridge.validation.reports.html_report import report_page

@@ -140,7 +140,7 @@ def _file(item: ValidationResult, limit: int) -> dict[str, Any]:
 def _details(sheet: ValidatedSheet, limit: int) -> dict[str, Any]:
     """Return the rules with their counts, and the findings, whose texts are stored once."""
     texts: dict[str, int] = {}
-    marks: dict[tuple[str, str], None] = {}
+    marks: dict[str, None] = {}
 
     def text_number(text: Text) -> int:
         return texts.setdefault(str(text), len(texts))
@@ -169,23 +169,21 @@ def _details(sheet: ValidatedSheet, limit: int) -> dict[str, Any]:
         }
         for (column, code), group in groups.items()
     ]
-    shown_marks = [f"{sign} {name}" for (sign, name) in islice(marks, _MAX_MARKS)]
+    shown_marks = [*islice(marks, _MAX_MARKS)]
     shown_marks += ["…"] if len(marks) > _MAX_MARKS else []
     return {"rules": rules, "findings": findings, "texts": list(texts), "marks": shown_marks}
 
 
-def _value(shown: str, marks: dict[tuple[str, str], None]) -> str | list[str | list[str]]:
+def _value(shown: str, marks: dict[str, None]) -> str | list[str | list[str]]:
     """Return a value as text, or as pieces of text and marks if it has invisible characters.
 
     A mark is a sign and its name; ``marks`` collects the distinct ones.
     """
     cut = shown[:_MAX_VALUE_LENGTH] + "…" * (len(shown) > _MAX_VALUE_LENGTH)
-    pieces: list[str | list[str]] = []
-    for piece in mark_invisible(cut):
-        if isinstance(piece, CharacterMark):
-            mark = piece.sign, str(piece.name)
-            marks[mark] = None
-            pieces.append([*mark])
-        else:
-            pieces.append(piece)
-    return pieces if any(isinstance(piece, list) for piece in pieces) else cut
+    pieces: list[str | list[str]] = [
+        [piece.sign, str(piece.name)] if isinstance(piece, CharacterMark) else piece
+        for piece in mark_invisible(cut)
+    ]
+    found = [" ".join(piece) for piece in pieces if isinstance(piece, list)]
+    marks.update(dict.fromkeys(found))
+    return pieces if found else cut

@@ -28,12 +28,6 @@ def rule_key(finding: Finding) -> RuleKey:
     return (None if code in _POOLED_CODES else finding.column), code
 
 
-def rule_label(finding: Finding) -> RuleKey:
-    """Return the key of a finding's group with the analyst's name of the column."""
-    column, code = rule_key(finding)
-    return (None if column is None else finding.column_label), code
-
-
 def by_rule(findings: Sequence[Finding]) -> dict[RuleKey, Sequence[Finding]]:
     """Group findings by ``rule_key``.
 

@@ -9,7 +9,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.validation.cells.text import display, format_decimal, quoted
 from xlbridge.validation.finding_columns import count_corrected
-from xlbridge.validation.reports.model import Report, by_rule, rule_label
+from xlbridge.validation.reports.model import Report, by_rule, rule_key
 from xlbridge.validation.reports.next_steps import next_steps
 from xlbridge.validation.results import (
     FixedCopy,
@@ -130,7 +130,8 @@ def _headline(sheet: ValidatedSheet) -> Text:
 
 def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
     first = group[0]
-    column, code = rule_label(first)
+    column, code = rule_key(first)
+    column = column and first.column_label
     mark = "•" if first.kind.severity is Severity.ERROR else "◦"
     times = f" ×{len(group)}" if len(group) > 1 else ""
     label = f"[{code}]{times}"
