@@ -270,6 +270,19 @@ def test_a_repeated_document_names_the_first_cell(tmp_path: Path, catalogue: Cat
     assert "C2" in str(finding.message)
 
 
+def test_a_last_row_with_only_a_formula_without_a_result_is_reported(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    rows = [{"descricaoDaCategoriaDeCliente": name} for name in ("Ouro", "Prata", "Bronze")]
+    path = write_records(tmp_path / "c.xlsx", "categoriacliente", rows)
+    book = openpyxl.load_workbook(path)
+    book.worksheets[0]["A5"] = "=1"
+    book.save(path)
+    validated = validate_workbook(path, catalogue)
+    last = [(f.cell, f.kind.code) for f in validated.findings if f.row == 5]
+    assert last == [("A5", "formula-no-value")]
+
+
 def test_repeated_rows_are_compared_by_all_keys(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", END, [{}, {"codigoDaSecao": "A-02"}, {}])
     (finding,) = validate_workbook(path, catalogue).findings

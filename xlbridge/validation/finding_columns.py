@@ -187,7 +187,8 @@ def _finding_column(
     found_rows = rows[np.frombuffer(problems.positions, dtype=np.intc)]
     cells = typed.cells
     column = CellColumn() if index is None else cells.columns[index - cells.first_column]
-    has_all_cells = 2 * len(found_rows) > len(column.kinds)
+    # Rows below the column's last cell, which have formulas without a result, cannot be copied.
+    has_all_cells = max(2 * len(found_rows), int(found_rows.max())) > len(column.kinds)
     return FindingColumn(
         name,
         letters=None if index is None else column_letters(index),
