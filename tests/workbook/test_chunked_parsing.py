@@ -67,7 +67,9 @@ def cell(rng: random.Random, address: str) -> str:
             f'<c r="{address}" t="s"><v>{rng.randrange(len(SHARED))}</v></c>',
             f'<c r="{address}" s="1" t="s"><v>{rng.randrange(len(SHARED))}</v></c>',
             f'<c r="{address}" t="inlineStr"><is><t>{text}</t></is></c>',
+            f'<c r="{address}" s="1" t="inlineStr"><is><t>{text}</t></is></c>',
             f'<c r="{address}" t="b"><v>1</v></c>',
+            f'<c r="{address}" t="str"><v>{text}</v></c>',
             f'<c r="{address}" t="d"><v>2026-11-22T00:00:00</v></c>',
             f'<c r="{address}" t="str"><f>A1&amp;"x"</f><v>{text}</v></c>',
             f'<c r="{address}"><f>1+1</f></c>',
@@ -80,9 +82,12 @@ def cell(rng: random.Random, address: str) -> str:
 
 def rows(rng: random.Random, count: int, width: int) -> Iterator[str]:
     number, first = 0, rng.randrange(3)
+    heights = rng.choice([[""], ["", ' ht="15.75" customHeight="1"', ' hidden="0" ht="20"']])
     for _ in range(count):
         number += rng.choice([1, 1, 1, 1, 2, 40])
-        hidden = ' hidden="1"' if rng.random() < 0.01 else ""
+        attributes = rng.choice(heights)
+        if rng.random() < 0.01:
+            attributes = rng.choice([' hidden="1"', ' ht="0" customHeight="1"', ' ht="2.5"'])
         # Some columns begin far down, in a chunk of their own.
         right = width + (number > count) * 3
         inside = "".join(
@@ -90,7 +95,7 @@ def rows(rng: random.Random, count: int, width: int) -> Iterator[str]:
             for position in range(first, right)
             if rng.random() < 0.8
         )
-        yield f'<row r="{number}"{hidden}>{inside}</row>'
+        yield f'<row r="{number}"{attributes}>{inside}</row>'
 
 
 def write_pair(folder: Path, seed: int, count: int) -> tuple[Path, Path]:

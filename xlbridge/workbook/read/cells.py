@@ -21,33 +21,17 @@ from xlbridge.workbook.formats import scale_factor
 _MAX_FORMULA_RUNS = 4096
 _TRUE = frozenset({"1", "true"})
 _CORNERS = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})", re.ASCII)
-_LOW = rb'\bht="[0-2](?:\.\d*)?"'
-_NARROW = rb'\bwidth="0(?:\.[0-4]\d*)?"'
-_HIDDEN = re.compile(
-    rb'<(row|col)\b([^>]*(?:\bhidden="(?:1|true)"|' + _LOW + rb"|" + _NARROW + rb")[^>]*)>"
-)
-_MAY_HIDE = re.compile(rb'hidden="|' + _LOW + rb"|" + _NARROW)
-_INVISIBLE_BY_DEFAULT = re.compile(
-    rb'<sheetFormatPr\b[^>]*\bdefault(?:RowHeight="[0-2]|ColWidth="0)(?:\.\d*)?"'
-)
 _VISIBLE_HEIGHT = 3.0
 """Minimum height, in points, of a row with visible text."""
 _LAST_COLUMN = 16_383
 _VISIBLE_WIDTH = 0.5
 """Minimum width, in characters, of a column with visible text."""
-_MERGED = re.compile(rb"<mergeCell\b([^>]*)>")
-_ATTRIBUTE = re.compile(rb'\b(r|min|max|hidden|ht|width|ref)="([^"]*)"')
 _SIZE = re.compile(r"\d{1,9}(?:\.\d*)?", re.ASCII)
-_FORMULA_TEXT = re.compile(
-    rb'<c\b(?>[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"[^>]*+)>\s*+<f\b[^>]*+>([^<]*+)</f>'
-)
 _SUM = re.compile(
     r"=?\s*(?:(?:SUBTOTAL|AGGREGATE)\s*\("
     r"|(?:SUM|AVERAGE|COUNTA?|MAX|MIN)\s*\(\s*\$?([A-Z]{1,3})\$?\d+:\$?\1\$?\d+\s*\)\s*$)",
     re.IGNORECASE,
 )
-_FORMULA = re.compile(rb'<c\b(?>[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"[^>]*+)>\s*+<f[\s>/]')
-_ANY_FORMULA = re.compile(rb"f(?<=<f)[\s>/]")
 
 
 @dataclass(slots=True)
@@ -67,28 +51,6 @@ class SheetLayout:
     totals_rows: set[int] = field(default_factory=set)
     summed_rows: set[int] = field(default_factory=set)
     low_by_default: bool = False
-
-    def scan_block(self, block: bytes, *, has_formulas: bool) -> bool:
-        """Add the elements of a piece of XML; return False if it is in an uncommon notation."""
-        if _INVISIBLE_BY_DEFAULT.search(block):
-            return False
-        if _MAY_HIDE.search(block):
-            for tag, raw_attributes in _HIDDEN.findall(block):
-                attributes = _layout_attributes(raw_attributes)
-                if tag == b"row" and "r" not in attributes:
-                    return False
-                self.add_element(tag.decode(), attributes)
-        if b"<mergeCell " in block:
-            for raw_attributes in _MERGED.findall(block):
-                self.add_element("mergeCell", _layout_attributes(raw_attributes))
-        if not has_formulas:
-            return True
-        texts = {(letters, row): text for letters, row, text in _FORMULA_TEXT.findall(block)}
-        formulas = _FORMULA.findall(block)
-        for letters, row in formulas:
-            text = texts.get((letters, row), b"").decode("utf-8", "replace")
-            self.add_formula(int(row), column_index(letters.decode()), text)
-        return len(formulas) == len(_ANY_FORMULA.findall(block))
 
     def add_element(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Add the layout of an element; its tag has no prefix."""
@@ -145,10 +107,6 @@ def _is_hidden(attributes: Mapping[str, str]) -> bool:
 
 def _is_below(size: str | None, limit: float) -> bool:
     return size is not None and _SIZE.fullmatch(size) is not None and float(size) < limit
-
-
-def _layout_attributes(raw: bytes) -> dict[str, str]:
-    return {name.decode(): value.decode() for name, value in _ATTRIBUTE.findall(raw)}
 
 
 @dataclass(slots=True)
