@@ -27,11 +27,11 @@ _MAGNITUDES = (20, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 class Rates:
     """Seconds of processor time for the sample of each operation."""
 
-    validate: float = 1.7
-    client: float = 1.7
-    sandbox: float = 2.1
+    validate: float = 1.2
+    client: float = 1.4
+    sandbox: float = 1.7
     export: float = 2.6
-    start: float = 0.5
+    start: float = 0.4
 
     def validation(self, rows: int) -> float:
         """Return the seconds needed to validate rows."""
