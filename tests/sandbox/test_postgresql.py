@@ -120,7 +120,7 @@ def test_an_unusable_server_is_reported_without_the_password(
     ended = xlbridge("sandbox", "--db", url)
     assert ended.returncode == 2
     assert reason in ended.stderr
-    assert "user, password and database" in ended.stderr
+    assert "user and database in the --db address, and the password (PGPASSWORD" in ended.stderr
     for secret in (PASSWORD, "p%40ss", "Traceback"):
         assert secret not in ended.stderr
 
