@@ -129,6 +129,27 @@ def test_columns_without_a_width_are_hidden_if_the_default_is_zero() -> None:
     assert exact.hidden_columns == [(0, 0), (3, 16_383), (4, 4)]
 
 
+@pytest.mark.parametrize(
+    "attributes",
+    ["hidden='1'", "ht='0'", 'ht="&#48;"', 'ht ="0"', 'hidden = "true"', 'ht="2.9"', 'hidden="1"'],
+)
+def test_a_hidden_row_is_found_however_it_is_written(attributes: str) -> None:
+    row = f'<row r="3" spans="1:1" {attributes} customHeight="1"><c r="A3"><v>1</v></c></row>'
+    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{FIRST_ROWS}{row}</sheetData></worksheet>'
+    quick, exact = scan_quickly([sheet.encode()], {}), scan_exactly([sheet.encode()], {}).raw
+    assert exact.layout.hidden_rows == {3}
+    assert quick in (None, exact)
+
+
+@pytest.mark.parametrize("attributes", ['ht="15.75" customHeight="1"', 'hidden="0"', 'ht="10"'])
+def test_a_row_of_usual_height_is_not_hidden(attributes: str) -> None:
+    row = f'<row r="3" {attributes}><c r="A3" s="1" t="b"><v>1</v></c></row>'
+    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{FIRST_ROWS}{row}</sheetData></worksheet>'
+    quick, exact = scan_quickly([sheet.encode()], {}), scan_exactly([sheet.encode()], {}).raw
+    assert quick == exact
+    assert not exact.layout.hidden_rows
+
+
 def test_a_sheet_without_addresses_needs_the_exact_scan() -> None:
     rows = '<row hidden="1"><c><f>1+1</f><v>2</v></c></row>'
     for first in ("<row><c><v>1</v></c></row>", '<row r="1"><c><v>1</v></c></row>'):

@@ -83,8 +83,10 @@ _USUAL_CELL = b"".join(
 )
 """Cell, after its address, in a notation that all readers understand as the same value."""
 
-_PLAIN_ROW = rb'(?:[^>h]++|(?<=\w)h|h(?!t="[0-2][."]|idden="[1t]))*+'
-"""Attributes of a row that does not hide it."""
+_ROW_ATTRIBUTES = rb"(?:[^>h]++|(?<=\w)h|h(?!t\b|idden\b)|%s)*+"
+_PLAIN_ROW = _ROW_ATTRIBUTES % rb'hidden="(?:0|false)"|ht="(?:[3-9]|[1-9]\d)[\d.]*+"'
+"""Attributes of a row that do not hide it."""
+_USUAL_ROW = _ROW_ATTRIBUTES % rb'(?:hidden|ht)="[^"&]*+"'
 
 _COLUMN = re.compile(rb'<c r="([A-Z]{1,3})\d')
 _PLAIN_START = re.compile(
@@ -180,7 +182,7 @@ class _RowMatcher:
         if len(self._columns) > _MAX_COLUMNS:
             self._pattern = None
             return
-        cell, row = (_PLAIN_CELL, _PLAIN_ROW) if self._are_plain else (_USUAL_CELL, rb"[^>]*+")
+        cell, row = (_PLAIN_CELL, _PLAIN_ROW) if self._are_plain else (_USUAL_CELL, _USUAL_ROW)
         columns = sorted(self._columns, key=lambda letters: (len(letters), letters))
         cells = b"".join(rb'(?:<c r="%s\1"%s)?+' % (c, cell) for c in columns)
         # Most rows have the same kinds of values as one of them, which is tested faster.
