@@ -207,6 +207,7 @@ def test_a_block_is_pasted_and_undone(page: Page, ui: RunningPage, tmp_path: Pat
     paste(tab, block)
     tab.locator("#problem", has_text="nothing was changed").wait_for()
     tab.locator("#view").select_option("all")
+    expect(tab.locator("#grid .line")).to_have_count(4)
     tab.locator('[data-cell="A3"]').click()
     paste(tab, block)
     tab.locator("#counts", has_text="Rows: 4").wait_for()
