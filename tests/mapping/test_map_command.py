@@ -17,6 +17,7 @@ HEADER = ["Filial", "Cliente", "Conta", "Categoria", "CC", "Emissão", "Vencto",
 HEADER += ["Histórico", "Obs"]
 ROW = ["Matriz", 1001, 1, "1.01.001", "01.001", date(2026, 10, 1), date(2026, 10, 31), "1.234,56"]
 ROW += ["Mensalidade", ""]
+_DAY = date(2026, 10, 1)
 
 
 def write_titles(folder: Path, name: str = "titulos.xlsx", header: list[str] = HEADER) -> Path:
@@ -26,22 +27,6 @@ def write_titles(folder: Path, name: str = "titulos.xlsx", header: list[str] = H
     return write_rows(
         folder / name, header, [ROW, other], at=(2, 0), title="Títulos em aberto", sheet="Relatório"
     )
-
-
-def test_orders_with_a_row_per_item_are_no_titles(tmp_path: Path, xlbridge: Xlbridge) -> None:
-    header = ["Pedido", "Cliente", "Vencimento", "Produto", "Valor"]
-    due = date(2026, 10, 31)
-    rows = [[500 + n // 2, 1001 + n // 2, due, f"Parafuso {n}", 21] for n in range(4)]
-    write_rows(tmp_path / "itens.xlsx", header, rows)
-    refused = xlbridge("map", "itens.xlsx", "-o", "m.yaml")
-    assert refused.returncode == 2
-    assert "seems to have an item in each row" in refused.stderr
-    assert "Sales orders (pedido)" in refused.stderr
-    # Titles may name a product, each document once; and the user may know better.
-    write_rows(tmp_path / "titulos.xlsx", header, rows[::2])
-    assert xlbridge("map", "titulos.xlsx", "-o", "m.yaml").returncode == 0
-    chosen = xlbridge("map", "itens.xlsx", "--resource", "contasreceber", "-o", "n.yaml")
-    assert chosen.returncode == 0, chosen.stderr
 
 
 def test_the_amount_of_a_sale_may_be_that_of_a_title(tmp_path: Path, xlbridge: Xlbridge) -> None:
@@ -112,53 +97,6 @@ def test_account_is_not_mapped_as_amount(tmp_path: Path, xlbridge: Xlbridge) -> 
     assert sources["codigoDaContaCorrente"] == "Conta"
     assert sources["numeroDoDocumento"] == "Título"
     assert sources.get("valorDoLancamento") in {"Valor", None}
-
-
-@pytest.mark.parametrize(
-    ("name", "sheet", "title", "resource"),
-    [
-        ("clientes.xlsx", "Plan1", "", "cliente"),
-        ("2026-10.xlsx", "Clientes", "", "cliente"),
-        ("2026-10.xlsx", "Plan1", "Cadastro de fornecedores", "fornecedor"),
-    ],
-)
-def test_names_and_titles_distinguish_resources_with_the_same_columns(
-    tmp_path: Path, xlbridge: Xlbridge, name: str, sheet: str, title: str, resource: str
-) -> None:
-    header = ["Razão Social", "CNPJ/CPF", "E-mail", "Telefone", "CEP", "Número", "Bairro"]
-    header += ["Cidade", "UF", "Tipo Pessoa", "Observação"]
-    row = ["Padaria Estrela Ltda", "11.222.333/0001-81", "a@b.com.br", "(11) 3333-4444"]
-    row += ["01310-100", "10", "Centro", "São Paulo", "SP", "J", "antigo"]
-    other = ["José da Silva", "529.982.247-25", *row[2:]]
-    write_rows(tmp_path / name, header, [row, other], at=(2, 0), title=title, sheet=sheet)
-    proposed = xlbridge("map", name)
-    assert proposed.stderr.startswith(f"{resource} · sheet {sheet}")
-    assert "cnpj: {from: CNPJ/CPF, when: cnpj}" in proposed.stdout
-
-
-@pytest.mark.parametrize(
-    ("names", "resource"),
-    [("Nome do cliente", "cliente"), ("Nome do fornecedor", "fornecedor")],
-)
-def test_a_header_that_names_the_record_decides_between_resources_of_the_same_columns(
-    tmp_path: Path, xlbridge: Xlbridge, names: str, resource: str
-) -> None:
-    # Both names have as many letters as a document has digits.
-    rows = ["Padaria São João;11.222.333/0001-81", "José da Silva;529.982.247-25"]
-    (tmp_path / "t.csv").write_text("\n".join([f"{names};CNPJ/CPF", *rows]), "utf-8")
-    proposed = xlbridge("map", "t.csv")
-    assert proposed.stderr.startswith(f"{resource} · sheet t"), proposed.stderr
-    columns = yaml.safe_load(proposed.stdout)["columns"]
-    assert columns == {
-        "nomeComercial": {"from": names},
-        "natureza": {"from": "CNPJ/CPF", "values": {"cnpj": "J", "cpf": "F"}},
-        "cnpj": {"from": "CNPJ/CPF", "when": "cnpj"},
-        "cpf": {"from": "CNPJ/CPF", "when": "cpf"},
-    }
-    (tmp_path / "n.csv").write_text("\n".join(["Nome;CNPJ/CPF", *rows]), "utf-8")
-    unclear = xlbridge("map", "n.csv")
-    assert unclear.returncode == 2
-    assert "most likely: cliente (uses 2 of 2 columns), fornecedor (uses 2 of 2" in unclear.stderr
 
 
 @pytest.mark.parametrize(("sheet", "chosen"), [("contaspagar", ()), ("Plan1", ("Plan1",))])
@@ -234,18 +172,6 @@ def test_party_in_a_header_decides_between_receivables_and_payables(
     assert proposed.stderr.startswith(f"{resource} · sheet Plan1")
     body = yaml.safe_load(proposed.stdout)["columns"][column]
     assert body == {"from": f"Nome do {party}", "link": party}
-
-
-def test_exported_sheet_is_not_proposed_for_another_resource(
-    tmp_path: Path, xlbridge: Xlbridge
-) -> None:
-    header = ["tipoDeMovimentacao", "numeroDaMovimentacao", "codigoDaFilial", "idProd"]
-    header += ["quantidade", "valorTotal", "documento"]
-    write_rows(tmp_path / "movimentacoes.xlsx", header, [["Entrada", 7, 1, 2001, 5, 10, "NF-1"]])
-    proposed = xlbridge("map", "movimentacoes.xlsx")
-    assert (proposed.returncode, proposed.stdout) == (2, "")
-    assert "those of an export that no resource imports" in proposed.stderr
-    assert xlbridge("map", "movimentacoes.xlsx", "--resource", "saida").returncode == 0
 
 
 def test_confirmed_mapping_improves_later_proposals(tmp_path: Path, xlbridge: Xlbridge) -> None:
@@ -363,103 +289,6 @@ def test_plan_step_accepts_a_mapping(tmp_path: Path, xlbridge: Xlbridge) -> None
     done = xlbridge("batch", "run", "plan.yaml")
     assert done.returncode == 2
     assert "plan.yaml:4: steps.titulos.map: There is no mapping" in done.stderr
-
-
-_DAY = date(2026, 10, 1)
-_SALES = ["Nº Pedido", "Data", "Cliente", "CNPJ", "Produto", "Qtd", "Valor Unit.", "Total"]
-_SALES_ROW = [1001, _DAY, "Padaria Estrela", "11.222.333/0001-81", "P-1", 10, 2.5, 25]
-_MONTHS = ["Centro de Custo", "Descrição", "Jan", "Fev", "mar/26", "Total"]
-_ADDRESSED = ["Filial", "Depósito", "Código", "Produto", "Endereço", "Contagem 1"]
-_COUNTED = ["Almoxarifado", "Seção", "SKU", "Descrição", "Quantidade contada"]
-
-
-@pytest.mark.parametrize(
-    ("header", "row", "words"),
-    [
-        (_SALES, _SALES_ROW, "Sales orders (pedido); an import"),
-        (_ADDRESSED, [1, 1, 2001, "Parafuso", "A-01", 10], "xlbridge template inventario;"),
-        (_COUNTED, [1, "A-01", "P-1", "Parafuso", 7], "xlbridge template inventario;"),
-        (_MONTHS, ["01.001", "Vendas", 10, 20, 30, 60], "for each month (Jan, Fev, mar/26)"),
-        (["Conta", *(date(2026, n, 1) for n in (1, 2, 3))], ["x", 1, 2, 3], "(01/2026, 02/2026, 0"),
-        (["Cód. Produto", "Descrição", "Un.", "Saldo"], ["P-1", "Parafuso", "UN", 7], "(Saldo)"),
-        (
-            ["Código", "Descrição", "NCM", "Qtde em estoque", "Custo médio"],
-            ["P-1", "Parafuso", "7318.15.00", 7, 1.5],
-            "use --resource produto",
-        ),
-        (
-            ["numeroDoPedido", "codigoDaFilial", "codigoDoCliente", "dataDaOrdem"],
-            [1, 1, 1001, _DAY],
-            "--as-template pedido",
-        ),
-    ],
-    ids=[
-        "flat orders",
-        "counts at addresses",
-        "counts",
-        "months",
-        "dates",
-        "balances",
-        "stock",
-        "listing",
-    ],
-)
-def test_sheet_whose_rows_are_not_records_is_explained(
-    tmp_path: Path, xlbridge: Xlbridge, header: list[str], row: list[object], words: str
-) -> None:
-    """It is never proposed for another resource that has a few of its columns."""
-    write_rows(tmp_path / "t.xlsx", header, [row, row])
-    done = xlbridge("map", "t.xlsx")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert words in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("resource", "row", "columns"),
-    [
-        (
-            "entrada",
-            {"Filial": 1, "Data": _DAY, "NF": "4512", "Fornecedor": "Aços SA", "Código": 2001,
-             "Qtd entrada": 10, "Custo unit.": 1.1},
-            {"dataDaEntrada": "Data", "documento": "NF", "quantidade": "Qtd entrada",
-             "valorUnitario": "Custo unit.", "idProd": "Código"},
-        ),
-        (
-            "clientecontato",
-            {"Cliente": "Padaria", "Contato": "Maria", "Cargo": "Gerente", "E-mail": "a@b.com.br"},
-            {"nome": "Contato", "cargo": "Cargo", "email": "E-mail"},
-        ),
-        (
-            "planejamento",
-            {"Filial": 1, "Centro de custo": "01.001", "Categoria": "2.01.001", "Ano": 2026,
-             "Mês": 1, "Valor mensal": 1000},
-            {"valorLimite": "Valor mensal"},
-        ),
-        (
-            "nota-fiscal-servico",
-            {"Filial": 1, "Cliente": 1001, "Serviço": "14.01", "Valor": 1500, "ISS retido": 5},
-            {"aliquotaISSRetido": "ISS retido"},
-        ),
-        (
-            "produto",
-            {"ID": 16000123451, "Código": "PAR-1", "Descrição": "Parafuso", "NCM": "7318.15.00"},
-            {"codigoInterno": "Código"},
-        ),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
-def test_resource_is_detected_by_its_distinguishing_columns(
-    tmp_path: Path,
-    xlbridge: Xlbridge,
-    resource: str,
-    row: dict[str, object],
-    columns: dict[str, str],
-) -> None:
-    write_rows(tmp_path / "t.xlsx", list(row), [list(row.values())] * 2)
-    content = yaml.safe_load(xlbridge("map", "t.xlsx").stdout)
-    assert content["resource"] == resource
-    sources = {name: body.get("from") for name, body in content["columns"].items()}
-    assert columns.items() <= sources.items()
 
 
 def test_group_above_the_header_identifies_its_columns(tmp_path: Path, xlbridge: Xlbridge) -> None:

@@ -87,6 +87,7 @@ _ROW_ATTRIBUTES = rb"(?:[^>h]++|(?<=\w)h|h(?!t\b|idden\b)|%s)*+"
 _PLAIN_ROW = _ROW_ATTRIBUTES % rb'hidden="(?:0|false)"|ht="(?:[3-9]|[1-9]\d)[\d.]*+"'
 """Attributes of a row that do not hide it."""
 _USUAL_ROW = _ROW_ATTRIBUTES % rb'(?:hidden|ht)="[^"&]*+"'
+"""Attributes of a row in the common notation."""
 
 _COLUMN = re.compile(rb'<c r="([A-Z]{1,3})\d')
 _PLAIN_START = re.compile(
