@@ -141,6 +141,27 @@ def test_a_hidden_row_is_found_however_it_is_written(attributes: str) -> None:
     assert quick in (None, exact)
 
 
+@pytest.mark.parametrize(
+    "attributes",
+    ['hidden ="1"', 'hidden= "true"', 'hidden="&#49;"', "width='0'", 'width = "0"', 'width="0.1"'],
+)
+def test_a_hidden_column_is_found_however_it_is_written(attributes: str) -> None:
+    columns = f'<cols><col min="2" max="3" {attributes}/></cols>'
+    sheet = f'<worksheet xmlns="{MAIN}">{columns}<sheetData>{FIRST_ROWS}</sheetData></worksheet>'
+    quick, exact = scan_quickly([sheet.encode()], {}), scan_exactly([sheet.encode()], {}).raw
+    assert exact.layout.hidden_columns == [(1, 2)]
+    assert quick in (None, exact)
+
+
+@pytest.mark.parametrize("attributes", ['ref ="A1:B2"', 'ref= "A1:B2"', 'ref="A1&#58;B2"'])
+def test_a_merged_range_is_found_however_it_is_written(attributes: str) -> None:
+    merged = f"<mergeCells><mergeCell {attributes}/></mergeCells>"
+    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{FIRST_ROWS}</sheetData>{merged}</worksheet>'
+    quick, exact = scan_quickly([sheet.encode()], {}), scan_exactly([sheet.encode()], {}).raw
+    assert exact.layout.merged == [(1, 0, 2, 1)]
+    assert quick in (None, exact)
+
+
 @pytest.mark.parametrize("attributes", ['ht="15.75" customHeight="1"', 'hidden="0"', 'ht="10"'])
 def test_a_row_of_usual_height_is_not_hidden(attributes: str) -> None:
     row = f'<row r="3" {attributes}><c r="A3" s="1" t="b"><v>1</v></c></row>'

@@ -34,7 +34,7 @@ from xlbridge.validation.headers.header_row import (
     outdated_template,
 )
 from xlbridge.validation.headers.sheet_choice import (
-    SheetChoice,
+    ChosenSheet,
     child_cells,
     choose_sheet,
     choose_sheets,
@@ -105,7 +105,7 @@ def blank_children(main: ValidatedSheet, sheets: Sequence[SheetCells]) -> list[V
     lists = child_cells(sheets, main.sheet, main.resource, filled=False)
     blank = {cells.name: child for child, cells in lists}
     validated = [
-        _Validator(main.file).validate_sheet(SheetChoice(cells, blank[cells.name]))
+        _Validator(main.file).validate_sheet(ChosenSheet(cells, blank[cells.name]))
         for cells in sheets
         if cells.name in blank
     ]
@@ -123,7 +123,7 @@ class _Validator:
     on_column: OnColumn = lambda _: None
     memo: ColumnMemo | None = None
 
-    def validate_sheet(self, choice: SheetChoice, fingerprint: str | None = None) -> ValidatedSheet:
+    def validate_sheet(self, choice: ChosenSheet, fingerprint: str | None = None) -> ValidatedSheet:
         """Validate the cells of the chosen sheet; ``fingerprint`` is the workbook's."""
         cells, resource = choice.cells, choice.resource
         position = None if resource is None else find_header_row(cells, resource)
@@ -162,7 +162,7 @@ class _Validator:
         children = {}
         for child, cells in child_cells(sheets, main.sheet, resource):
             memo = None if self.memo is None else self.memo.of_child(child.sheet)
-            choice = SheetChoice(cells, child, main=MainSheet(resource, main.sheet))
+            choice = ChosenSheet(cells, child, main=MainSheet(resource, main.sheet))
             children[child.sheet] = replace(self, memo=memo).validate_sheet(choice)
         main.children = children
         check_children(main)
@@ -173,7 +173,7 @@ class _Validator:
         return lookup if self.memo is None else self.memo.cached_lookup(lookup)
 
     def validate_rows(
-        self, resource: Resource, choice: SheetChoice, header: Header, formats_of: FormatLookup
+        self, resource: Resource, choice: ChosenSheet, header: Header, formats_of: FormatLookup
     ) -> ValidatedSheet:
         """Validate the rows below a header that was matched to the columns of a resource."""
         cells = choice.cells
@@ -219,7 +219,7 @@ class _Validator:
         )
 
 
-def _layout_findings(choice: SheetChoice, typed: TypedRows) -> list[Finding]:
+def _layout_findings(choice: ChosenSheet, typed: TypedRows) -> list[Finding]:
     """Return the findings of the header and the sheet as a whole; cells of a column whose header
     is missing or repeated have none."""
     header, cells = typed.header, typed.cells
@@ -244,7 +244,7 @@ def _missing_header(resource: Resource | None, cells: SheetCells) -> Finding:
     return Finding(CATALOGUE["header-not-found"], details={"resource": resource.name})
 
 
-def _hidden_sheets(choice: SheetChoice, row: int | None) -> list[Finding]:
+def _hidden_sheets(choice: ChosenSheet, row: int | None) -> list[Finding]:
     """Report the hidden sheets, which may have the missing data."""
     if not choice.hidden:
         return []

@@ -32,7 +32,7 @@ _MAX_WHOLE = 10**15
 
 
 @dataclass(frozen=True, slots=True)
-class ProposedColumn:
+class SchemaColumn:
     """A column of the proposal: ``header`` is the workbook's, ``filled`` the number of its filled
     cells, ``rules`` are those of the schema file."""
 
@@ -52,7 +52,7 @@ class SchemaProposal:
     name: str
     sheet: str
     rows: int
-    columns: Sequence[ProposedColumn]
+    columns: Sequence[SchemaColumn]
 
     @property
     def key(self) -> str | None:
@@ -118,7 +118,7 @@ def _header_position(cells: SheetCells) -> int | None:
     return best_row(cells, names)
 
 
-def _columns(cells: SheetCells, position: int, rows: Sequence[int]) -> Iterator[ProposedColumn]:
+def _columns(cells: SheetCells, position: int, rows: Sequence[int]) -> Iterator[SchemaColumn]:
     used: set[str] = set()
     has_key = False
     for header, cell_column in zip(cells.row(position), cells.columns, strict=True):
@@ -133,7 +133,7 @@ def _columns(cells: SheetCells, position: int, rows: Sequence[int]) -> Iterator[
         if is_key and (kind.is_code or kind is Kind.INTEGER):
             rules["no_repeats"] = {}
             has_key = True
-        yield ProposedColumn(
+        yield SchemaColumn(
             name, header.strip(), kind, required, _example(kind, filled[0]), len(filled), rules
         )
 

@@ -31,7 +31,7 @@ class NoFittingResource(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class SheetChoice:
+class ChosenSheet:
     """The sheet to validate, and its resource, None if nothing identifies it.
 
     ``hidden``: names of hidden sheets, one of which may be the right one; ``main``: main sheet of
@@ -46,7 +46,7 @@ class SheetChoice:
 
 def choose_sheet(
     workbook: WorkbookCells, catalogue: Catalogue, resource: str | None, sheet: str | None
-) -> SheetChoice:
+) -> ChosenSheet:
     """Choose by the request, the template's fingerprint, sheet names, then headers.
 
     The choice has no resource if the workbook is empty. Raises ``UsageError`` if the requested
@@ -58,23 +58,23 @@ def choose_sheet(
         raise no_visible_sheet(workbook.hidden)
     if sheet is not None:
         cells = workbook.sheets[0]
-        return SheetChoice(cells, wanted or _choose_by_headers([cells], catalogue, ())[1])
+        return ChosenSheet(cells, wanted or _choose_by_headers([cells], catalogue, ())[1])
     mains = _without_child_sheets(workbook.sheets, [wanted] if wanted else catalogue.values())
     if wanted is not None:
         sheets = _with_data(mains, [wanted])
-        return SheetChoice(_best_sheet(sheets, wanted), wanted, workbook.hidden)
+        return ChosenSheet(_best_sheet(sheets, wanted), wanted, workbook.hidden)
     imported, created = _by_precedence(catalogue.values())
     found = _with_data(mains, imported)
     sheets = found if len(found) == 1 else _with_data(mains, created)
     for cells in sheets:
         if named := _resource_of_name(cells, catalogue):
-            return SheetChoice(cells, named, workbook.hidden)
-    return SheetChoice(*_choose_by_headers(sheets, catalogue, workbook.hidden), workbook.hidden)
+            return ChosenSheet(cells, named, workbook.hidden)
+    return ChosenSheet(*_choose_by_headers(sheets, catalogue, workbook.hidden), workbook.hidden)
 
 
 def choose_sheets(
     workbook: WorkbookCells, catalogue: Catalogue, resource: str | None
-) -> tuple[list[SheetChoice], list[str]]:
+) -> tuple[list[ChosenSheet], list[str]]:
     """Return every sheet that has data for a resource, and the names of the other filled sheets.
 
     If there is none, the choice of ``choose_sheet``, whose errors are raised.
@@ -92,7 +92,7 @@ def choose_sheets(
             found = named if named is not None and has_rows(named, cells) else None
             found = found or _fitting_resource(cells, catalogue.values())
         if found is not None:
-            choices.append(SheetChoice(cells, found))
+            choices.append(ChosenSheet(cells, found))
     choices = choices or [choose_sheet(workbook, catalogue, resource, None)]
     filled = [cells.name for cells in workbook.sheets if cells.has_data(0)]
     chosen = {choice.cells.name for choice in choices}

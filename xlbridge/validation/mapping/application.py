@@ -24,7 +24,7 @@ from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.headers.header_row import Header, repeated_headers
-from xlbridge.validation.headers.sheet_choice import SheetChoice, no_visible_sheet
+from xlbridge.validation.headers.sheet_choice import ChosenSheet, no_visible_sheet
 from xlbridge.validation.mapping.conversion import (
     ConvertedCells,
     convert_values,
@@ -132,7 +132,7 @@ class MappedSheet:
     not all of them are.
     """
 
-    choice: SheetChoice
+    choice: ChosenSheet
     header: Header
     kept_rows: Mapping[int, Collection[int]]
 
@@ -237,7 +237,7 @@ def map_sheet(
         errors |= {(r, in_sheet): e for (r, c), e in cells.raw.errors.items() if c in columns}
         without_result |= {(r, in_sheet) for r, c in cells.raw.without_result if c in columns}
     with_added = SheetCells(cells.name, cells.first_column, [*cells.columns, *added], raw)
-    choice = SheetChoice(with_added, mapped_resource, workbook.hidden)
+    choice = ChosenSheet(with_added, mapped_resource, workbook.hidden)
     return MappedSheet(choice, header, kept_rows)
 
 

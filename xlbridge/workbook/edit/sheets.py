@@ -12,6 +12,7 @@ from lxml import etree
 from xlbridge.workbook.address import CellRange, cell_position, column_index
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import WORKBOOK, EditablePackage
+from xlbridge.workbook.read.cells import TRUE
 from xlbridge.workbook.signature import SUMMARY_NAME, SUMMARY_SHEET
 
 _SHEET_DATA = re.compile(rb"<((?:[\w.-]+:)?sheetData)\b[^<>]*?(/?)>")
@@ -118,7 +119,7 @@ class SheetList:
     def uses_1904_dates(self) -> bool:
         """True if days are counted from 1904, as in old workbooks of the Mac."""
         properties = self._root.find("{*}workbookPr")
-        return properties is not None and properties.get("date1904") in {"1", "true", "on"}
+        return properties is not None and properties.get("date1904") in TRUE
 
     def recalculate_on_load(self) -> None:
         """Make programs recalculate formulas on opening, as stored results may be stale."""

@@ -40,6 +40,10 @@ class WorkbookStyles:
         self._package = package
         self._part = package.related(WORKBOOK, "styles")
         self._root = xml.parse(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
+        self._codes = {
+            item.get("numFmtId"): item.get("formatCode", "")
+            for item in self._root.findall("{*}numFmts/*")
+        }
         self._with_number_format = cache(self._derive_number_format)
         # The first entry of each list is that of unformatted cells.
         space = etree.QName(self._root).namespace or ""
@@ -116,11 +120,7 @@ class WorkbookStyles:
         """Return the number format of a cell style: its id and its code, empty if built in."""
         styles = self._root.findall("{*}cellXfs/*")
         number = styles[style].get("numFmtId", "0") if style < len(styles) else "0"
-        codes = {
-            item.get("numFmtId"): item.get("formatCode", "")
-            for item in self._root.findall("{*}numFmts/*")
-        }
-        return int(number), codes.get(number, "")
+        return int(number), self._codes.get(number, "")
 
     def _derive_number_format(self, style: int, number: int) -> int:
         """Return a style with another number format. Raises ``LookupError`` for unknown ones."""

@@ -19,7 +19,9 @@ from xlbridge.workbook.address import CellPosition, CellRange, column_index, col
 from xlbridge.workbook.formats import scale_factor
 
 _MAX_FORMULA_RUNS = 4096
-_TRUE = frozenset({"1", "true"})
+TRUE = frozenset({"1", "true", "on"})
+"""Values of an attribute that is true."""
+
 _CORNERS = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})", re.ASCII)
 _VISIBLE_HEIGHT = 3.0
 """Minimum height, in points, of a row with visible text."""
@@ -99,7 +101,7 @@ class SheetLayout:
 def _is_hidden(attributes: Mapping[str, str]) -> bool:
     """Return whether a row or column is hidden, or too small to be visible."""
     return (
-        attributes.get("hidden") in _TRUE
+        attributes.get("hidden") in TRUE
         or _is_below(attributes.get("ht"), _VISIBLE_HEIGHT)
         or _is_below(attributes.get("width"), _VISIBLE_WIDTH)
     )

@@ -13,7 +13,7 @@ from xml.parsers import expat
 from xlbridge.i18n import Text
 from xlbridge.workbook.address import CellPosition, cell_address, column_index
 from xlbridge.workbook.read.archive import blocks_before
-from xlbridge.workbook.read.cells import RawSheet
+from xlbridge.workbook.read.cells import TRUE, RawSheet
 from xlbridge.workbook.read.refusals import cell_ambiguous, document_type, unreadable
 
 _CELL_REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})", re.ASCII)
@@ -31,7 +31,6 @@ _VALUES: Mapping[str, re.Pattern[str]] = {
 }
 """Valid values by the cell's type; those of other types may be any text."""
 
-_TRUE = frozenset({"1", "true", "on"})
 _WITH_REFERENCES = frozenset({"str", "d", "e"})
 """Types of cells in whose values the parser understands character references."""
 
@@ -124,7 +123,7 @@ class SheetScan:
                     self._parser.CharacterDataHandler = self._add_text
             case "r":
                 self._runs += 1
-            case "strike" if attributes.get("val", "1") in _TRUE:
+            case "strike" if attributes.get("val", "1") in TRUE:
                 self._struck_runs += 1
 
     def end(self, name: str) -> None:

@@ -6,7 +6,7 @@ OpenDocument 1.3, Part 3.
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -92,13 +92,17 @@ class OdsStyles:
         """Return the ids of the cell styles by name."""
         return {name: number for number, name in enumerate(self._cells)}
 
-    def new_sheet(self) -> RawSheet:
-        """Return the facts of a sheet without cells."""
+    @cached_property
+    def _significant(self) -> tuple[dict[int, str], frozenset[int]]:
         ancestries = [list(self._with_parents(name)) for name in self._cells]
         data = (next((style.data for style in styles if style.data), "") for styles in ancestries)
         struck = (any(style.struck for style in styles) for styles in ancestries)
-        formats, struck_styles = significant_styles(zip(map(self._code, data), struck, strict=True))
-        return RawSheet(formats=formats, struck=struck_styles)
+        return significant_styles(zip(map(self._code, data), struck, strict=True))
+
+    def new_sheet(self) -> RawSheet:
+        """Return the facts of a sheet without cells."""
+        formats, struck = self._significant
+        return RawSheet(formats=formats, struck=struck)
 
     def _with_parents(self, name: str) -> Iterator[_CellStyle]:
         """Yield a cell style and its parents."""

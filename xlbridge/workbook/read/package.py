@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 from xlbridge.workbook.formats.number_formats import format_code, significant_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
+from xlbridge.workbook.read.cells import TRUE
 from xlbridge.workbook.read.refusals import damaged, unreadable
 from xlbridge.workbook.signature import (
     LISTS_SHEET,
@@ -68,7 +69,7 @@ class Package:
     def uses_1904_dates(self) -> bool:
         """Return whether days are counted from 1904 instead of 1900."""
         properties = self._parsed(_WORKBOOK).iterfind(".//{*}workbookPr")
-        return any(e.get("date1904") in {"1", "true", "on"} for e in properties)
+        return any(e.get("date1904") in TRUE for e in properties)
 
     def cell_styles(self) -> tuple[dict[int, str], frozenset[int]]:
         """Return the significant number formats by style, and the styles struck through."""

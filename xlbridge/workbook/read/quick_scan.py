@@ -39,12 +39,18 @@ _LOW = rb'ht="(?<=\bht=")[0-2](?:\.\d*)?"'
 _NARROW = rb'width="(?<=\bwidth=")0(?:\.[0-4]\d*)?"'
 _HIDING = (re.compile(rb'hidden="'), re.compile(_LOW), re.compile(_NARROW))
 _HIDDEN = re.compile(
-    rb'<(row|col)\b([^>]*(?:\bhidden="(?:1|true)"|' + _LOW + rb"|" + _NARROW + rb")[^>]*)>"
+    rb'<(row|col)\b([^>]*(?:\bhidden="(?:1|true|on)"|' + _LOW + rb"|" + _NARROW + rb")[^>]*)>"
 )
 _INVISIBLE_BY_DEFAULT = re.compile(
     rb'<sheetFormatPr\b[^>]*\bdefault(?:RowHeight="[0-2]|ColWidth="0)(?:\.\d*)?"'
 )
 _MERGED = re.compile(rb"<(mergeCell)\b([^>]*)>")
+_UNCOMMON = {
+    b"<" + tag: re.compile(rb"<%s\b[^<>]*(?:\s=|=\s|&)" % tag)
+    for tag in (b"col", b"mergeCell", b"sheetFormatPr")
+}
+"""Elements of the layout in an uncommon notation, by their start, which is found faster."""
+
 _LAYOUT_ATTRIBUTE = re.compile(rb'\b(r|min|max|hidden|ht|width|ref)="([^"]*)"')
 
 _NUMBER = rb"-?\d++(?:\.\d++)?+(?:[eE][-+]?+\d++)?+"
@@ -226,6 +232,8 @@ def _add_formulas(block: bytes, raw: RawSheet) -> bool:
 
 def _add_layout(block: bytes, layout: SheetLayout) -> bool:
     """Add hidden rows and columns and merged ranges; return False in an uncommon notation."""
+    if any(start in block and element.search(block) for start, element in _UNCOMMON.items()):
+        return False
     if _INVISIBLE_BY_DEFAULT.search(block):
         return False
     elements: list[tuple[bytes, bytes]] = []
