@@ -32,6 +32,18 @@ def test_orders_with_a_row_per_item_are_no_titles(tmp_path: Path, xlbridge: Xlbr
     assert chosen.returncode == 0, chosen.stderr
 
 
+def test_titles_with_numbered_items_are_rows_of_lists(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    header, due = ["Documento", "Item", "Cliente", "Vencimento", "Valor"], date(2026, 10, 31)
+    rows = [[500 + n // 3, 1 + n % 3, 1001 + n // 3, due, 21] for n in range(6)]
+    write_rows(tmp_path / "itens.xlsx", header, rows)
+    refused = xlbridge("map", "itens.xlsx")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "seems to have an item in each row" in refused.stderr
+    # Instalments have the same document, too.
+    write_rows(tmp_path / "parcelas.xlsx", [header[0], "Parcela", *header[2:]], rows)
+    assert xlbridge("map", "parcelas.xlsx").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("name", "sheet", "title", "resource"),
     [

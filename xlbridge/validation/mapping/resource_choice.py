@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
@@ -10,10 +11,11 @@ from xlbridge.errors import UsageError
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import Kind, Resource
+from xlbridge.validation.cells.text import display
 from xlbridge.validation.headers.header_row import SEARCHED_ROWS
 from xlbridge.validation.mapping.name_matching import columns_called, is_amount, mapping_words
 from xlbridge.validation.mapping.proposal import MappingProposal
-from xlbridge.workbook.read import SheetCells
+from xlbridge.workbook.read import CellColumn, SheetCells
 
 _CLOSE = 0.25
 _MAX_LIKELY = 5
@@ -203,17 +205,20 @@ def require_no_months(sheets: Iterable[SheetCells]) -> None:
 def require_no_items(
     proposal: MappingProposal, cells: SheetCells, position: int, resources: Iterable[Resource]
 ) -> None:
-    """Raise ``UsageError`` if a sheet of titles has several products with the same document, like
-    the items of orders; ``position`` is the header's."""
+    """Raise ``UsageError`` if a sheet of titles has several products or items with the same
+    document, like those of orders; ``position`` is the header's."""
     header = [str(value).strip() for value in cells.row(position)]
-    products = [name for name in proposal.ignore if columns_called(name) & _PRODUCTS]
     numbers = _sources(proposal).get(_DOCUMENT, ())
-    if not products or len(numbers) != 1 or not {products[0], numbers[0]} <= {*header}:
+    if len(numbers) != 1 or numbers[0] not in header:
         return
-    number, product = (cells.columns[header.index(name)] for name in (numbers[0], products[0]))
-    rows = range(position + 1, cells.height)
-    pairs = {(number.value(row), product.value(row)) for row in rows if number.value(row) != ""}
-    if len(pairs) == len({document for document, _ in pairs}):
+    number = cells.columns[header.index(numbers[0])]
+    rows = [row for row in range(position + 1, cells.height) if number.value(row) != ""]
+    columns = dict(zip(header, cells.columns, strict=False))
+    products = [name for name in proposal.ignore if columns_called(name) & _PRODUCTS]
+    items = [name for name in header if mapping_words(name) & _ITEM_NUMBERS]
+    if not any(
+        _has_several(number, columns[name], rows) for name in products if name in columns
+    ) and not any(_counts_items(number, columns[name], rows) for name in items):
         return
     own = {column.name for column in proposal.columns}
     likely = [
@@ -223,6 +228,22 @@ def require_no_items(
         and own & one.by_name.keys() & _PARTIES
     ]
     raise _rows_of_lists(likely)
+
+
+def _has_several(number: CellColumn, product: CellColumn, rows: Sequence[int]) -> bool:
+    """Return whether a document has several products."""
+    pairs = {(number.value(row), product.value(row)) for row in rows}
+    return len(pairs) > len({document for document, _ in pairs})
+
+
+def _counts_items(number: CellColumn, item: CellColumn, rows: Sequence[int]) -> bool:
+    """Return whether a column counts the rows of each document from 1, and some have several."""
+    counts = Counter[object]()
+    for row in rows:
+        counts[number.value(row)] += 1
+        if display(item.value(row)).lstrip("0") != str(counts[number.value(row)]):
+            return False
+    return max(counts.values(), default=0) > 1
 
 
 def _rows_of_lists(likely: Sequence[Resource]) -> UsageError:
@@ -235,6 +256,7 @@ def _rows_of_lists(likely: Sequence[Resource]) -> UsageError:
 
 _DOCUMENT = "numeroDoDocumento"
 _PRODUCTS = frozenset({"idProduto", "idProd", "descricaoDoProduto"})
+_ITEM_NUMBERS = frozenset({"item", "itens"})
 _PARTIES = frozenset({"codigoDoCliente", "codigoDoFornecedor"})
 _NO_LISTS = Text(
     pt="Pelo nome, a planilha parece ser de {titles}; falta a chave que liga cada registro às "
