@@ -78,23 +78,6 @@ def first_or_404(records: Sequence[Found], key: str, message: str) -> Found:
     return records[0]
 
 
-PRICE_PLACES = 6
-"""Decimal places of a unit price: two would misprice large quantities of cheap products."""
-
-_AMOUNT_LIMIT = Decimal(10) ** 12
-
-
-def amount_problems(key: str, amount: Decimal | None, places: int = 2) -> list[Problem]:
-    """Return the problem of an amount that is negative, too large or has too many ``places``."""
-    if amount is None:
-        return []
-    if not 0 <= amount < _AMOUNT_LIMIT:
-        return [(key, "Valor fora do intervalo permitido.")]
-    if amount != round(amount, places):
-        return [(key, f"Valor com mais de {places} casas decimais.")]
-    return []
-
-
 Input = TypeVar("Input", bound=WireModel, contravariant=True)
 Record = TypeVar("Record", covariant=True)
 

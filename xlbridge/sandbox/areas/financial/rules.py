@@ -1,16 +1,17 @@
-"""Rules of receivable and payable entries and their allocations (rateio); rounding of money.
+"""Rules of receivable and payable entries and their allocations (rateio).
 
 Source: the spec, Receivable entry (Contas a Receber), Payable entry (Contas a Pagar).
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Connection, exists, select
 
 from xlbridge.resources.checks import is_boleto
+from xlbridge.sandbox.amounts import amount_problems
 from xlbridge.sandbox.areas.financial.tables import (
     OWNER_KEY,
     payable_allocations,
@@ -24,7 +25,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     categories,
     portfolios,
 )
-from xlbridge.sandbox.problems import Problem, amount_problems
+from xlbridge.sandbox.problems import Problem
 from xlbridge.wire.financial import (
     Allocation,
     EntryInput,
@@ -224,45 +225,3 @@ def allocation_rows(key: Sequence[object], parts: Sequence[Allocation]) -> Itera
 def _entry_codes(data: EntryTerms) -> dict[str, Any]:
     codes = data.model_dump(include=set(Allocation.model_fields))
     return codes | {"codigoDaFilialDoRateio": data.codigoDaFilial}
-
-
-_CENTS = Decimal("0.01")
-
-
-def round_half_even(amount: Decimal) -> Decimal:
-    """Round to cents, half to even: amounts of documents."""
-    return amount.quantize(_CENTS, ROUND_HALF_EVEN)
-
-
-def round_half_up(amount: Decimal) -> Decimal:
-    """Round to cents, half up: values of stock."""
-    return amount.quantize(_CENTS, ROUND_HALF_UP)
-
-
-def percent_of(amount: Decimal, percent: Decimal) -> Decimal:
-    """Return a percentage of an amount, rounded to cents."""
-    return round_half_even(amount * percent / 100)
-
-
-def equal_parts(amount: Decimal, count: int) -> list[Decimal]:
-    """Split an amount into equal parts in cents; the last one gets the remainder."""
-    return proportional_parts(amount, [Decimal(1)] * count)
-
-
-def proportional_parts(amount: Decimal, weights: Sequence[Decimal]) -> list[Decimal]:
-    """Split an amount in proportion to weights, in cents; the last part gets the remainder.
-
-    The others are rounded down, so that the remainder is never negative.
-    """
-    total = sum(weights)
-    parts = [
-        (amount * weight / total).quantize(_CENTS, rounding=ROUND_DOWN) for weight in weights[:-1]
-    ]
-    return [*parts, amount - sum(parts)]
-
-
-def rate_problems(key: str, rate: Decimal | None) -> list[Problem]:
-    """Return the problem of a rate outside 0 to 100 per cent."""
-    if rate is None or 0 <= rate <= 100:
-        return []
-    return [(key, "Percentual fora do intervalo de 0 a 100.")]

@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from xlbridge.resources.checks import is_boleto
-from xlbridge.sandbox.areas.financial.rules import allocation_rows, percent_of, round_half_even
+from xlbridge.sandbox.amounts import percent_of, round_half_even
+from xlbridge.sandbox.areas.financial.rules import allocation_rows
 from xlbridge.sandbox.areas.financial.tables import OWNER_KEY, TITLE_KEY
 from xlbridge.sandbox.areas.registry.seed import codes
 from xlbridge.sandbox.areas.registry.seed_demo import FIRST_DAY, TODAY

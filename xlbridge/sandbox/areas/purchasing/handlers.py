@@ -10,22 +10,20 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Connection,
     RowMapping,
     Select,
     Table,
-    and_,
     delete,
-    insert,
     select,
     update,
 )
 
-from xlbridge.sandbox.areas.financial.rules import category_problems
 from xlbridge.sandbox.areas.purchasing.rules import (
+    LIMIT_CODES,
     BuyingOrderRegistration,
     PurchaseOrderRegistration,
     PurchaseRequisitionRegistration,
+    SpendingLimitRegistration,
 )
 from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,
@@ -37,7 +35,7 @@ from xlbridge.sandbox.areas.purchasing.tables import (
     purchase_requisitions,
     spending_limits,
 )
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.codes import CodeLookup
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
     collaborators,
@@ -50,7 +48,6 @@ from xlbridge.sandbox.handler_registry import Call, Model, document_lines, handl
 from xlbridge.sandbox.problems import (
     Problem,
     RequestError,
-    amount_problems,
     first_or_404,
     register_one,
     require_no_problems,
@@ -63,7 +60,6 @@ from xlbridge.wire.budget import (
     SPENDING_LIMIT_UPDATE,
     SpendingLimit,
     SpendingLimitChange,
-    SpendingLimitInput,
     SpendingLimitKey,
     SpendingLimitQuery,
 )
@@ -294,7 +290,7 @@ def _dictionary_order(text: str) -> str:
 def list_spending_limits(call: Call) -> list[SpendingLimit]:
     query = call.query_as(SpendingLimitQuery)
     lookup = CodeLookup(call.connection)
-    unknown = lookup.field_problems(query, *_LIMIT_CODES, "codigoDoItemDeLancamento")
+    unknown = lookup.field_problems(query, *LIMIT_CODES, "codigoDoItemDeLancamento")
     if unknown:
         raise RequestError(404, unknown)
     statement = select(spending_limits).order_by(spending_limits.c.idPlanejamento)
@@ -303,22 +299,14 @@ def list_spending_limits(call: Call) -> list[SpendingLimit]:
     return call.read(SpendingLimit, statement)
 
 
-@handles(SPENDING_LIMIT_CREATE)
-def create_spending_limit(call: Call) -> SpendingLimit:
-    data = call.body_as(SpendingLimitInput)
-    _require_valid_limit(call, data)
-    numbers = Numbers(call.connection)
-    limit = SpendingLimit(idPlanejamento=numbers.next("spending_limit"), **data.model_dump())
-    numbers.write()
-    call.connection.execute(insert(spending_limits), limit.model_dump())
-    return limit
+handle_creation(SPENDING_LIMIT_CREATE, SpendingLimitRegistration)
 
 
 @handles(SPENDING_LIMIT_UPDATE)
 def update_spending_limit(call: Call) -> SpendingLimit:
     data = call.body_as(SpendingLimitChange)
     _existing_limit(call, data.idPlanejamento)
-    _require_valid_limit(call, data, replaced=data.idPlanejamento)
+    require_no_problems(SpendingLimitRegistration(call.connection, call.now).problems(data))
     by_id = spending_limits.c.idPlanejamento == data.idPlanejamento
     call.connection.execute(update(spending_limits).where(by_id).values(data.model_dump()))
     return SpendingLimit(**data.model_dump())
@@ -336,33 +324,3 @@ def _existing_limit(call: Call, number: int) -> SpendingLimit:
     statement = select(spending_limits).where(spending_limits.c.idPlanejamento == number)
     limits = call.read(SpendingLimit, statement)
     return first_or_404(limits, "idPlanejamento", "Planejamento não encontrado.")
-
-
-_LIMIT_KEY = SpendingLimitInput.model_fields.keys() - {"valorLimite"}
-_LIMIT_CODES = ("codigoDaFilial", "codigoDoCentroDeCusto", "codigoDoProjeto")
-
-
-def _require_valid_limit(call: Call, data: SpendingLimitInput, replaced: int | None = None) -> None:
-    """Raise ``RequestError`` (400) with the problems of a limit, new or altered."""
-    lookup = CodeLookup(call.connection)
-    require_no_problems(
-        [
-            *lookup.field_problems(data, *_LIMIT_CODES),
-            *category_problems(
-                lookup, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=False
-            ),
-            *amount_problems("valorLimite", data.valorLimite),
-            *_duplicate_limit_problems(call.connection, data, replaced),
-        ]
-    )
-
-
-def _duplicate_limit_problems(
-    connection: Connection, data: SpendingLimitInput, replaced: int | None
-) -> list[Problem]:
-    key = data.model_dump(include=set(_LIMIT_KEY))
-    by_key = and_(*(spending_limits.c[name].is_not_distinct_from(key[name]) for name in key))
-    other = connection.scalar(select(spending_limits.c.idPlanejamento).where(by_key))
-    if other in (None, replaced):
-        return []
-    return [("mes", f"O planejamento {other} já tem um limite com os mesmos códigos e mês.")]

@@ -1,4 +1,4 @@
-"""Rules of purchase requisitions, orders (Ordem) and purchase orders (Pedido).
+"""Rules of purchase requisitions, orders (Ordem), purchase orders (Pedido), spending limits.
 
 Each document approves and closes the one that it was made from. Source: the spec, Purchasing and
 States (purchase flow), which does not show the approvals.
@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, exists, select, update
+from sqlalchemy import Connection, Row, Table, and_, exists, select, update
 
-from xlbridge.sandbox.areas.financial.rules import round_half_even
+from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems, item_total
+from xlbridge.sandbox.areas.financial.rules import category_problems
 from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,
     buying_orders,
@@ -18,6 +19,7 @@ from xlbridge.sandbox.areas.purchasing.tables import (
     purchase_orders,
     purchase_requisition_items,
     purchase_requisitions,
+    spending_limits,
 )
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
@@ -26,7 +28,8 @@ from xlbridge.sandbox.areas.registry.tables import (
     projects,
 )
 from xlbridge.sandbox.areas.stock.tables import stock_requisitions
-from xlbridge.sandbox.problems import PRICE_PLACES, Problem, amount_problems
+from xlbridge.sandbox.problems import Problem
+from xlbridge.wire.budget import SpendingLimit, SpendingLimitChange, SpendingLimitInput
 from xlbridge.wire.purchasing import (
     BuyingOrder,
     BuyingOrderInput,
@@ -224,7 +227,7 @@ class PurchaseOrderRegistration(_DocumentRegistration):
             numeroPedido=self._numbers.next("purchase_order"),
             dataDoPedido=self._now,
             encerrado=False,
-            valorTotal=sum(map(_item_total, data.itens), Decimal(0)),
+            valorTotal=sum(map(item_total, data.itens), Decimal(0)),
             itens=items,
         )
         self._add(purchase_orders, purchase_order_items, order)
@@ -247,7 +250,7 @@ class PurchaseOrderRegistration(_DocumentRegistration):
             descricaoDoProduto=self._lookup.checked_entry(products, item.idProduto).name,
             quantidade=item.quantidade,
             valorUnitario=item.valorUnitario,
-            valorTotal=_item_total(item),
+            valorTotal=item_total(item),
         )
 
 
@@ -257,11 +260,41 @@ def _ordered_item_problems(
     yield from lookup.field_problems(item, "idProduto", prefix=prefix)
     key = f"{prefix}valorUnitario"
     problems = amount_problems(key, item.valorUnitario, PRICE_PLACES)
-    yield from problems or amount_problems(key, _item_total(item))
+    yield from problems or amount_problems(key, item_total(item))
 
 
-def _item_total(item: PurchaseOrderItemInput) -> Decimal:
-    return round_half_even(item.quantidade * item.valorUnitario)
+class SpendingLimitRegistration(RecordRegistration):
+    """Registration of new spending limits."""
+
+    def problems(self, data: SpendingLimitInput) -> list[Problem]:
+        """Return the problems of a limit, new or altered."""
+        category = data.codigoDoItemDeLancamento
+        return [
+            *self._lookup.field_problems(data, *LIMIT_CODES),
+            *category_problems(self._lookup, "codigoDoItemDeLancamento", category, revenue=False),
+            *amount_problems("valorLimite", data.valorLimite),
+            *self._duplicate_problems(data),
+        ]
+
+    def accept(self, data: SpendingLimitInput) -> SpendingLimit:
+        """Accept a limit, with the next id."""
+        number = self._numbers.next("spending_limit")
+        limit = SpendingLimit(idPlanejamento=number, **data.model_dump())
+        self._rows[spending_limits].append(limit.model_dump())
+        return limit
+
+    def _duplicate_problems(self, data: SpendingLimitInput) -> list[Problem]:
+        replaced = data.idPlanejamento if isinstance(data, SpendingLimitChange) else None
+        key = data.model_dump(include=_LIMIT_KEY)
+        by_key = and_(*(spending_limits.c[name].is_not_distinct_from(key[name]) for name in key))
+        other = self._connection.scalar(select(spending_limits.c.idPlanejamento).where(by_key))
+        if other in (None, replaced):
+            return []
+        return [("mes", f"O planejamento {other} já tem um limite com os mesmos códigos e mês.")]
+
+
+LIMIT_CODES = ("codigoDaFilial", "codigoDoCentroDeCusto", "codigoDoProjeto")
+_LIMIT_KEY = set(SpendingLimitInput.model_fields) - {"valorLimite"}
 
 
 _REQUEST_CODES = (

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection
 
-from xlbridge.sandbox.areas.financial.rules import round_half_even
+from xlbridge.sandbox.amounts import round_half_even
 from xlbridge.sandbox.areas.purchasing.rules import AD_HOC, document_rows
 from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,

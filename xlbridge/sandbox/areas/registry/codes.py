@@ -231,6 +231,14 @@ class Numbers:
         return int(last)
 
 
+def next_number(connection: Connection, scope: str) -> int:
+    """Return the next number of a scope, and store it as the last one."""
+    numbers = Numbers(connection)
+    number = numbers.next(scope)
+    numbers.write()
+    return number
+
+
 class RecordRegistration:
     """Base of registrations: looks up codes, numbers new records and writes them by table.
 

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, exists, select
 
 from xlbridge.resources.checks import DOCUMENTS
+from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems
 from xlbridge.sandbox.areas.registry.codes import RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
     clients,
@@ -19,7 +20,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     suppliers,
 )
 from xlbridge.sandbox.columns import to_row
-from xlbridge.sandbox.problems import PRICE_PLACES, Problem, amount_problems
+from xlbridge.sandbox.problems import Problem
 from xlbridge.wire.products import Product, ProductChange, ProductInput
 from xlbridge.wire.registry import (
     Client,

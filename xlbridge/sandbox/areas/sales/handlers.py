@@ -1,23 +1,18 @@
-"""Handlers of sales orders, invoices and service forecasts, and the rules of forecasts.
+"""Handlers of sales orders, invoices and service forecasts.
 
 Source: the spec, Sales order (Pedido de Venda) object, Product invoice (NF-e), Service invoice
 (NFS-e), Sales and billing (previsao).
 """
 
-from datetime import datetime
-from typing import Any
+from sqlalchemy import select, update
 
-from sqlalchemy import insert, select, update
-
-from xlbridge.sandbox.areas.financial.rules import rate_problems
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
-from xlbridge.sandbox.areas.registry.tables import issuers
 from xlbridge.sandbox.areas.sales.invoices import (
     ProductInvoiceRegistration,
+    ServiceForecastRegistration,
     ServiceInvoiceRegistration,
     change_service_invoice,
     emit_invoice,
-    months_after,
+    forecast_values,
 )
 from xlbridge.sandbox.areas.sales.orders import (
     SELECT_ORDER,
@@ -40,8 +35,6 @@ from xlbridge.sandbox.handler_registry import (
     window_conditions,
 )
 from xlbridge.sandbox.problems import (
-    Problem,
-    amount_problems,
     first_or_404,
     require_no_problems,
 )
@@ -190,16 +183,7 @@ def _service_invoice(call: Call, invoice_id: int) -> ServiceInvoice:
     return first_or_404(call.read(ServiceInvoice, statement), "id", "Nota fiscal não encontrada.")
 
 
-@handles(SERVICE_FORECAST_CREATE)
-def create_forecast(call: Call) -> ServiceForecast:
-    data = call.body_as(ServiceForecastInput)
-    require_no_problems(_forecast_problems(CodeLookup(call.connection), data))
-    numbers = Numbers(call.connection)
-    code = numbers.next("service_forecast")
-    numbers.write()
-    row = {"codigoDaPrevisao": code} | _forecast_columns(data, call.now)
-    call.connection.execute(insert(service_forecasts), row)
-    return _forecast(call, code)
+handle_creation(SERVICE_FORECAST_CREATE, ServiceForecastRegistration)
 
 
 @handles(SERVICE_FORECAST_UPDATE)
@@ -207,8 +191,8 @@ def update_forecast(call: Call) -> ServiceForecast:
     code, data = call.path["id"], call.body_as(ServiceForecastInput)
     by_code = service_forecasts.c.codigoDaPrevisao == code
     call.require_row(by_code, "id", _NO_FORECAST)
-    require_no_problems(_forecast_problems(CodeLookup(call.connection), data))
-    values = _forecast_columns(data, call.now)
+    require_no_problems(ServiceForecastRegistration(call.connection, call.now).problems(data))
+    values = forecast_values(data, call.now)
     call.connection.execute(update(service_forecasts).where(by_code).values(values))
     return _forecast(call, code)
 
@@ -234,28 +218,3 @@ def list_forecasts(call: Call) -> list[ServiceForecast]:
 def _forecast(call: Call, code: int) -> ServiceForecast:
     statement = select(service_forecasts).where(service_forecasts.c.codigoDaPrevisao == code)
     return first_or_404(call.read(ServiceForecast, statement), "id", _NO_FORECAST)
-
-
-def _forecast_columns(data: ServiceForecastInput, now: datetime) -> dict[str, Any]:
-    """Return the content with the dates derived from it."""
-    next_readjustment = None
-    if data.percentualDeReajuste is not None:
-        next_readjustment = months_after(data.dataDeInicio, data.mesesEntreReajustes)
-    return data.model_dump() | {
-        "dataDaProximaEmissao": data.dataDeInicio,
-        "dataDoProximoReajuste": next_readjustment,
-        "ultimaAtualizacao": now,
-    }
-
-
-def _forecast_problems(lookup: CodeLookup, data: ServiceForecastInput) -> list[Problem]:
-    problems = [
-        *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *lookup.client_problems(data.codigoDoCliente),
-        *lookup.field_problems(data, "codigoDoServicoPrestado", "codigoDaCondicaoDePagamento"),
-        *amount_problems("valorDoServico", data.valorDoServico),
-        *rate_problems("percentualDeReajuste", data.percentualDeReajuste),
-    ]
-    if data.dataDeTermino is not None and data.dataDeTermino < data.dataDeInicio:
-        problems.append(("dataDeTermino", "O término é anterior ao início."))
-    return problems

@@ -1,7 +1,8 @@
-"""Rules of product and service invoices, and their emission.
+"""Rules of product and service invoices, their emission, and rules of service forecasts.
 
 An invoice is pending until it is emitted with its access key, definitively. Source: the spec,
-Product invoice (NF-e), Service invoice (NFS-e), States.
+Product invoice (NF-e), Service invoice (NFS-e), States, Sales and
+billing (previsao).
 """
 
 from calendar import monthrange
@@ -14,8 +15,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, select, update
 
 from xlbridge.resources.checks import access_key_digit
-from xlbridge.sandbox.areas.financial.rules import rate_problems, round_half_even
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordRegistration
+from xlbridge.sandbox.amounts import amount_problems, item_total, rate_problems
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration, next_number
 from xlbridge.sandbox.areas.registry.tables import (
     invoice_models,
     issuers,
@@ -24,11 +25,11 @@ from xlbridge.sandbox.areas.registry.tables import (
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
     product_invoices,
+    service_forecasts,
     service_invoices,
 )
 from xlbridge.sandbox.problems import (
     Problem,
-    amount_problems,
     invalid,
     not_found,
     require_no_problems,
@@ -40,7 +41,12 @@ from xlbridge.wire.product_invoices import (
     ProductInvoiceItemInput,
 )
 from xlbridge.wire.sales import SalesOrder
-from xlbridge.wire.services import ServiceInvoice, ServiceInvoiceInput
+from xlbridge.wire.services import (
+    ServiceForecast,
+    ServiceForecastInput,
+    ServiceInvoice,
+    ServiceInvoiceInput,
+)
 
 _ITEMS = "produtos"
 _ZERO = Decimal("0.00")
@@ -70,8 +76,8 @@ class ProductInvoiceRegistration(RecordRegistration):
         for index, item in enumerate(data.produtos):
             prefix = f"{_ITEMS}.{index}."
             problems += lookup.field_problems(item, "idProduto", prefix=prefix)
-            problems += amount_problems(f"{prefix}valorUnitario", _item_total(item))
-        return problems or amount_problems(_ITEMS, sum(map(_item_total, data.produtos), Decimal(0)))
+            problems += amount_problems(f"{prefix}valorUnitario", item_total(item))
+        return problems or amount_problems(_ITEMS, sum(map(item_total, data.produtos), Decimal(0)))
 
     def accept(self, data: ProductInvoiceInput) -> ProductInvoice:
         """Accept an invoice, with the next id."""
@@ -96,7 +102,7 @@ class ProductInvoiceRegistration(RecordRegistration):
             idNF=id_nf,
             seq=seq,
             descricaoDoProduto=self._lookup.checked_entry(products, item.idProduto).name,
-            valorTotal=_item_total(item),
+            valorTotal=item_total(item),
             **item.model_dump(),
         )
 
@@ -116,10 +122,6 @@ def invoice_amounts(lines: Iterable[Mapping[str, Any]]) -> dict[str, Decimal]:
         for name in _SUMMED:
             amounts[name] += line.get(name) or _ZERO
     return amounts
-
-
-def _item_total(item: ProductInvoiceItemInput) -> Decimal:
-    return round_half_even(item.quantidade * item.valorUnitario)
 
 
 def pending_invoice(connection: Connection, table: Table, invoice_id: int) -> Row[Any]:
@@ -142,18 +144,17 @@ def emit_invoice(connection: Connection, table: Table, invoice_id: int, now: dat
     Raises ``RequestError`` like ``pending_invoice``.
     """
     invoice = pending_invoice(connection, table, invoice_id)
-    lookup, numbers = CodeLookup(connection), Numbers(connection)
+    lookup = CodeLookup(connection)
     branch = invoice.codigoDaFilial
     entry = lookup.checked_entry(issuers, branch)
     issuer = Issuer(entry.cnpj, entry.municipality)
     if table is product_invoices:
         series = lookup.checked_entry(invoice_models, invoice.codigoDaNotaFiscal).series
-        number = numbers.next(product_invoice_scope(branch, series))
+        number = next_number(connection, product_invoice_scope(branch, series))
         key = product_invoice_key(issuer, series, number, now)
     else:
-        number = numbers.next(service_invoice_scope(branch))
+        number = next_number(connection, service_invoice_scope(branch))
         key = service_invoice_key(issuer, number, now)
-    numbers.write()
     connection.execute(
         update(table)
         .where(table.c.idNF == invoice_id)
@@ -225,8 +226,18 @@ class ServiceInvoiceRegistration(RecordRegistration):
     """Registration of new service invoices, pending emission."""
 
     def problems(self, data: ServiceInvoiceInput) -> list[Problem]:
-        """Return the problems of a new invoice."""
-        return _service_invoice_problems(self._lookup, data)
+        """Return the problems of an invoice, new or altered."""
+        lookup = self._lookup
+        problems = [
+            *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+            *lookup.client_problems(data.codigoDoCliente),
+            *lookup.field_problems(data, "codigoDoServicoPrestado"),
+        ]
+        for name in _AMOUNTS:
+            problems.extend(amount_problems(name, getattr(data, name)))
+        for name in _RATES:
+            problems.extend(rate_problems(name, getattr(data, name)))
+        return problems
 
     def accept(self, data: ServiceInvoiceInput) -> ServiceInvoice:
         """Accept an invoice, with the next id."""
@@ -247,7 +258,7 @@ def change_service_invoice(
     Raises ``RequestError``: 404 if it does not exist, 400 if it was emitted or has problems.
     """
     pending_invoice(connection, service_invoices, invoice_id)
-    require_no_problems(_service_invoice_problems(CodeLookup(connection), data))
+    require_no_problems(ServiceInvoiceRegistration(connection, now).problems(data))
     content = data.model_dump(include=set(ServiceInvoiceInput.model_fields))
     connection.execute(
         update(service_invoices)
@@ -256,17 +267,41 @@ def change_service_invoice(
     )
 
 
-def _service_invoice_problems(lookup: CodeLookup, data: ServiceInvoiceInput) -> list[Problem]:
-    problems = [
-        *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *lookup.client_problems(data.codigoDoCliente),
-        *lookup.field_problems(data, "codigoDoServicoPrestado"),
-    ]
-    for name in _AMOUNTS:
-        problems.extend(amount_problems(name, getattr(data, name)))
-    for name in _RATES:
-        problems.extend(rate_problems(name, getattr(data, name)))
-    return problems
+class ServiceForecastRegistration(RecordRegistration):
+    """Registration of new service forecasts."""
+
+    def problems(self, data: ServiceForecastInput) -> list[Problem]:
+        """Return the problems of a forecast, new or altered."""
+        lookup = self._lookup
+        problems = [
+            *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+            *lookup.client_problems(data.codigoDoCliente),
+            *lookup.field_problems(data, "codigoDoServicoPrestado", "codigoDaCondicaoDePagamento"),
+            *amount_problems("valorDoServico", data.valorDoServico),
+            *rate_problems("percentualDeReajuste", data.percentualDeReajuste),
+        ]
+        if data.dataDeTermino is not None and data.dataDeTermino < data.dataDeInicio:
+            problems.append(("dataDeTermino", "O término é anterior ao início."))
+        return problems
+
+    def accept(self, data: ServiceForecastInput) -> ServiceForecast:
+        """Accept a forecast, with the next code."""
+        code = self._numbers.next("service_forecast")
+        forecast = ServiceForecast(codigoDaPrevisao=code, **forecast_values(data, self._now))
+        self._rows[service_forecasts].append(forecast.model_dump())
+        return forecast
+
+
+def forecast_values(data: ServiceForecastInput, now: datetime) -> dict[str, Any]:
+    """Return the content of a forecast with the dates derived from it."""
+    next_readjustment = None
+    if data.percentualDeReajuste is not None:
+        next_readjustment = months_after(data.dataDeInicio, data.mesesEntreReajustes)
+    return data.model_dump() | {
+        "dataDaProximaEmissao": data.dataDeInicio,
+        "dataDoProximoReajuste": next_readjustment,
+        "ultimaAtualizacao": now,
+    }
 
 
 def months_after(moment: datetime, months: int) -> datetime:

@@ -10,14 +10,15 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from xlbridge.sandbox.areas.financial.rules import (
+from xlbridge.sandbox.amounts import (
+    amount_problems,
     equal_parts,
     percent_of,
     proportional_parts,
     rate_problems,
     round_half_even,
 )
-from xlbridge.sandbox.problems import Problem, amount_problems
+from xlbridge.sandbox.problems import Problem
 from xlbridge.wire.sales import (
     SalesOrderInput,
     SalesOrderInstallment,

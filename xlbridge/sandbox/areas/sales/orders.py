@@ -10,8 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
+from xlbridge.sandbox.amounts import amount_problems
 from xlbridge.sandbox.areas.financial.rules import ReceivableRegistration
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, next_number
 from xlbridge.sandbox.areas.registry.tables import issuers, payment_conditions, products
 from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceRegistration
 from xlbridge.sandbox.areas.sales.order_figures import (
@@ -30,7 +31,6 @@ from xlbridge.sandbox.areas.sales.tables import (
 from xlbridge.sandbox.handler_registry import document_lines
 from xlbridge.sandbox.problems import (
     Problem,
-    amount_problems,
     invalid,
     not_found,
     register_one,
@@ -54,9 +54,8 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     """
     lookup = CodeLookup(connection)
     require_no_problems(_basic_problems(lookup, data))
-    numbers = Numbers(connection)
     ordered = data.dataDaOrdem or now
-    number = numbers.next("sales_order")
+    number = next_number(connection, "sales_order")
     order = _completed_order(lookup, data, number, ordered)
     # Without products, the total is that of the instalments.
     amounts = (
@@ -80,7 +79,6 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     condition = lookup.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
     instalments = make_instalments(data, condition, number, ordered, total)
     require_no_problems(empty_instalment_problems(data, instalments))
-    numbers.write()
     count = {"quantidadeDeParcelas": len(instalments)}
     header = order.model_dump(exclude={*_LISTS, "ultimaAtualizacao"})
     connection.execute(insert(sales_orders), header | count | {"updated": now})

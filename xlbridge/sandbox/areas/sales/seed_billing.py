@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Insert, insert, select
 
-from xlbridge.sandbox.areas.financial.rules import percent_of
+from xlbridge.sandbox.amounts import percent_of
 from xlbridge.sandbox.areas.registry.seed import ISSUER_ENTRIES, SERIES_OF_MODEL, codes
 from xlbridge.sandbox.areas.registry.seed_demo import (
     TODAY,

@@ -9,7 +9,7 @@ from operator import attrgetter
 from random import Random
 from typing import Any
 
-from xlbridge.sandbox.areas.financial.rules import equal_parts
+from xlbridge.sandbox.amounts import equal_parts
 from xlbridge.sandbox.areas.registry.seed import SUPPLIER_DOCUMENTS, codes
 from xlbridge.sandbox.areas.registry.seed_demo import (
     TODAY,

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, update
 
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, next_number
 from xlbridge.sandbox.areas.registry.tables import branches, cost_centres, warehouses
 from xlbridge.sandbox.areas.stock.inventory_items import (
     adjust_stock,
@@ -92,9 +92,7 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
         *lookup.field_problems(data, "codigoDoCentroDeCusto"),
     ]
     require_no_problems(problems or _unfinished_problems(connection, data))
-    numbers = Numbers(connection)
-    number = numbers.next("inventory")
-    numbers.write()
+    number = next_number(connection, "inventory")
     row = data.model_dump() | {
         "idInventario": number,
         "situation": InventorySituation.OPEN,

@@ -19,17 +19,15 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.areas.financial.rules import round_half_up
+from xlbridge.sandbox.amounts import QUANTITY_PLACES, STOCK_LIMIT, amount_problems, round_half_up
 from xlbridge.sandbox.areas.registry.codes import CodeLookup
 from xlbridge.sandbox.areas.registry.tables import products
 from xlbridge.sandbox.areas.stock.movements import (
-    QUANTITY_PLACES,
     BalanceKey,
     average_cost,
     balance_at,
     balances_of,
     format_quantity,
-    measure_problems,
     record_movement,
     value_columns,
 )
@@ -106,7 +104,7 @@ def record_counts(
         for index, item in enumerate(data.itens)
         for key, message in [
             *lookup.field_problems(item, "idProd", "codigoDoProjeto"),
-            *measure_problems("quantidade", item.quantidade, QUANTITY_PLACES),
+            *amount_problems("quantidade", item.quantidade, QUANTITY_PLACES, STOCK_LIMIT),
         ]
     ]
     require_no_problems(problems)

@@ -11,8 +11,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, case, func, insert, select
 
-from xlbridge.sandbox.areas.financial.rules import round_half_up
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.amounts import (
+    PRICE_PLACES,
+    QUANTITY_PLACES,
+    STOCK_LIMIT,
+    amount_problems,
+    round_half_up,
+)
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, next_number
 from xlbridge.sandbox.areas.registry.tables import warehouses
 from xlbridge.sandbox.areas.stock.tables import movements
 from xlbridge.sandbox.problems import Problem, invalid, require_no_problems
@@ -148,32 +154,16 @@ def product_balance(connection: Connection, now: datetime, product: int) -> Bala
     return Balance(quantity, sum((part.value for part in parts), Decimal(0)))
 
 
-QUANTITY_PLACES, COST_PLACES = 4, 6
-
-_LIMIT = Decimal(10) ** 9
-
-
 def movement_problems(
     lookup: CodeLookup, data: StockEntryInput | StockOutputInput
 ) -> list[Problem]:
     """Return the problems common to all movements: quantity, branch, warehouse, product."""
     return [
-        *measure_problems("quantidade", data.quantidade, QUANTITY_PLACES),
+        *amount_problems("quantidade", data.quantidade, QUANTITY_PLACES, STOCK_LIMIT),
         *lookup.field_problems(data, "codigoDaFilial"),
         *lookup.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
         *lookup.field_problems(data, "idProd", "codigoDoProjeto"),
     ]
-
-
-def measure_problems(key: str, measure: Decimal | None, places: int) -> list[Problem]:
-    """Return the problem of a quantity or unit cost that is too large or has too many places."""
-    if measure is None:
-        return []
-    if measure >= _LIMIT:
-        return [(key, "Valor fora do intervalo permitido.")]
-    if measure != round(measure, places):
-        return [(key, f"Valor com mais de {places} casas decimais.")]
-    return []
 
 
 def default_warehouse(connection: Connection, branch: int) -> int:
@@ -192,9 +182,7 @@ def record_movement(
     connection: Connection, row: dict[str, Any], *, inward: bool, now: datetime
 ) -> int:
     """Insert a movement and return its number; ``row`` has the columns without defaults."""
-    numbers = Numbers(connection)
-    number = numbers.next("stock_entry" if inward else "stock_output")
-    numbers.write()
+    number = next_number(connection, "stock_entry" if inward else "stock_output")
     defaults = {
         "inward": inward,
         "number": number,
@@ -212,7 +200,7 @@ def register_entry(connection: Connection, data: StockEntryInput, now: datetime)
     require_no_problems(
         [
             *movement_problems(CodeLookup(connection), data),
-            *measure_problems("valorUnitario", data.valorUnitario, COST_PLACES),
+            *amount_problems("valorUnitario", data.valorUnitario, PRICE_PLACES, STOCK_LIMIT),
         ]
     )
     warehouse = data.codigoDoAlmoxarifado
@@ -220,8 +208,7 @@ def register_entry(connection: Connection, data: StockEntryInput, now: datetime)
         warehouse = default_warehouse(connection, data.codigoDaFilial)
     unit_cost = _unit_cost(connection, now, data, warehouse)
     value = round_half_up(data.quantidade * unit_cost)
-    if value >= _LIMIT:
-        raise invalid(("valorUnitario", "Valor fora do intervalo permitido."))
+    require_no_problems(amount_problems("valorUnitario", value, limit=STOCK_LIMIT))
     row = data.model_dump(exclude={"dataDaEntrada"}) | value_columns(unit_cost, value)
     row |= {"codigoDoAlmoxarifado": warehouse, "moved": data.dataDaEntrada}
     return record_movement(connection, row, inward=True, now=now)

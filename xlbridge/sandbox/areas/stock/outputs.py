@@ -20,7 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.areas.financial.rules import round_half_up
+from xlbridge.sandbox.amounts import round_half_up
 from xlbridge.sandbox.areas.registry.codes import CodeLookup
 from xlbridge.sandbox.areas.registry.tables import (
     products,

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from xlbridge.sandbox.areas.financial.rules import round_half_up
+from xlbridge.sandbox.amounts import round_half_up
 from xlbridge.sandbox.areas.registry.codes import counters
 from xlbridge.sandbox.areas.registry.seed import WAREHOUSES, codes, section_codes, write_rows
 from xlbridge.sandbox.areas.registry.seed_demo import (
