@@ -124,7 +124,7 @@ def command(
     behaviour = Behaviour(
         token_lifetime=timedelta(seconds=token_lifetime),
         request_timeout=timedelta(seconds=request_timeout),
-        faults=None if faults is None else parse_faults(faults),
+        faults=parse_faults(faults or ""),
         host_names=host_names,
         strict=strict,
     )

@@ -1,7 +1,7 @@
 """Options of a sandbox: seed, planned faults, behaviour."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -99,6 +99,10 @@ class SeedKind(StrEnum):
     DEMO = "demo"
 
 
+ProgressCallback = Callable[[int, int], None]
+"""Callback with the number of sales orders that were seeded, and their total."""
+
+
 @dataclass(frozen=True, slots=True)
 class Behaviour:
     """Behaviour of the sandbox.
@@ -110,12 +114,7 @@ class Behaviour:
 
     token_lifetime: timedelta = timedelta(hours=1)
     request_timeout: timedelta = timedelta(seconds=30)
-    faults: FaultPlan | None = None
+    faults: FaultPlan = FaultPlan()
     exposed: bool = False
     host_names: tuple[str, ...] = ()
     strict: bool = False
-
-    @property
-    def slow_queue(self) -> float:
-        """Seconds that a queued file waits before it is processed."""
-        return self.faults.slow_queue if self.faults else 0.0

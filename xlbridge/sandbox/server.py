@@ -32,8 +32,8 @@ from xlbridge.sandbox.embedded import (
 from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.http.app import build_app
 from xlbridge.sandbox.imports.handlers import ImportWorker
-from xlbridge.sandbox.options import Behaviour, SeedKind
-from xlbridge.sandbox.seed import ProgressCallback, open_database, seed_database
+from xlbridge.sandbox.options import Behaviour, ProgressCallback, SeedKind
+from xlbridge.sandbox.seed import open_database, seed_database
 from xlbridge.sandbox.storage import Storage, database_url, translate_database_errors
 from xlbridge.sandbox.users import prepare_account
 from xlbridge.serving import LOOPBACK, Server, listen

@@ -76,7 +76,7 @@ def build_app(sandbox: Sandbox) -> ASGIApp:
     app.router.redirect_slashes = False
     behaviour = sandbox.behaviour
     checked = HostCheck(app, exposed=behaviour.exposed, extra_names=behaviour.host_names)
-    return FaultInjection(checked, behaviour.faults) if behaviour.faults else checked
+    return FaultInjection(checked, behaviour.faults) if behaviour.faults.faults else checked
 
 
 def _route_order(path: str) -> list[bool]:

@@ -344,7 +344,7 @@ class ImportWorker:
             file = queue.start_next_file(connection, self._now())
         if file is None:
             return False
-        if self._stopping.wait(self._sandbox.behaviour.slow_queue):
+        if self._stopping.wait(self._sandbox.behaviour.faults.slow_queue):
             return False
         try:
             sandbox = self._sandbox

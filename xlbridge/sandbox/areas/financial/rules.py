@@ -170,13 +170,18 @@ def category_problems(lookup: CodeLookup, key: str, code: str, *, revenue: bool)
     return [(key, f"{code} não é uma categoria de {kind} cadastrada.")]
 
 
+def title_scope(kind: str, exercise: int, branch: int) -> str:
+    """Return the scope of the numbers of titles, ``receivable`` or ``payable`` ones."""
+    return f"{kind}:{exercise}:{branch}"
+
+
 def next_title_key(numbers: Numbers, kind: str, data: EntryInput, now: datetime) -> dict[str, int]:
     """Return the key of a new title, with the next number of its exercise and branch."""
     exercise = (data.dataDeEmissao or now).year
     return {
         "codigoDoExercicio": exercise,
         "codigoDaFilial": data.codigoDaFilial,
-        "numeroDaTransacao": numbers.next(f"{kind}:{exercise}:{data.codigoDaFilial}"),
+        "numeroDaTransacao": numbers.next(title_scope(kind, exercise, data.codigoDaFilial)),
         "sequenciaDaTransacao": _FIRST_OF_TRANSACTION,
     }
 

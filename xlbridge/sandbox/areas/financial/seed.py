@@ -2,18 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
 from urllib.parse import quote
 
+from sqlalchemy import Connection
+
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.amounts import percent_of, round_half_even
-from xlbridge.sandbox.areas.financial.rules import allocation_rows
-from xlbridge.sandbox.areas.financial.tables import OWNER_KEY, TITLE_KEY
-from xlbridge.sandbox.areas.registry.seed import codes
+from xlbridge.sandbox.areas.financial.rules import allocation_rows, title_scope
+from xlbridge.sandbox.areas.financial.tables import (
+    OWNER_KEY,
+    TITLE_KEY,
+    payable_allocations,
+    payable_files,
+    payables,
+)
+from xlbridge.sandbox.areas.registry.seed import codes, write_rows
 from xlbridge.sandbox.areas.registry.seed_demo import FIRST_DAY, TODAY
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
@@ -47,34 +54,30 @@ _BARCODE_EPOCHS = datetime(2022, 5, 29), datetime(1997, 10, 7)
 _UNPAID_EVERY, _SPLIT_EVERY, _FILE_EVERY, _TAXED_EVERY = 7, 4, 3, 2
 
 
-@dataclass(slots=True)
-class PayableRows:
-    """Rows of payable titles, their allocations and files, and the last number of each scope."""
-
-    titles: list[dict[str, Any]] = field(default_factory=list)
-    allocations: list[dict[str, Any]] = field(default_factory=list)
-    files: list[dict[str, Any]] = field(default_factory=list)
-    numbers: Counter[str] = field(default_factory=Counter)
-
-
-def make_payables(random: Random, count: int) -> PayableRows:
-    """Return payable titles, spread over the period of the demo."""
-    rows = PayableRows()
+def seed_payables(connection: Connection, random: Random, count: int) -> Counter[str]:
+    """Write payable titles, spread over the demo's period; return the last number of each scope."""
+    titles: list[dict[str, Any]] = []
+    allocations: list[dict[str, Any]] = []
+    files: list[dict[str, Any]] = []
+    last_numbers: Counter[str] = Counter()
     days = (TODAY - FIRST_DAY).days + 1
     issues = sorted(index * _DAYS_BETWEEN % days for index in range(count))
     for index, day in enumerate(issues):
         issued = FIRST_DAY + timedelta(days=day)
         branch = codes(branches)[index % len(codes(branches))]
-        scope = f"payable:{issued.year}:{branch}"
-        rows.numbers[scope] += 1
-        key = (issued.year, branch, rows.numbers[scope], 1)
+        scope = title_scope("payable", issued.year, branch)
+        last_numbers[scope] += 1
+        key = (issued.year, branch, last_numbers[scope], 1)
         title = dict(zip(TITLE_KEY, key, strict=True)) | _payable_row(random, index, issued)
-        rows.titles.append(title)
+        titles.append(title)
         if index % _SPLIT_EVERY == 0:
-            rows.allocations.extend(split_rows(title))
+            allocations.extend(split_rows(title))
         if index % _FILE_EVERY == 0:
-            rows.files.append(_file_row(random, index, key))
-    return rows
+            files.append(_file_row(random, index, key))
+    write_rows(connection, payables, titles)
+    write_rows(connection, payable_allocations, allocations)
+    write_rows(connection, payable_files, files)
+    return last_numbers
 
 
 def split_rows(title: dict[str, Any]) -> Iterator[dict[str, Any]]:

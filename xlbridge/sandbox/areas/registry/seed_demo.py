@@ -11,11 +11,17 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from sqlalchemy import Connection
 from stdnum.br import cnpj
 from stdnum.ean import calc_check_digit
 
-from xlbridge.sandbox.areas.registry.seed import FIRST_CLIENT, FIRST_PRODUCT, codes
-from xlbridge.sandbox.areas.registry.tables import client_types, sellers
+from xlbridge.sandbox.areas.registry.seed import (
+    FIRST_CLIENT,
+    FIRST_PRODUCT,
+    codes,
+    write_rows,
+)
+from xlbridge.sandbox.areas.registry.tables import client_types, contacts, sellers
 
 _COMPANIES, _ALPHANUMERIC, _INACTIVE, _WITHOUT_DOCUMENT, _WITH_IDWS = 0.7, 0.08, 0.05, 0.02, 0.25
 
@@ -119,8 +125,17 @@ _DEPARTMENTS = ("Compras", "Financeiro", "Diretoria", "Almoxarifado")
 _MAX_CONTACTS = 2
 
 
-def contact_rows(random: Random, customers: list[Customer]) -> Iterator[dict[str, Any]]:
-    """Yield contacts as rows of their table, first the contact named in the client's orders."""
+def seed_contacts(
+    connection: Connection, random: Random, customers: list[Customer]
+) -> dict[str, int]:
+    """Write the contacts of clients; return the last number of each scope."""
+    rows = list(_contact_rows(random, customers))
+    write_rows(connection, contacts, rows)
+    return {f"contact:{row['codigoDoCliente']}": row["seqContato"] for row in rows}
+
+
+def _contact_rows(random: Random, customers: list[Customer]) -> Iterator[dict[str, Any]]:
+    """Yield contacts, first of each client the one named in its orders."""
     for customer in customers:
         for sequence in range(1, random.randint(1, _MAX_CONTACTS) + 1):
             name = customer.contact if sequence == 1 else person_name(random)

@@ -1,4 +1,4 @@
-"""Product invoices, service invoices and service forecasts of the demo."""
+"""Invoices and service forecasts of the demo."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from sqlalchemy import Insert, insert, select
+from sqlalchemy import Connection
 
 from xlbridge.sandbox.amounts import percent_of
-from xlbridge.sandbox.areas.registry.seed import ISSUER_ENTRIES, SERIES_OF_MODEL, codes
+from xlbridge.sandbox.areas.registry.seed import ISSUER_ENTRIES, SERIES_OF_MODEL, codes, write_rows
 from xlbridge.sandbox.areas.registry.seed_demo import (
     TODAY,
     Customer,
@@ -24,20 +24,16 @@ from xlbridge.sandbox.areas.sales.invoices import (
     invoice_amounts,
     months_after,
     product_invoice_key,
-    product_invoice_scope,
     service_invoice_key,
     service_invoice_scope,
 )
 from xlbridge.sandbox.areas.sales.orders import INVOICE_FIELDS, SALE_TERMS
-from xlbridge.sandbox.areas.sales.tables import (
-    product_invoice_items,
-    sales_order_items,
-    sales_orders,
-)
+from xlbridge.sandbox.areas.sales.tables import service_forecasts, service_invoices
 from xlbridge.wire.services import MONTHS_PER_YEAR, ServiceInvoice
 
 ISSUERS = {entry["code"]: Issuer(entry["cnpj"], entry["municipality"]) for entry in ISSUER_ENTRIES}
 
+_INVOICES, _FORECASTS = 60, 24
 _EMITTED = 0.6
 _IBS, _CBS = Decimal("0.1"), Decimal("0.9")
 _ISS = (None, Decimal(2), Decimal("3.5"), Decimal(5))
@@ -50,64 +46,51 @@ _NBS_OF_SERVICE = {
 _COPIED = (*INVOICE_FIELDS, "idNF", "numeroDoPedido")
 
 
-class InvoiceMaker:
-    """Makes invoices; ``numbers`` are the last numbers of each sequence."""
-
-    def __init__(self) -> None:
-        self.numbers: Counter[str] = Counter()
-
-    def order_invoice(
-        self, header: dict[str, Any], items: list[dict[str, Any]], number: int
-    ) -> dict[str, Any]:
-        """Return the emitted product invoice of a processed order."""
-        branch, emitted = header["codigoDaFilial"], header["dataDeProcessamento"]
-        series = SERIES_OF_MODEL[header["codigoDaNotaFiscal"]]
-        scope = product_invoice_scope(branch, series)
-        self.numbers[scope] = max(self.numbers[scope], number)
-        return {name: header[name] for name in _COPIED} | {
-            **SALE_TERMS,
-            **invoice_amounts(items),
-            "dataDeEmissao": emitted,
-            "numeroDaNotaFiscalEletronica": number,
-            "chaveDaNotaFiscalEletronica": product_invoice_key(
-                ISSUERS[branch], series, number, emitted
-            ),
-            "ultimaAtualizacao": emitted,
-        }
-
-    def service_invoices(
-        self, random: Random, customers: list[Customer], count: int
-    ) -> Iterator[dict[str, Any]]:
-        """Yield service invoices, emitted and pending, as rows of their table."""
-        for id_nf, moment in enumerate(office_moments(random, count), start=1):
-            invoice = _service_invoice(random, id_nf, random.choice(customers), moment)
-            if random.random() < _EMITTED:
-                invoice |= self._emission(invoice)
-            yield invoice
-
-    def _emission(self, invoice: dict[str, Any]) -> dict[str, Any]:
-        branch, emitted = invoice["codigoDaFilial"], invoice["ultimaAtualizacao"]
-        scope = service_invoice_scope(branch)
-        self.numbers[scope] += 1
-        number = self.numbers[scope]
-        return {
-            "dataDeEmissao": emitted,
-            "numeroDaNotaFiscalEletronica": number,
-            "chaveDaNotaFiscalEletronica": service_invoice_key(ISSUERS[branch], number, emitted),
-        }
+def order_invoice(
+    header: dict[str, Any], items: list[dict[str, Any]], number: int
+) -> dict[str, Any]:
+    """Return the emitted product invoice of a processed order, with its number in the series."""
+    branch, emitted = header["codigoDaFilial"], header["dataDeProcessamento"]
+    series = SERIES_OF_MODEL[header["codigoDaNotaFiscal"]]
+    return {name: header[name] for name in _COPIED} | {
+        **SALE_TERMS,
+        **invoice_amounts(items),
+        "dataDeEmissao": emitted,
+        "numeroDaNotaFiscalEletronica": number,
+        "chaveDaNotaFiscalEletronica": product_invoice_key(
+            ISSUERS[branch], series, number, emitted
+        ),
+        "ultimaAtualizacao": emitted,
+    }
 
 
-def copy_order_items() -> Insert:
-    """Return the statement that copies the products of all invoiced orders to their invoices."""
-    names = ("seq", "idProduto", "descricaoDoProduto", "quantidade", "valorUnitario", "valorTotal")
-    items = (
-        select(sales_orders.c.idNF, *(sales_order_items.c[name] for name in names))
-        .join(
-            sales_order_items, sales_order_items.c.numeroDoPedido == sales_orders.c.numeroDoPedido
-        )
-        .where(sales_orders.c.idNF.is_not(None))
-    )
-    return insert(product_invoice_items).from_select(["idNF", *names], items)
+def seed_services(
+    connection: Connection, random: Random, customers: list[Customer], scale: int
+) -> Counter[str]:
+    """Write service invoices, emitted and pending, and service forecasts.
+
+    Return the last number of each scope.
+    """
+    last_numbers: Counter[str] = Counter()
+    invoices = []
+    for id_nf, moment in enumerate(office_moments(random, _INVOICES * scale), start=1):
+        invoice = _service_invoice(random, id_nf, random.choice(customers), moment)
+        if random.random() < _EMITTED:
+            branch = invoice["codigoDaFilial"]
+            scope = service_invoice_scope(branch)
+            last_numbers[scope] += 1
+            number = last_numbers[scope]
+            invoice |= {
+                "dataDeEmissao": moment,
+                "numeroDaNotaFiscalEletronica": number,
+                "chaveDaNotaFiscalEletronica": service_invoice_key(ISSUERS[branch], number, moment),
+            }
+        invoices.append(invoice)
+    forecasts = list(_forecast_rows(random, customers, _FORECASTS * scale))
+    write_rows(connection, service_invoices, invoices)
+    write_rows(connection, service_forecasts, forecasts)
+    last_numbers |= {"service_invoice": len(invoices), "service_forecast": len(forecasts)}
+    return last_numbers
 
 
 def _service_invoice(
@@ -147,7 +130,7 @@ def _service_invoice(
 _ENDED, _READJUSTED, _AUTOMATIC = 0.2, 0.7, 0.5
 
 
-def forecast_rows(
+def _forecast_rows(
     random: Random, customers: list[Customer], count: int
 ) -> Iterator[dict[str, Any]]:
     """Yield forecasts, some of them ended, as rows of their table."""

@@ -1,4 +1,4 @@
-"""Sales orders of the demo, with their products, instalments and titles."""
+"""Sales orders of the demo, with their products, instalments, titles and invoices."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,8 +9,18 @@ from operator import attrgetter
 from random import Random
 from typing import Any
 
+from sqlalchemy import Connection, insert, select
+
 from xlbridge.sandbox.amounts import equal_parts
-from xlbridge.sandbox.areas.registry.seed import SUPPLIER_DOCUMENTS, codes
+from xlbridge.sandbox.areas.financial.rules import title_scope
+from xlbridge.sandbox.areas.financial.seed import split_rows
+from xlbridge.sandbox.areas.financial.tables import receivable_allocations, receivables
+from xlbridge.sandbox.areas.registry.seed import (
+    SERIES_OF_MODEL,
+    SUPPLIER_DOCUMENTS,
+    codes,
+    write_rows,
+)
 from xlbridge.sandbox.areas.registry.seed_demo import (
     TODAY,
     Customer,
@@ -18,11 +28,22 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
     office_moments,
 )
 from xlbridge.sandbox.areas.registry.tables import branches, cost_centres, payment_methods, projects
+from xlbridge.sandbox.areas.sales.invoices import product_invoice_scope
 from xlbridge.sandbox.areas.sales.order_figures import ZERO, line_amounts
 from xlbridge.sandbox.areas.sales.orders import TITLE_FIELDS
-from xlbridge.sandbox.areas.sales.seed_billing import InvoiceMaker
+from xlbridge.sandbox.areas.sales.seed_billing import order_invoice
+from xlbridge.sandbox.areas.sales.tables import (
+    product_invoice_items,
+    product_invoices,
+    sales_order_installments,
+    sales_order_items,
+    sales_orders,
+)
+from xlbridge.sandbox.options import ProgressCallback
 from xlbridge.wire.sales import SalesOrder, SalesOrderItemInput
 
+_BATCH_SIZE = 1_000
+_SPLIT_EVERY = 20
 _MONTH = timedelta(days=30)
 _MAX_INSTALMENTS = 4
 _CANCELLED, _WITH_CARRIER, _WITH_PROJECT, _PAID = 0.08, 0.4, 0.1, 0.85
@@ -76,158 +97,183 @@ class OrderPlan:
     transaction: int = 0
 
 
-def plan_orders(random: Random, count: int) -> list[OrderPlan]:
-    """Return plans of orders, numbered by date."""
+def seed_orders(
+    connection: Connection,
+    random: Random,
+    customers: list[Customer],
+    products: list[DemoProduct],
+    count: int,
+    on_progress: ProgressCallback,
+) -> Counter[str]:
+    """Write sales orders with their titles and invoices; return the last number of each scope."""
+    plans, last_numbers = _plan_orders(random, count)
+    for done in range(0, count, _BATCH_SIZE):
+        on_progress(done, count)
+        batch = OrderRows()
+        for plan in plans[done : done + _BATCH_SIZE]:
+            _add_order(random, plan, customers, products, batch)
+        write_rows(connection, sales_orders, batch.orders)
+        write_rows(connection, sales_order_items, batch.items)
+        write_rows(connection, sales_order_installments, batch.instalments)
+        write_rows(connection, receivables, batch.titles)
+        split = [row for title in batch.titles[::_SPLIT_EVERY] for row in split_rows(title)]
+        write_rows(connection, receivable_allocations, split)
+        write_rows(connection, product_invoices, batch.invoices)
+    on_progress(count, count)
+    _copy_items_to_invoices(connection)
+    return last_numbers
+
+
+def _copy_items_to_invoices(connection: Connection) -> None:
+    """Copy the products of all invoiced orders to their invoices."""
+    names = ("seq", "idProduto", "descricaoDoProduto", "quantidade", "valorUnitario", "valorTotal")
+    items = (
+        select(sales_orders.c.idNF, *(sales_order_items.c[name] for name in names))
+        .join(
+            sales_order_items, sales_order_items.c.numeroDoPedido == sales_orders.c.numeroDoPedido
+        )
+        .where(sales_orders.c.idNF.is_not(None))
+    )
+    connection.execute(insert(product_invoice_items).from_select(["idNF", *names], items))
+
+
+def _plan_orders(random: Random, count: int) -> tuple[list[OrderPlan], Counter[str]]:
+    """Return plans of orders, numbered by date, and the last number of each scope."""
     plans = []
     for number, ordered in enumerate(office_moments(random, count), start=1):
         status = _status(random, ordered)
         ended = max(min(ordered + timedelta(days=random.randrange(1, 10)), TODAY), ordered)
         plans.append(OrderPlan(number, random.choice(codes(branches)), ordered, status, ended))
     processed = (plan for plan in plans if plan.status is OrderStatus.PROCESSED)
-    last_numbers: Counter[object] = Counter()
-    for id_nf, plan in enumerate(sorted(processed, key=attrgetter("ended")), start=1):
-        exercise = (plan.ended.year, plan.branch)
-        last_numbers.update((plan.branch, exercise))
-        plan.id_nf = id_nf
-        plan.invoice_number, plan.transaction = last_numbers[plan.branch], last_numbers[exercise]
-    return plans
+    last_numbers = Counter({"sales_order": count})
+    for plan in sorted(processed, key=attrgetter("ended")):
+        invoices = product_invoice_scope(plan.branch, SERIES_OF_MODEL[_INVOICE_MODEL])
+        titles = title_scope("receivable", plan.ended.year, plan.branch)
+        last_numbers.update(("product_invoice", invoices, titles))
+        plan.id_nf = last_numbers["product_invoice"]
+        plan.invoice_number, plan.transaction = last_numbers[invoices], last_numbers[titles]
+    return plans, last_numbers
 
 
-class OrderMaker:
-    """Makes orders, and counts the transactions of each branch and exercise."""
+def _add_order(
+    random: Random,
+    plan: OrderPlan,
+    customers: list[Customer],
+    products: list[DemoProduct],
+    batch: OrderRows,
+) -> None:
+    """Add one order with its products, instalments, titles and invoice to a batch."""
+    customer = random.choice(customers)
+    has_carrier = random.random() < _WITH_CARRIER
+    freight = _FREIGHT_PER_LINE if has_carrier else Decimal("0.00")
+    items = _make_items(random, plan.number, products, freight, plan.status)
+    header = _header(random, plan, customer)
+    header |= (
+        _client_fields(customer)
+        | _delivery_fields(customer)
+        | (_carrier_fields(random, items) if has_carrier else _NO_CARRIER)
+    )
+    total = sum((item["totalLiquido"] for item in items), Decimal(0))
+    instalments = _make_instalments(header, total)
+    if plan.status is OrderStatus.PROCESSED:
+        batch.titles.extend(_title(random, header, part, plan) for part in instalments)
+        batch.invoices.append(order_invoice(header, items, plan.invoice_number))
+    batch.orders.append(header)
+    batch.items.extend(items)
+    batch.instalments.extend(instalments)
 
-    def __init__(
-        self,
-        random: Random,
-        customers: list[Customer],
-        products: list[DemoProduct],
-        invoices: InvoiceMaker,
-    ) -> None:
-        self._random = random
-        self._customers = customers
-        self._products = products
-        self._invoices = invoices
-        self.transactions: Counter[tuple[int, int]] = Counter()
-        self.processed = 0
 
-    def make(self, plan: OrderPlan, batch: OrderRows) -> None:
-        """Add one order with its products, instalments, titles and invoice to a batch."""
-        random, number, status = self._random, plan.number, plan.status
-        customer = random.choice(self._customers)
-        has_carrier = random.random() < _WITH_CARRIER
-        freight = _FREIGHT_PER_LINE if has_carrier else Decimal("0.00")
-        items = _make_items(random, number, self._products, freight, status)
-        header = self._header(plan, customer)
-        header |= (
-            _client_fields(customer)
-            | _delivery_fields(customer)
-            | (_carrier_fields(random, items) if has_carrier else _NO_CARRIER)
-        )
-        total = sum((item["totalLiquido"] for item in items), Decimal(0))
-        count = header["quantidadeDeParcelas"]
-        values, percents = equal_parts(total, count), equal_parts(Decimal(100), count)
-        first_due = header["dataDaOrdem"].replace(hour=0, minute=0, second=0)
-        instalments = [
-            {
-                "numeroDoPedido": header["numeroDoPedido"],
-                "numeroDaParcela": sequence,
-                "dataDeVencimento": first_due + sequence * _MONTH,
-                "percentual": percent,
-                "valor": value,
-                "totalDoPedido": total,
-                "existeLancamentoCR": False,
-                "codigoDoExercicioCR": None,
-                "codigoDaFilialCR": None,
-                "numeroDaMovimentacaoCR": None,
-                "sequenciaDaMovimentacaoCR": None,
-            }
-            for sequence, (value, percent) in enumerate(zip(values, percents, strict=True), start=1)
-        ]
-        if status is OrderStatus.PROCESSED:
-            self.processed += 1
-            batch.titles.extend(self._titles(header, instalments, plan))
-            batch.invoices.append(self._invoices.order_invoice(header, items, plan.invoice_number))
-        batch.orders.append(header)
-        batch.items.extend(items)
-        batch.instalments.extend(instalments)
+def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, Any]:
+    number, ordered, status, ended = plan.number, plan.ordered, plan.status, plan.ended
+    account = random.choice(list(_PORTFOLIO_OF_ACCOUNT))
+    count = random.randint(1, _MAX_INSTALMENTS)
+    processed, cancelled = status is OrderStatus.PROCESSED, status is OrderStatus.CANCELLED
+    return {
+        "codigoDaNotaFiscal": _INVOICE_MODEL,
+        "codigoDaFilial": plan.branch,
+        "codigoDaCondicaoDePagamento": count,
+        "numeroDoPedido": number,
+        "numeroDaOrdem": number,
+        "codigoDoVendedor": customer.seller,
+        "codigoDoProjeto": (
+            random.choice(codes(projects)) if random.random() < _WITH_PROJECT else None
+        ),
+        "codigoDaFormaDePagamento": random.choice(codes(payment_methods)),
+        "codigoDaContaCorrente": account,
+        "codigoDaCarteira": _PORTFOLIO_OF_ACCOUNT[account],
+        "codigoDaClassificacaoAuxiliar": 1,
+        "idNF": plan.id_nf,
+        "quantidadeDeParcelas": count,
+        "dataDaOrdem": ordered,
+        "dataDeProcessamento": ended if processed else None,
+        "dataDeCancelamento": ended if cancelled else None,
+        "observacao": f"Pedido {number} do site" if number % 3 == 0 else None,
+        "dadosAdicionais": None,
+        "codigoDoItemDeLancamento": "1.01.001",
+        "historicoCR": f"Pedido de venda {number}",
+        "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
+        "observacaoCR": None,
+        "faturamentoNotaFiscalUnica": True,
+        "consolidado": False,
+        "pendente": status is OrderStatus.PENDING,
+        "processado": processed,
+        "cancelado": cancelled,
+        "avisos": [] if customer.active else ["Cliente inativo."],
+        "updated": ordered if status is OrderStatus.PENDING else ended,
+    }
 
-    def _header(self, plan: OrderPlan, customer: Customer) -> dict[str, Any]:
-        random, number = self._random, plan.number
-        ordered, status, ended = plan.ordered, plan.status, plan.ended
-        account = random.choice(list(_PORTFOLIO_OF_ACCOUNT))
-        count = random.randint(1, _MAX_INSTALMENTS)
-        processed, cancelled = status is OrderStatus.PROCESSED, status is OrderStatus.CANCELLED
-        return {
-            "codigoDaNotaFiscal": _INVOICE_MODEL,
-            "codigoDaFilial": plan.branch,
-            "codigoDaCondicaoDePagamento": count,
-            "numeroDoPedido": number,
-            "numeroDaOrdem": number,
-            "codigoDoVendedor": customer.seller,
-            "codigoDoProjeto": (
-                random.choice(codes(projects)) if random.random() < _WITH_PROJECT else None
-            ),
-            "codigoDaFormaDePagamento": random.choice(codes(payment_methods)),
-            "codigoDaContaCorrente": account,
-            "codigoDaCarteira": _PORTFOLIO_OF_ACCOUNT[account],
-            "codigoDaClassificacaoAuxiliar": 1,
-            "idNF": plan.id_nf,
-            "quantidadeDeParcelas": count,
-            "dataDaOrdem": ordered,
-            "dataDeProcessamento": ended if processed else None,
-            "dataDeCancelamento": ended if cancelled else None,
-            "observacao": f"Pedido {number} do site" if number % 3 == 0 else None,
-            "dadosAdicionais": None,
-            "codigoDoItemDeLancamento": "1.01.001",
-            "historicoCR": f"Pedido de venda {number}",
-            "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
-            "observacaoCR": None,
-            "faturamentoNotaFiscalUnica": True,
-            "consolidado": False,
-            "pendente": status is OrderStatus.PENDING,
-            "processado": processed,
-            "cancelado": cancelled,
-            "avisos": [] if customer.active else ["Cliente inativo."],
-            "updated": ordered if status is OrderStatus.PENDING else ended,
+
+def _make_instalments(header: dict[str, Any], total: Decimal) -> list[dict[str, Any]]:
+    count = header["quantidadeDeParcelas"]
+    values, percents = equal_parts(total, count), equal_parts(Decimal(100), count)
+    first_due = header["dataDaOrdem"].replace(hour=0, minute=0, second=0)
+    return [
+        {
+            "numeroDoPedido": header["numeroDoPedido"],
+            "numeroDaParcela": sequence,
+            "dataDeVencimento": first_due + sequence * _MONTH,
+            "percentual": percent,
+            "valor": value,
+            "totalDoPedido": total,
+            "existeLancamentoCR": False,
+            "codigoDoExercicioCR": None,
+            "codigoDaFilialCR": None,
+            "numeroDaMovimentacaoCR": None,
+            "sequenciaDaMovimentacaoCR": None,
         }
+        for sequence, (value, percent) in enumerate(zip(values, percents, strict=True), start=1)
+    ]
 
-    def _titles(
-        self, header: dict[str, Any], instalments: list[dict[str, Any]], plan: OrderPlan
-    ) -> list[dict[str, Any]]:
-        issued = plan.ended.replace(hour=0, minute=0, second=0)
-        key = (issued.year, plan.branch)
-        self.transactions[key] = max(self.transactions[key], plan.transaction)
-        return [
-            self._title(header, instalment, issued, plan.transaction) for instalment in instalments
-        ]
 
-    def _title(
-        self, header: dict[str, Any], instalment: dict[str, Any], issued: datetime, number: int
-    ) -> dict[str, Any]:
-        sequence = instalment["numeroDaParcela"]
-        due, value = instalment["dataDeVencimento"], instalment["valor"]
-        is_paid = due <= TODAY and self._random.random() < _PAID
-        instalment |= {
-            "existeLancamentoCR": True,
-            "codigoDoExercicioCR": issued.year,
-            "codigoDaFilialCR": header["codigoDaFilial"],
-            "numeroDaMovimentacaoCR": number,
-            "sequenciaDaMovimentacaoCR": sequence,
-        }
-        return {name: header[name] for name in TITLE_FIELDS} | {
-            "codigoDoExercicio": issued.year,
-            "numeroDaTransacao": number,
-            "sequenciaDaTransacao": sequence,
-            "historico": header["historicoCR"],
-            "numeroDoDocumento": f"PV-{header['numeroDoPedido']:06}/{sequence}",
-            "idws": f"WS-{header['numeroDoPedido']}-{sequence}",
-            "dataDeEmissao": issued,
-            "dataDeVencimento": due,
-            "valorDoLancamento": value,
-            "PeriodoDeCompetencia": issued.replace(day=1),
-            "dataDeBaixa": due if is_paid else None,
-            "valorBaixado": value if is_paid else None,
-        }
+def _title(
+    random: Random, header: dict[str, Any], instalment: dict[str, Any], plan: OrderPlan
+) -> dict[str, Any]:
+    """Return the title of an instalment, whose key is set in the instalment."""
+    issued = plan.ended.replace(hour=0, minute=0, second=0)
+    number, sequence = plan.transaction, instalment["numeroDaParcela"]
+    due, value = instalment["dataDeVencimento"], instalment["valor"]
+    is_paid = due <= TODAY and random.random() < _PAID
+    instalment |= {
+        "existeLancamentoCR": True,
+        "codigoDoExercicioCR": issued.year,
+        "codigoDaFilialCR": header["codigoDaFilial"],
+        "numeroDaMovimentacaoCR": number,
+        "sequenciaDaMovimentacaoCR": sequence,
+    }
+    return {name: header[name] for name in TITLE_FIELDS} | {
+        "codigoDoExercicio": issued.year,
+        "numeroDaTransacao": number,
+        "sequenciaDaTransacao": sequence,
+        "historico": header["historicoCR"],
+        "numeroDoDocumento": f"PV-{header['numeroDoPedido']:06}/{sequence}",
+        "idws": f"WS-{header['numeroDoPedido']}-{sequence}",
+        "dataDeEmissao": issued,
+        "dataDeVencimento": due,
+        "valorDoLancamento": value,
+        "PeriodoDeCompetencia": issued.replace(day=1),
+        "dataDeBaixa": due if is_paid else None,
+        "valorBaixado": value if is_paid else None,
+    }
 
 
 def _status(random: Random, ordered: datetime) -> OrderStatus:

@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy import Connection
 
 from xlbridge.sandbox.amounts import round_half_up
-from xlbridge.sandbox.areas.registry.codes import counters
 from xlbridge.sandbox.areas.registry.seed import WAREHOUSES, codes, section_codes, write_rows
 from xlbridge.sandbox.areas.registry.seed_demo import (
     FIRST_DAY,
@@ -44,15 +43,16 @@ _FIRST_WAREHOUSE = min(WAREHOUSES)
 
 def seed_stock(
     connection: Connection, random: Random, products: list[DemoProduct], scale: int
-) -> None:
-    """Write movements, requisitions and product addresses, and open an inventory per branch."""
+) -> Counter[str]:
+    """Write movements, requisitions and product addresses, and open an inventory per branch.
+
+    Return the last number of each scope.
+    """
     rows = _make_stock(random, products, _REQUISITIONS * scale)
     write_rows(connection, movements, rows.movements)
     write_rows(connection, stock_requisitions, rows.requisitions)
     write_rows(connection, stock_requisition_items, rows.items)
     write_rows(connection, addressings, _addressing_rows(random, products))
-    counts = ({"scope": scope, "last": number} for scope, number in rows.last_numbers.items())
-    write_rows(connection, counters, counts)
     for branch in codes(branches):
         data = InventoryInput(
             codigoDaFilial=branch,
@@ -61,6 +61,7 @@ def seed_stock(
             carregarBaseDeProdutos=True,
         )
         open_inventory(connection, data, TODAY)
+    return rows.last_numbers
 
 
 @dataclass(slots=True)
