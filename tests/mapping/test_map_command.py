@@ -67,6 +67,37 @@ def test_a_proposal_is_written_confirmed_remembered_and_offered(
     assert elsewhere.returncode == 2
 
 
+@pytest.mark.parametrize("command", ["validate", "upload"])
+def test_an_unknown_header_has_one_message_with_its_remedies(
+    tmp_path: Path, xlbridge: Xlbridge, command: str
+) -> None:
+    header = ["Nome fantasia", "Tipo pessoa", "Fone"]
+    write_rows(tmp_path / "cadastro.xlsx", header, [["Padaria", "Jurídica", "(11) 99999-0000"]])
+    unknown = xlbridge(command, "cadastro.xlsx")
+    assert unknown.returncode == 2
+    error, mapped, chosen = unknown.stderr.splitlines()[-3:]
+    assert error == "Error: It is not clear which resource the sheet is for."
+    assert mapped.endswith(": xlbridge map cadastro.xlsx -o MAPPING.yaml")
+    assert chosen.startswith("If the headers are the system's own, choose the resource with --reso")
+    assert unknown.stderr.count("xlbridge map") == 1
+    xlbridge("map", "cadastro.xlsx", "-o", "m.yaml", "--resource", "cliente")
+    assert xlbridge("validate", "cadastro.xlsx", "--map", "m.yaml").returncode == 0
+    known = xlbridge(command, "cadastro.xlsx")
+    error, mapped = known.stderr.splitlines()[-2:]
+    assert error == "Error: It is not clear which resource the sheet is for."
+    assert mapped.startswith(
+        f"This header was read as cliente before: xlbridge {command} cadastro.xlsx --map"
+    )
+
+
+def test_a_mapping_is_suggested_below_the_findings(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    write_titles(tmp_path)
+    for command in ("validate", "upload"):
+        result = xlbridge(command, "titulos.xlsx")
+        suggestion = "If the sheet has its own headers: xlbridge map titulos.xlsx -o MAPPING.yaml"
+        assert result.stderr.splitlines()[-1] == suggestion
+
+
 def test_displayed_commands_are_quoted_for_the_shell(tmp_path: Path, xlbridge: Xlbridge) -> None:
     write_titles(tmp_path, "d'água; (2).xlsx")
     proposed = xlbridge("map", "d'água; (2).xlsx", "-o", "m&m.yaml")

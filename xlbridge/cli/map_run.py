@@ -1,14 +1,16 @@
 """Implementation of ``xlbridge map``; remembered mappings for other commands."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from xlbridge.cli.output import print_message
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import as_argument
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.settings import Settings
 from xlbridge.validation import ValidatedSheet, ValidationResult
+from xlbridge.validation.headers import NoFittingResource
 from xlbridge.validation.mapping import (
     CONFIDENCE_WORDS,
     MappingProposal,
@@ -83,19 +85,42 @@ def remember(mapping: SheetMapping, results: list[ValidationResult], settings: S
         print_message(_NOT_REMEMBERED.format(why=error.message))
 
 
-def suggest_mapping(file: Path, settings: Settings, command: str = "validate") -> None:
-    """Print the command that reads a sheet whose header matches no resource."""
+def suggest_mappings(files: Iterable[Path], settings: Settings, command: str) -> None:
+    """Print the commands that read sheets whose headers match no resource."""
+    for suggestion in _suggestions(files, settings, command, []):
+        print_message(suggestion)
+
+
+def with_mappings(
+    error: NoFittingResource, files: Iterable[Path], settings: Settings, command: str
+) -> NoFittingResource:
+    """Return the error with the commands that read the files' sheets in its hint."""
+    hints = [] if error.hint is None else [error.hint]
+    suggestions = _suggestions(files, settings, command, hints)
+    return NoFittingResource(error.message, joined(suggestions, "\n"))
+
+
+def _suggestions(
+    files: Iterable[Path], settings: Settings, command: str, others: Sequence[Text]
+) -> list[Text]:
+    """Return how to read the files' sheets; ``others``: further hints if no mapping is known."""
+    found = [text for file in files for text in _suggestion(file, settings, command, others)]
+    return list(dict.fromkeys(found))
+
+
+def _suggestion(
+    file: Path, settings: Settings, command: str, others: Sequence[Text]
+) -> Sequence[Text]:
     try:
         profile_settings = settings_for(settings, choose_profile(settings))
         known = known_mapping(file, profile_settings, None, None)
     except XlbridgeError:
         # The command itself reports why the file cannot be read.
-        return
+        return others
     if known is None:
-        print_message(_MAP_IT.format(file=as_argument(file)))
-    else:
-        options = f"{as_argument(file)} --map {as_argument(known.path)}"
-        print_message(_KNOWN.format(command=command, options=options, resource=known.resource))
+        return [_MAP_IT.format(file=as_argument(file)), *others]
+    options = f"{as_argument(file)} --map {as_argument(known.path)}"
+    return [_KNOWN.format(command=command, options=options, resource=known.resource)]
 
 
 _NOT_REMEMBERED = Text(

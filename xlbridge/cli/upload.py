@@ -91,7 +91,9 @@ def command(
             remember(request.mapping, [validated], context.settings)
         upload, chosen = arguments.options, validated.resource
         if chosen is None or not may_be_sent(validated, good_rows=upload.good_rows):
-            return report_invalid_sheet(context, request, validated, upload.mode, arguments.form)
+            code = report_invalid_sheet(context, request, validated, upload.mode, arguments.form)
+            _suggest_mapping(request, validated, context.settings)
+            return code
         choice = upload.choose_mode(chosen, with_lists=bool(validated.children))
         if validated.warnings:
             print_message(_warnings_text(request, validated, context.settings))
@@ -112,19 +114,17 @@ def command(
 
 
 def _validate(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
-    """Validate the sheet to send; suggest a mapping if it has a foreign header."""
-    from xlbridge.cli.validate_run import has_foreign_header
+    """Validate the sheet to send; an unknown header's error names the mapping."""
     from xlbridge.parallel import validate_single_sheet
     from xlbridge.validation.headers import NoFittingResource
 
     try:
-        sheet = validate_single_sheet(request, settings.schemas, settings.limits)
-    except NoFittingResource:
-        _suggest_mapping(request, settings)
-        raise
-    if request.mapping is None and has_foreign_header(sheet):
-        _suggest_mapping(request, settings)
-    return sheet
+        return validate_single_sheet(request, settings.schemas, settings.limits)
+    except NoFittingResource as error:
+        # Slow to import, and few sheets need it.
+        from xlbridge.cli.map_run import with_mappings
+
+        raise with_mappings(error, [request.file], settings, "upload") from None
 
 
 def _warnings_text(request: ValidationRequest, sheet: "ValidatedSheet", settings: Settings) -> Text:
@@ -136,11 +136,17 @@ def _warnings_text(request: ValidationRequest, sheet: "ValidatedSheet", settings
     return _WARNINGS.format(n=sheet.warnings, arguments=arguments)
 
 
-def _suggest_mapping(request: ValidationRequest, settings: Settings) -> None:
-    # Slow to import, and few sheets need it.
-    from xlbridge.cli.map_run import suggest_mapping
+def _suggest_mapping(
+    request: ValidationRequest, sheet: "ValidatedSheet", settings: Settings
+) -> None:
+    """Suggest a mapping for a sheet with a foreign header."""
+    from xlbridge.cli.validate_run import has_foreign_header
 
-    suggest_mapping(request.file, settings, "upload")
+    if request.mapping is None and has_foreign_header(sheet):
+        # Slow to import, and few sheets need it.
+        from xlbridge.cli.map_run import suggest_mappings
+
+        suggest_mappings([request.file], settings, "upload")
 
 
 _SUMMARY = Text(

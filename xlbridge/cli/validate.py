@@ -124,20 +124,16 @@ def command(**options: Any) -> ExitCode:
             )
             results = list(chain.from_iterable(by_file))
         # Slow to import, as it needs pandas.
-        from xlbridge.cli.validate_run import has_foreign_header, report_results
+        from xlbridge.cli.validate_run import report_or_suggest, report_results
 
+        if mapping is None:
+            return report_or_suggest(arguments, requests[0], results, settings)
         try:
             return report_results(arguments, requests[0], results, settings)
         finally:
-            if mapping is not None:
-                from xlbridge.cli.map_run import remember
+            from xlbridge.cli.map_run import remember
 
-                remember(mapping, results, settings)
-            else:
-                for result in filter(has_foreign_header, results):
-                    from xlbridge.cli.map_run import suggest_mapping
-
-                    suggest_mapping(result.file, settings)
+            remember(mapping, results, settings)
 
 
 def _read_mapping(arguments: ValidateArguments) -> "SheetMapping | None":

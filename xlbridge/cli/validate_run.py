@@ -69,6 +69,30 @@ def report_results(
     return worst_code([_exit_code(report, to_terminal=to_terminal), write_code])
 
 
+def report_or_suggest(
+    arguments: ValidateArguments,
+    request: ValidationRequest,
+    results: Sequence[ValidationResult],
+    settings: Settings,
+) -> ExitCode:
+    """Report the results, and suggest a mapping for each sheet with a foreign header.
+
+    Raises what ``report_results`` raises.
+    """
+    foreign = [result.file for result in results if has_foreign_header(result)]
+    if not foreign:
+        return report_results(arguments, request, results, settings)
+    # Slow to import, and few sheets need it.
+    from xlbridge.cli.map_run import suggest_mappings, with_mappings
+
+    try:
+        code = report_results(arguments, request, results, settings)
+    except NoFittingResource as error:
+        raise with_mappings(error, foreign, settings, "validate") from None
+    suggest_mappings(foreign, settings, "validate")
+    return code
+
+
 def _require_any(results: Sequence[ValidationResult]) -> None:
     """Raise ``UsageError`` if no file was validated, all for the same reason."""
     refusals = [result.refusal for result in results if isinstance(result, RefusedFile)]

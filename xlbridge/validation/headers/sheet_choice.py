@@ -232,10 +232,12 @@ def _choose_by_headers(
                 en="It is not clear which resource the sheet is for.",
             ),
             Text(
-                pt="Informe-o com --resource; existem: {names}. Para reenviar o que exportou, "
-                "exporte pelo modelo: xlbridge export LISTAGEM --as-template RECURSO.{others}",
-                en="Choose it with --resource; there are: {names}. To send back exported records, "
-                "use the template: xlbridge export LISTING --as-template RESOURCE.{others}",
+                pt="Se os cabeçalhos são do sistema, informe o recurso com --resource; existem: "
+                "{names}. Para reenviar o que exportou, exporte pelo modelo: xlbridge export "
+                "LISTAGEM --as-template RECURSO.{others}",
+                en="If the headers are the system's own, choose the resource with --resource; "
+                "there are: {names}. To send back exported records, use the template: xlbridge "
+                "export LISTING --as-template RESOURCE.{others}",
             ).format(names=", ".join(catalogue), others=others),
         )
     return sheets[0], None
