@@ -28,7 +28,7 @@ from xlbridge.batch.plan.steps import (
     WorkbookStep,
     file_digest,
 )
-from xlbridge.batch.proof.builder import require_proof_folder, write_proofs
+from xlbridge.batch.proof.builder import are_proofs_missing, require_proof_folder, write_proofs
 from xlbridge.batch.run_options import (
     BatchConsentRequest,
     BatchOutcome,
@@ -73,14 +73,16 @@ _FINISHED = frozenset({UnitStatus.DONE, UnitStatus.EDITED})
 class BatchRun:
     """One run of a batch, continuing from its ledger and journal.
 
-    ``refused`` are the workbooks that failed the checks; ``worked`` is true once something was sent
-    or exported; ``failure`` is the last failure of this computer, if any.
+    ``refused`` are the workbooks that failed the checks; ``checked`` is true once a workbook was
+    checked, ``worked`` once something was sent or exported; ``failure`` is the last failure of this
+    computer, if any.
     """
 
     def __init__(self, batch: Batch, options: BatchRunOptions) -> None:
         self._batch = batch
         self._options = options
         self.refused: Sequence[FileResult] = ()
+        self.checked = False
         self.worked = False
         self.failure: LocalFailure | None = None
         self._failed: set[tuple[str, str]] = set()
@@ -139,6 +141,7 @@ class BatchRun:
         ]
         if not targets:
             return ()
+        self.checked = True
         for target in targets:
             if target.step.sending is not None:
                 # Connect now: messages about the environment belong before the progress display.
@@ -294,19 +297,21 @@ def _validate_all(
 def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
     """Check, send and export what is not done yet; write the findings page and the proofs.
 
-    Proofs are only written if something was sent or exported. Raises ``UsageError`` if the proofs
-    cannot be written or another process runs the batch, and what ``BatchRun.run`` raises.
+    Proofs are only written if something was sent or exported, now or since the last proof. Raises
+    ``UsageError`` if the proofs cannot be written or another process runs the batch, and what
+    ``BatchRun.run`` raises.
     """
     require_proof_folder(batch)
     message = _ALREADY_RUNNING.format(id=batch.id)
     with lock_or_fail(batch.environments.settings.home, f"batch-{batch.id}", message):
         run = BatchRun(batch, options)
         outcome = BatchOutcome(run.run(), failure=run.failure)
+    outcome.idle = not run.checked and not run.worked
     try:
         outcome.findings_page = _write_findings_page(batch, run.refused)
     except (UsageError, LocalFailure) as error:
         outcome.findings_error = error
-    if run.worked:
+    if run.worked or are_proofs_missing(batch, outcome.steps):
         _write_proofs(batch, outcome, options.progress)
     return outcome
 

@@ -162,6 +162,7 @@ class BatchRunOptions:
 class BatchOutcome:
     """Outcome of a batch run: the status of each step, and the files written about it.
 
+    ``idle`` is true if the run found nothing to check, send or export.
     ``findings_page`` is None if no workbook has errors, or the page cannot be written because of
     ``findings_error``. ``proof_error`` is why a proof is missing, ``failure`` a failure of this
     computer at a unit.
@@ -173,6 +174,14 @@ class BatchOutcome:
     proofs: "list[WrittenProof]" = field(default_factory=list)
     proof_error: XlbridgeError | None = None
     failure: LocalFailure | None = None
+    idle: bool = False
+
+    @property
+    def is_unchanged(self) -> bool:
+        """True if the batch was complete and proven before the run."""
+        is_complete = self.idle and all(state.done for state in self.steps)
+        errors = (self.findings_error, self.proof_error, self.failure)
+        return is_complete and not self.proofs and not any(errors)
 
     @property
     def needs_person(self) -> bool:

@@ -37,6 +37,7 @@ from xlbridge.cli.output import print_error, print_json, print_message, print_re
 from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_arguments import ConsentOptions
 from xlbridge.errors import ApiError, LocalFailure, UsageError
+from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import (
@@ -145,7 +146,7 @@ def run_command(
 @run_options
 def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
     with open_batch_named(batch_id) as batch:
-        return _run(batch, **options)
+        return _run(batch, brief=True, **options)
 
 
 @described_command(
@@ -181,6 +182,12 @@ _HOW_TO_RESUME = Text(
 )
 
 
+_COMPLETE = Text(
+    pt="O lote {id} está concluído; nada mais a fazer. Situação: xlbridge batch status {id}",
+    en="The batch {id} is complete; nothing is left to do. Its status: xlbridge batch status {id}",
+)
+
+
 def _run(
     batch: Batch,
     *,
@@ -190,8 +197,13 @@ def _run(
     workers: int | None,
     scheduler: str | None,
     form: str,
+    brief: bool = False,
 ) -> ExitCode:
-    """Check, send, export and prove what is not done yet, and print the status of the batch."""
+    """Check, send, export and prove what is not done yet, and print the status of the batch.
+
+    ``brief``: print only a remark if the batch was complete before, so that a scheduler has nothing
+    to mail.
+    """
     with heavy_imports():
         from xlbridge.batch import run_batch
         from xlbridge.parallel import cluster_executor, executor_for
@@ -217,6 +229,9 @@ def _run(
             raise
         print_error(error)
         return ExitCode.IN_DOUBT
+    if brief and form == "text" and outcome.is_unchanged:
+        print_message(_COMPLETE.format(id=as_argument(batch.id)))
+        return ExitCode.GOOD
     return _print_outcome(batch, outcome, form)
 
 

@@ -54,10 +54,8 @@ def write_proofs(
     Raises what ``build_proof`` raises, and ``UsageError`` if a file cannot be written.
     """
     plan = batch.plan
-    profiles = list(dict.fromkeys(state.step.profile for state in steps if _has_output(state)))
-    for profile in profiles:
+    for profile, target in _proof_targets(batch, steps).items():
         own_steps = [state for state in steps if state.step.profile == profile]
-        name = _environment_proof(batch, profile) if len(profiles) > 1 else plan.proof
         proof = build_proof(
             batch.environments.context(profile),
             batch.environments.client(profile),
@@ -75,7 +73,26 @@ def write_proofs(
             at=at,
             show=show,
         )
-        yield _write_proof(proof, plan.folder / name)
+        yield _write_proof(proof, target)
+
+
+def are_proofs_missing(batch: Batch, steps: Sequence[StepOverview]) -> bool:
+    """Return whether a proof does not exist, or is older than an upload that it should contain."""
+    for profile, target in _proof_targets(batch, steps).items():
+        _, page = _proof_paths(target)
+        units = [unit for state in steps if state.step.profile == profile for unit in state.units]
+        events = (job.events[-1].at.timestamp() for unit in units for job in unit.jobs)
+        if not page.is_file() or page.stat().st_mtime < max(events, default=0):
+            return True
+    return False
+
+
+def _proof_targets(batch: Batch, steps: Sequence[StepOverview]) -> dict[str | None, Path]:
+    """Return the path of each environment's proof, without suffix."""
+    profiles = list(dict.fromkeys(state.step.profile for state in steps if _has_output(state)))
+    if len(profiles) == 1:
+        return {profiles[0]: batch.plan.folder / batch.plan.proof}
+    return {profile: batch.plan.folder / _environment_proof(batch, profile) for profile in profiles}
 
 
 def require_proof_folder(batch: Batch) -> None:
