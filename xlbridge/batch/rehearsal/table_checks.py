@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from xlbridge.batch.rehearsal.result import (
     DoubtfulRow,
@@ -15,8 +16,10 @@ from xlbridge.batch.rehearsal.result import (
     ViolationKind,
 )
 from xlbridge.i18n import Text
-from xlbridge.sandbox.rehearsal import RowDigest, StoredRows
 from xlbridge.upload.results import RowOutcome
+
+if TYPE_CHECKING:
+    from xlbridge.sandbox.rehearsal import RowDigest, StoredRows
 
 NOT_IN_TABLE = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 
@@ -64,7 +67,7 @@ class ExpectedRow:
 
     row_id: RowId
     outcome: RowOutcome
-    digest: RowDigest | None = None
+    digest: "RowDigest | None" = None
     number: str | None = None
     changes: bool = False
     items: Mapping[str, int] = field(default_factory=dict)
@@ -72,8 +75,8 @@ class ExpectedRow:
 
 def compare_tables(
     rows: Mapping[str, Sequence[ExpectedRow]],
-    before: Iterable[StoredRows],
-    after: Sequence[StoredRows],
+    before: Iterable["StoredRows"],
+    after: Sequence["StoredRows"],
 ) -> TableComparison:
     """Compare the sent rows of each table with the table before and after."""
     earlier = {stored.table: stored for stored in before}
@@ -94,7 +97,9 @@ def compare_tables(
 class _TableCheck(ABC):
     """Comparison of one table with the rows that were sent for it."""
 
-    def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
+    def __init__(
+        self, before: "StoredRows", after: "StoredRows", rows: Sequence[ExpectedRow]
+    ) -> None:
         self.before, self.after, self.rows = before, after, rows
         self.title = after.title
         self.accepted = [row for row in rows if row.outcome is RowOutcome.ACCEPTED]
@@ -137,7 +142,9 @@ class _AddingTableCheck(_TableCheck):
     content, as equal rows cannot be told apart; if that is unknown too, any record will do.
     """
 
-    def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
+    def __init__(
+        self, before: "StoredRows", after: "StoredRows", rows: Sequence[ExpectedRow]
+    ) -> None:
         super().__init__(before, after, rows)
         self._left = _AddedRecords(before, after, _changed_numbers(rows))
         self._lost: list[ExpectedRow] = []
@@ -237,7 +244,7 @@ class _AddedRecords:
     The content of ``changed`` ones is no longer that of the rows that created them.
     """
 
-    def __init__(self, before: StoredRows, after: StoredRows, changed: set[str]) -> None:
+    def __init__(self, before: "StoredRows", after: "StoredRows", changed: set[str]) -> None:
         known = before.rows.keys() | after.derived
         self._left = {n: digest for n, digest in after.rows.items() if n not in known}
         self._by_digest: defaultdict[RowDigest | None, list[str]] = defaultdict(list)
@@ -265,7 +272,7 @@ class _AddedRecords:
                 return True
         return False
 
-    def remaining(self) -> dict[RowDigest | None, list[str]]:
+    def remaining(self) -> "dict[RowDigest | None, list[str]]":
         """Return the numbers of the records that are left, by their content."""
         numbers: defaultdict[RowDigest | None, list[str]] = defaultdict(list)
         for number, digest in self._left.items():
@@ -276,7 +283,9 @@ class _AddedRecords:
 class _ReplacingTableCheck(_TableCheck):
     """A table in which a row replaces the one with the same key."""
 
-    def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
+    def __init__(
+        self, before: "StoredRows", after: "StoredRows", rows: Sequence[ExpectedRow]
+    ) -> None:
         super().__init__(before, after, rows)
         self._before = _contents_by_key(before)
         self._after = _contents_by_key(after)
@@ -327,7 +336,7 @@ class _ReplacingTableCheck(_TableCheck):
         return self._before.get(key) != content and content not in self._sent[key]
 
 
-def _contents_by_key(stored: StoredRows) -> dict[bytes, bytes]:
+def _contents_by_key(stored: "StoredRows") -> dict[bytes, bytes]:
     return {digest.key: digest.content for digest in stored.rows.values() if digest is not None}
 
 

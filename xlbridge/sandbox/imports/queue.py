@@ -1,15 +1,13 @@
-"""Queue of uploaded files, their lines and logs; records of resources without a wire model.
+"""Queue of uploaded files, with their logs and rejected lines.
 
 Source: the spec, Import and States (import log).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
-    JSON,
     Boolean,
     Column,
     ColumnElement,
@@ -32,50 +30,10 @@ from sqlalchemy import (
 
 from xlbridge.sandbox.areas.registry.tables import users
 from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.problems import Problem
 from xlbridge.wire.imports import ImportLog, ImportState, RejectedLine
 
-own_records = Table(
-    "own_records",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("resource", Text, nullable=False),
-    Column("record", JSON, nullable=False),
-)
-
-
-@dataclass(slots=True)
-class UploadedLine:
-    """One line: Excel row number, filled cells by column, problems."""
-
-    row: int
-    record: dict[str, Any]
-    problems: list[Problem] = field(default_factory=list)
-
-
-class OwnRecordRegistration:
-    """Registration of records that only their resource's schema validates."""
-
-    def __init__(self, connection: Connection, resource: str) -> None:
-        self._connection = connection
-        self._resource = resource
-        self._rows: list[dict[str, Any]] = []
-
-    def problems(self, data: dict[str, Any]) -> list[Problem]:
-        """Return no problems: there are no rules beyond the schema."""
-        return []
-
-    def accept(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Accept a record."""
-        self._rows.append({"resource": self._resource, "record": data})
-        return data
-
-    def write(self) -> None:
-        """Write all accepted records."""
-        if self._rows:
-            self._connection.execute(insert(own_records), self._rows)
-            self._rows.clear()
-
+if TYPE_CHECKING:
+    from xlbridge.sandbox.imports.lines import UploadedLine
 
 import_logs = Table(
     "import_logs",
@@ -204,7 +162,7 @@ def count_done_lines(connection: Connection, log_id: int) -> int | None:
 
 
 def record_lines(
-    connection: Connection, log_id: int, lines: Sequence[UploadedLine], total: int
+    connection: Connection, log_id: int, lines: Sequence["UploadedLine"], total: int
 ) -> None:
     """Record the outcome of the next lines of a file with ``total`` lines."""
     failed = [line for line in lines if line.problems]
@@ -236,7 +194,7 @@ def finish_file(
     connection.execute(insert(outbox).values(notification))
 
 
-def _rejection(log_id: int, line: UploadedLine) -> dict[str, object]:
+def _rejection(log_id: int, line: "UploadedLine") -> dict[str, object]:
     (column, first), *others = line.problems
     message = "; ".join([first, *(f"{key}: {value}" for key, value in others)])
     return {"log_id": log_id, "line": line.row, "column": column or None, "message": message}

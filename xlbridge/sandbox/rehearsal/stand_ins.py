@@ -5,7 +5,7 @@ of the record.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -14,36 +14,9 @@ from sqlalchemy import Connection, Table, func, insert, or_, select, update
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
+from xlbridge.sandbox.areas.registry import tables
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, counters
 from xlbridge.sandbox.areas.registry.rules import PRODUCT_COLUMNS, SUPPLIER_COLUMNS
-from xlbridge.sandbox.areas.registry.tables import (
-    abc_costs,
-    accounts,
-    branches,
-    categories,
-    client_types,
-    clients,
-    collaborators,
-    cost_centres,
-    invoice_models,
-    issuers,
-    payment_conditions,
-    payment_methods,
-    portfolios,
-    product_categories,
-    product_groups,
-    product_types,
-    products,
-    projects,
-    purchase_reasons,
-    purchase_types,
-    sections,
-    sellers,
-    services,
-    suppliers,
-    units,
-    warehouses,
-)
 from xlbridge.wire import WireModel
 from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
@@ -51,64 +24,68 @@ from xlbridge.wire.registry import Client
 from xlbridge.wire.sales import SalesOrderInput
 
 REGISTRY_TITLES: Mapping[str, Text] = {
-    clients.name: Text(pt="clientes", en="clients"),
-    suppliers.name: Text(pt="fornecedores", en="suppliers"),
-    products.name: Text(pt="produtos", en="products"),
-    branches.name: Text(pt="filiais", en="branches"),
-    warehouses.name: Text(pt="almoxarifados", en="warehouses"),
-    sections.name: Text(pt="seções", en="sections"),
-    cost_centres.name: Text(pt="centros de custo", en="cost centres"),
-    categories.name: Text(pt="categorias", en="categories"),
-    accounts.name: Text(pt="contas correntes", en="current accounts"),
-    portfolios.name: Text(pt="carteiras", en="portfolios"),
-    payment_methods.name: Text(pt="formas de pagamento", en="payment methods"),
-    product_types.name: Text(pt="tipos de produto", en="product types"),
-    client_types.name: Text(pt="tipos de cliente", en="client types"),
-    sellers.name: Text(pt="vendedores", en="sellers"),
-    abc_costs.name: Text(pt="custos ABC", en="ABC costs"),
-    services.name: Text(pt="serviços", en="services"),
-    projects.name: Text(pt="projetos", en="projects"),
-    collaborators.name: Text(pt="colaboradores", en="collaborators"),
-    units.name: Text(pt="unidades de medida", en="units of measure"),
-    product_groups.name: Text(pt="grupos de produto", en="product groups"),
-    product_categories.name: Text(pt="categorias de produto", en="product categories"),
-    purchase_types.name: Text(pt="tipos de compra", en="purchase types"),
-    purchase_reasons.name: Text(pt="motivos de compra", en="purchase reasons"),
-    invoice_models.name: Text(pt="modelos de nota", en="invoice models"),
-    payment_conditions.name: Text(pt="condições de pagamento", en="payment conditions"),
+    tables.clients.name: Text(pt="clientes", en="clients"),
+    tables.suppliers.name: Text(pt="fornecedores", en="suppliers"),
+    tables.products.name: Text(pt="produtos", en="products"),
+    tables.branches.name: Text(pt="filiais", en="branches"),
+    tables.warehouses.name: Text(pt="almoxarifados", en="warehouses"),
+    tables.sections.name: Text(pt="seções", en="sections"),
+    tables.cost_centres.name: Text(pt="centros de custo", en="cost centres"),
+    tables.categories.name: Text(pt="categorias", en="categories"),
+    tables.accounts.name: Text(pt="contas correntes", en="current accounts"),
+    tables.portfolios.name: Text(pt="carteiras", en="portfolios"),
+    tables.payment_methods.name: Text(pt="formas de pagamento", en="payment methods"),
+    tables.product_types.name: Text(pt="tipos de produto", en="product types"),
+    tables.client_types.name: Text(pt="tipos de cliente", en="client types"),
+    tables.sellers.name: Text(pt="vendedores", en="sellers"),
+    tables.abc_costs.name: Text(pt="custos ABC", en="ABC costs"),
+    tables.services.name: Text(pt="serviços", en="services"),
+    tables.projects.name: Text(pt="projetos", en="projects"),
+    tables.collaborators.name: Text(pt="colaboradores", en="collaborators"),
+    tables.units.name: Text(pt="unidades de medida", en="units of measure"),
+    tables.product_groups.name: Text(pt="grupos de produto", en="product groups"),
+    tables.product_categories.name: Text(pt="categorias de produto", en="product categories"),
+    tables.purchase_types.name: Text(pt="tipos de compra", en="purchase types"),
+    tables.purchase_reasons.name: Text(pt="motivos de compra", en="purchase reasons"),
+    tables.invoice_models.name: Text(pt="modelos de nota", en="invoice models"),
+    tables.payment_conditions.name: Text(pt="condições de pagamento", en="payment conditions"),
 }
 """Titles of the registries in which stand-ins are created."""
 
-_NAME_COLUMNS: Mapping[str, tuple[Table, Mapping[str, str]]] = {
+_REGISTRIES: Mapping[str, tuple[Table, Mapping[str, str]]] = {
     "cliente": (
-        clients,
+        tables.clients,
         {name: name for name in ("cnpjcpf", "seuCodigo", "idws", "nomeComercial")},
     ),
-    "fornecedor": (suppliers, SUPPLIER_COLUMNS),
-    "produto": (products, PRODUCT_COLUMNS),
-    "centro-de-custo": (cost_centres, {"descricaoDoCentroDeCusto": "name"}),
-    "tipo-de-cliente": (client_types, {"descricaoDoTipoDeCliente": "name"}),
-    "tipo-de-produto": (product_types, {"descricaoDoTipoDeProduto": "name"}),
-    "filial": (branches, {"descricaoDaFilial": "name"}),
+    "fornecedor": (tables.suppliers, SUPPLIER_COLUMNS),
+    "produto": (tables.products, PRODUCT_COLUMNS),
+    "centro-de-custo": (tables.cost_centres, {"descricaoDoCentroDeCusto": "name"}),
+    "tipo-de-cliente": (tables.client_types, {"descricaoDoTipoDeCliente": "name"}),
+    "tipo-de-produto": (tables.product_types, {"descricaoDoTipoDeProduto": "name"}),
+    "filial": (tables.branches, {"descricaoDaFilial": "name"}),
 }
-"""Table of each registry, and its columns by the fields that name records."""
+"""Table of each registry that columns refer to, and its columns by the fields that name records."""
 
 _WAREHOUSE_FIELDS = ("codigoDaFilial", "codigoDoAlmoxarifado")
 _SECTION_WAREHOUSE_FIELDS = ("codigoDaFilialSecao", "codigoDoAlmoxarifadoSecao")
-_REVENUE: Mapping[type[WireModel], bool] = {
+_REVENUE: Mapping[type[WireModel] | None, bool] = {
     ReceivableInput: True,
     SalesOrderInput: True,
     PayableInput: False,
     SpendingLimitInput: False,
 }
-_SCOPE_OF_REGISTRY = {clients: "client", suppliers: "supplier", products: "product"}
+_SCOPE_OF_REGISTRY = {
+    tables.clients: "client",
+    tables.suppliers: "supplier",
+    tables.products: "product",
+}
 """Registries whose codes the system generates, with the scope of their counter."""
 
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    products.name: {"price": 0, "weight": 0},
-    units.name: {"symbol": "UN"},
-    invoice_models.name: {"series": 1},
-    payment_conditions.name: {"instalments": 1, "days_between": 30},
+    tables.products.name: {"price": 0, "weight": 0},
+    tables.units.name: {"symbol": "UN"},
+    tables.invoice_models.name: {"series": 1},
+    tables.payment_conditions.name: {"instalments": 1, "days_between": 30},
 }
 """Values of required columns of a new record, by table."""
 
@@ -149,15 +126,6 @@ class StandIns:
         self._existing: dict[str, dict[object, Mapping[str, Any]]] = {}
         self._last_codes: dict[str, int] = {}
         self.counts: Counter[str] = Counter()
-        self._ensure_by_reference: Mapping[str, Callable[[Any], None]] = {
-            "cliente": self._ensure_client,
-            "fornecedor": lambda code: self._ensure(suppliers, code),
-            "produto": self._ensure_product,
-            "centro-de-custo": lambda code: self._ensure(cost_centres, code),
-            "tipo-de-cliente": lambda code: self._ensure(client_types, code),
-            "tipo-de-produto": lambda code: self._ensure(product_types, code),
-            "filial": self._ensure_branch,
-        }
 
     def create_for_row(
         self, resource: Resource, row: Mapping[str, Any], record: Resource | None = None
@@ -173,13 +141,13 @@ class StandIns:
             if code is None or column.name == own:
                 continue
             if column.references is not None:
-                self._ensure_by_reference[column.references](code)
+                self._ensure_entry(_REGISTRIES[column.references][0], code, model)
             elif model is not None and column.name in REGISTRIES:
-                self._ensure_registered(REGISTRIES[column.name][0], code, model)
+                self._ensure_entry(REGISTRIES[column.name][0], code, model)
         if model is None:
             return
         if (code := row.get("codigoDaCarteira")) is not None:
-            self._ensure(portfolios, code, account=self._account_of(row))
+            self._ensure(tables.portfolios, code, account=self._account_of(row))
         if _WAREHOUSE_FIELDS[1] in resource.by_name:
             self._ensure_place(row)
 
@@ -187,7 +155,7 @@ class StandIns:
         self, registry: str, fields: Collection[str], field: str, value: str
     ) -> None:
         """Create a record with this value of a field, unless any of the fields has it already."""
-        table, columns = _NAME_COLUMNS[registry]
+        table, columns = _REGISTRIES[registry]
         if field not in columns:
             return
         (key,) = table.primary_key
@@ -195,26 +163,22 @@ class StandIns:
         if self._connection.execute(select(key).where(has_name)).first() is not None:
             return
         code = self._next_code(table)
-        if table is clients:
+        if table is tables.clients:
             self._insert_client(code, {field: value})
         else:
             self._ensure(table, code, {columns[field]: value})
 
     def advance_counters(self) -> None:
         """Advance the counters of generated codes past those that were created."""
-        for table in _SCOPE_OF_REGISTRY:
-            self._advance_counter(table)
-
-    def _advance_counter(self, table: Table) -> None:
-        (key,) = table.primary_key
-        scope = _SCOPE_OF_REGISTRY[table]
-        last = self._connection.scalar(select(func.max(key))) or 0
-        counted = self._connection.scalar(select(counters.c.last).where(counters.c.scope == scope))
-        if counted is None:
-            self._connection.execute(insert(counters).values(scope=scope, last=last))
-        elif counted < last:
+        for table, scope in _SCOPE_OF_REGISTRY.items():
+            (key,) = table.primary_key
             by_scope = counters.c.scope == scope
-            self._connection.execute(update(counters).where(by_scope).values(last=last))
+            last = self._connection.scalar(select(func.max(key))) or 0
+            counted = self._connection.scalar(select(counters.c.last).where(by_scope))
+            if counted is None:
+                self._connection.execute(insert(counters).values(scope=scope, last=last))
+            elif counted < last:
+                self._connection.execute(update(counters).where(by_scope).values(last=last))
 
     def _next_code(self, table: Table) -> Any:
         """Return a code that is not used yet."""
@@ -230,27 +194,26 @@ class StandIns:
             )
         self._last_codes[table.name] += 1
         code = self._last_codes[table.name]
-        return code if table is not cost_centres else f"{_TEXT_CODE_PREFIX}{code}"
+        return code if table is not tables.cost_centres else f"{_TEXT_CODE_PREFIX}{code}"
 
-    def _ensure_registered(self, table: Table, code: Any, model: type[WireModel]) -> None:
-        if table is categories:
-            required = {"revenue": _REVENUE[model]} if model in _REVENUE else {}
-            self._ensure(categories, code, {"revenue": False}, **required)
-        elif table is branches:
+    def _ensure_entry(self, table: Table, code: Any, model: type[WireModel] | None) -> None:
+        """Ensure the record of a code to which a row of a ``model`` refers."""
+        if table is tables.clients:
+            self._ensure_client(code)
+        elif table is tables.branches:
             self._ensure_branch(code)
-        else:
+        elif table is tables.categories:
+            required = {"revenue": _REVENUE[model]} if model in _REVENUE else {}
+            self._ensure(table, code, {"revenue": False}, **required)
+        elif table is not tables.products or code != _NO_PRODUCT:
             self._ensure(table, code)
-
-    def _ensure_product(self, code: int) -> None:
-        if code != _NO_PRODUCT:
-            self._ensure(products, code)
 
     def _account_of(self, row: Mapping[str, Any]) -> Any:
         """Return the account of a row: its own, or the default of its branch."""
         account = row.get("codigoDaContaCorrente")
         if account is not None:
             return account
-        return self._rows(issuers, "code")[row["codigoDaFilial"]]["account"]
+        return self._rows(tables.issuers, "code")[row["codigoDaFilial"]]["account"]
 
     def _ensure_place(self, row: Mapping[str, Any]) -> None:
         """Ensure the warehouse and section of a row, by default the first of its branch."""
@@ -264,10 +227,12 @@ class StandIns:
             section_branch, section_warehouse = (row.get(n) for n in _SECTION_WAREHOUSE_FIELDS)
             branch, warehouse = section_branch or branch, section_warehouse or warehouse
             self._ensure_warehouse(branch, warehouse)
-            self._ensure_row(sections, branch=branch, warehouse=warehouse, code=section)
+            self._ensure_row(tables.sections, branch=branch, warehouse=warehouse, code=section)
 
     def _first_warehouse(self, branch: int) -> int:
-        first = select(func.min(warehouses.c.code)).where(warehouses.c.branch == branch)
+        first = select(func.min(tables.warehouses.c.code)).where(
+            tables.warehouses.c.branch == branch
+        )
         return self._connection.scalar(first) or _FIRST_WAREHOUSE
 
     def _ensure(
@@ -295,15 +260,15 @@ class StandIns:
         self.counts[table.name] += 1
 
     def _ensure_client(self, code: int) -> None:
-        existing = self._rows(clients, "codigoDoCliente")
+        existing = self._rows(tables.clients, "codigoDoCliente")
         client = existing.get(code)
         if client is None:
             self._insert_client(code, {})
         elif not client["ativo"]:
-            by_code = clients.c.codigoDoCliente == code
-            self._connection.execute(update(clients).where(by_code).values(ativo=True))
+            by_code = tables.clients.c.codigoDoCliente == code
+            self._connection.execute(update(tables.clients).where(by_code).values(ativo=True))
             existing[code] = {**client, "ativo": True}
-            self.counts[clients.name] += 1
+            self.counts[tables.clients.name] += 1
 
     def _insert_client(self, code: int, values: Mapping[str, Any]) -> None:
         client = Client(
@@ -314,23 +279,23 @@ class StandIns:
             ultimaAtualizacao=self._now,
             **values,
         )
-        self._connection.execute(insert(clients).values(client.model_dump()))
-        self._rows(clients, "codigoDoCliente")[code] = client.model_dump()
-        self.counts[clients.name] += 1
+        self._connection.execute(insert(tables.clients).values(client.model_dump()))
+        self._rows(tables.clients, "codigoDoCliente")[code] = client.model_dump()
+        self.counts[tables.clients.name] += 1
 
     def _ensure_branch(self, code: int) -> None:
         """Ensure a branch that can bill, with the billing defaults of the first issuer."""
-        self._ensure(branches, code)
-        existing = self._rows(issuers, "code")
+        self._ensure(tables.branches, code)
+        existing = self._rows(tables.issuers, "code")
         if code not in existing and existing:
             first = existing[min(existing)]  # type: ignore[type-var]
             row = {**first, "code": code, "name": _stand_in_name(code)}
-            self._connection.execute(insert(issuers).values(row))
+            self._connection.execute(insert(tables.issuers).values(row))
             existing[code] = row
 
     def _ensure_warehouse(self, branch: int, warehouse: int) -> None:
         self._ensure_branch(branch)
-        self._ensure_row(warehouses, branch=branch, code=warehouse)
+        self._ensure_row(tables.warehouses, branch=branch, code=warehouse)
 
     def _ensure_row(self, table: Table, **key: Any) -> None:
         """Insert a missing row of a table with a composite key."""

@@ -1,7 +1,7 @@
 """Stored rows, to compare the tables with the rows of workbooks: by number, and by content.
 
 The system assigns each record a number. Imports do not return it, so their rows are compared by
-digests of their content.
+digests of their content: of the stored rows, and of the lines as they would be stored.
 """
 
 import hashlib
@@ -12,10 +12,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from pydantic import ValidationError
 from sqlalchemy import ColumnElement, Connection, Table, exists, false, func, select
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource
+from xlbridge.resources import Catalogue, Resource
 from xlbridge.sandbox.areas.financial.tables import (
     OWNER_KEY,
     TITLE_KEY,
@@ -58,7 +59,13 @@ from xlbridge.sandbox.areas.stock.tables import (
     inventory_items,
     movements,
 )
-from xlbridge.sandbox.imports.queue import own_records
+from xlbridge.sandbox.imports.lines import (
+    line_input,
+    new_registration,
+    own_records,
+    read_upload,
+)
+from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
 from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
@@ -334,12 +341,32 @@ def _title_of(resource: Resource) -> Text:
     return Text(pt=pt, en=en)
 
 
-def record_digest(resource: Resource, record: Any) -> RowDigest | None:
-    """Return the digest of an accepted record as it would be stored."""
-    model = resource.row_model
-    if model is None:
-        return _own_record_digest(record)
-    return _TABLE_SPECS[model].row_digest(record.model_dump())
+def expected_row_digests(
+    connection: Connection,
+    content: bytes,
+    resource: Resource,
+    catalogue: Catalogue,
+    limits: WorkbookLimits,
+) -> list[RowDigest | None]:
+    """Return the digest of each line of an uploaded workbook as it would be stored.
+
+    Lines that cannot be stored have None. Nothing is written.
+    """
+    # Digests leave out generated columns, so any time will do.
+    registration = new_registration(resource, connection, datetime.now())
+    digests: list[RowDigest | None] = []
+    for line in read_upload(content, resource, catalogue, limits):
+        try:
+            record = registration.accept(line_input(line, resource))
+        except ValidationError:
+            digests.append(None)
+            continue
+        model = resource.row_model
+        if model is None:
+            digests.append(_own_record_digest(record))
+        else:
+            digests.append(_TABLE_SPECS[model].row_digest(record.model_dump()))
+    return digests
 
 
 def _own_record_digest(record: Mapping[str, Any]) -> RowDigest:

@@ -24,32 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.areas.registry.tables import (
-    abc_costs,
-    accounts,
-    branches,
-    categories,
-    client_types,
-    clients,
-    collaborators,
-    cost_centres,
-    invoice_models,
-    payment_conditions,
-    payment_methods,
-    product_categories,
-    product_groups,
-    product_types,
-    products,
-    projects,
-    purchase_reasons,
-    purchase_types,
-    sections,
-    sellers,
-    services,
-    suppliers,
-    units,
-    warehouses,
-)
+from xlbridge.sandbox.areas.registry import tables
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.problems import Problem
 from xlbridge.wire import WireModel
@@ -62,40 +37,40 @@ counters = Table(
 )
 
 REGISTRIES: Mapping[str, tuple[Table, str]] = {
-    "CodigoDoCustoABC": (abc_costs, "Custo ABC"),
-    "CodigoDoProjeto": (projects, "Projeto"),
-    "codigoDaCategoriaDeProduto": (product_categories, "Categoria de produto"),
-    "codigoDaCondicaoDePagamento": (payment_conditions, "Condição de pagamento"),
-    "codigoDaContaCorrente": (accounts, "Conta corrente"),
-    "codigoDaFilial": (branches, "Filial"),
-    "codigoDaFilialDoRateio": (branches, "Filial"),
-    "codigoDaFormaDePagamento": (payment_methods, "Forma de pagamento"),
-    "codigoDaNotaFiscal": (invoice_models, "Modelo de nota"),
-    "codigoDaUnidadeDeMedida": (units, "Unidade de medida"),
-    "codigoDoCentroDeCusto": (cost_centres, "Centro de custo"),
-    "codigoDoColaborador": (collaborators, "Colaborador"),
-    "codigoDoColaboradorDestino": (collaborators, "Colaborador"),
-    "codigoDoColaboradorResponsavelCompras": (collaborators, "Colaborador"),
-    "codigoDoColaboradorSolicitante": (collaborators, "Colaborador"),
-    "codigoDoFornecedor": (suppliers, "Fornecedor"),
-    "codigoDoGrupoDeProduto": (product_groups, "Grupo de produto"),
-    "codigoDoItemDeLancamento": (categories, "Item de lançamento"),
-    "codigoDoMotivo": (purchase_reasons, "Motivo"),
-    "codigoDoProjeto": (projects, "Projeto"),
-    "codigoDoServicoPrestado": (services, "Serviço"),
-    "codigoDoTipoDeCliente": (client_types, "Tipo de cliente"),
-    "codigoDoTipoDeCompra": (purchase_types, "Tipo de compra"),
-    "codigoDoTipoDeProduto": (product_types, "Tipo de produto"),
-    "codigoDoVendedor": (sellers, "Vendedor"),
-    "idProd": (products, "Produto"),
-    "idProduto": (products, "Produto"),
+    "CodigoDoCustoABC": (tables.abc_costs, "Custo ABC"),
+    "CodigoDoProjeto": (tables.projects, "Projeto"),
+    "codigoDaCategoriaDeProduto": (tables.product_categories, "Categoria de produto"),
+    "codigoDaCondicaoDePagamento": (tables.payment_conditions, "Condição de pagamento"),
+    "codigoDaContaCorrente": (tables.accounts, "Conta corrente"),
+    "codigoDaFilial": (tables.branches, "Filial"),
+    "codigoDaFilialDoRateio": (tables.branches, "Filial"),
+    "codigoDaFormaDePagamento": (tables.payment_methods, "Forma de pagamento"),
+    "codigoDaNotaFiscal": (tables.invoice_models, "Modelo de nota"),
+    "codigoDaUnidadeDeMedida": (tables.units, "Unidade de medida"),
+    "codigoDoCentroDeCusto": (tables.cost_centres, "Centro de custo"),
+    "codigoDoColaborador": (tables.collaborators, "Colaborador"),
+    "codigoDoColaboradorDestino": (tables.collaborators, "Colaborador"),
+    "codigoDoColaboradorResponsavelCompras": (tables.collaborators, "Colaborador"),
+    "codigoDoColaboradorSolicitante": (tables.collaborators, "Colaborador"),
+    "codigoDoFornecedor": (tables.suppliers, "Fornecedor"),
+    "codigoDoGrupoDeProduto": (tables.product_groups, "Grupo de produto"),
+    "codigoDoItemDeLancamento": (tables.categories, "Item de lançamento"),
+    "codigoDoMotivo": (tables.purchase_reasons, "Motivo"),
+    "codigoDoProjeto": (tables.projects, "Projeto"),
+    "codigoDoServicoPrestado": (tables.services, "Serviço"),
+    "codigoDoTipoDeCliente": (tables.client_types, "Tipo de cliente"),
+    "codigoDoTipoDeCompra": (tables.purchase_types, "Tipo de compra"),
+    "codigoDoTipoDeProduto": (tables.product_types, "Tipo de produto"),
+    "codigoDoVendedor": (tables.sellers, "Vendedor"),
+    "idProd": (tables.products, "Produto"),
+    "idProduto": (tables.products, "Produto"),
 }
 """Registry in which the code of a field must exist, and name of its entries in messages."""
 
 
 # Statements are built once: building one takes longer than executing it.
 _select_registry = cache(select)
-_SELECT_CLIENT = select(clients).where(clients.c.codigoDoCliente == bindparam("code"))
+_SELECT_CLIENT = select(tables.clients).where(tables.clients.c.codigoDoCliente == bindparam("code"))
 _SELECT_LAST_NUMBER = select(counters.c.last).where(counters.c.scope == bindparam("name"))
 
 
@@ -188,13 +163,13 @@ class CodeLookup:
         return self._connection.execute(_SELECT_CLIENT, {"code": code}).one_or_none()
 
     def _read_warehouse(self, branch: int, code: int) -> bool:
-        by_key = (warehouses.c.branch == branch) & (warehouses.c.code == code)
+        by_key = (tables.warehouses.c.branch == branch) & (tables.warehouses.c.code == code)
         return bool(self._connection.scalar(select(exists().where(by_key))))
 
     def _read_section(self, branch: int, warehouse: int | None, code: str) -> bool:
-        matching = (sections.c.branch == branch) & (sections.c.code == code)
+        matching = (tables.sections.c.branch == branch) & (tables.sections.c.code == code)
         if warehouse is not None:
-            matching &= sections.c.warehouse == warehouse
+            matching &= tables.sections.c.warehouse == warehouse
         return bool(self._connection.scalar(select(exists().where(matching))))
 
 

@@ -6,89 +6,67 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, exists, insert, select
 
+from xlbridge.sandbox.areas.registry import tables
 from xlbridge.sandbox.areas.registry.codes import counters
-from xlbridge.sandbox.areas.registry.tables import (
-    abc_costs,
-    accounts,
-    branches,
-    categories,
-    client_categories,
-    client_types,
-    collaborators,
-    companies,
-    cost_centres,
-    invoice_models,
-    issuers,
-    payment_conditions,
-    payment_methods,
-    portfolios,
-    product_categories,
-    product_groups,
-    product_types,
-    projects,
-    purchase_reasons,
-    purchase_types,
-    sections,
-    sellers,
-    services,
-    suppliers,
-    units,
-    warehouses,
-)
 
 FIRST_CLIENT = 1001
 FIRST_PRODUCT = 2001
 
 _NAMES: dict[Table, dict[Any, str]] = {
-    companies: {1: "Aurora Comércio e Serviços Ltda"},
-    branches: {1: "Matriz São Paulo", 2: "Filial Curitiba", 3: "Filial Recife"},
-    client_types: {1: "Varejo", 2: "Atacado", 3: "Governo", 4: "Consumidor final"},
-    client_categories: {1: "Ouro", 2: "Prata", 3: "Bronze"},
-    sellers: {
+    tables.companies: {1: "Aurora Comércio e Serviços Ltda"},
+    tables.branches: {1: "Matriz São Paulo", 2: "Filial Curitiba", 3: "Filial Recife"},
+    tables.client_types: {1: "Varejo", 2: "Atacado", 3: "Governo", 4: "Consumidor final"},
+    tables.client_categories: {1: "Ouro", 2: "Prata", 3: "Bronze"},
+    tables.sellers: {
         1: "Ana Beatriz Moura",
         2: "Carlos Eduardo Pires",
         3: "Fernanda Lopes",
         4: "João Batista Ramos",
         5: "Márcia Teixeira",
     },
-    cost_centres: {
+    tables.cost_centres: {
         "01.001": "Comercial",
         "01.002": "Administrativo",
         "01.003": "Logística",
         "02.001": "Assistência técnica",
     },
-    abc_costs: {"ADM": "Administração", "COM": "Comercialização", "PRO": "Produção"},
-    accounts: {
+    tables.abc_costs: {"ADM": "Administração", "COM": "Comercialização", "PRO": "Produção"},
+    tables.accounts: {
         1: "Banco do Brasil 1234-5 / 10001-0",
         2: "Itaú 0567 / 20002-1",
         3: "Caixa geral",
     },
-    payment_methods: {
+    tables.payment_methods: {
         1: "Boleto bancário",
         2: "Pix",
         3: "Cartão de crédito",
         4: "Transferência",
         5: "Dinheiro",
     },
-    services: {
+    tables.services: {
         "01.07": "Suporte técnico em informática",
         "07.02": "Execução de obras",
         "14.01": "Manutenção e conserto de máquinas",
         "17.01": "Assessoria e consultoria",
     },
-    projects: {1: "Expansão Nordeste", 2: "Nova loja virtual"},
-    collaborators: {
+    tables.projects: {1: "Expansão Nordeste", 2: "Nova loja virtual"},
+    tables.collaborators: {
         1: "Rita de Cássia Nunes",
         2: "Paulo Sérgio Alves",
         3: "Luciana Prado",
         4: "Antônio Marques",
     },
-    product_types: {1: "Mercadoria para revenda", 2: "Material de consumo"},
-    product_groups: {"01": "Ferragens", "02": "Elétrica", "03": "Acabamento", "04": "Escritório"},
-    product_categories: {1: "Linha geral", 2: "Segurança do trabalho"},
+    tables.product_types: {1: "Mercadoria para revenda", 2: "Material de consumo"},
+    tables.product_groups: {
+        "01": "Ferragens",
+        "02": "Elétrica",
+        "03": "Acabamento",
+        "04": "Escritório",
+    },
+    tables.product_categories: {1: "Linha geral", 2: "Segurança do trabalho"},
 }
 _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
-    categories: (
+    tables.categories: (
         "revenue",
         {
             "1.01.001": ("Venda de mercadorias", True),
@@ -100,11 +78,11 @@ _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
             "2.03.001": ("Salários e encargos", False),
         },
     ),
-    units: (
+    tables.units: (
         "symbol",
         {1: ("Unidade", "UN"), 2: ("Caixa", "CX"), 3: ("Metro", "M"), 4: ("Litro", "L")},
     ),
-    portfolios: (
+    tables.portfolios: (
         "account",
         {
             1: ("Cobrança simples BB", 1),
@@ -112,7 +90,7 @@ _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
             3: ("Cobrança vinculada BB", 1),
         },
     ),
-    suppliers: (
+    tables.suppliers: (
         "active",
         {
             501: ("Companhia Paulista de Energia", True),
@@ -123,7 +101,7 @@ _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
             505: ("Metalúrgica Santa Rita Ltda", False),
         },
     ),
-    purchase_types: (
+    tables.purchase_types: (
         "active",
         {
             1: ("Material de consumo", True),
@@ -132,7 +110,7 @@ _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
             4: ("Importação direta", False),
         },
     ),
-    purchase_reasons: (
+    tables.purchase_reasons: (
         "active",
         {
             1: ("Reposição de estoque", True),
@@ -161,7 +139,7 @@ _SECTIONS = {
 
 def is_seeded(connection: Connection) -> bool:
     """Return whether the database was seeded before."""
-    return bool(connection.scalar(select(exists(select(companies)))))
+    return bool(connection.scalar(select(exists(select(tables.companies)))))
 
 
 def codes(registry: Table) -> list[Any]:
@@ -175,7 +153,7 @@ def active_codes(registry: Table) -> list[Any]:
 
 
 def section_codes() -> list[str]:
-    """Return the codes of the sections of every warehouse."""
+    """Return the codes of the tables.sections of every warehouse."""
     return list(_SECTIONS)
 
 
@@ -188,13 +166,13 @@ def seed_registries(connection: Connection) -> None:
     for table, (attribute, entries) in _ATTRIBUTES.items():
         rows = [
             {"code": code, "name": name, attribute: value}
-            | (_supplier_details(code) if table is suppliers else {})
+            | (_supplier_details(code) if table is tables.suppliers else {})
             for code, (name, value) in entries.items()
         ]
         write_rows(connection, table, rows)
     warehouse_rows = [
         {"branch": branch, "code": code, "name": name}
-        for branch in codes(branches)
+        for branch in codes(tables.branches)
         for code, name in WAREHOUSES.items()
     ]
     section_rows = (
@@ -205,10 +183,10 @@ def seed_registries(connection: Connection) -> None:
     counter_rows = [
         {"scope": "client", "last": FIRST_CLIENT - 1},
         {"scope": "product", "last": FIRST_PRODUCT - 1},
-        {"scope": "supplier", "last": max(codes(suppliers))},
+        {"scope": "supplier", "last": max(codes(tables.suppliers))},
     ]
-    write_rows(connection, warehouses, warehouse_rows)
-    write_rows(connection, sections, section_rows)
+    write_rows(connection, tables.warehouses, warehouse_rows)
+    write_rows(connection, tables.sections, section_rows)
     write_rows(connection, counters, counter_rows)
 
 
@@ -269,10 +247,10 @@ ISSUER_ENTRIES = [
 
 
 def seed_billing_registries(connection: Connection) -> None:
-    """Write the registries that billing refers to, after the branches."""
-    write_rows(connection, invoice_models, _INVOICE_MODELS)
-    write_rows(connection, payment_conditions, _PAYMENT_CONDITIONS)
-    write_rows(connection, issuers, ISSUER_ENTRIES)
+    """Write the registries that billing refers to, after the tables.branches."""
+    write_rows(connection, tables.invoice_models, _INVOICE_MODELS)
+    write_rows(connection, tables.payment_conditions, _PAYMENT_CONDITIONS)
+    write_rows(connection, tables.issuers, ISSUER_ENTRIES)
 
 
 _BATCH_SIZE = 2_000
