@@ -9,8 +9,9 @@ from foreign_sheets import write_mapping
 from sheets import ErrorCell, write_rows
 
 from xlbridge.resources import Catalogue
+from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ValidatedSheet, validate_workbook
-from xlbridge.validation.mapping import read_mapping
+from xlbridge.validation.mapping import propose_mapping, read_mapping
 
 CNPJ, CPF = "11.222.333/0001-81", "529.982.247-25"
 
@@ -172,3 +173,38 @@ def test_row_that_repeats_the_header_is_reported_once(validate_rows: Any) -> Non
         },
     )
     assert codes(validated) == [("A3", "row-header-again", "Nome")]
+
+
+@pytest.mark.parametrize("added", [[], ["situação no envio", "motivo", "código no sistema"]])
+def test_a_column_named_like_a_status_column_is_read(
+    tmp_path: Path, catalogue: Catalogue, added: list[str]
+) -> None:
+    header = ["Filial", "Qtd", "Motivo"]
+    path = write_rows(tmp_path / "a.xlsx", [*header, *added], [[1, 2, "uso", *added]])
+    proposal = propose_mapping(path, catalogue, WorkbookLimits(), resource="saida")
+    assert proposal.header == header
+    mapping = write_mapping(
+        tmp_path / "m.yaml",
+        resource="saida",
+        header=header,
+        columns={
+            "codigoDaFilial": {"from": "Filial"},
+            "quantidade": {"from": "Qtd"},
+            "observacao": {"from": "Motivo"},
+        },
+    )
+    sheet = validate_workbook(path, catalogue, mapping=read_mapping(mapping))
+    assert (column(sheet, "observacao"), sheet.findings) == (["uso"], [])
+
+
+def test_a_mapping_that_does_not_list_a_column_named_like_a_status_column_is_still_read(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    mapping = write_mapping(
+        tmp_path / "m.yaml",
+        resource="saida",
+        header=["Filial", "Qtd"],
+        columns={"codigoDaFilial": {"from": "Filial"}, "quantidade": {"from": "Qtd"}},
+    )
+    path = write_rows(tmp_path / "a.xlsx", ["Filial", "Motivo", "Qtd"], [[1, "uso", 2]])
+    assert validate_workbook(path, catalogue, mapping=read_mapping(mapping)).ok

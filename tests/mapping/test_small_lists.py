@@ -205,3 +205,51 @@ def test_names_in_a_column_of_codes_are_not_proposed_with_high_confidence(
     proposed = xlbridge("map", "notas.csv", "--resource", "nota-fiscal-servico")
     assert "Serviço → codigoDoServicoPrestado: medium confidence" in proposed.stderr
     assert "the values seem to be names, not codes" in proposed.stdout
+
+
+@pytest.mark.parametrize(
+    ("resource", "rows", "column", "source"),
+    [
+        (
+            "pedido",
+            "chave;Filial;Cliente;Cond. Pagto\n1;1;1001;2\n2;1;1002;3",
+            "codigoDaCondicaoDePagamento",
+            "Cond. Pagto",
+        ),
+        (
+            "pedido",
+            "chave;Filial;Cliente;Condição de pagamento;Forma de pagamento\n1;1;1001;2;1",
+            "codigoDaCondicaoDePagamento",
+            "Condição de pagamento",
+        ),
+        (
+            "contasreceber",
+            "Filial;Cliente;Cond. Pagto;Histórico\n1;1001;2;Venda\n1;1002;3;Venda",
+            "codigoDaFormaDePagamento",
+            None,
+        ),
+        (
+            "contaspagar",
+            "Filial;Fornecedor;Valor Total;Parcela;Valor da Parcela\n1;501;300;1/3;100",
+            "valorDoLancamento",
+            "Valor da Parcela",
+        ),
+    ],
+)
+def test_similar_headers_are_told_apart(
+    tmp_path: Path, xlbridge: Xlbridge, resource: str, rows: str, column: str, source: str | None
+) -> None:
+    (tmp_path / "lista.csv").write_text(rows, "utf-8")
+    proposed = xlbridge("map", "lista.csv", "--resource", resource)
+    columns = yaml.safe_load(proposed.stdout)["columns"]
+    assert columns.get(column, {}).get("from") == source
+
+
+def test_the_reason_of_an_unused_header_names_the_column_whose_values_it_lacks(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    rows = "Filial;Fornecedor;Competência;Cor\n1;501;out/26;azul\n1;502;nov/26;verde"
+    (tmp_path / "lista.csv").write_text(rows, "utf-8")
+    proposed = xlbridge("map", "lista.csv", "--resource", "contaspagar").stdout
+    assert "Competência  # it seems to be PeriodoDeCompetencia, but none of the values" in proposed
+    assert "Cor  # no column matches" in proposed

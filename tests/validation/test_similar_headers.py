@@ -147,3 +147,23 @@ def test_header_spanning_two_rows_is_reported(
     found = {(f.kind.code, f.column, f.row) for f in sheet.findings}
     assert found == {("column-split", name, 1) for name in split}
     assert len(sheet.rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("added", "reported"),
+    [
+        (["Motivo"], ["Motivo"]),
+        (["Motivo", "linha original", "motivo"], ["Motivo"]),
+        (["Motivo", "situação no envio", "motivo", "código no sistema"], ["Motivo"]),
+        (["linha original", "motivo", "situação no envio", "motivo", "código no sistema"], []),
+        (["situação no envio", "Código no sistema", "motivo da rejeição"], []),
+        (["código no sistema", "situação no envio"], ["código no sistema"]),
+    ],
+)
+def test_columns_that_xlbridge_adds_are_known_by_their_place_and_others_of_that_name_are_reported(
+    tmp_path: Path, catalogue: Catalogue, added: list[str], reported: list[str]
+) -> None:
+    row = GOOD["saida"]
+    path = write_rows(tmp_path / "a.xlsx", [*row, *added], [[*row.values(), *added]])
+    sheet = validate_workbook(path, catalogue, resource="saida")
+    assert [f.column for f in sheet.findings if f.kind.code == UNKNOWN] == reported

@@ -138,6 +138,7 @@ def match_header(
     indexes: dict[str, list[int]] = {}
     numbers: dict[str, int] = {}
     others: list[tuple[str, int]] = []
+    remarks = remark_columns(cells.row(position))
     declared = () if resource.read_back is None else resource.read_back.number_columns
     number_names = {normalize_header(name): name for name in declared}
     for index, cell in enumerate(cells.row(position)):
@@ -146,7 +147,7 @@ def match_header(
             indexes.setdefault(names[text], []).append(index)
         elif text in number_names:
             numbers.setdefault(number_names[text], index)
-        elif text and text not in REMARK_HEADERS:
+        elif text and index not in remarks:
             others.append((str(cell).strip(), index))
 
     def address(index: int) -> str:
@@ -222,10 +223,30 @@ def _split_names(
     return found
 
 
-REMARK_HEADERS = frozenset(
-    map(header_key, (*REJECTS_COLUMNS, *STATUS_COLUMNS, EARLIER_STATUS_COLUMN))
-)
+_REMARK_COLUMNS = {
+    header_key(first): frozenset(map(header_key, others))
+    for first, *others in (REJECTS_COLUMNS, (*STATUS_COLUMNS, EARLIER_STATUS_COLUMN))
+}
+"""First column of those that xlbridge adds to copies, with the ones that may follow it."""
+
+REMARK_HEADERS = frozenset(_REMARK_COLUMNS).union(*_REMARK_COLUMNS.values())
 """Keys of the headers that xlbridge adds to copies."""
+
+
+def remark_columns(header: Iterable[object]) -> set[int]:
+    """Return the indexes of the columns that xlbridge added.
+
+    A column with such a name elsewhere is the analyst's own, such as the reason of a requisition.
+    """
+    found, followers = set(), frozenset[str]()
+    for index, key in enumerate(map(header_key, header)):
+        if key in _REMARK_COLUMNS:
+            followers = _REMARK_COLUMNS[key]
+        elif key not in followers:
+            followers = frozenset()
+            continue
+        found.add(index)
+    return found
 
 
 def _finding(

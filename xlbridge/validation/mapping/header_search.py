@@ -18,7 +18,12 @@ from xlbridge.files import as_argument, write_private
 from xlbridge.i18n import Text
 from xlbridge.validation.cells.text import display, list_sheet_names, quote_some
 from xlbridge.validation.headers.header_matching import header_key
-from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS, best_row
+from xlbridge.validation.headers.header_row import (
+    REMARK_HEADERS,
+    SEARCHED_ROWS,
+    best_row,
+    remark_columns,
+)
 from xlbridge.validation.mapping.mapping_file import SheetMapping, read_mapping
 from xlbridge.workbook.read import SheetCells, WorkbookCells
 
@@ -39,7 +44,8 @@ class HeaderCandidate:
     @cached_property
     def columns(self) -> Mapping[str, int]:
         """Index of the column of each unique header, by its key."""
-        keys = list(map(header_key, self.texts))
+        remarks = remark_columns(self.texts)
+        keys = ["" if n in remarks else header_key(text) for n, text in enumerate(self.texts)]
         counts = Counter(keys)
         return {key: index for index, key in enumerate(keys) if key and counts[key] == 1}
 
@@ -50,9 +56,12 @@ class HeaderCandidate:
     def changes(self, header: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return the missing and the new headers."""
         wanted = Counter(map(header_key, header))
-        present = Counter(key for text in self.texts if (key := header_key(text)))
+        remarks = remark_columns(self.texts)
+        texts = [text for index, text in enumerate(self.texts) if index not in remarks]
+        present = Counter(key for text in texts if (key := header_key(text)))
         missing = _with_keys(header, wanted - present)
-        new = _with_keys(self.texts, present - wanted)
+        new = _with_keys(texts, present - wanted)
+        # Earlier versions did not propose columns of these names; their mappings stay valid.
         return missing, [text for text in new if header_key(text) not in REMARK_HEADERS]
 
 

@@ -6,7 +6,7 @@ code of a branch, is left as ``?``, which is refused until it is replaced.
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -163,9 +163,18 @@ def propose(
     _fill_missing(resource, choice, earlier)
     header = [foreign.header for foreign in columns] + [*repeated]
     ordered = [choice[c.name] for c in resource.columns if c.name in choice]
-    unused = [foreign.header for foreign in columns if foreign.header not in choice.headers]
-    ignore = dict.fromkeys(unused, _NO_COLUMN) | dict.fromkeys(repeated, _REPEATED)
+    missing = [column for column in resource.columns if column.name not in choice]
+    unused = [foreign for foreign in columns if foreign.header not in choice.headers]
+    ignore = {foreign.header: _reason_unused(matcher, missing, foreign) for foreign in unused}
+    ignore |= dict.fromkeys(repeated, _REPEATED)
     return MappingProposal(resource, sheet, header, ordered, ignore)
+
+
+def _reason_unused(matcher: NameMatcher, missing: Iterable[Column], foreign: ForeignColumn) -> Text:
+    """Return why a header is not used; one that names a missing column has unusable values."""
+    fits = ((column.name, _name_fit(matcher, foreign, column)) for column in missing)
+    named = next((name for name, fit in fits if fit and fit.score >= _HIGH), None)
+    return _UNUSABLE.format(column=named) if named else _NO_COLUMN
 
 
 def _split_documents(resource: Resource, columns: Sequence[ForeignColumn], choice: _Choice) -> None:
@@ -427,6 +436,10 @@ _TO_BE_FILLED_IN = Text(
     en="the sheet lacks the column; replace ? with the value",
 )
 _NO_COLUMN = Text(pt="nenhuma coluna corresponde", en="no column matches")
+_UNUSABLE = Text(
+    pt="parece ser {column}, mas nenhum dos valores serve",
+    en="it seems to be {column}, but none of the values fit",
+)
 _REPEATED = Text(
     pt="aparece mais de uma vez; para usá-la, dê outro nome na planilha",
     en="it occurs more than once; to use it, rename it in the sheet",

@@ -17,12 +17,12 @@ from xlbridge.settings import NumberStyle, WorkbookLimits
 from xlbridge.validation.cells.text import display
 from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import (
-    REMARK_HEADERS,
     SEARCHED_ROWS,
     MainSheet,
     exported_column_missing,
     find_header_row,
     key_column,
+    remark_columns,
 )
 from xlbridge.validation.headers.sheet_choice import (
     child_cells,
@@ -141,12 +141,15 @@ def _header_score(cells: SheetCells, position: int) -> tuple[int, ...]:
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
     """Return the unique columns with samples of their cells, and the repeated headers."""
     headers = _headers(cells, position)
-    counts = Counter(map(header_key, headers))
+    remarks = remark_columns(headers)
+    counts = Counter(header_key(text) for n, text in enumerate(headers) if n not in remarks)
     columns, repeated, rows = [], [], record_rows(cells, position)
     groups = _groups(cells, position)
-    for header, column, group in zip(headers, cells.columns, groups, strict=True):
+    for index, (header, column, group) in enumerate(
+        zip(headers, cells.columns, groups, strict=True)
+    ):
         key = header_key(header)
-        if not key or key in REMARK_HEADERS:
+        if not key or index in remarks:
             continue
         if counts[key] > 1:
             repeated.append(header)
