@@ -34,7 +34,7 @@ from xlbridge.upload.payload import (
     item_addresses,
     record_positions,
     row_digests,
-    write_payload,
+    write_pending_payload,
 )
 from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, SetAside
 from xlbridge.upload.planning.row_actions import RowPlan, SheetRows, plan_rows, prepare_lookup
@@ -292,9 +292,9 @@ def plan_source(
         rows = source.sheet_rows()
         look_up = prepare_lookup(client, resource, rows, options)
         claiming = meanwhile.submit(_find_claims, context, scope, source, job)
-        writing = (
-            meanwhile.submit(write_payload, context, resource, source.frame) if store else None
-        )
+        writing = None
+        if store:
+            writing = meanwhile.submit(write_pending_payload, context, resource, source.frame)
         with _discarded_on_failure(writing):
             found = look_up()
             claims, claimed, elsewhere = claiming.result()
