@@ -215,8 +215,11 @@ class ChangeMachine(StateMachine):
 
         def reverse(uploads: Uploads, context: UploadContext) -> None:
             with quick_client(self.system, PATIENCE) as client:
-                job = Uploads(context, client).create_undo(jobs[older % len(jobs)])
-            uploads.run(job, OPTIONS)
+                planner = Uploads(context, client)
+                plan = planner.plan_undo(jobs[older % len(jobs)])
+                job = planner.create_undo(plan) if plan.rows else None
+            if job is not None:
+                uploads.run(job, OPTIONS)
 
         if jobs:
             self._do(home, crash, reverse)

@@ -335,7 +335,8 @@ class _ChangeScenario(_Scenario):
 
     def plan(self, client: Client) -> Job:
         if self._undoes and self._first is not None:
-            return Uploads(self._context, client).create_undo(self._first)
+            uploads = Uploads(self._context, client)
+            return uploads.create_undo(uploads.plan_undo(self._first))
         return super().plan(client)
 
     def done(self) -> list[int]:

@@ -109,8 +109,23 @@ def test_commands_shown_for_a_profile_lead_back_to_it(
     planned = xlbridge("batch", "plan", plan, "--profile", "company", **password)
     command = "Next: xlbridge batch run plan.yaml --profile company"
     assert planned.stdout.splitlines()[-1] == command
-    sent = xlbridge("upload", path, "--yes", "--profile", "company", **password)
-    (job,) = re.findall(r"xlbridge jobs (\S+) --annotate", sent.stdout)
+    waiting = xlbridge("upload", path, "--profile", "company", **password)
+    assert waiting.returncode == 2
+    hint = r"Nothing was sent. In scripts, use --yes. To continue: xlbridge (resume \S+ .+)"
+    (resume,) = re.findall(hint, waiting.stderr)
+    assert resume.endswith(" --profile company --yes")
+    sent = xlbridge(*resume.split(), **password)
+    assert sent.returncode == 0
+    (annotate,) = re.findall(r"xlbridge (jobs .+)", sent.stdout)
+    assert " --profile company --annotate " in annotate
+    assert xlbridge(*annotate.split(), **password).returncode == 0
+    job = annotate.split()[1]
+    rejected = xlbridge("retry", job, "--profile", "company", **password)
+    assert f"xlbridge upload {path.name} --profile company" in rejected.stderr
+    unknown = xlbridge("jobs", "unknown", "--profile", "company")
+    assert "See the existing uploads: xlbridge jobs --profile company" in unknown.stderr
+    nothing = xlbridge("resume", "--profile", "company")
+    assert "Past uploads: xlbridge jobs --profile company" in nothing.stderr
     for command in (("jobs", job), ("retry", job), ("undo", job)):
         elsewhere = xlbridge(*command)
         assert elsewhere.returncode == 2

@@ -1,6 +1,8 @@
 """Records are processed once each, after a plan and a confirmation; rejections are reported."""
 
 import json
+import re
+import shlex
 from datetime import datetime
 from pathlib import Path
 
@@ -98,6 +100,36 @@ def test_an_exported_sheet_is_processed_and_its_rows_are_reported(
     assert [ORDERS.times_processed(sandbox_home, order) for order in orders] == [1, 1, 1]
 
 
+def test_a_plan_and_a_run_without_consent_name_the_command_that_goes_on(
+    client: Client,
+    customer: int,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    run: Run,
+    sandbox_home: Path,
+    tmp_path: Path,
+) -> None:
+    planned, prepared = (PRODUCT_INVOICES.create(client, customer, tmp_path) for _ in range(2))
+    command = ["process", "nfe", "--id", planned, "--at-once", "2", "--again", "por engano"]
+    plan = xlbridge(*command, "--plan", **proxy_environment)
+    (step,) = re.findall(r"Next: xlbridge (.+)", plan.stdout)
+    assert xlbridge(*shlex.split(step), **proxy_environment).returncode == 0
+    assert PRODUCT_INVOICES.times_processed(sandbox_home, planned) == 1
+    done = xlbridge("process", "nfe", "--id", planned, "--plan", **proxy_environment)
+    assert done.stdout.splitlines()[-1] == "Next: nothing to process."
+    steps = set()
+    for _ in range(2):
+        waiting = xlbridge("process", "nfe", "--id", prepared, **proxy_environment)
+        assert waiting.returncode == 2
+        steps.update(re.findall(r"Nothing was sent.+To continue: xlbridge (.+)", waiting.stderr))
+    # The second run goes on with the job of the first, like an upload.
+    (step,) = steps
+    states = {job["job"]: job["state"] for job in run("jobs")[1]["jobs"]}
+    assert (len(states), states[step.split()[1]]) == (2, "previewed")
+    assert xlbridge(*step.split(), **proxy_environment).returncode == 0
+    assert PRODUCT_INVOICES.times_processed(sandbox_home, prepared) == 1
+
+
 def test_a_plan_sends_nothing_and_its_token_confirms_only_its_records(
     client: Client,
     customer: int,
@@ -149,18 +181,19 @@ def test_without_consent_nothing_is_sent_and_resume_asks_again(
     proxy_environment: dict[str, str],
     tmp_path: Path,
 ) -> None:
-    number = ORDERS.create(client, customer, tmp_path)
+    number, other = (ORDERS.create(client, customer, tmp_path) for _ in range(2))
     proxy.seen.clear()
     code, report = run("process", "pedidos", "--id", number)
     assert (code, report["rows"]) == (2, record_counts(read=1, unknown=1))
     assert writes(proxy) == []
     shown = xlbridge("jobs", report["job"], **proxy_environment).stdout
     assert "not sent: 1; in doubt: 0" in shown
-    earlier, (_, report) = report["job"], run("process", "pedidos", "--id", number)
+    both = f"{number},{other}"
+    earlier, (_, report) = report["job"], run("process", "pedidos", "--id", both)
     shown = xlbridge("jobs", earlier, **proxy_environment).stdout
     assert f"replaced by the upload {report['job']}" in shown
     code, report = run("resume", report["job"], "--yes")
-    assert (code, report["rows"]) == (0, record_counts(read=1, processed=1))
+    assert (code, report["rows"]) == (0, record_counts(read=2, processed=2))
 
 
 def test_records_that_cannot_be_processed_are_rejected_and_the_others_processed(

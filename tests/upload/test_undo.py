@@ -66,12 +66,14 @@ def test_created_payables_are_removed_and_can_be_sent_again(
     assert report["undone"] == {"rows": 3, "by": undo}
     shown = xlbridge("jobs", job, **proxy_environment).stdout
     assert f"Reversed since, by {undo}: 3 rows." in shown
+    jobs = run("jobs")[1]["jobs"]
     code, report = run("undo", job, "--yes")
     assert (code, report["rows"], writes(proxy)) == (
         0,
         {"read": 0, "undone": 0, "left": 0, "unknown": 0},
         [],
     )
+    assert (report["job"], report["state"]) == (None, "done")
     output = xlbridge("undo", job, "--yes", **proxy_environment)
     assert (output.returncode, output.stdout.splitlines()) == (
         0,
@@ -80,6 +82,7 @@ def test_created_payables_are_removed_and_can_be_sent_again(
             f"  3 rows were already undone by {undo}",
         ],
     )
+    assert run("jobs")[1]["jobs"] == jobs
     code, report = run("upload", payables, "--yes")
     assert (code, report["rows"]["created"]) == (0, 3), report
     assert len(titles(client)) == len(before)

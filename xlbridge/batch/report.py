@@ -204,7 +204,7 @@ def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
         for job in unit.jobs:
             yield Text(
                 pt="        veja: xlbridge jobs {job}", en="        see: xlbridge jobs {job}"
-            ).format(job=job.id)
+            ).format(job=job.arguments())
 
 
 def _step_json(state: StepOverview) -> dict[str, Any]:
@@ -296,7 +296,7 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
         return Text(
             pt="A seguir: decida o envio em dúvida: xlbridge jobs {job}",
             en="Next: decide the upload in doubt: xlbridge jobs {job}",
-        ).format(job=_arguments((undecided or doubts)[-1].id, *profile))
+        ).format(job=(undecided or doubts)[-1].arguments())
     blocked = any(state.problem is not None for state in open_steps) or any(
         unit.needs_person for unit in units
     )

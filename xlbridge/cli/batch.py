@@ -39,6 +39,7 @@ from xlbridge.cli.upload_arguments import ConsentOptions
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
+from xlbridge.profiles import choose_profile
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import (
     ApproveAll,
@@ -176,10 +177,12 @@ def _open_plan(
     return open_batch(plan, parameters, settings_without_profile(), print_message)
 
 
-_HOW_TO_RESUME = Text(
-    pt="Para continuar: xlbridge batch resume {id}",
-    en="To continue: xlbridge batch resume {id}",
-)
+def _how_to_resume(batch: Batch) -> Text:
+    arguments = " ".join([batch.id, *choose_profile(batch.environments.settings).arguments])
+    return Text(
+        pt="Para continuar: xlbridge batch resume {batch}",
+        en="To continue: xlbridge batch resume {batch}",
+    ).format(batch=arguments)
 
 
 _COMPLETE = Text(
@@ -221,10 +224,10 @@ def _run(
     try:
         outcome = run_batch(batch, options)
     except (KeyboardInterrupt, ApiError):
-        print_message(_HOW_TO_RESUME.format(id=batch.id))
+        print_message(_how_to_resume(batch))
         raise
     except LocalFailure as error:
-        print_message(_HOW_TO_RESUME.format(id=batch.id))
+        print_message(_how_to_resume(batch))
         if is_settled(batch):
             raise
         print_error(error)

@@ -6,7 +6,7 @@ import click
 
 from xlbridge.cli.completion import complete_profiles
 from xlbridge.i18n import Text
-from xlbridge.profiles import choose_profile, read_profile_file, settings_for
+from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.settings import Settings, read_settings
 
 _VARIABLES = {
@@ -71,17 +71,6 @@ def command_settings() -> Settings:
     """
     settings = settings_without_profile()
     return settings_for(settings, choose_profile(settings))
-
-
-def profile_arguments(settings: Settings) -> list[str]:
-    """Return the option that chooses the profile of the settings again, if they name one.
-
-    Raises ``ConfigError`` for an invalid profile file.
-    """
-    if settings.profile is None:
-        return []
-    profile = read_profile_file(settings.home).profiles.get(settings.profile)
-    return [] if profile is None else profile.arguments
 
 
 def _option(names: list[str], metavar: str, help_text: Text) -> click.Option:

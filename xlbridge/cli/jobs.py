@@ -10,7 +10,13 @@ from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import described_command, option, report_format_option, status_copy_option
-from xlbridge.cli.output import print_error, print_json, print_message, print_result
+from xlbridge.cli.output import (
+    print_error,
+    print_json,
+    print_message,
+    print_report,
+    print_result,
+)
 from xlbridge.cli.upload_arguments import (
     UploadArguments,
     consent_options,
@@ -30,8 +36,13 @@ from xlbridge.errors import InDoubt, LocalFailure, UsageError
 from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
-from xlbridge.upload import Job, Journal, Resolution, State, open_context
-from xlbridge.upload.results import ensure_evidence, job_json, later_rows, mode_name
+from xlbridge.upload import Job, Journal, Resolution, State, UploadContext, open_context
+from xlbridge.upload.results import (
+    ensure_evidence,
+    job_json,
+    later_rows,
+    mode_name,
+)
 
 
 @described_command(
@@ -63,9 +74,9 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
         if not jobs:
             print_message(
                 Text(
-                    pt="Nenhum envio ainda. Para enviar: xlbridge upload ARQUIVO",
-                    en="No upload yet. To send one: xlbridge upload FILE",
-                )
+                    pt="Nenhum envio ainda. Para enviar: xlbridge upload ARQUIVO{profile}",
+                    en="No upload yet. To send one: xlbridge upload FILE{profile}",
+                ).format(profile=_profile_option(choose_profile(context.settings)))
             )
         _print_table(with_parts)
         return ExitCode.GOOD
@@ -151,10 +162,7 @@ def _cells(job: Job) -> list[str]:
 def resume_command(job_id: str | None, **options: Any) -> ExitCode:
     arguments = UploadArguments.of(options)
     with open_context(command_settings()) as context:
-        if job_id:
-            job = find_job(context, job_id)
-        else:
-            job = _only_open_job(context.journal, choose_profile(context.settings))
+        job = find_job(context, job_id) if job_id else _only_open_job(context)
         if job.state.is_final:
             try:
                 job = ensure_evidence(context, job)
@@ -170,19 +178,21 @@ def resume_command(job_id: str | None, **options: Any) -> ExitCode:
             return run_upload(context, client, job, arguments)
 
 
-def _only_open_job(journal: Journal, profile: Profile) -> Job:
+def _only_open_job(context: UploadContext) -> Job:
     """Return the only open job of the profile's system.
 
     Raises ``UsageError`` if there is none, or several; ``InDoubt`` if there is none and some need
     a person's decision.
     """
-    jobs = [job for job in journal.jobs() if _belongs_to(job, profile)]
+    profile = choose_profile(context.settings)
+    option = _profile_option(profile)
+    jobs = [job for job in context.journal.jobs() if _belongs_to(job, profile)]
     open_jobs = [job for job in jobs if not job.state.is_final]
     undecided = [job for job in jobs if job.state is State.NEEDS_PERSON]
     if undecided:
         message = _UNDECIDED.format(n=len(undecided), jobs=_job_lines(undecided))
         if not open_jobs:
-            raise InDoubt(message, _HOW_TO_DECIDE)
+            raise InDoubt(message, _HOW_TO_DECIDE.format(profile=option))
         print_message(message)
     if len(open_jobs) == 1:
         return open_jobs[0]
@@ -192,15 +202,26 @@ def _only_open_job(journal: Journal, profile: Profile) -> Job:
                 pt="Não há envio para continuar em {profile}.",
                 en="There is no upload to continue in {profile}.",
             ).format(profile=profile.name),
-            Text(pt="Os envios feitos: xlbridge jobs", en="Past uploads: xlbridge jobs"),
+            Text(
+                pt="Os envios feitos: xlbridge jobs{profile}",
+                en="Past uploads: xlbridge jobs{profile}",
+            ).format(profile=option),
         )
     raise UsageError(
         Text(
             pt="Há mais de um envio para continuar em {profile}:{jobs}",
             en="There is more than one upload to continue in {profile}:{jobs}",
         ).format(profile=profile.name, jobs=_job_lines(open_jobs)),
-        Text(pt="Informe qual: xlbridge resume ENVIO", en="Name one: xlbridge resume JOB"),
+        Text(
+            pt="Informe qual: xlbridge resume ENVIO{profile}",
+            en="Name one: xlbridge resume JOB{profile}",
+        ).format(profile=option),
     )
+
+
+def _profile_option(profile: Profile) -> str:
+    """Return the option that chooses the profile again, as the end of a command."""
+    return "".join(f" {word}" for word in profile.arguments)
 
 
 _UNDECIDED = Text(
@@ -208,10 +229,10 @@ _UNDECIDED = Text(
     en="{n} {n:upload waits|uploads wait} for a person to decide:{jobs}",
 )
 _HOW_TO_DECIDE = Text(
-    pt="Detalhes de cada um: xlbridge jobs ENVIO. Depois de conferir: xlbridge resolve ENVIO "
-    '--as applied --reason "…", ou --as not-applied',
-    en="Details of each: xlbridge jobs JOB. After checking: xlbridge resolve JOB "
-    '--as applied --reason "…", or --as not-applied',
+    pt="Detalhes de cada um: xlbridge jobs ENVIO{profile}. Depois de conferir: xlbridge resolve "
+    'ENVIO{profile} --as applied --reason "…", ou --as not-applied',
+    en="Details of each: xlbridge jobs JOB{profile}. After checking: xlbridge resolve "
+    'JOB{profile} --as applied --reason "…", or --as not-applied',
 )
 
 
@@ -289,5 +310,9 @@ def undo_command(job_id: str, **options: Any) -> ExitCode:
         job = find_job(context, job_id)
         with connect(context.settings, print_message) as client:
             forbid_yes_in_production(client.target.production, arguments, Mode.UNDO)
-            undo = Uploads(context, client).create_undo(job)
-            return run_upload(context, client, undo, arguments)
+            uploads = Uploads(context, client)
+            plan = uploads.plan_undo(job)
+            if not plan.rows:
+                print_report(plan.report(), arguments.form)
+                return ExitCode.DATA_ERRORS if plan.left else ExitCode.GOOD
+            return run_upload(context, client, uploads.create_undo(plan), arguments)

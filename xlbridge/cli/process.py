@@ -1,6 +1,6 @@
 """``xlbridge process``: takes records to their next state in bulk."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,9 @@ from xlbridge.cli.output import print_error, print_message, print_report
 from xlbridge.cli.upload_arguments import UploadArguments, consent_options
 from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
 from xlbridge.errors import UsageError
+from xlbridge.files import as_argument
 from xlbridge.i18n import Text
+from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import ReportForms
 from xlbridge.upload import open_context
 from xlbridge.upload.processing import KINDS, find_kind
@@ -129,7 +131,8 @@ def command(
             again = arguments.options.again
             if plan_only:
                 plan = plan_processing(context, client, kind, numbers, again=again, at_once=at_once)
-                return _print_plan(plan, client.target, arguments.form)
+                step = _next_step(context, plan, at_once=at_once, again=again)
+                return _print_plan(plan, client.target, arguments.form, step)
             forbid_yes_in_production(client.target.production, arguments, Mode.PROCESS)
             job = create_processing(
                 context, client, kind, numbers, arguments.options, at_once=at_once
@@ -168,14 +171,36 @@ def _numbers(
     return found
 
 
-def _print_plan(plan: "ProcessPlan", target: "Target", form: str) -> ExitCode:
+def _next_step(
+    context: "UploadContext", plan: "ProcessPlan", *, at_once: int, again: str | None
+) -> Text:
+    """Return the command that processes the records of a plan."""
+    if not plan.to_process:
+        return Text(pt="A seguir: nada a processar.", en="Next: nothing to process.")
+    numbers = plan.numbers
+    words: list[str | Path] = [plan.kind.listing]
+    if numbers.file:
+        words += [Path(numbers.file), "--sheet", numbers.sheet]
+    else:
+        words += ["--id", ",".join(map(str, numbers.numbers))]
+    if again is not None:
+        words += ["--again", again]
+    if at_once > 1:
+        words += ["--at-once", str(at_once)]
+    words += [*choose_profile(context.settings).arguments, "--confirm", plan.token]
+    return Text(
+        pt="A seguir: xlbridge process {arguments}", en="Next: xlbridge process {arguments}"
+    ).format(arguments=" ".join(map(as_argument, words)))
+
+
+def _print_plan(plan: "ProcessPlan", target: "Target", form: str, next_step: Text) -> ExitCode:
     from xlbridge.upload.processing import process_plan_json, process_plan_lines
 
-    report = ReportForms(
-        lambda: process_plan_json(plan),
-        lambda: process_plan_lines(
-            plan.kind.listing, target, plan.records, plan.token, plan.numbers.hidden
-        ),
-    )
+    def lines() -> Iterator[Text]:
+        hidden = plan.numbers.hidden
+        yield from process_plan_lines(plan.kind.listing, target, plan.records, plan.token, hidden)
+        yield next_step
+
+    report = ReportForms(lambda: process_plan_json(plan), lines)
     print_report(report, form)
     return ExitCode.DATA_ERRORS if plan.skipped else ExitCode.GOOD

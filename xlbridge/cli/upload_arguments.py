@@ -179,10 +179,11 @@ class UploadArguments:
 
 def _ask_consent(consent: ConsentOptions, request: ConsentRequest) -> bool:
     option = f"--confirm {request.token}" if request.target.production else "--yes"
-    return consent.ask_for_job(request, _IN_SCRIPTS.format(option=option))
+    hint = _HOW_TO_CONSENT.format(option=option, job=request.job.arguments())
+    return consent.ask_for_job(request, hint)
 
 
-_IN_SCRIPTS = Text(
-    pt="Nada foi enviado. Em scripts, use {option}.",
-    en="Nothing was sent. In scripts, use {option}.",
+_HOW_TO_CONSENT = Text(
+    pt="Nada foi enviado. Em scripts, use {option}. Para continuar: xlbridge resume {job} {option}",
+    en="Nothing was sent. In scripts, use {option}. To continue: xlbridge resume {job} {option}",
 )

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.cli.environment import profile_arguments
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.output import (
     fit_to_terminal,
@@ -23,7 +22,7 @@ from xlbridge.cli.upload_arguments import UploadArguments, yes_in_production
 from xlbridge.errors import ApiError, LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import report_local_failures, require_distinct
 from xlbridge.i18n import Text
-from xlbridge.profiles import read_profile_file, settings_for
+from xlbridge.profiles import choose_profile, read_profile_file, settings_for
 from xlbridge.resources import Mode
 from xlbridge.upload import Job, Journal, State, UploadContext
 from xlbridge.upload.results import Verdict, job_report
@@ -142,14 +141,14 @@ def run_upload(
             job = Uploads(context, client).run(job, with_display)
     except XlbridgeError as error:
         if isinstance(error, LocalFailure | ApiError) or error.hint is None:
-            print_message(_HOW_TO_RESUME.format(job=job.id))
+            print_message(_HOW_TO_RESUME.format(job=job.arguments()))
         code = failure_exit_code(context, job, error)
         with keep_in_doubt(code):
             _print_stopped(context, job, arguments.form, error)
         print_error(error)
         return code
     except KeyboardInterrupt:
-        print_message(_HOW_TO_RESUME.format(job=job.id))
+        print_message(_HOW_TO_RESUME.format(job=job.arguments()))
         raise
     if not job.spec.rows and job.undo_of is None:
         # Nothing needed consent, so the plan was not shown. The report of an undo includes it.
@@ -258,7 +257,7 @@ def report_invalid_sheet(
         sheet.with_children,
         options=[
             *reading_options(request, context.settings.limits.csv),
-            *profile_arguments(context.settings),
+            *choose_profile(context.settings).arguments,
         ],
         validation_options=["--online"] if from_system else [],
     )

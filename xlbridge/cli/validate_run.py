@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from itertools import groupby, takewhile
 from pathlib import Path
 
-from xlbridge.cli.environment import profile_arguments
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, worst_code
 from xlbridge.cli.options import ValidateArguments
 from xlbridge.cli.output import print_error, print_message, write_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import LocalFailure, UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
+from xlbridge.profiles import choose_profile
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, Settings
 from xlbridge.validation import RefusedFile, ValidatedSheet, ValidationRequest, ValidationResult
@@ -45,7 +45,7 @@ def report_results(
     report = Report(
         results,
         arguments.limit,
-        [*reading_options(request, settings.limits.csv), *profile_arguments(settings)],
+        [*reading_options(request, settings.limits.csv), *choose_profile(settings).arguments],
         _validation_options(arguments),
     )
     online_error = _check_online(report.sheets, settings) if arguments.online else None

@@ -160,7 +160,7 @@ def upload_report(
         try:
             job = uploads.run(job, options)
         except XlbridgeError as error:
-            error.add_note(f"xlbridge resume {job.id}")
+            error.add_note(f"xlbridge resume {job.arguments()}")
             raise
         return _outcome(report, job_json(job, context.journal.plan_of(job)), job.token)
 
@@ -256,7 +256,7 @@ def process_listing(
         try:
             job = Uploads(context, client).run(job, options)
         except XlbridgeError as error:
-            error.add_note(f"xlbridge resume {job.id}")
+            error.add_note(f"xlbridge resume {job.arguments()}")
             raise
         report = job_report(context.journal, job)
         ok = job.state.public == "done" and not report.has_open_rows()

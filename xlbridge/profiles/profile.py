@@ -63,7 +63,8 @@ class Profile:
     certificate authorities to trust instead of the default ones. ``trust_429``: the system answers
     429 before it writes anything. ``exclusive``: nobody else writes there during an upload.
     ``timeout_seconds`` is how long to wait for an answer. ``log_words`` maps the system's words for
-    the status of a queued file to ``LOG_MEANINGS``.
+    the status of a queued file to ``LOG_MEANINGS``. ``is_named``: it was chosen by its name, not as
+    the default.
 
     Source: the spec, What the service does (two independent environments).
     """
@@ -79,6 +80,7 @@ class Profile:
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     log_words: Mapping[str, str] = field(default_factory=dict, hash=False)
     source: ProfileSource = ProfileSource.FILE
+    is_named: bool = field(default=False, compare=False)
 
     @property
     def origin(self) -> str:
@@ -87,8 +89,9 @@ class Profile:
 
     @property
     def arguments(self) -> list[str]:
-        """The option of commands that chooses the profile; none for other environments."""
-        return ["--profile", self.name] if self.source is ProfileSource.FILE else []
+        """The option by which commands choose the profile again, if the settings name it."""
+        from_file = self.source is ProfileSource.FILE
+        return ["--profile", self.name] if from_file and self.is_named else []
 
 
 def origin_of(base_url: str) -> str:
@@ -305,6 +308,7 @@ def choose_profile(settings: Settings) -> Profile:
         settle_seconds=profile.settle_seconds if settings.settle is None else settings.settle,
         timeout_seconds=profile.timeout_seconds if settings.timeout is None else settings.timeout,
         ca_bundle=settings.ca_bundle or profile.ca_bundle,
+        is_named=settings.profile is not None,
     )
 
 

@@ -154,7 +154,7 @@ class SheetUploads:
         remote = self._remote
         with remote.track("undo", on_change), remote.connected() as (context, client):
             uploads = Uploads(context, client)
-            undo = uploads.create_undo(context.journal.job(job_id))
+            undo = uploads.create_undo(uploads.plan_undo(context.journal.job(job_id)))
             remote.state.job = undo.id
             upload_options = _options({}, token, remote.progress(on_change))
             self._finish(context, uploads.run(undo, upload_options))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from xlbridge.errors import LocalFailure
 from xlbridge.files import file_lock, lock_or_fail
 from xlbridge.i18n import Text
+from xlbridge.profiles import choose_profile
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
@@ -124,9 +125,10 @@ def open_context(settings: Settings) -> Iterator[UploadContext]:
     """Open the journal and load the catalogue for the block, without any request.
 
     Raises ``LocalDatabaseError`` if the journal cannot be used, ``SchemaFileError`` if a schema
-    file of the user is not valid.
+    file of the user is not valid, ``ConfigError`` if the profile file is not.
     """
-    with closing(Journal(settings.journal)) as journal:
+    arguments = choose_profile(settings).arguments
+    with closing(Journal(settings.journal, profile_arguments=arguments)) as journal:
         yield UploadContext(settings, load_catalogue(settings.schemas), journal)
 
 

@@ -6,7 +6,7 @@ States: see the upload protocol (``docs/upload-protocol.md``).
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import UsageError
+from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
@@ -182,7 +183,8 @@ class Job:
     """Job and its history, oldest event first.
 
     ``parent`` is the job of the whole sheet and ``part`` the number from 1, if the job is a part;
-    ``parts`` is the number of parts of a parent, 0 for other jobs.
+    ``parts`` is the number of parts of a parent, 0 for other jobs. ``profile_arguments`` are the
+    option by which a command chooses the job's profile, if the running one was given it.
     """
 
     id: str
@@ -192,6 +194,11 @@ class Job:
     parent: str | None = None
     part: int | None = None
     parts: int = 0
+    profile_arguments: Sequence[str] = field(default=(), compare=False)
+
+    def arguments(self, *words: str | Path) -> str:
+        """Return arguments for a command about the job, by default its id, with its profile."""
+        return " ".join(map(as_argument, (*(words or (self.id,)), *self.profile_arguments)))
 
     @property
     def items(self) -> dict[str, ItemAddresses]:
@@ -300,7 +307,7 @@ class Job:
                 Text(
                     pt="Para processar o que falta: xlbridge process {listing}",
                     en="To process what is left: xlbridge process {listing}",
-                ).format(listing=self.spec.resource),
+                ).format(listing=self.arguments(self.spec.resource)),
             )
 
     @property

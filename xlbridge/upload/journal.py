@@ -68,10 +68,17 @@ class Journal:
     """Journal in a file; safe to use from several processes at once.
 
     ``now`` returns the local time for events; ``writes`` stores the writes of single records.
+    ``profile_arguments`` are those of each job.
     """
 
-    def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
+    def __init__(
+        self,
+        path: Path,
+        now: Callable[[], datetime] = datetime.now,
+        profile_arguments: Sequence[str] = (),
+    ) -> None:
         self.path = path
+        self._profile_arguments = profile_arguments
         self._db = open_journal_file(path)
         self._marker = JournalMarker(path)
         self._claims = Claims(self._db)
@@ -244,7 +251,9 @@ class Journal:
         """
         with transaction(self._db):
             if self._events(job.id) != job.events:
-                raise JournalError(_JOB_CHANGED.format(job=job.id), _SEE_JOB.format(job=job.id))
+                raise JournalError(
+                    _JOB_CHANGED.format(job=job.id), _SEE_JOB.format(job=job.arguments())
+                )
             self._add(job.id, state, detail)
             if state.frees_rows:
                 self._claims.free(job.id)
@@ -293,9 +302,9 @@ class Journal:
                     job=job_id
                 ),
                 Text(
-                    pt="Veja os envios existentes: xlbridge jobs",
-                    en="See the existing uploads: xlbridge jobs",
-                ),
+                    pt="Veja os envios existentes: xlbridge {jobs}",
+                    en="See the existing uploads: xlbridge {jobs}",
+                ).format(jobs=" ".join(["jobs", *self._profile_arguments])),
             )
         return Job(
             id=found[0],
@@ -317,6 +326,7 @@ class Journal:
             parent=found[13],
             part=found[14],
             parts=found[15],
+            profile_arguments=self._profile_arguments,
         )
 
     def jobs(self) -> list[Job]:

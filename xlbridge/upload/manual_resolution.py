@@ -59,7 +59,7 @@ def _record_resolution(
                 "not applied.",
             ).format(end=f"{end:%d/%m/%Y %H:%M:%S}"),
             Text(pt="Aguarde e depois execute: {go}", en="Wait, and then: {go}").format(
-                go=f"xlbridge resume {job.id}"
+                go=f"xlbridge resume {job.arguments()}"
             ),
         )
     who = f"{_user_name()}@{socket.gethostname()}"

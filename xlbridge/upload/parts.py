@@ -62,7 +62,7 @@ def run_part(runner: "JobRunner", job: Job) -> Job:
             Text(
                 pt="Continue o envio completo: xlbridge resume {p}",
                 en="Continue the whole upload: xlbridge resume {p}",
-            ).format(p=parent.id),
+            ).format(p=parent.arguments()),
         )
     try:
         return runner.run_steps(job)

@@ -93,7 +93,7 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
         why = _UNREADABLE.format(reason=error.message)
         return needs_person(context, job, _NO_PROOF.format(why=why))
     except ApiError as error:
-        raise InDoubt(error.message, CHECK_AGAIN.format(job=job.id)) from error
+        raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
     if not is_stable(snapshots):
         return job, False
     return _end_by_proof(context, job, applied_rows(before[-1], snapshots[0], declared.existing))
@@ -194,7 +194,7 @@ def settle_writes(context: "RunContext", job: Job, settle: Callable[[bool], bool
                 return job, False
             settle(True)
     except ApiError as error:
-        raise InDoubt(error.message, CHECK_AGAIN.format(job=job.id)) from error
+        raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
     return context.journal.record(job, State.SENDING, reconciled="read back"), True
 
 

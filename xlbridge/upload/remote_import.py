@@ -142,7 +142,7 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
             "perfil), e depois xlbridge resume {job}",
             en="If the system has finished: XLBRIDGE_LOG_WORDS='{word}=finished' (or log_words in "
             "the profile), then xlbridge resume {job}",
-        ).format(word=word, job=job.id),
+        ).format(word=word, job=job.arguments()),
     )
 
 
@@ -177,7 +177,7 @@ def read_log(context: "RunContext", job: Job) -> ImportLog | Text:
             Text(
                 pt="O envio está na fila. Continue com: xlbridge resume {job}",
                 en="The upload is queued. Continue with: xlbridge resume {job}",
-            ).format(job=job.id),
+            ).format(job=job.arguments()),
         ) from error
     return log
 

@@ -114,7 +114,7 @@ class RunContext:
             return None
         if job.parent is not None:
             return _PLAN_CHANGED
-        raise UsageError(_PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.id))
+        raise UsageError(_PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.arguments()))
 
     def plan_has_changed(self, job: Job) -> bool:
         """Plan a job again if its plan is old; return whether the plan has changed."""
@@ -163,7 +163,7 @@ class RunContext:
         """Record that nothing was applied, and return the error to raise."""
         self.journal.record(job, back_to, reason=asdict(outcome.reason))
         hint = _TRY_AGAIN if outcome.answered else _ONCE_IT_ANSWERS
-        return TransportError(outcome.reason, hint.format(job=job.id))
+        return TransportError(outcome.reason, hint.format(job=job.arguments()))
 
     def upload(
         self,

@@ -10,13 +10,19 @@ from functools import cached_property
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.report_forms import ReportForms
 from xlbridge.resources import Mode
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.payload import frame_of_rows, store_payload
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.left_rows import LeftGroup, before_texts, grouped
 from xlbridge.upload.results.retried_rows import undos_with_retries
+from xlbridge.upload.results.undo_report import (
+    LeftGroup,
+    before_texts,
+    empty_undo_report,
+    grouped,
+)
 from xlbridge.upload.single_records.write_journal import WriteState
 from xlbridge.upload.undo_rows import LeftRow, RowToUndo, plan_rows
 
@@ -51,6 +57,10 @@ class UndoPlan:
         """Yield a text for each earlier undo."""
         return before_texts(self.undone_before)
 
+    def report(self) -> ReportForms:
+        """Return the report of a plan with no rows to reverse, for which no job is recorded."""
+        return empty_undo_report(self)
+
 
 def plan_undo(context: UploadContext, client: Client, job: Job) -> UndoPlan:
     """Plan the undo of a job, as ``Uploads.plan_undo`` does."""
@@ -61,9 +71,9 @@ def plan_undo(context: UploadContext, client: Client, job: Job) -> UndoPlan:
     return UndoPlan(job, rows, left, Counter(before.values()))
 
 
-def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
-    """Plan the undo of a job and record it, as ``Uploads.create_undo`` does."""
-    plan = plan_undo(context, client, job)
+def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
+    """Record the job of an undo, as ``Uploads.create_undo`` does."""
+    job = plan.job
     for earlier in undos_with_retries(context.journal, job):
         if earlier.state.is_unsent:
             context.journal.record(earlier, State.ABANDONED)
@@ -131,5 +141,5 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
                 Text(
                     pt="Termine-o primeiro: xlbridge resume {job}",
                     en="Finish it first: xlbridge resume {job}",
-                ).format(job=related.id),
+                ).format(job=related.arguments()),
             )

@@ -24,8 +24,8 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
 )
 from xlbridge.upload.payload import sent_rows
-from xlbridge.upload.results.left_rows import LeftReason
 from xlbridge.upload.results.retried_rows import with_retries
+from xlbridge.upload.results.undo_report import LeftReason
 from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.upload.single_records.changes import PresentRecord, blank_values
 from xlbridge.upload.single_records.write_journal import RecordTask, Values

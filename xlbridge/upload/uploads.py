@@ -136,11 +136,11 @@ class Uploads:
 
         return plan_undo(self._context, self._client, job)
 
-    def create_undo(self, job: Job) -> Job:
-        """Plan the undo of a job, and record it. Raises what ``plan_undo`` raises."""
+    def create_undo(self, plan: "UndoPlan") -> Job:
+        """Record the job of an undo, whose plan has rows to reverse."""
         from xlbridge.upload.undo import create_undo
 
-        return create_undo(self._context, self._client, job)
+        return create_undo(self._context, self._client, plan)
 
     def run(self, job: Job, options: UploadOptions) -> Job:
         """Run a job as far as possible, and write its evidence.
@@ -168,7 +168,7 @@ class Uploads:
                 jobs = [*journal.parts_of(job), journal.job(job.id)]
                 if not any(not part.state.is_unsent and part.verdict.accepted for part in jobs):
                     raise
-                raise InDoubt(error.message, _PARTLY_APPLIED.format(job=job.id)) from error
+                raise InDoubt(error.message, _PARTLY_APPLIED.format(job=job.arguments())) from error
             return ensure_sheet_evidence(self._context, ended)
 
     def _with_current_plan(self, job: Job, options: UploadOptions) -> Job:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pandas as pd
 
 from xlbridge.errors import UsageError
-from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import RowClaims
 from xlbridge.upload.context import UploadContext
@@ -73,7 +72,9 @@ def require_rejected(job: Job) -> None:
                 pt="O envio {job} é parte de {parent}; reenvie as linhas rejeitadas a partir dele.",
                 en="The upload {job} is a part of {parent}; retry its rejected rows from there.",
             ).format(job=job.id, parent=job.parent),
-            Text(pt="xlbridge retry {p}", en="xlbridge retry {p}").format(p=job.parent),
+            Text(pt="xlbridge retry {p}", en="xlbridge retry {p}").format(
+                p=job.arguments(job.parent)
+            ),
         )
     held = job.state is State.DONE and job.held
     if job.state not in {State.PARTIAL, State.REJECTED} and not held:
@@ -85,7 +86,7 @@ def require_rejected(job: Job) -> None:
             Text(
                 pt="Para enviar linhas novas ou alteradas: xlbridge upload {file}",
                 en="To send new or changed rows: xlbridge upload {file}",
-            ).format(file=as_argument(Path(job.spec.file))),
+            ).format(file=job.arguments(Path(job.spec.file))),
         )
 
 

@@ -15,7 +15,7 @@ from xlbridge.errors import RemoteRejected, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
-from xlbridge.upload.job import Job, JobSpec
+from xlbridge.upload.job import Job, JobSpec, planned_note
 from xlbridge.upload.journal import Journal, PlanOutdated
 from xlbridge.upload.planning.planned_row import StoredAction, plan_token
 from xlbridge.upload.processing.process_kinds import (
@@ -304,7 +304,7 @@ def create_processing(
 ) -> Job:
     """Plan the processing of records and record its job, before anything is sent.
 
-    Raises what ``plan_processing`` raises.
+    An unsent job with the same plan is reused. Raises what ``plan_processing`` raises.
     """
     for attempt in range(1, _MAX_PLANS + 1):
         options.progress(
@@ -325,6 +325,7 @@ def create_processing(
 def _record(
     context: "UploadContext", client: "Client", plan: ProcessPlan, note: Mapping[str, Any]
 ) -> Job:
+    """Record the job of a plan, or the plan in the unsent job that already has it."""
     records, source = plan.to_process, plan.numbers
     spec = JobSpec(
         profile=client.target.profile,
@@ -341,7 +342,7 @@ def _record(
     tasks = [RecordTask(str(record.number), {}, {}, {}) for record in records]
     claims = _claims(plan.kind, (record.number for record in records))
     skipped = len(plan.skipped)
-    planned = {
+    planned: dict[str, Any] = {
         "plan_digest": plan.digest,
         "writes": len(records),
         # Named as for uploads, for the table of jobs.
@@ -349,6 +350,10 @@ def _record(
         "hidden": source.hidden,
     }
     actions = [record.to_journal() for record in plan.records]
+    unsent = context.journal.find_unsent(spec)
+    if unsent is not None and context.journal.actions_of(unsent) == actions:
+        planned |= planned_note(context.journal.now())
+        return context.journal.record(unsent, unsent.state, **note, **planned)
     with context.sole_claimant(spec.scope, claims, plan.elsewhere):
         return context.journal.create_from_tasks(
             spec, tasks, {**note, **planned}, actions, claims, plan.known

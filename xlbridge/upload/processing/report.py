@@ -234,7 +234,7 @@ def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
         waiting=waiting,
         doubtful=counts[ProcessOutcome.UNKNOWN] - waiting,
         why=untranslated(" ({reason})").format(reason=job.reason) if job.last("reason") else "",
-        job=job.id,
+        job=job.arguments(),
         reason=job.reason,
         listing=job.spec.resource,
     )

@@ -325,5 +325,5 @@ def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
     writes = context.journal.writes.load(job.id)
     if any(write.state in {WriteState.DOUBTFUL, WriteState.SENDING} for write in writes):
         context.doubt(job, error.message, verdict_of_writes(job, writes))
-        return InDoubt(error.message, CHECK_AGAIN.format(job=job.id))
+        return InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments()))
     return stop_writes(context, job, error, writes)

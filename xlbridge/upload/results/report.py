@@ -246,7 +246,7 @@ def job_headline(job: Job) -> str:
 def _next_step(job: Job, settled: SettledRows | None) -> Text:
     """Return the next step; rejected or held rows take precedence."""
     file = Path(job.spec.file)
-    known = {"job": job.id, "file": as_argument(file)}
+    known = {"job": job.arguments(), "file": as_argument(file)}
     if job.state in {State.DONE, State.PARTIAL, State.REJECTED}:
         rejects = job.last("rejects_file")
         if settled is not None and not settled.left:
@@ -279,7 +279,7 @@ def _drift_lines(verdict: Verdict) -> Iterator[Text]:
 def decision_lines(job: Job) -> Iterator[Text]:
     """Yield the instructions for a decision by a person."""
     yield from _evidence_lines(job)
-    yield _NEXT_STEPS[State.NEEDS_PERSON].format(job=job.id)
+    yield _NEXT_STEPS[State.NEEDS_PERSON].format(job=job.arguments())
 
 
 def _evidence_lines(job: Job) -> Iterator[Text]:

@@ -303,8 +303,8 @@ def _open_rows(job: Job) -> set[int]:
 
 def _steps(job: Job) -> Iterator[tuple[Text, str | None]]:
     """Yield the steps for a person, each with its command if there is one."""
-    applied = f'xlbridge resolve {job.id} --as applied --reason "…"'
-    not_applied = f'xlbridge resolve {job.id} --as not-applied --reason "…"'
+    applied = f'xlbridge resolve {job.arguments()} --as applied --reason "…"'
+    not_applied = f'xlbridge resolve {job.arguments()} --as not-applied --reason "…"'
     if job.spec.mode is Mode.PROCESS:
         place = {"profile": job.spec.profile, "listing": job.spec.resource}
         yield _LOOK_AT_RECORDS.format(**place), None

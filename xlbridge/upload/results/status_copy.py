@@ -258,7 +258,7 @@ def require_unchanged(job: Job, source: Path) -> None:
         Text(
             pt="Para ver a situação de cada linha: xlbridge jobs {job}",
             en="To see the status of each row: xlbridge jobs {job}",
-        ).format(job=job.id),
+        ).format(job=job.arguments()),
     )
 
 
