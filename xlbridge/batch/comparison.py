@@ -123,6 +123,44 @@ class _Records:
         return [tuple(sorted(fields.items())) for fields in self.fields]
 
 
+@dataclass(frozen=True)
+class _Scope:
+    """Fields of a listing that are compared: those of a resource's sheets, or all fields."""
+
+    wanted: ComparedListing
+    resource: Resource | None
+
+    @cached_property
+    def lists(self) -> frozenset[str]:
+        """Names of the lists that have a sheet."""
+        children = () if self.resource is None else self.resource.children
+        return frozenset(child.sheet for child in children)
+
+    @cached_property
+    def _fields(self) -> frozenset[str]:
+        """The fields of the resource's sheets, without system-assigned codes."""
+        if self.resource is None:
+            return frozenset()
+        fields = {column.name for column in self.resource.columns}
+        read_back = self.resource.read_back
+        if read_back is not None:
+            codes = set(read_back.codes) - fields
+            fields = (fields | read_back.as_row.renamed_fields({})) - codes
+        for child in self.resource.children:
+            fields |= {f"{child.sheet}.{column}" for column in child.by_name}
+        return frozenset(fields)
+
+    def includes(self, name: str) -> bool:
+        """Return whether a field is compared; that of a list has the name ``list.field``."""
+        if name in self.wanted.excluded:
+            return False
+        return self.resource is None or name in self._fields
+
+    def includes_list(self, name: str) -> bool:
+        """Return whether any field of a list may be compared."""
+        return self.resource is None or name in self.lists
+
+
 class EnvironmentComparison:
     """Comparison of the listings of one environment (``here``) with those of another (``there``).
 
@@ -143,11 +181,13 @@ class EnvironmentComparison:
     def compare(self, listings: Sequence[ComparedListing]) -> Iterator[ListingComparison]:
         """Yield the comparison of each listing. Raises what ``export_frames`` raises."""
         for wanted in sorted(listings, key=lambda item: not registry_named(item.resource or "")):
-            here, there = (self._read(side, wanted) for side in (self._here, self._there))
-            yield _compare(wanted, here, there, self._not_compared(wanted, here, there))
+            resource = None if wanted.resource is None else self._catalogue[wanted.resource]
+            scope = _Scope(wanted, resource)
+            here, there = (self._read(side, scope) for side in (self._here, self._there))
+            yield _compare(wanted, here, there, _not_compared(scope, here, there))
 
-    def _read(self, side: _Side, wanted: ComparedListing) -> _Records:
-        resource = self._resource(wanted)
+    def _read(self, side: _Side, scope: _Scope) -> _Records:
+        resource, wanted = scope.resource, scope.wanted
         fields: list[Mapping[str, str]] = []
         labels: list[str] = []
         registry = None if resource is None else registry_named(resource.name)
@@ -162,7 +202,7 @@ class EnvironmentComparison:
             separate_lists = self._separate_lists(side, resource)
             for record in _records(listing, frames, separate_lists, _date_columns(resource)):
                 filled.update(_filled_fields(record))
-                compared = self._compared_fields(side, wanted, record)
+                compared = self._compared_fields(side, scope, record)
                 fields.append(compared)
                 labels.append(_label(resource, compared))
                 if registry is not None:
@@ -184,87 +224,43 @@ class EnvironmentComparison:
             filled = ({column: text for column, text in item.items() if text} for item in items)
             yield name, ({c: str(v) for c, v in row.items()} for row in declared.rows(filled))
 
-    def _resource(self, wanted: ComparedListing) -> Resource | None:
-        return None if wanted.resource is None else self._catalogue[wanted.resource]
-
     def _compared_fields(
-        self, side: _Side, wanted: ComparedListing, record: Mapping[str, Any]
+        self, side: _Side, scope: _Scope, record: Mapping[str, Any]
     ) -> dict[str, str]:
         """Return the fields of a record that are compared, each list as one text."""
-        resource = self._resource(wanted)
-        children = _children(resource)
         compared: dict[str, str] = {}
         for name, value in record.items():
-            if isinstance(value, list):
-                child = children.get(name)
-                if resource is None or child is not None:
-                    items = (self._item_text(side, wanted, name, child, item) for item in value)
-                    compared[name] = "; ".join(sorted(items))
-            elif self._is_compared(wanted, name, resource):
-                compared[name] = self._label_of(side, name, value)
+            if not isinstance(value, list):
+                if scope.includes(name):
+                    compared[name] = self._label_of(side, name, value)
+            elif scope.includes_list(name):
+                items = (self._item_text(side, scope, name, item) for item in value)
+                compared[name] = "; ".join(sorted(items))
         return compared
 
-    def _item_text(
-        self,
-        side: _Side,
-        wanted: ComparedListing,
-        name: str,
-        child: Resource | None,
-        item: Mapping[str, str],
-    ) -> str:
+    def _item_text(self, side: _Side, scope: _Scope, name: str, item: Mapping[str, str]) -> str:
         return ", ".join(
             f"{column}={self._label_of(side, column, value)}"
             for column, value in sorted(item.items())
-            if value
-            and f"{name}.{column}" not in wanted.excluded
-            and (child is None or column in child.by_name)
+            if value and scope.includes(f"{name}.{column}")
         )
-
-    def _is_compared(self, wanted: ComparedListing, name: str, resource: Resource | None) -> bool:
-        if name in wanted.excluded:
-            return False
-        return resource is None or name in _sheet_fields(resource)
 
     def _label_of(self, side: _Side, column: str, value: str) -> str:
         """Return the label of the record that a code refers to, any other value unchanged."""
         return side.labels.get(self._references.get(column) or "", {}).get(value, value)
 
-    def _not_compared(
-        self, wanted: ComparedListing, here: _Records, there: _Records
-    ) -> list[NotCompared]:
-        resource = self._resource(wanted)
-        read_back = None if resource is None else resource.read_back
-        assigned = set(() if read_back is None else read_back.codes)
-        assigned |= set(find_listing(wanted.listing).key)
-        children = _children(resource)
-        found = []
-        for name in sorted(here.filled.keys() | there.filled.keys()):
-            sheet, _, column = name.rpartition(".")
-            if sheet:
-                child = children.get(sheet)
-                compared = resource is None or (child is not None and column in child.by_name)
-                compared &= name not in wanted.excluded
-            else:
-                compared = self._is_compared(wanted, name, resource) or name in children
-            if not compared:
-                default = _SYSTEM_ASSIGNED if column in assigned else _NOT_IN_SHEETS
-                reason = wanted.excluded.get(name) or default
-                found.append(NotCompared(name, reason, here.filled[name], there.filled[name]))
-        return found
 
-
-def _children(resource: Resource | None) -> dict[str, Resource]:
-    return {} if resource is None else {child.sheet: child for child in resource.children}
-
-
-def _sheet_fields(resource: Resource) -> frozenset[str]:
-    """Return the fields of a record that a resource's sheet has, without system-assigned codes."""
-    read_back = resource.read_back
-    columns = {column.name for column in resource.columns}
-    if read_back is None:
-        return frozenset(columns)
-    codes = set(read_back.codes) - columns
-    return frozenset((columns | read_back.as_row.renamed_fields({})) - codes)
+def _not_compared(scope: _Scope, here: _Records, there: _Records) -> list[NotCompared]:
+    """Return the filled fields that are not compared, with the reasons."""
+    read_back = None if scope.resource is None else scope.resource.read_back
+    assigned = {*find_listing(scope.wanted.listing).key, *(read_back.codes if read_back else ())}
+    found = []
+    for name in sorted(here.filled.keys() | there.filled.keys()):
+        if not scope.includes(name) and name not in scope.lists:
+            default = _SYSTEM_ASSIGNED if name.split(".")[-1] in assigned else _NOT_IN_SHEETS
+            reason = scope.wanted.excluded.get(name) or default
+            found.append(NotCompared(name, reason, here.filled[name], there.filled[name]))
+    return found
 
 
 def _records(

@@ -13,7 +13,7 @@ from xlbridge.batch.ledger import ExportRecord
 from xlbridge.batch.plan.steps import CompareStep, ExportStep, file_digest, relative_name
 from xlbridge.batch.status import export_files, prepared_export
 from xlbridge.errors import XlbridgeError
-from xlbridge.export import ExportProgress, ExportResult, PreparedExport
+from xlbridge.export import ExportResult, PreparedExport
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor, ExportTask, export_all
@@ -30,16 +30,14 @@ class PendingExport:
     fingerprint: str
 
 
-def run_export(
-    batch: Batch, export: PendingExport, on_progress: Callable[[ExportProgress], None]
-) -> None:
+def run_export(batch: Batch, export: PendingExport) -> None:
     """Write an export, and its manifest if the plan has one, and record it as done.
 
     Raises ``UsageError`` if a file cannot be written, and what ``Client.records`` raises.
     """
     prepared = _prepare_export(batch, export.step)
     client = batch.environments.client(export.step.profile)
-    _record_export(batch, export, prepared.run(client, on_progress=on_progress))
+    _record_export(batch, export, prepared.run(client))
 
 
 def run_exports_on_cluster(

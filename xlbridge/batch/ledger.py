@@ -4,7 +4,7 @@ The outcome of each row is in the upload journal; the ledger links its jobs to w
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -151,9 +151,8 @@ class Ledger:
     Raises ``LocalDatabaseError`` or ``JournalError`` if it cannot be opened.
     """
 
-    def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
+    def __init__(self, path: Path) -> None:
         self._db = open_local_database(path, _SCHEMA)
-        self._now = now
 
     def close(self) -> None:
         """Close the file."""
@@ -177,7 +176,7 @@ class Ledger:
             self._db.execute(
                 "INSERT INTO batches VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan",
-                (batch_id, self._timestamp(), str(plan), json.dumps(dict(parameters))),
+                (batch_id, _timestamp(), str(plan), json.dumps(dict(parameters))),
             )
             self._db.execute(
                 "INSERT OR REPLACE INTO schemas VALUES (?, ?)",
@@ -228,7 +227,7 @@ class Ledger:
         with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO checks VALUES (?, ?, ?, ?, ?, ?)",
-                (batch, step, file, self._timestamp(), check.sha256, json.dumps(detail)),
+                (batch, step, file, _timestamp(), check.sha256, json.dumps(detail)),
             )
 
     def last_check(self, batch: str, step: str, file: str) -> CheckRecord | None:
@@ -244,7 +243,7 @@ class Ledger:
         first_findings = tuple(map(Text.of_json, detail.pop("told")))
         return CheckRecord(
             row[0],
-            problem=Text(**problem) if problem else None,
+            problem=Text.of_json(problem) if problem else None,
             first_findings=first_findings,
             **detail,
         )
@@ -258,7 +257,7 @@ class Ledger:
             self._db.execute(
                 "INSERT INTO jobs SELECT ?, ?, ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
                 "FROM jobs WHERE batch = ? AND step = ? AND file = ? AND profile = ?",
-                (*key, self._timestamp(), job.sha256, job.job, *key),
+                (*key, _timestamp(), job.sha256, job.job, *key),
             )
 
     def last_job(self, batch: str, step: str, file: str, profile: str) -> JobRecord | None:
@@ -307,7 +306,7 @@ class Ledger:
         with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?, ?, ?)",
-                (*key, self._timestamp(), export.fingerprint, manifest),
+                (*key, _timestamp(), export.fingerprint, manifest),
             )
             self._db.execute(
                 "DELETE FROM export_files WHERE batch = ? AND step = ? AND profile = ?", key
@@ -342,7 +341,7 @@ class Ledger:
         with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (batch, step, unit, profile, self._timestamp(), failure.sha256, detail),
+                (batch, step, unit, profile, _timestamp(), failure.sha256, detail),
             )
 
     def last_failure(self, batch: str, step: str, unit: str, profile: str) -> FailureRecord | None:
@@ -355,15 +354,16 @@ class Ledger:
         if row is None:
             return None
         detail = json.loads(row[1])
-        return FailureRecord(Text(**detail["message"]), row[0], detail["of_system"])
+        return FailureRecord(Text.of_json(detail["message"]), row[0], detail["of_system"])
 
     def clear_failures(self, batch: str) -> None:
         """Delete the failures of a batch, so that a new run tries those units again."""
         with self._db:
             self._db.execute("DELETE FROM failures WHERE batch = ?", (batch,))
 
-    def _timestamp(self) -> str:
-        return self._now().isoformat()
+
+def _timestamp() -> str:
+    return datetime.now().isoformat()
 
 
 _NAME_IN_USE = Text(

@@ -24,7 +24,6 @@ from xlbridge.batch.plan.steps import (
     CompareStep,
     ExportStep,
     ProcessStep,
-    WorkbookFile,
     WorkbookStep,
     file_digest,
 )
@@ -34,6 +33,7 @@ from xlbridge.batch.run_options import (
     BatchOutcome,
     BatchRunOptions,
     OpenProgress,
+    RunProgress,
 )
 from xlbridge.batch.sender import WorkbookSender, run_processing
 from xlbridge.batch.status import (
@@ -49,6 +49,7 @@ from xlbridge.batch.workbook_checks import (
     StepWorkbook,
     check_all,
     main_result,
+    validation_limits,
     validation_request,
 )
 from xlbridge.errors import (
@@ -112,21 +113,17 @@ class BatchRun:
     def _export_sources(self) -> None:
         """Export the workbooks that other steps read, so that they can be checked."""
         plan = self._batch.plan
-        before: dict[str, StepOverview] = {}
         sources = [step for step in plan.ordered if plan.is_source(step)]
         if not sources:
             return
+        before: dict[str, StepOverview] = {}
         sender = WorkbookSender(self._batch, self._options.upload)
         with self._options.progress(_EXPORTING, len(sources)) as progress:
             for step in plan.ordered:
-                state = before[step.name] = step_overview(self._batch, step, before)
-                if step not in sources:
-                    continue
-                for unit in state.units if not state.waits_for else ():
-                    progress.show(_UNIT.format(step=step.name, unit=unit.name))
-                    self._try_unit(sender, step, unit)
-                progress.advance()
-                before[step.name] = step_overview(self._batch, step, before)
+                if step in sources:
+                    self._run_step(step, sender, before, progress)
+                else:
+                    before[step.name] = step_overview(self._batch, step, before)
 
     def _check(self) -> Sequence[FileResult]:
         """Check the workbooks that were not sent yet; return those that failed."""
@@ -189,13 +186,23 @@ class BatchRun:
             for step in steps:
                 if isinstance(step, ExportStep) and self._options.cluster_executor is not None:
                     self._export_on_cluster(self._options.cluster_executor, steps, before)
-                state = step_overview(self._batch, step, before)
-                for unit in state.units:
-                    if not state.waits_for and step.name not in self._blocked:
-                        progress.show(_UNIT.format(step=step.name, unit=unit.name))
-                        self._try_unit(sender, step, unit)
-                    progress.advance()
-                before[step.name] = step_overview(self._batch, step, before)
+                self._run_step(step, sender, before, progress)
+
+    def _run_step(
+        self,
+        step: AnyStep,
+        sender: WorkbookSender,
+        before: dict[str, StepOverview],
+        progress: RunProgress,
+    ) -> None:
+        """Process the units of a step, unless it waits; add its status afterwards to ``before``."""
+        state = step_overview(self._batch, step, before)
+        for unit in state.units:
+            if not state.waits_for and step.name not in self._blocked:
+                progress.show(_UNIT.format(step=step.name, unit=unit.name))
+                self._try_unit(sender, step, unit)
+            progress.advance()
+        before[step.name] = step_overview(self._batch, step, before)
 
     def _export_on_cluster(
         self,
@@ -265,11 +272,10 @@ class BatchRun:
             run_processing(self._batch, step, replace(self._options.upload, consent=consent))
         elif isinstance(step, ExportStep):
             self.worked = True
-            run_export(self._batch, PendingExport(step, unit.sha256), lambda _advance: None)
+            run_export(self._batch, PendingExport(step, unit.sha256))
         elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
-            path = self._batch.plan.folder / unit.name
-            sender.send(StepWorkbook(step, WorkbookFile(path, unit.name, unit.sha256)))
+            sender.send(StepWorkbook.of_unit(self._batch, step, unit))
 
 
 _EXPORTING = Text(pt="Exportando", en="Exporting")
@@ -288,9 +294,8 @@ def _validate_all(
         groups[target.step.profile, target.step.csv].append(target)
     for (profile, csv), group in groups.items():
         settings = batch.environments.context(profile).settings
-        requests = [validation_request(target) for target in group]
-        limits = replace(settings.limits, csv=csv.with_defaults(settings.limits.csv))
-        results = validate_files(requests, settings.schemas, limits, executor)
+        requests, limits = map(validation_request, group), validation_limits(settings, csv)
+        results = validate_files(list(requests), settings.schemas, limits, executor)
         yield from zip(group, map(main_result, results), strict=True)
 
 

@@ -20,7 +20,6 @@ from xlbridge.batch.plan.steps import (
     AnyStep,
     ProcessStep,
     SendOptions,
-    WorkbookFile,
     WorkbookStep,
     file_digest,
 )
@@ -316,8 +315,7 @@ def _with_actions(
     unit: UnitOverview,
     waits_for: Sequence[str],
 ) -> UnitOverview:
-    path = sender.batch.plan.folder / unit.name
-    target = StepWorkbook(step, WorkbookFile(path, unit.name, unit.sha256))
+    target = StepWorkbook.of_unit(sender.batch, step, unit)
     if unit.jobs or unit.status not in _TO_PLAN:
         if unit.jobs and unit.status is not UnitStatus.DONE:
             checks.add_unsettled(target)

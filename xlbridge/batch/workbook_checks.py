@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.ledger import CheckRecord
 from xlbridge.batch.plan.steps import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
@@ -27,6 +27,7 @@ from xlbridge.resources.references import (
     key_fields,
     registry_named,
 )
+from xlbridge.settings import CsvForm, Settings, WorkbookLimits
 from xlbridge.upload.lookup import Registries
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation import (
@@ -262,6 +263,12 @@ class StepWorkbook:
     step: WorkbookStep
     workbook: WorkbookFile
 
+    @classmethod
+    def of_unit(cls, batch: Batch, step: WorkbookStep, unit: UnitOverview) -> "StepWorkbook":
+        """Return the workbook of a unit of a step."""
+        path = batch.plan.folder / unit.name
+        return cls(step, WorkbookFile(path, unit.name, unit.sha256))
+
 
 def check_all(
     batch: Batch,
@@ -346,11 +353,13 @@ class BatchChecks:
 def validate_workbook(batch: Batch, target: StepWorkbook) -> FileResult:
     """Validate one workbook with the options of its step."""
     context = batch.environments.context(target.step.profile)
-    request = validation_request(target)
-    limits = replace(
-        context.settings.limits, csv=target.step.csv.with_defaults(context.settings.limits.csv)
-    )
-    return main_result(validate_file(request, context.catalogue, limits))
+    limits = validation_limits(context.settings, target.step.csv)
+    return main_result(validate_file(validation_request(target), context.catalogue, limits))
+
+
+def validation_limits(settings: Settings, csv: CsvForm) -> WorkbookLimits:
+    """Return the limits of workbooks, with the form of .csv files that a step sets."""
+    return replace(settings.limits, csv=csv.with_defaults(settings.limits.csv))
 
 
 def validation_request(target: StepWorkbook) -> ValidationRequest:

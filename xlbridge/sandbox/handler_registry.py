@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache, cached_property
+from threading import Event
 from typing import Any, TypeVar, cast
 
 from sqlalchemy import (
@@ -36,14 +37,14 @@ class UploadCache:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Resources shared by all calls. ``wake_worker`` signals that a file is waiting."""
+    """Resources shared by all calls. ``file_released`` wakes the worker that imports files."""
 
     storage: Storage
     catalogue: Catalogue
     limits: WorkbookLimits = field(default_factory=WorkbookLimits)
     behaviour: Behaviour = field(default_factory=Behaviour)
     clock: Callable[[], datetime] = datetime.now
-    wake_worker: Callable[[], None] = field(default=lambda: None)
+    file_released: Event = field(default_factory=Event)
     upload_cache: UploadCache = field(default_factory=UploadCache)
 
 

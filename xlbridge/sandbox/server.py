@@ -34,7 +34,7 @@ from xlbridge.sandbox.http.app import build_app
 from xlbridge.sandbox.imports.handlers import ImportWorker
 from xlbridge.sandbox.options import Behaviour, ProgressCallback, SeedKind
 from xlbridge.sandbox.seed import open_database, seed_database
-from xlbridge.sandbox.storage import Storage, database_url, translate_database_errors
+from xlbridge.sandbox.storage import database_url, translate_database_errors
 from xlbridge.sandbox.users import prepare_account
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import Settings
@@ -136,6 +136,12 @@ class ServeOptions:
     behaviour: Behaviour = field(default_factory=Behaviour)
 
 
+_NO_PASSWORD = Text(
+    pt="--expose exige uma senha definida por você em XLBRIDGE_PASSWORD.",
+    en="--expose needs a password of your own in XLBRIDGE_PASSWORD.",
+)
+
+
 def serve(
     options: ServeOptions,
     settings: Settings,
@@ -150,12 +156,7 @@ def serve(
     cannot listen on the address; ``ConfigError`` if the database cannot be opened or used.
     """
     if options.expose and not settings.password:
-        raise UsageError(
-            Text(
-                pt="--expose exige uma senha definida por você em XLBRIDGE_PASSWORD.",
-                en="--expose needs a password of your own in XLBRIDGE_PASSWORD.",
-            )
-        )
+        raise UsageError(_NO_PASSWORD)
     with ExitStack() as stack:
         if options.while_stdin_open:
             _stop_when_stdin_closes()
@@ -167,7 +168,13 @@ def serve(
             with storage.transaction(writing=True) as connection:
                 seed_database(connection, options.seed, options.scale, on_progress)
             account = prepare_account(storage, settings)
-        worker, sandbox = _build_sandbox(options, settings, storage)
+        sandbox = Sandbox(
+            storage=storage,
+            catalogue=load_catalogue(settings.schemas),
+            limits=settings.limits,
+            behaviour=replace(options.behaviour, exposed=options.expose is not None),
+        )
+        worker = ImportWorker(sandbox)
         worker.start()
         stack.callback(worker.stop)
         running = RunningSandbox(
@@ -175,10 +182,7 @@ def serve(
         )
 
         def report_ready() -> None:
-            ready_file = options.ready_file
-            if ready_file is None and options.database is None:
-                # Commands look here for a sandbox on their database.
-                ready_file = default_ready_file(settings)
+            ready_file = _ready_file(options, settings)
             if ready_file is not None:
                 write_ready_file(ready_file, running)
                 stack.callback(ready_file.unlink, missing_ok=True)
@@ -187,17 +191,11 @@ def serve(
         _run_server(sandbox, listener, report_ready)
 
 
-def _build_sandbox(
-    options: ServeOptions, settings: Settings, storage: Storage
-) -> tuple[ImportWorker, Sandbox]:
-    sandbox = Sandbox(
-        storage=storage,
-        catalogue=load_catalogue(settings.schemas),
-        limits=settings.limits,
-        behaviour=replace(options.behaviour, exposed=options.expose is not None),
-    )
-    worker = ImportWorker(sandbox)
-    return worker, replace(sandbox, wake_worker=worker.wake)
+def _ready_file(options: ServeOptions, settings: Settings) -> Path | None:
+    """Return the ready file to write, by default the one of the default database."""
+    if options.ready_file is None and options.database is None:
+        return default_ready_file(settings)
+    return options.ready_file
 
 
 def _base_url(listener: socket.socket) -> str:

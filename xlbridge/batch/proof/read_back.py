@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import chain, islice
 from typing import Any
 
 from xlbridge.batch.proof.matches import RecordMatch, key_text, match_rows
@@ -109,20 +108,33 @@ def read_back(
     for file, sent in in_order:
         by_job.setdefault((sent.job.id, sent.planned is None), []).append((file, sent))
     pending = [pair for pairs in by_job.values() for pair in _rows_of_job(context, resource, pairs)]
-    values = [sent for _, sent in pending if sent is not None]
-    alternatives = [list(_by_other_keys(resource, sent)) for sent in values]
-    snapshots, reason = _read_records(client, resource, values, list(chain(*alternatives)))
-    readings = iter(snapshots[: len(values)])
-    others = iter(snapshots[len(values) :])
-    other_readings = ([*islice(others, len(queries))] for queries in alternatives)
-    read = [row for row, _ in pending]
-    for index, (row, sent_values) in enumerate(pending):
-        if sent_values is not None:
-            reading, further = next(readings), tuple(filter(None, next(other_readings)))
-            why = reason if reading is None else None
-            read[index] = replace(row, reading=reading, other_readings=further, reason=why)
+    read = _with_readings(client, resource, pending)
     before = _codes_before(context, [file for file, _ in rows])
     return _with_repeated_keys(resource, _with_matches(resource, read, before))
+
+
+def _with_readings(
+    client: Client, resource: Resource, rows: Sequence[tuple[ReadBackRow, RowValues | None]]
+) -> list[ReadBackRow]:
+    """Add the records that the system has to each row whose values are known."""
+    sent = [(position, values) for position, (_, values) in enumerate(rows) if values is not None]
+    further = [(position, q) for position, values in sent for q in _by_other_keys(resource, values)]
+    snapshots, reason = _read_records(
+        client, resource, [values for _, values in sent], [query for _, query in further]
+    )
+    other_readings: defaultdict[int, list[RowSnapshot]] = defaultdict(list)
+    for (position, _), snapshot in zip(further, snapshots[len(sent) :], strict=True):
+        if snapshot is not None:
+            other_readings[position].append(snapshot)
+    read = [row for row, _ in rows]
+    for (position, _), snapshot in zip(sent, snapshots[: len(sent)], strict=True):
+        read[position] = replace(
+            read[position],
+            reading=snapshot,
+            other_readings=tuple(other_readings[position]),
+            reason=reason if snapshot is None else None,
+        )
+    return read
 
 
 def _by_other_keys(resource: Resource, row: RowValues) -> Iterator[RowValues]:

@@ -58,27 +58,14 @@ def reconcile_trial(
     the stored rows before the first run.
     """
     states = overview(batch)
-    histories = {
-        profile: UploadHistory(batch.environments.context(profile).journal)
-        for profile in {step.profile for step in batch.plan.steps}
-    }
-    files: list[tuple[UnitOverview, SentFile]] = []
-    for state in states:
-        step = state.step
-        if isinstance(step, WorkbookStep) and step.sending is not None:
-            for unit in state.units:
-                path, jobs = batch.plan.folder / unit.name, tuple(j.id for j in unit.jobs[:1])
-                count = rows[step.name, unit.name]
-                proof_file = ProofFile(path, unit.sha256, count, unit.problem, jobs)
-                files.append((unit, histories[step.profile].of(step.name, proof_file)))
     context = batch.environments.context(None)
+    files = _sent_files(batch, states, rows)
     with storage.transaction(writing=False) as connection:
         sent = _SentRows(context, connection)
         for unit, file in files:
             for row in file.rows:
                 sent.add(row, RowId(file.step, unit.name, row.origin))
-    after = read_tables(storage, context.catalogue)
-    comparison = compare_tables(sent.by_table, before, after)
+    comparison = compare_tables(sent.by_table, before, read_tables(storage, context.catalogue))
     contradictions = tuple(
         Violation(ViolationKind.NO_VERDICT, breach) for _, file in files for breach in file.breaches
     )
@@ -91,6 +78,24 @@ def reconcile_trial(
             state.step.name: _reason_of_open_step(state) for state in states if not state.done
         },
     )
+
+
+def _sent_files(
+    batch: Batch, states: Sequence[StepOverview], rows: Mapping[tuple[str, str], int]
+) -> list[tuple[UnitOverview, SentFile]]:
+    """Return the workbooks of the steps that send, with the outcomes of their rows."""
+    files: list[tuple[UnitOverview, SentFile]] = []
+    for state in states:
+        step = state.step
+        if not isinstance(step, WorkbookStep) or step.sending is None:
+            continue
+        history = UploadHistory(batch.environments.context(step.profile).journal)
+        for unit in state.units:
+            path, jobs = batch.plan.folder / unit.name, tuple(job.id for job in unit.jobs[:1])
+            count = rows[step.name, unit.name]
+            proof_file = ProofFile(path, unit.sha256, count, unit.problem, jobs)
+            files.append((unit, history.of(step.name, proof_file)))
+    return files
 
 
 def _reason_of_open_step(state: StepOverview) -> Text:

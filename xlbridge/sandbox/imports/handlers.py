@@ -64,7 +64,7 @@ def queue_import(call: Call) -> int:
         released=not resource.paths.needs_processar,
         now=call.now,
     )
-    call.on_commit.append(call.sandbox.wake_worker)
+    call.on_commit.append(call.sandbox.file_released.set)
     return log_id
 
 
@@ -74,7 +74,7 @@ def process(call: Call) -> ImportLog:
     log = show_log(call)
     if not released:
         raise invalid(("id", f"O arquivo {log.id} já foi liberado (situação: {log.situacao})."))
-    call.on_commit.append(call.sandbox.wake_worker)
+    call.on_commit.append(call.sandbox.file_released.set)
     return log
 
 
@@ -128,7 +128,6 @@ class ImportWorker:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._wake = Event()
         self._stopping = Event()
         self._thread = Thread(target=self._run, name="import-worker", daemon=True)
 
@@ -136,26 +135,22 @@ class ImportWorker:
         """Start with files left by an earlier run."""
         self._thread.start()
 
-    def wake(self) -> None:
-        """Signal that a file was released."""
-        self._wake.set()
-
     def stop(self) -> None:
         """Stop; a file in progress is left for the next run."""
         self._stopping.set()
-        self._wake.set()
+        self._sandbox.file_released.set()
         self._thread.join(timeout=_IDLE_SECONDS)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._wake.clear()
+            self._sandbox.file_released.clear()
             try:
                 has_worked = self._process_next()
             except Exception:
                 _logger.exception("the import worker failed")
                 has_worked = False
             if not has_worked:
-                self._wake.wait(_IDLE_SECONDS)
+                self._sandbox.file_released.wait(_IDLE_SECONDS)
 
     def _process_next(self) -> bool:
         with self._sandbox.storage.transaction(writing=True) as connection:

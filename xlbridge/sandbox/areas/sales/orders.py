@@ -57,21 +57,10 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     ordered = data.dataDaOrdem or now
     number = next_number(connection, "sales_order")
     order = _completed_order(lookup, data, number, ordered)
-    # Without products, the total is that of the instalments.
-    amounts = (
-        [item.totalLiquido for item in order.produtos]
-        if order.produtos
-        else [instalment.valor for instalment in data.parcelas]
-    )
-    total = sum((amount or ZERO for amount in amounts), ZERO)
-    problems = amount_problems("produtos", total)
-    for index, (item, priced) in enumerate(zip(data.produtos, order.produtos, strict=True)):
-        problems.extend(item_problems(item, priced, f"produtos.{index}."))
-    if not order.produtos and not total:
-        problems.append(("produtos", "Informe produtos, ou parcelas com valor."))
+    total = _order_total(data, order)
     require_no_problems(
         [
-            *problems,
+            *_product_problems(data, order, total),
             *instalment_problems(data, ordered, total),
             *title_problems(connection, order, now, lookup),
         ]
@@ -79,17 +68,15 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     condition = lookup.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
     instalments = make_instalments(data, condition, number, ordered, total)
     require_no_problems(empty_instalment_problems(data, instalments))
-    count = {"quantidadeDeParcelas": len(instalments)}
-    header = order.model_dump(exclude={*_LISTS, "ultimaAtualizacao"})
-    connection.execute(insert(sales_orders), header | count | {"updated": now})
-    rows = [instalment.model_dump() for instalment in instalments]
-    if rows:
-        connection.execute(insert(sales_order_installments), rows)
-    items = [item.model_dump() for item in order.produtos]
-    if items:
-        connection.execute(insert(sales_order_items), items)
-    written = {"parcelas": instalments, "ultimaAtualizacao": now.isoformat()}
-    return order.model_copy(update=count | written)
+    order = order.model_copy(
+        update={
+            "quantidadeDeParcelas": len(instalments),
+            "parcelas": instalments,
+            "ultimaAtualizacao": now.isoformat(),
+        }
+    )
+    _write_order(connection, order, now)
+    return order
 
 
 def _basic_problems(lookup: CodeLookup, data: SalesOrderInput) -> list[Problem]:
@@ -101,6 +88,33 @@ def _basic_problems(lookup: CodeLookup, data: SalesOrderInput) -> list[Problem]:
     for index, item in enumerate(data.produtos):
         problems += lookup.field_problems(item, "idProduto", prefix=f"produtos.{index}.")
     return problems
+
+
+def _order_total(data: SalesOrderInput, order: SalesOrder) -> Decimal:
+    """Return the total of the products, or that of the instalments if there are no products."""
+    if order.produtos:
+        return sum((item.totalLiquido or ZERO for item in order.produtos), ZERO)
+    return sum((instalment.valor or ZERO for instalment in data.parcelas), ZERO)
+
+
+def _product_problems(data: SalesOrderInput, order: SalesOrder, total: Decimal) -> list[Problem]:
+    problems = amount_problems("produtos", total)
+    for index, (item, priced) in enumerate(zip(data.produtos, order.produtos, strict=True)):
+        problems.extend(item_problems(item, priced, f"produtos.{index}."))
+    if not order.produtos and not total:
+        problems.append(("produtos", "Informe produtos, ou parcelas com valor."))
+    return problems
+
+
+def _write_order(connection: Connection, order: SalesOrder, now: datetime) -> None:
+    header = order.model_dump(exclude={*_LISTS, "ultimaAtualizacao"})
+    connection.execute(insert(sales_orders), header | {"updated": now})
+    for table, lines in (
+        (sales_order_installments, order.parcelas),
+        (sales_order_items, order.produtos),
+    ):
+        if lines:
+            connection.execute(insert(table), [line.model_dump() for line in lines])
 
 
 def _completed_order(
