@@ -4,7 +4,7 @@ import datetime as dt
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 from xlbridge.errors import UsageError
@@ -216,9 +216,9 @@ def require_no_items(
     columns = dict(zip(header, cells.columns, strict=False))
     products = [name for name in proposal.ignore if columns_called(name) & _PRODUCTS]
     items = [name for name in header if mapping_words(name) & _ITEM_NUMBERS]
-    if not any(
-        _has_several(number, columns[name], rows) for name in products if name in columns
-    ) and not any(_counts_items(number, columns[name], rows) for name in items):
+    several = (_has_several(number, columns[name], rows) for name in products if name in columns)
+    counted = (_counts_items(number, columns[name], rows) for name in items)
+    if not any(chain(several, counted)):
         return
     own = {column.name for column in proposal.columns}
     likely = [
