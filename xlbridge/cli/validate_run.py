@@ -47,6 +47,7 @@ def report_results(
         arguments.limit,
         [*reading_options(request, settings.limits.csv), *choose_profile(settings).arguments],
         _validation_options(arguments),
+        marked=arguments.annotated is not None,
     )
     online_error = _check_online(report.sheets, settings) if arguments.online else None
     marked = False

@@ -85,6 +85,8 @@ def test_summary_has_counts_by_rule_fixable_cells_and_next_steps(
     )
     left = xlbridge("validate", sample, "--fix", fixed).stdout.splitlines()
     assert left[-1].startswith(f"Next: xlbridge validate {fixed} --annotate f-marked.xlsx")
+    marked = xlbridge("validate", fixed, "--annotate", tmp_path / "m.xlsx").stdout.splitlines()
+    assert marked[-1] == f"Next: correct the workbook, then: xlbridge validate {fixed}"
     # Of a sheet without rows no cell could be shown.
     empty = write_rows(tmp_path / "e.xlsx", ["nomeComercial", "cnpj", "natureza"], [])
     ended = xlbridge("validate", empty).stdout.splitlines()

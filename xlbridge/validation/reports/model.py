@@ -136,13 +136,15 @@ class Report:
     """Results of validating files, in the order of the files.
 
     ``limit`` is the user's, None for the default of each form. The suggested next command repeats
-    ``options``, and ``validation_options`` if it is ``validate``.
+    ``options``, and ``validation_options`` if it is ``validate``; it does not mark the cells in a
+    copy if ``marked``, as there is one already.
     """
 
     results: Sequence[ValidationResult]
     limit: int | None = None
     options: Sequence[str] = ()
     validation_options: Sequence[str] = ()
+    marked: bool = False
 
     @property
     def ok(self) -> bool:

@@ -39,7 +39,8 @@ def _correction(report: Report, file: Path, options: Sequence[str], *, fix: bool
     if fix:
         copy = _copy_name(file, Text(pt="corrigida", en="fixed"))
         return _FIX.format(arguments=arguments, copy=copy)
-    if all(finding.cell is None for sheet in report.sheets for finding in sheet.findings):
+    findings = (finding for sheet in report.sheets for finding in sheet.findings)
+    if report.marked or all(finding.cell is None for finding in findings):
         return _CORRECT.format(arguments=arguments)
     return _MARK.format(arguments=arguments, copy=_copy_name(file, Text(pt="marcada", en="marked")))
 
