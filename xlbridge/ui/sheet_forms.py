@@ -39,6 +39,11 @@ _NO_COLUMN = Text(
 )
 
 
+def sheet_version(editor: SheetEditor) -> str:
+    """Return a text that changes with every change of the sheet."""
+    return f"{editor.path.parent.name}-{editor.version}"
+
+
 def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any]:
     """Return the chosen sheet, with the findings of the shown one, for the page.
 
@@ -49,7 +54,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
         resource = sheet.resource
         return {
             "id": editor.id,
-            "version": f"{editor.path.parent.name}-{editor.version}",
+            "version": sheet_version(editor),
             "shown": shown.sheet,
             "parts": [
                 {"sheet": p.sheet, "errors": p.errors, "refused": editor.remarks.count(p.sheet)}

@@ -28,6 +28,7 @@ from xlbridge.ui.sheet_forms import (
     remember,
     remembered_mapping,
     sheet_json,
+    sheet_version,
 )
 from xlbridge.ui.workspace import Workspace
 from xlbridge.validation.headers import NoFittingResource
@@ -262,7 +263,12 @@ class SheetRequests:
             with editor.lock:
                 numbers = editor.view(view, renew=renew)
                 shown = numbers[start : start + min(count, _MAX_ROWS)]
-                return {"total": len(numbers), "start": start, "rows": editor.rows(shown)}
+                return {
+                    "total": len(numbers),
+                    "start": start,
+                    "rows": editor.rows(shown),
+                    "version": sheet_version(editor),
+                }
 
         return await json_response(read)
 

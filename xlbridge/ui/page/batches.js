@@ -1,6 +1,6 @@
 // Batches: their steps with the workbooks to correct, runs, closing proofs.
 
-import { button, byId, call, element, errorText, fill, follow, link, post, replaceChoices, show, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, errorText, fill, follow, link, post, replaceChoices, show, showLines, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { showKnown } from "./begin.js";
 import { confirmParts, environmentLine } from "./send.js";
 
@@ -91,7 +91,7 @@ async function runBatch(batch, token = "") {
 export function followBatch() {
   byId("batch-work").hidden = false;
   follow((work) => {
-    byId("batch-progress").textContent = work.lines.join("\n") || texts.reading;
+    showLines(byId("batch-progress"), work.lines, texts.reading);
     byId("batch-cancel").hidden = !work.running;
     if (work.running) return;
     const problems = work.error ? [work.error] : [];

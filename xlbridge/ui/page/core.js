@@ -6,6 +6,8 @@ export const byId = (id) => document.getElementById(id);
 export const figure = (value) => (typeof value === "number" ? value.toLocaleString(data.language) : value);
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => figure(values[name]) ?? "");
 
+const FORBIDDEN = 403;
+
 // The open sheet as last received from the server, and the grid's view of its rows.
 export const state = { sheet: null, view: "wrong" };
 
@@ -17,13 +19,18 @@ async function request(address, options, read, { prefix = "", silent = false } =
   try {
     const answer = await fetch(address, options);
     const content = answer.ok ? await read(answer) : null;
-    if (!answer.ok) showProblem(prefix + errorText((await answer.json()).error));
+    if (!answer.ok) showProblem(prefix + (await refusalText(answer)));
     else if (!silent && problems === before) showProblem("");
     return content;
   } catch (error) {
     if (error.name !== "AbortError") showProblem(texts.lost);
     return null;
   }
+}
+
+// Only a request without access is answered with plain text.
+async function refusalText(answer) {
+  return answer.status === FORBIDDEN ? answer.text() : errorText((await answer.json()).error);
 }
 
 export function call(path, { body, query, headers, signal, ...reporting } = {}) {
@@ -199,6 +206,12 @@ for (const one of document.querySelectorAll(".stop")) {
     one.textContent = texts.stopping;
     await post("/api/cancel", {});
   });
+}
+
+// Shows the lines that running work has printed, the last one in sight.
+export function showLines(log, lines, empty) {
+  log.textContent = lines.join("\n") || empty;
+  log.scrollTop = log.scrollHeight;
 }
 
 // Follows the running work until it ends; calls ``showState`` with each state.

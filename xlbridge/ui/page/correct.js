@@ -1,15 +1,19 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { button, byId, callSheet, element, enqueue, figure, fill, isIdle, option, settled, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, callSheet, element, enqueue, figure, fill, isIdle, option, settled, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
 import { Grid } from "./grid.js";
 
+const LONGEST_VALUE = 200; // characters of a value shown next to its messages
 const NO_RECORDS = ["row-total", "row-note", "row-struck", "row-header-again"];
 let dropPlan = null; // called when the sheet has changed since it was planned
 const grid = new Grid(byId("grid"), {
   rowsOf(view) {
     const sheet = state.sheet;
-    return (start, count, renew) =>
-      callSheet("/api/rows", { query: { start, count, view, renew: renew ? "1" : "0" }, sheet });
+    return async (start, count, renew) => {
+      const rows = await callSheet("/api/rows", { query: { start, count, view, renew: renew ? "1" : "0" }, sheet });
+      if (rows !== null && rows.version !== state.sheet?.version) refresh();
+      return rows;
+    };
   },
   edit(findCells) {
     const first = firstColumn();
@@ -61,6 +65,14 @@ function update(answer) {
   if (!before || before.version !== answer.version) dropPlan();
 }
 
+// Shows the counts and findings of a sheet that was changed in another tab.
+function refresh() {
+  return enqueue(async () => {
+    const answer = await call("/api/sheet", { silent: true });
+    if (answer !== null && answer.id === state.sheet?.id && answer.version !== state.sheet.version) update(answer);
+  });
+}
+
 function firstColumn() {
   let number = 0;
   for (const letter of state.sheet.columns[0].letters) number = number * 26 + letter.charCodeAt(0) - 64;
@@ -93,8 +105,12 @@ function showRemark(row, place) {
   const marks = row.marks[place] || [];
   const address = `${state.sheet.columns[place].letters}${row.row}`;
   const messages = marks.map((mark) => `${mark.message} ${mark.hint}`.trim());
-  byId("remark").textContent = [address, row.cells[place], ...messages].filter(Boolean).join(" · ");
+  const value = messages.length ? shortened(row.cells[place]) : row.cells[place];
+  byId("remark").textContent = [address, value, ...messages].filter(Boolean).join(" · ");
 }
+
+// A long value would push its messages out of sight.
+const shortened = (text) => (text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text);
 
 function nextError() {
   return enqueue(goToNextError);
@@ -225,6 +241,9 @@ export function setUpCorrect(whenSent, whenChanged) {
   document.addEventListener("keydown", (event) => {
     const isOutside = event.target !== grid.input && !byId("mend").hidden && !byId("fixes").open;
     if (isOutside) grid.shortcut(event);
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && !byId("mend").hidden) grid.load();
   });
   whenShown("mend", () => grid.load({ view: state.view, renew: true }));
 }

@@ -1,6 +1,6 @@
 // Send: the plan, the running upload, its outcome.
 
-import { button, byId, callSheet, element, figure, fill, follow, link, post, settled, show, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, callSheet, element, figure, fill, follow, link, post, settled, show, showLines, startRequest, state, tableLine, texts, whenShown } from "./core.js";
 import { changeView, showPart, showWrongRows } from "./correct.js";
 
 const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
@@ -148,8 +148,7 @@ export function followSending() {
 }
 
 function showState(work) {
-  byId("progress").textContent = work.lines.join("\n") || texts.sending;
-  byId("progress").scrollTop = byId("progress").scrollHeight;
+  showLines(byId("progress"), work.lines, texts.sending);
   byId("cancel").hidden = !work.running;
   if (work.running) return;
   byId("plan-shown").hidden = true;

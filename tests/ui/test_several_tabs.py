@@ -1,0 +1,44 @@
+"""Tabs of one page, and tabs whose page was started again."""
+
+from pathlib import Path
+
+import pytest
+from browser import Page
+from playwright.sync_api import expect
+from running_page import RunningPage
+from sheets import write_clients
+from test_workflow import begin
+
+pytestmark = pytest.mark.programs
+
+
+def test_a_tab_shows_what_another_one_changed(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "TABS", ("Um", None)))
+    tab.locator("#to-mend").click()
+    tab.locator('[data-cell="A3"].error').wait_for()
+    with tab.expect_popup() as opened:
+        tab.evaluate("window.open('/'), null")
+    other = opened.value
+    other.locator("#known-counts", has_text="errors: 1").wait_for()
+    tab.get_by_test_id("next-error").click()
+    tab.locator("#remark", has_text="required").wait_for()
+    tab.keyboard.type("Dois")
+    tab.keyboard.press("Enter")
+    tab.locator("#counts", has_text="errors: 0").wait_for()
+    other.locator("[data-view=mend]").click()
+    expect(other.locator("#counts")).to_contain_text("errors: 0")
+    expect(other.locator("#counts")).to_contain_text("cells changed: 1")
+    expect(other.get_by_test_id("rules")).to_have_text("No findings.")
+    tab.keyboard.press("Control+z")
+    tab.locator("#counts", has_text="errors: 1").wait_for()
+    other.evaluate("document.dispatchEvent(new Event('visibilitychange')), null")
+    expect(other.locator("#counts")).to_contain_text("errors: 1")
+
+
+def test_a_tab_without_access_says_how_to_get_it(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "ACCESS", ("Um",)))
+    tab.context.clear_cookies()  # as if the page was started again at the same port
+    tab.locator("[data-view=jobs]").click()
+    tab.locator("#problem", has_text="Open this page by the link that xlbridge ui shows").wait_for()
