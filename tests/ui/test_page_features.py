@@ -1,6 +1,7 @@
 """Exports with filters, batches, processing and environments, over HTTP."""
 
 import json
+import re
 from pathlib import Path
 
 import httpx
@@ -105,6 +106,13 @@ def test_nothing_leaves_its_card_on_a_telephone(page: Page, ui: RunningPage) -> 
         tab.locator(f"[data-view={view}]").click()
         expect(tab.locator(f"#{view}")).to_be_visible()
         assert tab.evaluate(_OUTSIDE_OF_CARDS) == [], view
+
+
+def test_the_page_names_no_options_of_commands(client: httpx.Client) -> None:
+    html = client.get("/").text
+    labels = re.findall(r"<option[^>]*>([^<]*)</option>", html)
+    assert len(labels) > 50
+    assert [label for label in labels if "--" in label] == []
 
 
 def test_environments_are_listed_without_their_passwords(

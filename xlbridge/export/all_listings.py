@@ -153,8 +153,10 @@ _SALES = (
     Listing(
         name="nfe",
         title=_title(
-            "NF-e dos pedidos de venda e as gravadas por este computador, ou as de --id",
-            "Invoices of sales orders and those written from this computer, or those of --id",
+            "NF-e dos pedidos de venda e as gravadas por este computador, ou as dos números "
+            "informados",
+            "Invoices of sales orders and those written from this computer, or those with the "
+            "given numbers",
         ),
         operation=product_invoices.PRODUCT_INVOICE_GET,
         per_record=PerRecord(
@@ -304,8 +306,8 @@ _UTILITIES = (
     Listing(
         name="importacao",
         title=_title(
-            "Logs de importação: os de --id, ou os dos envios deste computador",
-            "Import logs: those of --id, or of uploads from this computer",
+            "Logs de importação: os dos envios deste computador, ou os dos números informados",
+            "Import logs: those of uploads from this computer, or those with the given numbers",
         ),
         operation=imports.IMPORT_LOG,
         per_record=PerRecord(source=None, path={"id": "id"}, filter=Filter.ID),

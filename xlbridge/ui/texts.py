@@ -201,8 +201,8 @@ _TEXTS: Mapping[str, Text] = {
         pt="Confira as colunas abaixo e confirme.", en="Check the columns below and confirm."
     ),
     "say_resource": Text(
-        pt="Escolha o recurso ou informe a linha do cabeçalho.",
-        en="Choose the resource, or enter the row of the header.",
+        pt="Escolha abaixo o recurso ou a planilha, ou informe a linha do cabeçalho.",
+        en="Choose the resource or the sheet below, or enter the row of the header.",
     ),
     "drafts": Text(pt="Continuar uma edição", en="Continue an edit"),
     "continue_draft": Text(pt="Continuar", en="Continue"),

@@ -1,0 +1,88 @@
+"""Layout of the page with long texts, on a telephone, and where the focus is."""
+
+import json
+from pathlib import Path
+
+import pytest
+from browser import Page
+from playwright.sync_api import expect
+from running_page import RunningPage
+from sheets import write_clients, write_rows
+from test_workflow import begin, begin_without_file
+
+pytestmark = pytest.mark.programs
+
+
+def test_the_columns_of_a_mapping_fit_on_a_telephone(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    header = ["Nome fantasia", "Tipo pessoa", "Um cabeçalho comprido de outro sistema"]
+    path = write_rows(tmp_path / "cadastro.xlsx", header, [["Padaria", "Jurídica", "x"]])
+    tab = begin(page, ui, path)
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.get_by_test_id("resource").select_option("cliente")
+    tab.locator("#columns select").first.wait_for()
+    cut = tab.locator("#mapping .scroll").evaluate("one => one.scrollWidth - one.clientWidth")
+    assert cut == 0
+    for select in tab.locator("#columns select").all():
+        box = select.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    expect(tab.locator("#columns").get_by_text("Jurídica → natureza")).to_be_visible()
+
+
+def test_long_texts_hide_neither_the_message_nor_the_correction(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    path = write_clients(tmp_path / "clientes.xlsx", "LONG", (" A" * 15_000, "B" * 20_000))
+    tab = begin(page, ui, path)
+    tab.locator("#to-mend").click()
+    remark = tab.locator("#remark")
+    for cell in ("A2", "A3"):
+        tab.locator(f'[data-cell="{cell}"]').click()
+        expect(remark).to_contain_text("The text must have from 1 to 150 characters")
+        assert remark.evaluate("one => one.scrollHeight <= one.clientHeight")
+    tab.get_by_test_id("fix-all").click()
+    for part in ("#fixes-title", "#fixes-do", "#fixes-close"):
+        expect(tab.locator(part)).to_be_in_viewport(ratio=1)
+
+
+def test_the_current_cell_shows_whether_the_grid_has_the_focus(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "FOCUS", (None,)))
+    tab.locator("#to-mend").click()
+    here = tab.locator("#cell-here")
+    shadow = "one => getComputedStyle(one).boxShadow"
+    tab.locator("#view").focus()
+    outside = here.evaluate(shadow)
+    tab.locator("#grid textarea").focus()
+    inside = here.evaluate(shadow)
+    assert outside != inside
+
+
+def test_the_last_line_of_a_batch_stays_in_sight(page: Page, ui: RunningPage) -> None:
+    tab = begin_without_file(page, ui)
+    lines = [f"Line {number}" for number in range(60)]
+    running = {"running": True, "lines": lines, "outcome": None, "error": None}
+    event = f"data: {json.dumps(running)}\n\n"
+    batch = {
+        "batch": "month",
+        "created_at": "27/11/2026",
+        "error": None,
+        "done": False,
+        "steps": [],
+    }
+    counts = ("read", "accepted", "unchanged", "held", "rejected", "unknown", "unsent")
+    shown = {"batches": [{**batch, "rows": dict.fromkeys(counts, 0)}], "names": {}}
+    tab.route("**/api/batches", lambda route: route.fulfill(json=shown))
+    tab.route("**/api/batch-run", lambda route: route.fulfill(json={"started": True}))
+    tab.route(
+        "**/api/events", lambda route: route.fulfill(content_type="text/event-stream", body=event)
+    )
+    tab.locator("[data-view=batches]").click()
+    tab.get_by_role("button", name="Check and go on").click()
+    progress = tab.locator("#batch-progress", has_text="Line 59")
+    progress.wait_for()
+    assert progress.evaluate("one => one.scrollHeight - one.scrollTop - one.clientHeight") <= 1
+    tab.unroute_all()
