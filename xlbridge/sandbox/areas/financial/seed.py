@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
-from urllib.parse import quote
 
 from sqlalchemy import Connection
 
@@ -21,7 +20,7 @@ from xlbridge.sandbox.areas.financial.tables import (
     payables,
 )
 from xlbridge.sandbox.areas.registry.seed import codes, write_rows
-from xlbridge.sandbox.areas.registry.seed_demo import FIRST_DAY, TODAY
+from xlbridge.sandbox.areas.registry.seed_demo import FIRST_DAY, TODAY, attachment_row
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
     accounts,
@@ -33,6 +32,7 @@ from xlbridge.wire.financial import Allocation
 
 _DUE = timedelta(days=30)
 _DAYS_BETWEEN = 11
+_FIRST_INVOICE = 70001
 _EXPENSES = {
     501: ("2.01.001", "Energia elétrica"),
     502: ("2.02.001", "Compra de mercadorias"),
@@ -73,7 +73,9 @@ def seed_payables(connection: Connection, random: Random, count: int) -> Counter
         if index % _SPLIT_EVERY == 0:
             allocations.extend(split_rows(title))
         if index % _FILE_EVERY == 0:
-            files.append(_file_row(random, index, key))
+            name = f"fatura-{_FIRST_INVOICE + index}.pdf"
+            file = attachment_row(random, index + 1, name, "Fatura do fornecedor")
+            files.append(dict(zip(OWNER_KEY, key, strict=True)) | file)
     write_rows(connection, payables, titles)
     write_rows(connection, payable_allocations, allocations)
     write_rows(connection, payable_files, files)
@@ -111,7 +113,7 @@ def _payable_row(random: Random, index: int, issued: datetime) -> dict[str, Any]
         "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
         "codigoDaContaCorrente": random.choice(codes(accounts)),
         "historico": f"{history} de {issued:%m/%Y}",
-        "numeroDoDocumento": f"FAT-{70001 + index}",
+        "numeroDoDocumento": f"FAT-{_FIRST_INVOICE + index}",
         "dataDeEmissao": issued,
         "dataDeVencimento": due,
         "valorDoLancamento": net,
@@ -132,14 +134,3 @@ def _barcode(random: Random, due: datetime, amount: Decimal) -> str:
     rest = f"{days:04}{cents:010}{random.randrange(10**12):025}"
     candidates = (f"0019{digit}{rest}" for digit in range(1, 10))
     return next(code for code in candidates if is_boleto(code))
-
-
-def _file_row(random: Random, index: int, key: tuple[int, ...]) -> dict[str, Any]:
-    name = f"fatura-{70001 + index}.pdf"
-    token = f"{random.getrandbits(128):032x}"
-    return dict(zip(OWNER_KEY, key, strict=True)) | {
-        "Id": index + 1,
-        "NomeDoArquivo": name,
-        "Url": f"/arquivos/{quote(name)}?token={token}",
-        "Observacao": "Fatura do fornecedor",
-    }

@@ -5,7 +5,6 @@ from decimal import Decimal
 from itertools import product
 from random import Random
 from typing import Any
-from urllib.parse import quote
 
 from sqlalchemy import Connection
 
@@ -26,6 +25,7 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
     FIRST_DAY,
     TODAY,
     DemoProduct,
+    attachment_row,
     office_moments,
 )
 from xlbridge.sandbox.areas.registry.tables import (
@@ -79,7 +79,6 @@ _ORDERED, _BOUGHT, _RECEIVED = 0.7, 0.7, 0.6
 _FOR_PROJECT, _RELEASED, _WITH_AD_HOC, _WITH_FILE = 0.2, 0.5, 0.3, 0.5
 _MAX_ITEMS, _MAX_UNITS, _MAX_QUOTATIONS = 4, 60, 5
 _STEP, _RELEASED_AFTER = timedelta(days=3), timedelta(days=1)
-_COST = Decimal("0.6")
 _ZERO = Decimal(0)
 _AD_HOC_ITEMS = ("Instalação de divisórias", "Dedetização do depósito", "Faixa para a fachada")
 _GOODS = "2.02.001"
@@ -191,18 +190,8 @@ class PurchaseMaker:
             self._attach(number, f"NF-e {number:06}.xml", of_invoice=True)
 
     def _attach(self, number: int, name: str, *, of_invoice: bool) -> None:
-        file_id = len(self.files) + 1
-        token = f"{self._random.getrandbits(128):032x}"
-        self.files.append(
-            {
-                "number": number,
-                "Id": file_id,
-                "NomeDoArquivo": name,
-                "Url": f"/arquivos/{quote(name)}?token={token}",
-                "Observacao": None,
-                "of_invoice": of_invoice,
-            }
-        )
+        file = attachment_row(self._random, len(self.files) + 1, name, None)
+        self.files.append(file | {"number": number, "of_invoice": of_invoice})
 
 
 def spending_limits_of_year(random: Random) -> list[SpendingLimit]:
@@ -232,7 +221,7 @@ def _approved(items: list[RequestedItem]) -> list[RequestedItem]:
 
 
 def _ordered_item(product: DemoProduct, item: RequestedItem) -> PurchaseOrderItem:
-    price = round_half_even(product.price * _COST)
+    price = round_half_even(product.cost)
     quantity = item.quantidade or _ZERO
     return PurchaseOrderItem(
         seq=item.seq,

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection
 from stdnum.br import cnpj
@@ -153,6 +154,7 @@ def _contact_rows(random: Random, customers: list[Customer]) -> Iterator[dict[st
 
 _GRAMS = Decimal("0.001")
 _GROSS = Decimal("1.1")
+_COST_SHARE = Decimal("0.6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,11 @@ class DemoProduct:
         return self.kind.ncm
 
     @property
+    def cost(self) -> Decimal:
+        """Cost of one unit, before rounding."""
+        return self.price * _COST_SHARE
+
+    @property
     def internal_code(self) -> str:
         """Code assigned by the company."""
         return f"P{self.code:06}"
@@ -221,7 +228,7 @@ def product_rows(products: list[DemoProduct]) -> Iterator[dict[str, Any]]:
             "ncm": product.ncm,
             "price": product.price,
             "weight": product.weight,
-            "gross_weight": (product.weight * _GROSS).quantize(_GRAMS),
+            "gross_weight": gross_weight(product.weight),
             "net_weight": product.weight,
             "height": "20",
             "width": "10",
@@ -233,6 +240,11 @@ def product_rows(products: list[DemoProduct]) -> Iterator[dict[str, Any]]:
             "product_group": product.kind.group,
             "product_category": product.kind.category,
         }
+
+
+def gross_weight(net_weight: Decimal) -> Decimal:
+    """Return the weight with packaging, in kilograms."""
+    return (net_weight * _GROSS).quantize(_GRAMS)
 
 
 def _product(random: Random, code: int) -> DemoProduct:
@@ -248,6 +260,17 @@ def _product(random: Random, code: int) -> DemoProduct:
         price=Decimal(random.randrange(190, 90000)).scaleb(-2),
         weight=Decimal(random.randrange(50, 20000)).scaleb(-3),
     )
+
+
+def attachment_row(random: Random, file_id: int, name: str, remark: str | None) -> dict[str, Any]:
+    """Return the columns of an attached file, with the URL under which the sandbox serves it."""
+    token = f"{random.getrandbits(128):032x}"
+    return {
+        "Id": file_id,
+        "NomeDoArquivo": name,
+        "Url": f"/arquivos/{quote(name)}?token={token}",
+        "Observacao": remark,
+    }
 
 
 TODAY = datetime(2026, 10, 31)

@@ -25,6 +25,7 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
     TODAY,
     Customer,
     DemoProduct,
+    gross_weight,
     office_moments,
 )
 from xlbridge.sandbox.areas.registry.tables import branches, cost_centres, payment_methods, projects
@@ -51,8 +52,6 @@ _STILL_PENDING = timedelta(days=20)
 _PORTFOLIO_OF_ACCOUNT = {1: 1, 2: 2, 3: None}
 _FREIGHT_PER_LINE = Decimal("12.50")
 _INVOICE_MODEL = 1
-_GRAMS = Decimal("0.001")
-_GROSS = Decimal("1.1")
 _DISCOUNTS = (0, 0, 0, 5, 10)
 _IPI = (0, 0, 5)
 _ICMS = (7, 12, 18)
@@ -324,7 +323,7 @@ def _product_fields(product: DemoProduct, quantity: Decimal) -> dict[str, Any]:
         "altura": "20",
         "comprimento": "30",
         "pesoLiquido": weight,
-        "pesoBruto": (weight * _GROSS).quantize(_GRAMS),
+        "pesoBruto": gross_weight(weight),
         "quantidade": quantity,
     }
 

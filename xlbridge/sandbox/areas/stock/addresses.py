@@ -30,7 +30,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     units,
     warehouses,
 )
-from xlbridge.sandbox.areas.stock.tables import addressings
+from xlbridge.sandbox.areas.stock.tables import addressings, of_warehouse
 from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import (
     Problem,
@@ -155,11 +155,7 @@ def _select_addressings() -> Select[Any]:
             is_active.label("podeDesativar"),
         )
         .join(branches, branches.c.code == addressings.c.codigoDaFilial)
-        .join(
-            warehouses,
-            (warehouses.c.branch == addressings.c.codigoDaFilial)
-            & (warehouses.c.code == addressings.c.codigoDoAlmoxarifado),
-        )
+        .join(warehouses, of_warehouse(addressings))
         .join(products, products.c.code == addressings.c.idProd)
         .outerjoin(
             sections,

@@ -36,7 +36,7 @@ from xlbridge.sandbox.areas.stock.outputs import (
     register_output,
     select_requested_items,
 )
-from xlbridge.sandbox.areas.stock.tables import movements, stock_requisitions
+from xlbridge.sandbox.areas.stock.tables import movements, of_warehouse, stock_requisitions
 from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import not_found
 from xlbridge.wire.stock import (
@@ -111,12 +111,7 @@ def _select_balances(call: Call) -> Select[Any]:
         .select_from(warehouses)
         .join(branches, branches.c.code == warehouses.c.branch)
         .join(products, true())
-        .outerjoin(
-            sums,
-            (sums.c.codigoDaFilial == warehouses.c.branch)
-            & (sums.c.codigoDoAlmoxarifado == warehouses.c.code)
-            & (sums.c.idProd == products.c.code),
-        )
+        .outerjoin(sums, of_warehouse(sums) & (sums.c.idProd == products.c.code))
         .outerjoin(projects, projects.c.code == sums.c.codigoDoProjeto)
         .order_by(
             branches.c.code,
@@ -173,11 +168,7 @@ def _select_movements() -> Select[Any]:
         select(*_movement_columns(), *_description_columns())
         .select_from(movements)
         .join(branches, branches.c.code == movements.c.codigoDaFilial)
-        .join(
-            warehouses,
-            (warehouses.c.branch == movements.c.codigoDaFilial)
-            & (warehouses.c.code == movements.c.codigoDoAlmoxarifado),
-        )
+        .join(warehouses, of_warehouse(movements))
         .outerjoin(
             sections,
             (sections.c.branch == movements.c.codigoDaFilial)

@@ -20,7 +20,7 @@ from xlbridge.sandbox.areas.stock.inventory_items import (
     record_counts,
     refresh_balances,
 )
-from xlbridge.sandbox.areas.stock.tables import inventories
+from xlbridge.sandbox.areas.stock.tables import inventories, of_warehouse
 from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import (
     InvalidParameterError,
@@ -66,11 +66,7 @@ def read_inventories(connection: Connection, *conditions: ColumnElement[bool]) -
             all_counted().label("counted"),
         )
         .join(branches, branches.c.code == inventories.c.codigoDaFilial)
-        .join(
-            warehouses,
-            (warehouses.c.branch == inventories.c.codigoDaFilial)
-            & (warehouses.c.code == inventories.c.codigoDoAlmoxarifado),
-        )
+        .join(warehouses, of_warehouse(inventories))
         .outerjoin(cost_centres, cost_centres.c.code == inventories.c.codigoDoCentroDeCusto)
         .where(*conditions)
         .order_by(inventories.c.idInventario)

@@ -31,7 +31,6 @@ from xlbridge.sandbox.areas.stock.tables import (
 )
 from xlbridge.wire.inventory import InventoryInput
 
-_COST = Decimal("0.6")
 _EMPTY, _BATCHES, _FOR_PROJECT, _INACTIVE = 0.3, 0.1, 0.05, 0.05
 _COST_FACTORS = ("1", "1.03", "1.08")
 _MAX_RECEIVED, _MAX_MOVEMENTS = 400, 4
@@ -127,7 +126,7 @@ def _balance_keys(
 def _make_movements(
     random: Random, rows: _StockRows, balance_key: BalanceKey, product: DemoProduct
 ) -> Balance:
-    cost = round_half_up(product.price * _COST)
+    cost = round_half_up(product.cost)
     moved = random_office_time(random, random_day(random, FIRST_DAY, TODAY - timedelta(days=90)))
     balance = _add_entry(random, rows, balance_key, moved, cost)
     for _ in range(random.randrange(_MAX_MOVEMENTS)):

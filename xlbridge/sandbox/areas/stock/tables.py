@@ -3,8 +3,21 @@
 There is no table of balances: a balance is the sum of its movements.
 """
 
-from sqlalchemy import Boolean, Column, DateTime, ForeignKey, Index, Integer, Table, Text, Uuid
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    DateTime,
+    ForeignKey,
+    FromClause,
+    Index,
+    Integer,
+    Table,
+    Text,
+    Uuid,
+)
 
+from xlbridge.sandbox.areas.registry.tables import warehouses
 from xlbridge.sandbox.columns import Amount, IsoDateTime, derived_columns, metadata
 from xlbridge.wire.inventory import InventoryInput
 from xlbridge.wire.stock import AddressingInput, StockOutputInput
@@ -32,6 +45,14 @@ movements = Table(
 
 A ``reversed`` output stays; ``reverses`` of the entry that returns it is its number.
 """
+
+
+def of_warehouse(rows: FromClause) -> ColumnElement[bool]:
+    """Return the condition that joins the warehouses to rows with their codes."""
+    return (warehouses.c.branch == rows.c.codigoDaFilial) & (
+        warehouses.c.code == rows.c.codigoDoAlmoxarifado
+    )
+
 
 stock_requisitions = Table(
     "stock_requisitions",
