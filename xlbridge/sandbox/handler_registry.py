@@ -1,4 +1,4 @@
-"""Registry of handlers, the call that a handler gets, and queries that handlers share."""
+"""Registry of handlers, the call that a handler gets, registration of records, shared queries."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache, cached_property
 from threading import Event
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from sqlalchemy import (
     Column,
@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.options import Behaviour
-from xlbridge.sandbox.problems import Problem, Registration, not_found, register_one
+from xlbridge.sandbox.problems import Problem, not_found, require_no_problems
 from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import DAY_FORMAT, Attachment, Operation, WireModel
@@ -186,6 +186,31 @@ def handles(
         return handle
 
     return register
+
+
+Input = TypeVar("Input", bound=WireModel, contravariant=True)
+Record = TypeVar("Record", covariant=True)
+
+
+class Registration(Protocol[Input, Record]):
+    """Registration of new records of one kind, within one transaction."""
+
+    def problems(self, data: Input) -> list[Problem]:
+        """Return the problems of a new record, considering those accepted before it."""
+
+    def accept(self, data: Input) -> Record:
+        """Number a record without problems and keep it for ``write``."""
+
+    def write(self) -> None:
+        """Write all accepted records."""
+
+
+def register_one(registration: Registration[Input, Record], data: Input) -> Record:
+    """Register a single record. Raises ``RequestError`` (400) with all its problems."""
+    require_no_problems(registration.problems(data))
+    record = registration.accept(data)
+    registration.write()
+    return record
 
 
 MakeRegistration = Callable[[Connection, datetime], Registration[Any, Any]]

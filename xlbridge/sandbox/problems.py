@@ -1,4 +1,4 @@
-"""Problems of a request: errors that report them, limits of values, registration of new records.
+"""Problems of a request: errors that report them, limits of values, spelling and formats.
 
 Values within the limits are stored alike by every database. The spec gives no such limits; these
 are this project's choice (``docs/assumptions.md``). The strict sandbox also requires names and
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -78,35 +78,10 @@ def first_or_404(records: Sequence[Found], key: str, message: str) -> Found:
     return records[0]
 
 
-Input = TypeVar("Input", bound=WireModel, contravariant=True)
-Record = TypeVar("Record", covariant=True)
-
-
-class Registration(Protocol[Input, Record]):
-    """Registration of new records of one kind, within one transaction."""
-
-    def problems(self, data: Input) -> list[Problem]:
-        """Return the problems of a new record, considering those accepted before it."""
-
-    def accept(self, data: Input) -> Record:
-        """Number a record without problems and keep it for ``write``."""
-
-    def write(self) -> None:
-        """Write all accepted records."""
-
-
 def require_no_problems(problems: Sequence[Problem]) -> None:
     """Raise ``RequestError`` (400) if there are problems."""
     if problems:
         raise RequestError(400, problems)
-
-
-def register_one(registration: Registration[Input, Record], data: Input) -> Record:
-    """Register a single record. Raises ``RequestError`` (400) with all its problems."""
-    require_no_problems(registration.problems(data))
-    record = registration.accept(data)
-    registration.write()
-    return record
 
 
 INTEGER_LIMIT = 2**31

@@ -22,10 +22,9 @@ from xlbridge.sandbox.areas.registry.rules import ClientRegistration
 from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.stock.addresses import AddressingRegistration
 from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.handler_registry import MakeRegistration, Sandbox
+from xlbridge.sandbox.handler_registry import MakeRegistration, Registration, Sandbox
 from xlbridge.sandbox.problems import (
     Problem,
-    Registration,
     invalid,
     record_problems,
     validation_problems,

@@ -44,12 +44,18 @@ from xlbridge.sandbox.areas.registry.tables import (
     purchase_reasons,
     purchase_types,
 )
-from xlbridge.sandbox.handler_registry import Call, Model, document_lines, handle_creation, handles
+from xlbridge.sandbox.handler_registry import (
+    Call,
+    Model,
+    document_lines,
+    handle_creation,
+    handles,
+    register_one,
+)
 from xlbridge.sandbox.problems import (
     Problem,
     RequestError,
     first_or_404,
-    register_one,
     require_no_problems,
 )
 from xlbridge.wire import Attachment

@@ -28,12 +28,11 @@ from xlbridge.sandbox.areas.sales.tables import (
     sales_order_items,
     sales_orders,
 )
-from xlbridge.sandbox.handler_registry import document_lines
+from xlbridge.sandbox.handler_registry import document_lines, register_one
 from xlbridge.sandbox.problems import (
     Problem,
     invalid,
     not_found,
-    register_one,
     require_no_problems,
 )
 from xlbridge.wire.financial import ReceivableInput

@@ -31,12 +31,11 @@ from xlbridge.sandbox.areas.registry.tables import (
     warehouses,
 )
 from xlbridge.sandbox.areas.stock.tables import addressings, of_warehouse
-from xlbridge.sandbox.handler_registry import Call, handles
+from xlbridge.sandbox.handler_registry import Call, handles, register_one
 from xlbridge.sandbox.problems import (
     Problem,
     invalid,
     not_found,
-    register_one,
 )
 from xlbridge.wire.stock import (
     ADDRESSING_ACTIVATE,
