@@ -3,12 +3,13 @@
 Inside: sandbox.
 """
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import httpx
 import pytest
@@ -100,6 +101,33 @@ def test_waiting_writers_do_not_block_readers(tmp_path: Path) -> None:
                     assert http.get("/v2/cliente").json()["data"] == []
             assert {future.result() for future in waiting} == {200}
         assert len(http.get("/v2/cliente").json()["data"]) == MORE_THAN_THREADS
+
+
+class StoppedMeanwhile(Event):
+    """Event of released files, whose worker is stopped just before it is cleared."""
+
+    stop: Callable[[], None]
+
+    def clear(self) -> None:
+        Thread(target=self.stop, daemon=True).start()
+        self.wait()
+        super().clear()
+
+
+def test_a_worker_stopped_before_it_waits_does_not_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handlers, "_IDLE_SECONDS", 30)
+    released = StoppedMeanwhile()
+    with closing(open_storage(tmp_path)) as storage:
+        catalogue = load_catalogue(Settings(home=tmp_path).schemas)
+        worker = handlers.ImportWorker(Sandbox(storage, catalogue, file_released=released))
+        released.stop = worker.stop
+        worker.start()
+        threads = [one for one in threading.enumerate() if one.name == "import-worker"]
+        for thread in threads:
+            thread.join(10)
+        assert not any(thread.is_alive() for thread in threads)
 
 
 def test_a_long_file_lets_others_write_and_is_resumed(

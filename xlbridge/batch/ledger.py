@@ -281,7 +281,8 @@ class Ledger:
     def sent_by_other_steps(self, batch: str, steps: Collection[str]) -> list[tuple[str, str, str]]:
         """Return step, environment and workbook of everything sent by steps not in ``steps``."""
         rows = self._db.execute(
-            "SELECT DISTINCT step, profile, file FROM jobs WHERE batch = ? ORDER BY step, file",
+            "SELECT DISTINCT step, profile, file FROM jobs WHERE batch = ? "
+            "ORDER BY step, profile, file",
             (batch,),
         )
         return [(step, profile, file) for step, profile, file in rows if step not in steps]

@@ -32,6 +32,11 @@ class ProvidedKeys:
 
     With a ``link`` the keys are values of its fields, without one they are codes. A row with an
     error, or in a sheet with a layout error, does not provide a usable record.
+
+    Rows have one number across all sheets, keys have numbers of their own. Large sheets fit into
+    memory, as arrays hold everything but the keys: by row its sheet (``_owners``), position,
+    ``_good`` and ``_inactive``; by key whether exactly one good row provides it (``_usable``) and
+    where its rows start in ``_rows``.
     """
 
     def __init__(

@@ -142,8 +142,11 @@ class ImportWorker:
         self._thread.join(timeout=_IDLE_SECONDS)
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
+        while True:
+            # Before anything is looked up, so that no later signal is lost.
             self._sandbox.file_released.clear()
+            if self._stopping.is_set():
+                return
             try:
                 has_worked = self._process_next()
             except Exception:
