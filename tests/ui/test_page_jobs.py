@@ -21,6 +21,8 @@ def test_an_unconfirmed_job_is_not_sent_by_a_click(
     assert xlbridge("upload", path, **credentials(empty_sandbox)).returncode == 2
     (job,) = client.get("/api/jobs").json()["jobs"]
     assert client.post("/api/resume", json={"job": job["job"]}).status_code == 200
+    lines = client.get("/api/job", params={"job": job["job"]}).json()["lines"]
+    assert lines == ["Not sent yet.", "Open the workbook, see the plan and send."]
     assert "has not been confirmed" in wait_for_end(client)["error"]["message"]
     assert client.get("/api/jobs").json()["jobs"] == [job]
 

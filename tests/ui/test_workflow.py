@@ -268,6 +268,16 @@ def test_a_lost_connection_is_reported(page: Page, ui: RunningPage, samples: Pat
     tab.locator("#problem", has_text="xlbridge ui again").wait_for()
 
 
+def test_a_connection_lost_while_sending_leads_to_the_uploads(page: Page, ui: RunningPage) -> None:
+    tab = begin_without_file(page, ui)
+    tab.route("**/api/events", lambda route: route.abort())
+    tab.route("**/api/export", lambda route: route.fulfill(json={"started": True}))
+    tab.locator("[data-view=exports]").click()
+    tab.locator("#export").click()
+    tab.locator("#problem", has_text="Uploads and Batches show what was written").wait_for()
+    tab.unroute_all()
+
+
 @pytest.mark.parametrize("rows", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_long_sheet_is_displayed_and_corrected_to_its_end(
     page: Page, ui: RunningPage, tmp_path: Path, rows: int

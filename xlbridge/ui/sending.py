@@ -326,8 +326,9 @@ def _lines(context: UploadContext, job: Job) -> list[str]:
     if job.spec.mode in _RECORD_MODES:
         return [str(line).strip() for line in job_report(context.journal, job).forms.lines()]
     # The page has buttons for the next step, unless that is to wait.
-    has_buttons = job.state.is_final or job.state is State.NEEDS_PERSON
-    return list(job_lines(job, later_rows(context.journal, job), next_step=not has_buttons))
+    waits = job.state is State.IN_DOUBT
+    lines = list(job_lines(job, later_rows(context.journal, job), next_step=waits))
+    return [*lines, str(_HOW_TO_CONFIRM)] if job.state.is_unsent else lines
 
 
 def _options(

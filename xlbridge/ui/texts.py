@@ -21,6 +21,12 @@ _TEXTS: Mapping[str, Text] = {
         en="The page lost its connection to xlbridge; the last change may not have been saved. If "
         "the terminal was closed, run xlbridge ui again: your corrections are under Open.",
     ),
+    "lost_work": Text(
+        pt="A página perdeu a conexão com o xlbridge. Se o terminal foi fechado, rode xlbridge ui "
+        "de novo: Envios e Lotes mostram o que foi gravado e continuam de onde parou.",
+        en="The page lost its connection to xlbridge. If the terminal was closed, run xlbridge ui "
+        "again: Uploads and Batches show what was written, and continue from where it stopped.",
+    ),
     "drop": Text(
         pt="Solte aqui a sua planilha: .xlsx, .csv, .xls, .xlsb ou .ods",
         en="Drop your workbook here: .xlsx, .csv, .xls, .xlsb or .ods",

@@ -231,5 +231,5 @@ export function follow(showState) {
     showState(work);
     if (!work.running && work.error) showProblem(errorText(work.error));
   };
-  events.onerror = () => showProblem(texts.lost);
+  events.onerror = () => showProblem(texts.lost_work);
 }
