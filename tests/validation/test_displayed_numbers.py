@@ -288,6 +288,9 @@ def test_message_has_the_displayed_and_the_stored_value(
         ('"a combinar"', 100, "a combinar"),
         ("General", 0.1, "0,1"),
         ("dd/mm/yyyy", 46000, None),
+        (f"0.{'0' * 30}", 0.5, f"0,5{'0' * 29}"),
+        (f"0.{'0' * 30}", 1e300, f"1{'0' * 300},{'0' * 30}"),
+        (f"{'0' * 40}E+0", 1e35, f"1{'0' * 35}E+00"),
     ],
 )
 def test_number_is_displayed_in_its_format(form: str, value: int, shown: str | None) -> None:

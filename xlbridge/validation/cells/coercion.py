@@ -129,7 +129,7 @@ def _number(
     problems.add_all(cells.others(CellKind.NUMBER), wrong, _NO_REASON)
     parsed = parse_texts(NUMBER_PARSERS[column.kind], cells, reading, problems)
     for position, _, value, certain in parsed:
-        if abs(value - _EXCEL_DIGITS.plus(value)) > _TOLERANCE:
+        if abs(value) >= _TOO_LARGE or abs(value - _EXCEL_DIGITS.plus(value)) > _TOLERANCE:
             problems.add(position, wrong, {"why": _DIGITS_LOST})
             continue
         numbers[position] = float(value)

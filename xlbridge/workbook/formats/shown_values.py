@@ -7,7 +7,7 @@ with conditions. Source: ECMA-376, Part 1, 18.8.30 and 18.8.31.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from enum import Enum
 from functools import lru_cache
 from itertools import takewhile
@@ -27,6 +27,8 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
 }  # fmt: skip
 _NUMBER_PARTS = 3
 _HALF = Decimal("0.5")
+_ROUNDING = Context(prec=400, rounding=ROUND_HALF_UP)
+"""Enough digits for the largest number and the thirty decimal places that Excel allows."""
 _COLOUR = re.compile(r"[A-Za-zÀ-ÿ]+ ?\d*")
 
 FormatToken = tuple[str, str]
@@ -224,7 +226,7 @@ def _mantissa(tokens: list[FormatToken], value: Decimal) -> tuple[Decimal, int]:
     whole, fraction = (sum(k == "digit" for k, _ in part) for part in _split_at_point(mantissa))
     power = 0 if value == 0 else value.adjusted() // max(whole, 1) * max(whole, 1)
     smallest = Decimal(1).scaleb(-fraction)
-    return value.scaleb(-power).quantize(smallest, ROUND_HALF_UP), power
+    return value.scaleb(-power).quantize(smallest, context=_ROUNDING), power
 
 
 def _tokens(section: str) -> Iterator[FormatToken]:
@@ -248,7 +250,7 @@ def _split_at_point(tokens: list[FormatToken]) -> tuple[list[FormatToken], list[
 def _display_decimal(tokens: list[FormatToken], value: Decimal, group: str, point: str) -> str:
     whole, fraction = _split_at_point(tokens)
     decimals = sum(kind == "digit" for kind, _ in fraction)
-    rounded = f"{value.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):f}"
+    rounded = f"{value.quantize(Decimal(1).scaleb(-decimals), context=_ROUNDING):f}"
     before, _, after = rounded.partition(".")
     needed = len(after.rstrip("0"))
     placeholders = (text for kind, text in fraction if kind == "digit")
