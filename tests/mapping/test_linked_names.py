@@ -265,6 +265,16 @@ def test_invalid_link_ends_with_2(
     assert (done.returncode, words in done.stderr) == (2, True), done.stderr
 
 
+def test_a_link_of_another_resource_ends_with_2_in_every_spelling_of_the_resource(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    write_records(tmp_path / "t.xlsx", "nota-fiscal-servico", [{}])
+    link = ("--link", "codigoDoFornecedor=fornecedor")
+    for name in ("nota-fiscal-servico", "nfse", "Notafiscalservico"):
+        done = xlbridge("validate", "t.xlsx", "--resource", name, *link)
+        assert (done.returncode, "accepted" in done.stderr) == (2, True), (name, done.stderr)
+
+
 def test_a_frame_with_names_is_planned_and_sent(
     demo: Path, home: Path, demo_sandbox: RunningSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,14 @@ def test_the_resources_are_shipped(catalogue: Catalogue) -> None:
         catalogue.named("vendedor")
 
 
+@pytest.mark.parametrize("name", ["nfse", "NFSe", "nfs-e", "nfs"])
+def test_service_invoices_have_the_names_of_their_paths_too(
+    catalogue: Catalogue, name: str
+) -> None:
+    assert catalogue.named(name).name == "nota-fiscal-servico"
+    assert name not in catalogue
+
+
 def plain_type(annotation: object) -> type:
     """Return the Python type of a field, without None, annotations and literals."""
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:

@@ -211,6 +211,10 @@ def _paths(body: _Content | None) -> ImportPaths:
     )
 
 
+_OTHER_NAMES = {"nfse": "nota-fiscal-servico", "nfs": "nota-fiscal-servico"}
+"""Names by which the interface's paths call a resource whose import has another."""
+
+
 class Catalogue(Mapping[str, Resource]):
     """The resources by name, in the order of their files."""
 
@@ -239,8 +243,11 @@ class Catalogue(Mapping[str, Resource]):
 
         Raises ``UsageError`` with the known names if there is none.
         """
-        if understood := resolve_name(name, self):
-            return self[understood]
+        known = resolve_name(name, self)
+        if known is None and (other := resolve_name(name, _OTHER_NAMES)):
+            known = resolve_name(_OTHER_NAMES[other], self)
+        if known is not None:
+            return self[known]
         raise UsageError(
             Text(
                 pt="O recurso {name!r} não existe. {meant}Existem: {known}.",

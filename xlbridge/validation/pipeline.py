@@ -314,6 +314,8 @@ def _with_requested_links(request: ValidationRequest, catalogue: Catalogue) -> C
     from xlbridge.resources.references import linked_catalogue, require_links
 
     named = request.mapping.resource if request.mapping else request.resource
+    if named is not None and request.mapping is None:
+        named = catalogue.named(named).name
     require_links(request.links, catalogue, named if named in catalogue else None)
     return linked_catalogue(request.all_links, catalogue)
 
