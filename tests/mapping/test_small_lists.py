@@ -253,3 +253,32 @@ def test_the_reason_of_an_unused_header_names_the_column_whose_values_it_lacks(
     proposed = xlbridge("map", "lista.csv", "--resource", "contaspagar").stdout
     assert "Competência  # it seems to be PeriodoDeCompetencia, but none of the values" in proposed
     assert "Cor  # no column matches" in proposed
+
+
+_PHONES = [f"(11) 9{number:08}" for number in range(78860001, 78860301)]
+
+
+@pytest.mark.parametrize(
+    ("header", "document"),
+    [("Nome;Celular", ""), ("Nome;Celular;CNPJ;CPF", ";11.222.333/0001-81;529.982.247-25")],
+)
+def test_telephones_are_not_taken_for_documents(
+    tmp_path: Path, xlbridge: Xlbridge, header: str, document: str
+) -> None:
+    rows = [f"Padaria {number};{phone}{document}" for number, phone in enumerate(_PHONES)]
+    (tmp_path / "clientes.csv").write_text("\n".join([header, *rows]), "utf-8")
+    proposed = xlbridge("map", "clientes.csv", "--resource", "cliente")
+    columns = yaml.safe_load(proposed.stdout)["columns"]
+    sources = {name: columns.get(name, {}).get("from") for name in ("telefone", "cnpj", "cpf")}
+    named = {"cnpj": "CNPJ", "cpf": "CPF"} if document else {"cnpj": None, "cpf": None}
+    assert sources == {"telefone": "Celular", **named}
+
+
+def test_a_document_of_the_wrong_kind_does_not_hide_the_other_column(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    rows = "Nome;CNPJ;CPF\nA;11.222.333/0001-81;\nB;529.982.247-25;\nC;;111.444.777-35"
+    (tmp_path / "clientes.csv").write_text(rows, "utf-8")
+    columns = yaml.safe_load(xlbridge("map", "clientes.csv", "--resource", "cliente").stdout)
+    sources = {name: columns["columns"][name] for name in ("cnpj", "cpf")}
+    assert sources == {"cnpj": {"from": "CNPJ"}, "cpf": {"from": "CPF"}}

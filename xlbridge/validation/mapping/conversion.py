@@ -51,13 +51,21 @@ def document_kind(value: object) -> str | None:
     A document without its leading zeros counts if it can only be of one kind. A wrong document has
     mostly digits, unlike a name of the same length.
     """
-    bare = bare_document(strip_invisible(display(value))[0].strip())
-    valid = [kind for kind, one in DOCUMENTS.items() if one.is_valid(bare.zfill(one.symbols))]
+    bare = _bare(value)
+    valid = _valid_kinds(bare)
     if len(valid) == 1:
         return valid[0]
     if 2 * sum(map(str.isdecimal, bare)) < len(bare):
         return None
     return next((kind for kind, one in DOCUMENTS.items() if one.symbols == len(bare)), None)
+
+
+def _bare(value: object) -> str:
+    return bare_document(strip_invisible(display(value))[0].strip())
+
+
+def _valid_kinds(bare: str) -> list[str]:
+    return [kind for kind, one in DOCUMENTS.items() if one.is_valid(bare.zfill(one.symbols))]
 
 
 def convert_values(
@@ -161,9 +169,15 @@ class ForeignColumn:
         return list({value_key(text): text for text in reversed(texts) if text}.values())[::-1]
 
     def document_kinds(self) -> set[str]:
-        """Return the kinds of documents if nearly all values are documents, else nothing."""
+        """Return the kinds of documents if nearly all values are documents, else nothing.
+
+        Most check digits must be valid: telephone numbers have the length of a CPF.
+        """
         known = list(filter(None, map(document_kind, self.values)))
-        return set(known) if len(known) >= _MOSTLY * len(self.cells.kinds) else set()
+        valid = sum(bool(_valid_kinds(_bare(value))) for value in self.values)
+        if len(known) < _MOSTLY * len(self.cells.kinds) or 2 * valid < len(known):
+            return set()
+        return set(known)
 
     def are_names(self) -> bool:
         """Return whether nearly all values are words, like names of people and things."""

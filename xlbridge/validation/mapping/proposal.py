@@ -178,9 +178,10 @@ def _reason_unused(matcher: NameMatcher, missing: Iterable[Column], foreign: For
 
 
 def _split_documents(resource: Resource, columns: Sequence[ForeignColumn], choice: _Choice) -> None:
-    """Split a column with CNPJs and CPFs if the resource has a column for each."""
+    """Split a column with CNPJs and CPFs if the resource, but not the sheet, has one for each."""
     by_kind = {c.kind.value: c for c in resource.columns if c.kind in DOCUMENTS}
-    if len(by_kind) < len(DOCUMENTS):
+    named = [mapping_words(foreign.header) & by_kind.keys() for foreign in columns]
+    if len(by_kind) < len(DOCUMENTS) or all({kind} in named for kind in by_kind):
         return
     for foreign in columns:
         kinds, words = foreign.document_kinds(), mapping_words(foreign.header)
