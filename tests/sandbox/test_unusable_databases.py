@@ -4,6 +4,7 @@ Inside: sandbox.
 """
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from databases import TABLES, connected, database_of, metadata, open_storage
-from environment import Xlbridge, clean_environment
+from environment import ROOT, Xlbridge, clean_environment
 from sqlalchemy import Column, Integer, MetaData, func, select, text
 
 from xlbridge.errors import ConfigError
@@ -184,3 +185,28 @@ def test_interrupted_seeding_starts_over(tmp_path: Path) -> None:
         assert connection.scalar(select(func.count()).select_from(sales_orders)) == 0
         assert seed_database(connection, SeedKind.EMPTY, 1)
         assert connection.scalar(select(func.count()).select_from(companies)) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no such modes")
+@pytest.mark.parametrize("path", ["sandbox.db", "new/sandbox.db"])
+def test_a_folder_without_permission_is_a_failure_of_the_computer(
+    tmp_path: Path, path: str
+) -> None:
+    as_owner = () if os.geteuid() else ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+    if as_owner and not shutil.which(as_owner[0]):
+        pytest.skip("the superuser may write everywhere")
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o500)
+    ended = subprocess.run(
+        [*as_owner, sys.executable, "-m", "xlbridge", "sandbox", "--db", folder / path],
+        env=clean_environment(tmp_path),
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 6, ended.stderr
+    assert "could not be opened" in ended.stderr
+    assert "[Errno" not in ended.stderr
+    assert "--db" in ended.stderr

@@ -5,6 +5,7 @@ writer at a time and texts ordered by their bytes. Errors are either transient o
 hint for the user.
 """
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateColumn
 
-from xlbridge.errors import ConfigError, LocalFailure
+from xlbridge.errors import ConfigError, LocalFailure, is_local_failure, os_error_reason
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 
@@ -236,12 +237,13 @@ _LOCK_NOT_AVAILABLE = "55P03"
 @contextmanager
 def translate_database_errors(url: URL) -> Iterator[None]:
     """Translate a database error into a ``ConfigError`` with a hint, or a ``LocalFailure`` if the
-    disk is full, read-only or broken."""
+    disk is full, read-only or broken, or permission is lacking."""
     try:
         yield
     except (SQLAlchemyError, ImportError, OSError) as error:
         cause = getattr(error, "orig", None) or error
-        reason = "; ".join(line.strip() for line in str(cause).splitlines() if line.strip())
+        text = str(os_error_reason(cause) if isinstance(cause, OSError) else cause)
+        reason = "; ".join(line.strip() for line in text.splitlines() if line.strip())
         secrets = (url.password, *(url.query.get(name) for name in _SECRET_PARAMETERS))
         for secret in filter(None, secrets):
             reason = reason.replace(str(secret), "***")
@@ -249,9 +251,18 @@ def translate_database_errors(url: URL) -> Iterator[None]:
             pt="Não foi possível abrir o banco de dados {url}: {reason}",
             en="The database {url} could not be opened: {reason}",
         ).format(url=redacted_url(url), reason=reason)
-        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-        kind = LocalFailure if code in _DISK_ERRORS else ConfigError
+        kind = LocalFailure if _is_failure_of_the_computer(cause, url) else ConfigError
         raise kind(message, _hint(error, url)) from error
+
+
+def _is_failure_of_the_computer(cause: Exception, url: URL) -> bool:
+    if isinstance(cause, OSError):
+        return is_local_failure(cause)
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_CANTOPEN:
+        file = Path(url.database or "")
+        return not os.access(file if file.exists() else file.parent, os.W_OK)
+    return code in _DISK_ERRORS
 
 
 def is_busy(error: Exception) -> bool:
