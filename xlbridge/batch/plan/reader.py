@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
+from fnmatch import fnmatch
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,6 @@ from xlbridge.batch.plan.steps import (
     ProcessStep,
     SendOptions,
     WorkbookStep,
-    file_dependencies,
-    find_cycle,
-    is_valid_pattern,
-    reference_dependencies,
 )
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter, Filters, InvalidFilter, find_listing
@@ -27,6 +25,8 @@ from xlbridge.resources import Catalogue
 from xlbridge.resources.references import (
     link_mistakes,
     placed_links,
+    registry_named,
+    sheet_link,
 )
 from xlbridge.resources.yaml_files import (
     Mistake,
@@ -80,9 +80,9 @@ class StepReader:
 
     def _after(self, key_path: YamlPath, name: str, body: Mapping[str, Any]) -> tuple[str, ...]:
         steps = self._document.content[_STEPS_KEY]
-        by_files = file_dependencies(steps, name)
+        by_files = _file_dependencies(steps, name)
         if "after" not in body:
-            by_references = reference_dependencies(self._catalogue, steps, name)
+            by_references = _reference_dependencies(self._catalogue, steps, name)
             return tuple(dict.fromkeys((*by_files, *by_references)))
         value = body["after"]
         is_text = isinstance(value, str)
@@ -110,7 +110,7 @@ class StepReader:
                 self._document.add_mistake((*key_path, "links", column), message)
         patterns = self._document.texts((*key_path, kind), body[kind])
         for pattern in patterns:
-            if not is_valid_pattern(pattern):
+            if not _is_valid_pattern(pattern):
                 self._document.add_mistake(
                     (*key_path, kind), _INVALID_PATTERN.format(pattern=pattern)
                 )
@@ -265,6 +265,62 @@ class StepReader:
         return Filters.parse(values)
 
 
+def _reference_dependencies(
+    catalogue: Catalogue, steps: Mapping[str, Mapping[str, Any]], name: str
+) -> Iterator[str]:
+    """Yield the steps that send records which the resource of a step refers to.
+
+    A resource with the name of a registry fills that registry. ``steps`` are the plan's YAML.
+    """
+    resource = steps[name].get("resource")
+    if resource is None or resource not in catalogue:
+        return
+    sheets = (catalogue[resource], *catalogue[resource].children)
+    registries = {column.references for sheet in sheets for column in sheet.columns}
+    registries -= {registry_named(resource)}
+    for other, body in steps.items():
+        fills = registry_named(body.get("resource", ""))
+        if other != name and "upload" in body and fills is not None and fills in registries:
+            yield other
+
+
+def _file_dependencies(steps: Mapping[str, Mapping[str, Any]], name: str) -> list[str]:
+    """Return the steps that a step depends on through files or records.
+
+    They export its workbooks, send the workbooks that its links name, or send the records that it
+    processes. ``steps`` are the plan's YAML.
+    """
+    body = steps[name]
+    links = map(sheet_link, body.get("links", {}).values())
+    linked = {link.file.as_posix() for link in links if link is not None}
+    inputs = _texts(body.get("upload", body.get("validate", body.get("file", ()))))
+    return [
+        other
+        for other, content in steps.items()
+        if other != name
+        and (
+            ("export" in content and content["output"] in inputs)
+            or other == body.get("records_of")
+            or any(
+                fnmatch(file, pattern)
+                for file in _texts(content.get("upload", ()))
+                for pattern in linked
+            )
+        )
+    ]
+
+
+def _texts(value: Any) -> set[str]:
+    return {value} if isinstance(value, str) else set(value)
+
+
+def _is_valid_pattern(text: str) -> bool:
+    """Return whether a text is a valid pattern of workbooks on every version of Python."""
+    parts = Path(text).parts
+    has_name = bool(parts) and parts[-1] not in {"..", Path(text).anchor}
+    return has_name and "\0" not in text and all("**" not in part or part == "**" for part in parts)
+
+
 _ONE_SOURCE = Text(
     pt="escreva records_of ou file, só um dos dois.", en="write either records_of or file."
 )
@@ -374,8 +430,10 @@ def _check_outputs(document: PlanDocument, plan: BatchPlan) -> None:
 
 
 def _check_order(document: PlanDocument, steps: tuple[AnyStep, ...]) -> None:
-    names = find_cycle(steps)
-    if names:
+    try:
+        TopologicalSorter({step.name: step.after for step in steps}).prepare()
+    except CycleError as error:
+        names = error.args[1]
         message = Text(
             pt="estas etapas esperam umas pelas outras: {names}.",
             en="these steps wait for each other: {names}.",

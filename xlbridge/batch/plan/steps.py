@@ -4,17 +4,14 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError, os_error_reason
 from xlbridge.export import Filters
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue
-from xlbridge.resources.references import registry_named, sheet_link
 from xlbridge.settings import CsvForm, ParseOptions
 from xlbridge.upload import RequestedMode, is_rejects_name
 from xlbridge.workbook import WorkbookMark
@@ -228,55 +225,6 @@ class BatchPlan:
         return "-".join([self.name, *self.parameters.values()])
 
 
-def reference_dependencies(
-    catalogue: Catalogue, steps: Mapping[str, Mapping[str, Any]], name: str
-) -> Iterator[str]:
-    """Yield the steps that send records which the resource of a step refers to.
-
-    A resource with the name of a registry fills that registry. ``steps`` are the plan's YAML.
-    """
-    resource = steps[name].get("resource")
-    if resource is None or resource not in catalogue:
-        return
-    sheets = (catalogue[resource], *catalogue[resource].children)
-    registries = {column.references for sheet in sheets for column in sheet.columns}
-    registries -= {registry_named(resource)}
-    for other, body in steps.items():
-        fills = registry_named(body.get("resource", ""))
-        if other != name and "upload" in body and fills is not None and fills in registries:
-            yield other
-
-
-def file_dependencies(steps: Mapping[str, Mapping[str, Any]], name: str) -> list[str]:
-    """Return the steps that a step depends on through files or records.
-
-    They export its workbooks, send the workbooks that its links name, or send the records that it
-    processes. ``steps`` are the plan's YAML.
-    """
-    body = steps[name]
-    links = map(sheet_link, body.get("links", {}).values())
-    linked = {link.file.as_posix() for link in links if link is not None}
-    inputs = _texts(body.get("upload", body.get("validate", body.get("file", ()))))
-    return [
-        other
-        for other, content in steps.items()
-        if other != name
-        and (
-            ("export" in content and content["output"] in inputs)
-            or other == body.get("records_of")
-            or any(
-                fnmatch(file, pattern)
-                for file in _texts(content.get("upload", ()))
-                for pattern in linked
-            )
-        )
-    ]
-
-
-def _texts(value: Any) -> set[str]:
-    return {value} if isinstance(value, str) else set(value)
-
-
 _ORDER: Mapping[type[Step], int] = {
     WorkbookStep: 0,
     ProcessStep: 0,
@@ -299,16 +247,6 @@ def _in_order(steps: Sequence[AnyStep], ranks: Mapping[str, tuple[int, int]]) ->
         ordered.append(by_name[first])
         sorter.done(first)
     return ordered
-
-
-def find_cycle(steps: Sequence[AnyStep]) -> Sequence[str]:
-    """Return steps that wait for each other in a cycle, empty if there is no cycle."""
-    try:
-        TopologicalSorter({step.name: step.after for step in steps}).prepare()
-    except CycleError as error:
-        names: Sequence[str] = error.args[1]
-        return names
-    return ()
 
 
 _BLOCK_SIZE = 1 << 20
@@ -367,13 +305,6 @@ def file_digest(path: Path) -> str:
 def relative_name(folder: Path, path: Path) -> str:
     """Return a file's path relative to the plan's folder, the same on every system."""
     return (path.relative_to(folder) if path.is_relative_to(folder) else path).as_posix()
-
-
-def is_valid_pattern(text: str) -> bool:
-    """Return whether a text is a valid pattern of workbooks on every version of Python."""
-    parts = Path(text).parts
-    has_name = bool(parts) and parts[-1] not in {"..", Path(text).anchor}
-    return has_name and "\0" not in text and all("**" not in part or part == "**" for part in parts)
 
 
 def _matching_files(folder: Path, pattern: str) -> Iterator[Path]:
