@@ -25,7 +25,7 @@ from upload_parts import (
     write_job,
 )
 
-from xlbridge.batch.proof.model import ProofFile
+from xlbridge.batch.proof.model import StepFile
 from xlbridge.batch.proof.upload_history import UploadHistory
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, UsageError
@@ -147,7 +147,7 @@ def test_corrected_rows_are_sent_again_in_parts_and_once_each(
     assert all(registered(client, document) for document in corrected_cnpj.values())
     with pytest.raises(UsageError, match="not yet sent again"):
         corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
-    whole = ProofFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), 4, job_ids=(job.id,))
+    whole = StepFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), 4, job_ids=(job.id,))
     sent = UploadHistory(context.journal).of("clientes", whole)
     assert (sent.breaches, [row.origin for row in sent.rows]) == ((), list(job.spec.rows))
     assert {row.outcome for row in sent.rows} == {RowOutcome.ACCEPTED}

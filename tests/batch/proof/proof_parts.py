@@ -4,7 +4,7 @@ Inside: batch.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, delete, insert, select, update
 from upload_parts import new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
-from xlbridge.batch.proof.model import Proof, ProofExport, ProofFile, ProofStep, ProofTitle
+from xlbridge.batch.proof.model import Proof, ProofExport, ProofTitle, StepFile
 from xlbridge.client import Client
 from xlbridge.i18n import Text
 from xlbridge.upload import (
@@ -43,7 +43,7 @@ class Bench:
     context: UploadContext
     client: Client
     folder: Path
-    steps: dict[str, list[ProofFile]] = field(default_factory=dict)
+    steps: dict[str, list[StepFile]] = field(default_factory=dict)
 
     def customer(self) -> int:
         """Create a client in the system; return its code."""
@@ -74,7 +74,7 @@ class Bench:
 
     def prove(self) -> Proof:
         """Return the closing proof of the steps so far."""
-        return build_proof(self.context, self.client, TITLE, self.proof_steps, at=AT)
+        return build_proof(self.context, self.client, TITLE, self.steps, at=AT)
 
     def retry(self, job: Job, path: Path) -> Job:
         """Send the corrected rows of a job."""
@@ -85,17 +85,12 @@ class Bench:
 
     def add(
         self, step: str, path: Path, rows: int, *jobs: str, because: Text | None = None
-    ) -> ProofFile:
+    ) -> StepFile:
         """Add a workbook to a step of the batch."""
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        file = ProofFile(path, digest, rows, because, jobs)
+        file = StepFile(path, digest, rows, because, jobs)
         self.steps.setdefault(step, []).append(file)
         return file
-
-    @property
-    def proof_steps(self) -> Sequence[ProofStep]:
-        """Return the steps for the proof."""
-        return [ProofStep(name, tuple(files)) for name, files in self.steps.items()]
 
 
 def title_row(customer: int, document: str | None, amount: float, due: date) -> dict[str, Any]:
@@ -143,7 +138,7 @@ def send_month(bench: Bench, proxy: LossyProxy, sandbox_home: Path) -> Proof:
             problem=Text(pt="espera receber", en="waits for receber"),
         ),
     ]
-    return build_proof(bench.context, bench.client, TITLE, bench.proof_steps, exports, at=AT)
+    return build_proof(bench.context, bench.client, TITLE, bench.steps, exports, at=AT)
 
 
 def tamper(

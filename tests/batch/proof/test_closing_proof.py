@@ -311,7 +311,7 @@ def test_jobs_of_another_environment_are_not_proven_here(bench: Bench, client: C
     bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
     other = replace(client.target, profile="producao", system="another")
     with Client(other) as elsewhere, pytest.raises(UsageError, match="rehearsal; now producao"):
-        build_proof(bench.context, elsewhere, TITLE, bench.proof_steps, at=AT)
+        build_proof(bench.context, elsewhere, TITLE, bench.steps, at=AT)
 
 
 def test_an_own_resource_is_proven_by_its_schema_file(

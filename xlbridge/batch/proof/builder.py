@@ -1,10 +1,9 @@
 """Builder of closing proofs: one per environment, written as a workbook and as a page."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -24,9 +23,8 @@ from xlbridge.batch.proof.model import (
     FileProof,
     Proof,
     ProofExport,
-    ProofFile,
-    ProofStep,
     ProofTitle,
+    StepFile,
     StepProof,
 )
 from xlbridge.batch.proof.proof_forms import proof_report
@@ -60,11 +58,11 @@ def write_proofs(
             batch.environments.context(profile),
             batch.environments.client(profile),
             ProofTitle(plan.batch, plan.path, file_digest(plan.path), plan.parameters),
-            [
-                ProofStep(state.step.name, tuple(_proof_file(batch, unit) for unit in state.units))
+            {
+                state.step.name: [_step_file(batch, unit) for unit in state.units]
                 for state in own_steps
                 if isinstance(state.step, WorkbookStep) and _is_proven(state.step)
-            ],
+            },
             [
                 _proof_export(batch, state)
                 for state in own_steps
@@ -147,13 +145,13 @@ def _is_proven(step: AnyStep) -> bool:
     )
 
 
-def _proof_file(batch: Batch, unit: UnitOverview) -> ProofFile:
+def _step_file(batch: Batch, unit: UnitOverview) -> StepFile:
     not_sent = unit.status is not UnitStatus.DONE and not unit.jobs
     reason = None
     if not_sent or unit.status is UnitStatus.CHANGED:
         reason = unit.problem or unit.status.text
     file_hash = unit.jobs[0].file_hash if unit.jobs else None
-    return ProofFile(
+    return StepFile(
         batch.plan.folder / unit.name,
         file_hash or unit.sha256,
         unit.rows.read,
@@ -198,7 +196,7 @@ def build_proof(
     context: UploadContext,
     client: Client,
     title: ProofTitle,
-    steps: Sequence[ProofStep],
+    steps: Mapping[str, Sequence[StepFile]],
     exports: Sequence[ProofExport] = (),
     *,
     at: datetime,
@@ -206,8 +204,9 @@ def build_proof(
 ) -> Proof:
     """Return the closing proof of a batch, which accounts for every row of its workbooks.
 
-    The outcome of each row comes from the journal, including retries and parts of split sheets;
-    accepted rows are read back from the system. ``at`` is the proof's time.
+    ``steps`` are the workbooks of the steps that upload, by the steps' names. The outcome of each
+    row comes from the journal, including retries and parts of split sheets; accepted rows are read
+    back from the system. ``at`` is the proof's time.
 
     Raises ``UsageError`` if a job does not exist or belongs to another environment, or its resource
     is no longer known; ``TransportError`` or ``AuthenticationFailed`` if the system cannot be
@@ -227,7 +226,7 @@ def build_proof(
         profile=client.target.profile,
         base_url=_address_without_credentials(client.target.base_url),
         at=at,
-        steps=tuple(_step_proofs(steps, proofs)),
+        steps=tuple(_step_proofs(steps, files, proofs)),
         exports=tuple(exports),
         resources=tuple(summarize_resource(r, rows) for r, rows in accepted if rows),
         totals=tuple(table for r, rows in accepted if rows for table in total_tables(r, rows)),
@@ -243,11 +242,11 @@ def build_proof(
 
 
 def _sent_files(
-    context: UploadContext, client: Client, steps: Sequence[ProofStep]
+    context: UploadContext, client: Client, steps: Mapping[str, Sequence[StepFile]]
 ) -> list[SentFile]:
     """Return the workbooks with the outcomes of their rows, in the order of the steps."""
     history = UploadHistory(context.journal)
-    files = [history.of(step.name, file) for step in steps for file in step.files]
+    files = [history.of(step, file) for step, of_step in steps.items() for file in of_step]
     for job in (job for file in files for job in file.jobs):
         job.require_system(client.identity, client.target.profile)
     return files
@@ -289,10 +288,12 @@ def _file_proof(file: SentFile, rows: Sequence[ReadBackRow]) -> FileProof:
     )
 
 
-def _step_proofs(steps: Sequence[ProofStep], proofs: Sequence[FileProof]) -> Iterator[StepProof]:
-    remaining = iter(proofs)
+def _step_proofs(
+    steps: Iterable[str], files: Sequence[SentFile], proofs: Sequence[FileProof]
+) -> Iterator[StepProof]:
     for step in steps:
-        yield StepProof(step.name, tuple(islice(remaining, len(step.files))))
+        of_step = [proof for file, proof in zip(files, proofs, strict=True) if file.step == step]
+        yield StepProof(step, tuple(of_step))
 
 
 def _compared_fields(resource: Resource) -> ComparedFields:

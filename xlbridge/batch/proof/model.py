@@ -42,8 +42,8 @@ class ProofTitle:
 
 
 @dataclass(frozen=True, slots=True)
-class ProofFile:
-    """A workbook of a step.
+class StepFile:
+    """A workbook of a step, with what the batch knows about it.
 
     ``sha256`` and ``rows_in_sheet`` are those when it was read; rows that are not records are not
     counted. ``job_ids`` are its uploads without parts and retries; ``not_sent_because`` is the
@@ -55,14 +55,6 @@ class ProofFile:
     rows_in_sheet: int
     not_sent_because: Text | None = None
     job_ids: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ProofStep:
-    """A step that uploads workbooks."""
-
-    name: str
-    files: tuple[ProofFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +277,7 @@ class ComparedFields:
 class FileProof:
     """A workbook, its uploads with their verdicts, and its row counts."""
 
-    file: ProofFile
+    file: StepFile
     resource: str | None
     jobs: tuple[tuple[Job, Verdict], ...]
     counts: ProofCounts

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from xlbridge.batch.proof.model import ProofFile, RowLocation
+from xlbridge.batch.proof.model import RowLocation, StepFile
 from xlbridge.i18n import Text
 from xlbridge.upload import (
     Job,
@@ -62,7 +62,7 @@ class SentFile:
     """
 
     step: str
-    file: ProofFile
+    file: StepFile
     jobs: tuple[Job, ...]
     rows: tuple[SentRow, ...]
     breaches: tuple[Text, ...]
@@ -86,7 +86,7 @@ class UploadHistory:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
-    def of(self, step: str, file: ProofFile) -> SentFile:
+    def of(self, step: str, file: StepFile) -> SentFile:
         """Return the outcome of each row of a workbook that was sent.
 
         A row that is in doubt in any upload is in doubt; otherwise it is accepted if any upload
@@ -155,7 +155,7 @@ def _adds_up(job: Job, outcomes: Sequence[RowOutcome]) -> bool:
 
 
 def _contradictions(
-    file: ProofFile, whole_jobs: Sequence[Job], by_origin: Mapping[int, Sequence[SentRow]]
+    file: StepFile, whole_jobs: Sequence[Job], by_origin: Mapping[int, Sequence[SentRow]]
 ) -> Iterator[Text]:
     name = file.path.name
     records = sum(not _final_row(sendings).is_non_record for sendings in by_origin.values())

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import WorkbookStep
-from xlbridge.batch.proof.model import ProofFile
+from xlbridge.batch.proof.model import StepFile
 from xlbridge.batch.proof.upload_history import SentFile, SentRow, UploadHistory
 from xlbridge.batch.rehearsal.result import (
     Refusal,
@@ -93,8 +93,8 @@ def _sent_files(
         for unit in state.units:
             path, jobs = batch.plan.folder / unit.name, tuple(job.id for job in unit.jobs[:1])
             count = rows[step.name, unit.name]
-            proof_file = ProofFile(path, unit.sha256, count, unit.problem, jobs)
-            files.append((unit, history.of(step.name, proof_file)))
+            step_file = StepFile(path, unit.sha256, count, unit.problem, jobs)
+            files.append((unit, history.of(step.name, step_file)))
     return files
 
 
