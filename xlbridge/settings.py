@@ -41,10 +41,6 @@ class CsvForm:
     delimiter: str | None = None
     encoding: str | None = None
 
-    def with_defaults(self, defaults: "CsvForm") -> "CsvForm":
-        """Return this form with its undeclared fields filled from ``defaults``."""
-        return CsvForm(self.delimiter or defaults.delimiter, self.encoding or defaults.encoding)
-
 
 DateOrder = Literal["dmy", "mdy"]
 NumberStyle = Literal["pt", "en"]
@@ -115,6 +111,11 @@ class WorkbookLimits:
     seconds: int = _limit(15, "XLBRIDGE_MAX_SECONDS")
     size_per_second: int = _limit(10, "XLBRIDGE_MB_PER_SECOND", _MB)
     csv: CsvForm = CsvForm()
+
+    def with_csv(self, form: CsvForm) -> "WorkbookLimits":
+        """Return the limits with a declared form of .csv files; undeclared fields are kept."""
+        delimiter = form.delimiter or self.csv.delimiter
+        return replace(self, csv=CsvForm(delimiter, form.encoding or self.csv.encoding))
 
     def seconds_for(self, size: int) -> int:
         """Return the processor time that parsing ``size`` bytes of unpacked content may take."""

@@ -91,6 +91,15 @@ class Batch:
         profile = self.environments.name(step.profile)
         return self.ledger.last_job(self.id, step.name, file, profile)
 
+    def record_job(self, step: AnyStep, file: str, job: JobRecord) -> None:
+        """Record the job of a workbook of a step, before the job is run."""
+        profile = self.environments.name(step.profile)
+        self.ledger.record_job(self.id, step.name, file, profile, job)
+
+    def store_export(self, step: ExportStep | CompareStep, export: ExportRecord) -> None:
+        """Store the result of an export or comparison in place of an earlier one."""
+        self.ledger.store_export(self.id, step.name, self.environments.name(step.profile), export)
+
     def sent_files(self, step: AnyStep) -> list[str]:
         """Return the workbooks of a step that were sent, even if the files are gone."""
         return self.ledger.sent_files(self.id, step.name, self.environments.name(step.profile))

@@ -93,7 +93,7 @@ def _record_export(batch: Batch, export: PendingExport, result: ExportResult) ->
         result.write_manifest(folder / step.manifest)
     files = {relative_name(folder, path): file_digest(path) for path in export_files(batch, step)}
     exported = ExportRecord(export.fingerprint, result.manifest(Text.to_json), files)
-    batch.ledger.store_export(batch.id, step.name, batch.environments.name(step.profile), exported)
+    batch.store_export(step, exported)
 
 
 def run_comparison(
@@ -119,9 +119,7 @@ def run_comparison(
     manifest["equal"] = all(comparison.is_equal for comparison in comparisons)
     manifest["listings"] = [comparison.to_json() for comparison in comparisons]
     files = {relative_name(batch.plan.folder, path): file_digest(path)}
-    batch.ledger.store_export(
-        batch.id, step.name, names[0], ExportRecord(fingerprint, manifest, files)
-    )
+    batch.store_export(step, ExportRecord(fingerprint, manifest, files))
 
 
 def _write_report(

@@ -49,7 +49,6 @@ from xlbridge.batch.workbook_checks import (
     StepWorkbook,
     check_all,
     main_result,
-    validation_limits,
     validation_request,
 )
 from xlbridge.errors import (
@@ -294,8 +293,9 @@ def _validate_all(
         groups[target.step.profile, target.step.csv].append(target)
     for (profile, csv), group in groups.items():
         settings = batch.environments.context(profile).settings
-        requests, limits = map(validation_request, group), validation_limits(settings, csv)
-        results = validate_files(list(requests), settings.schemas, limits, executor)
+        requests = [validation_request(target) for target in group]
+        limits = settings.limits.with_csv(csv)
+        results = validate_files(requests, settings.schemas, limits, executor)
         yield from zip(group, map(main_result, results), strict=True)
 
 

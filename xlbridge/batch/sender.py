@@ -219,10 +219,8 @@ class WorkbookSender:
         return result
 
     def _record_job(self, target: StepWorkbook, job: Job) -> None:
-        step, book = target.step, target.workbook
-        profile = self.batch.environments.name(step.profile)
-        sent = JobRecord(book.sha256, job.id)
-        self.batch.ledger.record_job(self.batch.id, step.name, book.name, profile, sent)
+        sent = JobRecord(target.workbook.sha256, job.id)
+        self.batch.record_job(target.step, target.workbook.name, sent)
 
     def _run(self, target: StepWorkbook, job: Job) -> None:
         self._uploads(target).run(job, self._options(target))
@@ -353,14 +351,13 @@ def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> N
     ``options.consent`` is called before anything is sent. Raises ``UsageError`` if a record has no
     number, and what ``Uploads.run`` raises.
     """
-    environments = batch.environments
-    context, client = environments.context(step.profile), environments.client(step.profile)
+    context = batch.environments.context(step.profile)
+    client = batch.environments.client(step.profile)
     job = last_processing(batch, step)
     if job is None or job.state.is_final:
         kind = find_kind(step.listing)
         job = create_processing(context, client, kind, _numbers(batch, step), options)
-        profile = environments.name(step.profile)
-        batch.ledger.record_job(batch.id, step.name, step.source, profile, JobRecord("", job.id))
+        batch.record_job(step, step.source, JobRecord("", job.id))
     Uploads(context, client).run(job, options)
 
 

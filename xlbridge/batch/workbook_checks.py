@@ -27,7 +27,6 @@ from xlbridge.resources.references import (
     key_fields,
     registry_named,
 )
-from xlbridge.settings import CsvForm, Settings, WorkbookLimits
 from xlbridge.upload.lookup import Registries
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation import (
@@ -353,13 +352,8 @@ class BatchChecks:
 def validate_workbook(batch: Batch, target: StepWorkbook) -> FileResult:
     """Validate one workbook with the options of its step."""
     context = batch.environments.context(target.step.profile)
-    limits = validation_limits(context.settings, target.step.csv)
+    limits = context.settings.limits.with_csv(target.step.csv)
     return main_result(validate_file(validation_request(target), context.catalogue, limits))
-
-
-def validation_limits(settings: Settings, csv: CsvForm) -> WorkbookLimits:
-    """Return the limits of workbooks, with the form of .csv files that a step sets."""
-    return replace(settings.limits, csv=csv.with_defaults(settings.limits.csv))
 
 
 def validation_request(target: StepWorkbook) -> ValidationRequest:

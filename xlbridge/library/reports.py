@@ -269,8 +269,7 @@ def validate(
     )
     require_choice("delimiter", delimiter, (None, *CSV_DELIMITERS.values()))
     require_choice("encoding", encoding, (None, *CSV_ENCODINGS))
-    form = CsvForm(delimiter, encoding).with_defaults(settings.limits.csv)
-    limits = replace(settings.limits, csv=form)
+    limits = settings.limits.with_csv(CsvForm(delimiter, encoding))
     return Report(validate_single_sheet(request, folder, limits))
 
 

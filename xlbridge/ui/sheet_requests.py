@@ -127,8 +127,7 @@ class SheetRequests:
         self, path: Path, csv: CsvForm, progress: ReadingProgress
     ) -> tuple[SheetEditor, dict[str, Any]] | None:
         """Read and validate a file; return its editor and the answer, None if it was stopped."""
-        limits = self._workspace.settings.limits
-        limits = replace(limits, csv=csv.with_defaults(limits.csv))
+        limits = self._workspace.settings.limits.with_csv(csv)
         try:
             editor = self._workspace.read_file(path, self._workspace.catalogue, limits, progress)
             answer = self._recognise(editor, SheetChoice(), None)

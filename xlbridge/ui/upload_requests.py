@@ -296,7 +296,7 @@ class BatchRequests:
         if step.mapping is not None:
             shutil.copyfile(step.mapping.path, folder / MAPPING)
             mapping = read_mapping(folder / MAPPING)
-        limits = replace(settings.limits, csv=step.csv.with_defaults(settings.limits.csv))
+        limits = settings.limits.with_csv(step.csv)
         catalogue = load_catalogue(settings.schemas)
         editor = self._workspace.read_file(path, catalogue, limits)
         resource = None if mapping is not None else step.resource
