@@ -99,11 +99,14 @@ def test_a_mapping_is_confirmed_with_sample_values(
     mapping = tab.get_by_test_id("mapping")
     mapping.get_by_text("Padaria").wait_for()
     tab.locator("#choices:enabled").wait_for()
+    expect(tab.locator("#known-counts")).to_have_text("Check the columns below and confirm.")
+    expect(tab.locator("#known .main")).to_have_text(["Confirm the columns"])
     own = mapping.get_by_label("Código interno: In the system")
     if own.input_value() != "seuCodigo":
         own.select_option("seuCodigo")  # 3
     mapping.get_by_role("button", name="Confirm the columns").click()  # 4
     tab.locator("#known-counts", has_text="errors: 0").wait_for()
+    expect(tab.locator("#known .main")).to_have_text(["Correct"])
     assert send(tab) == "done"  # 5, 6, 7
     (job,) = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
     assert (job["state"], job["rows"]["created"]) == ("done", 2)

@@ -95,7 +95,10 @@ export function showKnown(answer) {
   byId("known-title").textContent = [answer.title || answer.resource, answer.sheet].join(" · ");
   const header = fill(texts.header_row, { n: answer.header_row ?? "–" });
   const facts = [header, fill(texts.counts, answer), answer.read_as];
-  byId("known-counts").textContent = facts.filter(Boolean).join(" · ");
+  // Errors of unconfirmed columns mean nothing yet.
+  const isProposed = form?.kind === "proposed";
+  byId("known-counts").textContent = isProposed ? texts.confirm_first : facts.filter(Boolean).join(" · ");
+  byId("to-mend").className = isProposed ? "" : "main";
   showSheet(answer);
 }
 
