@@ -56,10 +56,14 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class TotalTable:
-    """Control totals by month, branch or situation."""
+    """Control totals by month, branch or situation.
+
+    With ``by_month`` the labels are months, such as ``2026-10``.
+    """
 
     title: Text
     totals: tuple[Total, ...]
+    by_month: bool
 
 
 def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[TotalTable, ...]:
@@ -85,7 +89,9 @@ def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[To
             table[label or "–"] = (rows + count, so_far + amount)
     return tuple(
         TotalTable(
-            title, tuple(Total(label, *table[label]) for label in sorted(table, key=_label_order))
+            title,
+            tuple(Total(label, *table[label]) for label in sorted(table, key=_label_order)),
+            by_month=table is sums[0],
         )
         for title, table in zip(titles, sums, strict=True)
         if set(table) - {"–"}

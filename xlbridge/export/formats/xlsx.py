@@ -231,7 +231,10 @@ def _fill_cover(book: xlsxwriter.Workbook, sheet: Worksheet, summary: CoverSumma
     for table in summary.totals:
         cover.heading(table.title, Text(pt="Linhas", en="Rows"), summary.amount)
         for total in table.totals:
-            cover.total(total.label, total.rows, total.amount)
+            # As on closing proofs; a label of an amount without a date is a dash.
+            year, hyphen, month = total.label.partition("-")
+            label = f"{month}/{year}" if table.by_month and hyphen else total.label
+            cover.total(label, total.rows, total.amount)
         rows = sum(total.rows for total in table.totals)
         cover.total(str(Text(pt="Total", en="Total")), rows, sum(t.amount for t in table.totals))
     sheet.set_column(0, 0, 34)
