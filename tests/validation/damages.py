@@ -259,6 +259,8 @@ CODES = [
     Damage("fraction for a code", "type-text", _is_text, _value(1.5)),
     Damage("negative number for a code", "type-text", _is_text, _value(-7)),
     Damage("scientific notation", "code-scientific", _is_code, _value("1,23457E+13")),
+    Damage("ditto mark for a code", "text-ditto", _is_code, _value('"')),
+    Damage("ditto word for a code", "text-ditto", _is_code, _value("Idem")),
     Damage("line break in a code", "hidden-character", _is_code, _changed("{0}\n{0}".format)),
     Damage("Cyrillic letter in a code", "hidden-character", _is_code, _changed(_inside("А"))),
     Damage("Greek letter in a code", "hidden-character", _is_code, _changed(_inside("Ο"))),

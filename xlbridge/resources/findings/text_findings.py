@@ -171,6 +171,14 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
             en="Leave the cell empty if there is no value.",
         ),
     ),
+    error(
+        "text-ditto",
+        Text(
+            pt="{character} parece repetir a célula de cima, mas seria enviado como texto.",
+            en="{character} seems to repeat the cell above, but would be sent as text.",
+        ),
+        Text(pt="Copie o valor de cima para a célula.", en="Copy the value above into the cell."),
+    ),
     warning(
         "text-apostrophe",
         Text(

@@ -44,6 +44,9 @@ _PLACEHOLDERS = frozenset(
     | {"null", "Null", "NULL", "None", "NaN", "nan", "undefined", "NaT", "<NA>", "<null>", "<NULL>"}
     | {"(vazio)", "(Vazio)", "(em branco)", "(nenhum)", "(nulo)", "(blank)", "(empty)", "(none)"}
 )
+_DITTO_MARKS = frozenset(
+    {'"', '""', "''", "″", "”", "“", "〃", "idem", "Idem", "IDEM", "idem.", "Idem.", "id.", "Id."}
+)
 _LOOK_ALIKES = frozenset(
     "АВЕЅІЈКМНОРСТУХаеорсухіјѕ"  # Cyrillic
     "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο"  # Greek
@@ -90,7 +93,7 @@ def _sent_texts(column: Column, cells: ColumnCells, problems: CellProblems) -> l
     unusual = () if plain is None else (i for i, text in enumerate(stripped) if not plain(text))
     spaced = compress(count(), map(ne, texts, stripped))
     placeholders: Iterable[int] = ()
-    if "'" in joined or not _PLACEHOLDERS.isdisjoint(stripped):
+    if "'" in joined or not (_PLACEHOLDERS | _DITTO_MARKS).isdisjoint(stripped):
         placeholders = (i for i, text in enumerate(stripped) if _placeholder_code(column, text))
     doubtful = [index for index in {*unusual, *spaced, *placeholders} if stripped[index]]
     for position, index in found.cells_with(doubtful):
@@ -177,11 +180,13 @@ def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
 
 
 def _placeholder_code(column: Column, text: str) -> str | None:
-    """Return the code of the finding if a text stands for an empty cell or begins with a typed
-    apostrophe."""
+    """Return the code of the finding if a text stands for an empty cell or for the cell above, or
+    begins with a typed apostrophe."""
     if column.allowed:
         return None
     is_document = column.kind in DOCUMENTS
+    if text in _DITTO_MARKS:
+        return "text-ditto"
     if text in _PLACEHOLDERS:
         return "document-placeholder" if is_document else "text-placeholder"
     return "text-apostrophe" if not is_document and _TYPED_APOSTROPHE.match(text) else None
