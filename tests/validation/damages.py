@@ -307,6 +307,7 @@ TEXTS = [
            _changed(str.lower)),
     Damage("e-mail without a domain", "email-invalid", _checked("email"), _value("maria@")),
     Damage("two e-mails", "email-invalid", _checked("email"), _value("a@b.com.br; c@d.com.br")),
+    Damage("fraction for a rate", "rate-fraction", _checked("tax_rate"), _value(0.05)),
     Damage("telephone without area code", "phone-doubtful", _checked("telephone"),
            _value("98765-4321")),
 ]  # fmt: skip

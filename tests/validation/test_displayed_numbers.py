@@ -65,7 +65,9 @@ WRITERS = ("openpyxl", "xlsxwriter")
 SHOWN = [
     ("aliquotaISSRetido", 0.025, "0.00%", ["number-percent"]),
     ("aliquotaISSRetido", 0.025, "0%", ["number-percent"]),
-    ("aliquotaISSRetido", 0.025, '0.0"%"', []),
+    ("aliquotaISSRetido", 0.025, '0.0"%"', ["rate-fraction"]),
+    ("aliquotaISSRetido", 0, "0", []),
+    ("aliquotaISSRetido", 1, "0", []),
     ("aliquotaISSRetido", 2.5, "0.00", []),
     ("aliquotaISSRetido", "2,5", "0.00%", ["number-as-text"]),
     ("seuCodigo", 12, "00000", ["code-leading-zeros"]),

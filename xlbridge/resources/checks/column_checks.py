@@ -20,7 +20,7 @@ from xlbridge.resources.checks.rule import (
     column_check,
     value_text,
 )
-from xlbridge.resources.findings.finding import error
+from xlbridge.resources.findings.finding import error, warning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -370,6 +370,32 @@ def decimals(values: "pd.Series", *, places: int) -> "pd.Series":
 
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
     return pd.Series(np.isnan(numbers) | has_decimal_places(numbers, places), index=values.index)
+
+
+@column_check(
+    "tax_rate",
+    finding=warning(
+        "rate-fraction",
+        Text(
+            pt="A alíquota é em por cento, e este valor é menor que {least} %.",
+            en="The rate is in per cent, and this value is below {least} %.",
+        ),
+        Text(
+            pt="Se a alíquota é de 5 %, digite 5, e não 0,05.",
+            en="If the rate is 5 %, enter 5, not 0.05.",
+        ),
+    ),
+    wording=lambda s: Text(
+        pt="em por cento, em geral {least} ou mais", en="in per cent, usually {least} or more"
+    ).format(least=value_text(s["least"])),
+    statistics={"least": {"type": "number", "exclusiveMinimum": 0}},
+    details=lambda s: {"least": value_text(s["least"])},
+    dtypes=NUMBER_DTYPES,
+    value_test=lambda example, s: not 0 < example < s["least"],
+)
+def is_tax_rate(values: "pd.Series", *, least: float) -> "pd.Series":
+    """Accept 0, and rates from ``least`` on: 0.05 usually is a 5 % whose format was lost."""
+    return ~((values > 0) & (values < least)).fillna(False).astype(bool)
 
 
 def _digits(statistics: Statistics) -> Text:
