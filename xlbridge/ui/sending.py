@@ -140,11 +140,10 @@ class SheetUploads:
         """Return what undoing an upload would reverse, and what not, without writing anything."""
         with self._remote.connected() as (context, client):
             plan = Uploads(context, client).plan_undo(context.journal.job(job_id))
-        reasons = [group.text for group in plan.left_groups]
         return {
             "undo": len(plan.rows),
             "left": len(plan.left),
-            "reasons": list(map(str, [*reasons, *plan.before_texts()])),
+            "reasons": list(map(str, plan.remarks())),
             "token": plan.token,
             **_target_json(client),
         }

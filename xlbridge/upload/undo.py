@@ -1,30 +1,56 @@
-"""Undo of an upload: its plan, its job, and the rows that it leaves."""
+"""Undo of an upload: its plan and its job.
+
+A record is reversed only if its current values are those that the upload wrote. See the upload
+protocol, Undo.
+"""
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.report_forms import ReportForms
-from xlbridge.resources import Mode
+from xlbridge.resources import Kind, Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
-from xlbridge.upload.payload import frame_of_rows, store_payload
+from xlbridge.upload.lookup.bulk_lookup import read_snapshot
+from xlbridge.upload.lookup.row_lookup import RowMatcher
+from xlbridge.upload.lookup.row_table import RowValues
+from xlbridge.upload.lookup.snapshot import (
+    CODE_SEPARATOR,
+    FoundRecord,
+    Moment,
+    RowSnapshot,
+    Snapshot,
+)
+from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.retried_rows import undos_with_retries
+from xlbridge.upload.results.retried_rows import undos_with_retries, with_retries
 from xlbridge.upload.results.undo_report import (
-    LeftGroup,
+    LeftReason,
+    LeftRow,
     before_texts,
     empty_undo_report,
-    grouped,
+    left_texts,
 )
-from xlbridge.upload.single_records.write_journal import WriteState
-from xlbridge.upload.undo_rows import LeftRow, RowToUndo, plan_rows
+from xlbridge.upload.results.verdict import RowOutcome
+from xlbridge.upload.single_records.changes import PresentRecord, blank_values
+from xlbridge.upload.single_records.write_journal import RecordTask, Values, WriteState
+
+
+@dataclass(frozen=True, slots=True)
+class RowToUndo:
+    """Row to reverse: its number in the sheet, its values as sent, and the task."""
+
+    row: int
+    values: RowValues
+    task: RecordTask
 
 
 @dataclass(frozen=True)
@@ -40,7 +66,8 @@ class UndoPlan:
     @cached_property
     def digest(self) -> str:
         """Digest of rows, values and reasons."""
-        plan = [[row.row, asdict(row.task)] for row in self.rows], [asdict(r) for r in self.left]
+        left = [{"row": row.row, "reason": row.reason} for row in self.left]
+        plan = [[row.row, asdict(row.task)] for row in self.rows], left
         return hashlib.sha256(json.dumps(plan).encode()).hexdigest()
 
     @property
@@ -48,14 +75,10 @@ class UndoPlan:
         """Token that confirms exactly this plan: ``ROWS:DIGEST8``."""
         return plan_token(len(self.rows), self.digest)
 
-    @property
-    def left_groups(self) -> list[LeftGroup]:
-        """Rows that cannot be reversed, by reason."""
-        return grouped((row.row, str(row.reason.text)) for row in self.left)
-
-    def before_texts(self) -> Iterator[Text]:
-        """Yield a text for each earlier undo."""
-        return before_texts(self.undone_before)
+    def remarks(self) -> Iterator[Text]:
+        """Yield texts about the rows that cannot be reversed, by reason, and the earlier undos."""
+        yield from left_texts(self.left)
+        yield from before_texts(self.undone_before)
 
     def report(self) -> ReportForms:
         """Return the report of a plan with no rows to reverse, for which no job is recorded."""
@@ -67,7 +90,10 @@ def plan_undo(context: UploadContext, client: Client, job: Job) -> UndoPlan:
     job.require_system(client.identity, client.target.profile)
     _require_reversible(context, job)
     before = _reversed_before(context, job)
-    rows, left = plan_rows(context, client, job, before)
+    planned = list(_plan_rows(context, client, job, before))
+    rows = [row for row in planned if isinstance(row, RowToUndo)]
+    left = [row for row in planned if isinstance(row, LeftRow)]
+    left.sort(key=lambda row: row.row)
     return UndoPlan(job, rows, left, Counter(before.values()))
 
 
@@ -143,3 +169,194 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
                     en="Finish it first: xlbridge resume {job}",
                 ).format(job=related.arguments()),
             )
+
+
+@dataclass(frozen=True, slots=True)
+class _SentRow:
+    """Row that a job wrote: its position in the job, its number in the first job's sheet, and its
+    values as sent."""
+
+    position: int
+    row: int
+    values: RowValues
+
+
+def _plan_rows(
+    context: UploadContext, client: Client, job: Job, before: Collection[tuple[str, int]]
+) -> Iterator[RowToUndo | LeftRow]:
+    """Plan the rows that a job, its parts and retries have written, except those reversed before.
+
+    Raises ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` if the system cannot
+    be read.
+    """
+    writers = (
+        (part, numbers)
+        for whole, numbers in with_retries(context.journal, job)
+        for part in context.journal.parts_of(whole) or [whole]
+    )
+    for writer, numbers in writers:
+        rows = [
+            _SentRow(at, numbers[number], values)
+            for at, (number, outcome, values) in enumerate(
+                zip(writer.spec.rows, writer.outcomes, sent_rows(context, writer), strict=True)
+            )
+            if outcome is RowOutcome.ACCEPTED and (writer.id, at) not in before
+        ]
+        if rows:
+            yield from _plan_job(context, client, writer, rows)
+
+
+def _plan_job(
+    context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow]
+) -> Iterator[RowToUndo | LeftRow]:
+    """Plan the rows that a job wrote: created, changed one by one, or replaced by an import."""
+    by_record = job.spec.mode is Mode.RECORDS
+    all_updated = by_record and not job.last("creates")
+    updates = set(job.last("updates") or ())
+    updated = [row for row in rows if all_updated or row.position in updates]
+    created = [row for row in rows if not (all_updated or row.position in updates)]
+    if created:
+        yield from _CreatedRecords(context, client, job, created).plan()
+    if updated:
+        planner = _ChangedRecords if by_record else _ReplacedRecords
+        yield from planner(context, client, job, updated).plan()
+
+
+class _UndoPlanner:
+    """Planner of the undo of rows that one job wrote, by their current records."""
+
+    def __init__(
+        self, context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow]
+    ) -> None:
+        self._context = context
+        self._client = client
+        self._job = job
+        self._rows = rows
+        self._resource: Resource = context.catalogue.named(job.spec.resource)
+
+    def plan(self) -> Iterator[RowToUndo | LeftRow]:
+        """Yield each row with its task, or the reason why it is not reversed."""
+        raise NotImplementedError
+
+    def _read(self, rows: Sequence[RowValues]) -> Sequence[RowSnapshot | None]:
+        return read_snapshot(self._client, self._resource, rows)
+
+    def _is_settled(self, record: FoundRecord) -> bool:
+        change = self._resource.change
+        return record.final or (change is not None and record.listing in change.not_listed)
+
+
+class _CreatedRecords(_UndoPlanner):
+    """Planner for rows that created a record, found among those that did not exist before."""
+
+    def plan(self) -> Iterator[RowToUndo | LeftRow]:
+        change = self._resource.change
+        if change is None or change.delete_name is None:
+            yield from (LeftRow(row.row, LeftReason.NO_OPERATION) for row in self._rows)
+            return
+        before, written = self._stored(Moment.BEFORE), self._stored(Moment.WRITTEN)
+        used: set[str] = set()
+        for row, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
+            yield self._plan_row(row, before[row.position], written[row.position], now, used)
+
+    def _stored(self, moment: Moment) -> Snapshot:
+        """Return the newest snapshot of a moment, all None if there is none."""
+        stored = self._context.journal.snapshots(self._job.id)
+        found = [snapshot.rows for snapshot in stored if snapshot.moment is moment]
+        return found[-1] if found else (None,) * len(self._job.spec.rows)
+
+    def _plan_row(
+        self,
+        sent: _SentRow,
+        before: RowSnapshot | None,
+        written: RowSnapshot | None,
+        now: RowSnapshot | None,
+        used: set[str],
+    ) -> RowToUndo | LeftRow:
+        if before is None or now is None:
+            return LeftRow(sent.row, LeftReason.NOT_IDENTIFIED)
+        known = {record.code for record in before.found} | used
+        new = [record for record in now.found if record.code not in known]
+        as_written = {r.code: r.values for r in (written.found if written else ()) if r.same}
+        record = next((r for r in new if as_written.get(r.code) == r.values), None)
+        record = record or next((r for r in new if r.unchanged and r.code not in as_written), None)
+        if record is None or self._is_settled(record):
+            settled = any(map(self._is_settled, new))
+            return LeftRow(sent.row, LeftReason.SETTLED if settled else LeftReason.CHANGED)
+        used.add(record.code)
+        claim = (self._job.id, sent.position)
+        task = RecordTask(record.code, record.values, None, {}, claim)
+        return RowToUndo(sent.row, sent.values, task)
+
+
+class _ChangedRecords(_UndoPlanner):
+    """Planner for rows that changed a single record, found by its own number."""
+
+    def plan(self) -> Iterator[RowToUndo | LeftRow]:
+        writes = {
+            write.position: write for write in self._context.journal.writes.load(self._job.id)
+        }
+        declared = self._resource.read_back
+        codes = () if declared is None else declared.codes
+        numbered = []
+        for row in self._rows:
+            numbers = writes[row.position].task.record.split(CODE_SEPARATOR)
+            numbered.append({**row.values, **dict(zip(codes, numbers, strict=True))})
+        for row, now in zip(self._rows, self._read(numbered), strict=True):
+            write = writes[row.position]
+            if not write.before:
+                yield LeftRow(row.row, LeftReason.NOT_IDENTIFIED)
+            else:
+                yield self._plan_row(row, write.task, write.before, now)
+
+    def _plan_row(
+        self, sent: _SentRow, task: RecordTask, before: Mapping[str, Any], now: RowSnapshot | None
+    ) -> RowToUndo | LeftRow:
+        change, wanted = self._resource.change, task.wanted or {}
+        found = [] if now is None else [r for r in now.found if r.code == task.record]
+        if not found:
+            return LeftRow(sent.row, LeftReason.CHANGED)
+        if self._is_settled(found[0]):
+            return LeftRow(sent.row, LeftReason.SETTLED)
+        if not PresentRecord(found[0].values, None, self._blank).has(wanted):
+            return LeftRow(sent.row, LeftReason.CHANGED)
+        emptied = [name for name, value in task.expected.items() if value is None]
+        if change is None or not all(map(change.can_empty, emptied)):
+            return LeftRow(sent.row, LeftReason.NO_OPERATION)
+        claim = (self._job.id, sent.position)
+        reversal = RecordTask(task.record, wanted, task.expected, before, claim)
+        return RowToUndo(sent.row, sent.values, reversal)
+
+    @cached_property
+    def _blank(self) -> Values:
+        declared = self._resource.read_back
+        return {} if declared is None else blank_values(RowMatcher(self._resource, declared))
+
+
+class _ReplacedRecords(_UndoPlanner):
+    """Planner for rows whose import replaced a record; importing its old values restores it."""
+
+    def plan(self) -> Iterator[RowToUndo | LeftRow]:
+        whole = self._context.journal.job(self._job.parent or self._job.id)
+        planned = {row.row: row for row in self._context.journal.plan_of(whole)}
+        for sent, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
+            row = planned[self._job.spec.rows[sent.position]]
+            yours = {name: pair.yours for name, pair in row.differences.items()}
+            theirs = {name: pair.theirs for name, pair in row.differences.items()}
+            found = [r for r in (now.found if now else ()) if r.code == row.record]
+            if not found or any(found[0].values.get(n) != value for n, value in yours.items()):
+                yield LeftRow(sent.row, LeftReason.CHANGED)
+                continue
+            values = {n: _typed(self._resource.by_name[n].kind, v) for n, v in theirs.items()}
+            claim = (self._job.id, sent.position)
+            task = RecordTask(row.record or "", yours, theirs, values, claim)
+            yield RowToUndo(sent.row, sent.values, task)
+
+
+def _typed(kind: Kind, value: str | None) -> Any:
+    """Return a comparable value as the typed value of a cell."""
+    if value is None:
+        return None
+    if kind is Kind.BOOLEAN:
+        return value == str(True)
+    return int(value) if kind is Kind.INTEGER else value

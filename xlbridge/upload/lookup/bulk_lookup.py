@@ -72,6 +72,14 @@ def look_up_rows(
     return result.snapshot, result.reason
 
 
+def read_snapshot(client: Client, resource: Resource, rows: TypedRows) -> Snapshot:
+    """Return the remote records of each row, with as many requests as that takes.
+
+    Raises what ``Client.records`` raises.
+    """
+    return record_reader(client, resource, rows, most=None)().snapshot
+
+
 def record_reader(
     client: Client,
     resource: Resource,

@@ -11,7 +11,7 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import ACTION_COUNTS, RowAction, RowReason
 from xlbridge.upload.results.report import mode_name
-from xlbridge.upload.results.undo_report import left_lines, left_rows
+from xlbridge.upload.results.undo_report import left_lines
 
 if TYPE_CHECKING:
     from xlbridge.client import Target
@@ -105,7 +105,7 @@ def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
         rows=len(request.job.spec.rows),
         left=len(request.job.last("left") or ()),
     )
-    yield from left_lines(left_rows(request.job), request.job.last("undone_before"))
+    yield from left_lines(request.job)
     yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
         token=request.token
     )

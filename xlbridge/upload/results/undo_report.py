@@ -1,6 +1,6 @@
 """Report of an undo, and the rows that it leaves with their reasons."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -53,45 +53,39 @@ _BY_HAND = Text(
 
 
 @dataclass(frozen=True, slots=True)
-class LeftGroup:
-    """Rows that are not reversed for the same reason."""
+class LeftRow:
+    """Row that is not reversed, by its number in the sheet.
 
-    message: str
-    rows: Sequence[int]
+    ``message`` is the system's, if it has refused the reversal.
+    """
+
+    row: int
+    reason: LeftReason
+    message: Text | None = None
 
     @property
     def text(self) -> Text:
-        """The reason, with the number of rows and the first of them."""
-        return Text(
-            pt="{n} {n:linha não desfeita|linhas não desfeitas}: {message} ({n:linha|linhas} "
-            "{rows}{more})",
-            en="{n} {n:row|rows} not reversed: {message} ({n:row|rows} {rows}{more})",
-        ).format(
-            n=len(self.rows),
-            message=self.message,
-            rows=", ".join(map(str, self.rows[:_SHOWN_ROWS])),
-            more=", …" if len(self.rows) > _SHOWN_ROWS else "",
-        )
+        """Explanation for the user."""
+        return self.message or self.reason.text
 
 
-def left_rows(job: Job) -> list[tuple[int, LeftReason, str]]:
-    """Return the rows that an undo does not reverse: number, reason and message."""
-    planned = [(row, LeftReason(code)) for row, code in job.last("left") or ()]
-    left = [(row, reason, str(reason.text)) for row, reason in planned]
+def _left_rows(job: Job) -> list[LeftRow]:
+    """Return the rows that an undo does not reverse."""
+    planned = [LeftRow(row, LeftReason(code)) for row, code in job.last("left") or ()]
     refused = [
-        (rejected.row or 0, LeftReason.CHANGED, str(rejected.message))
+        LeftRow(rejected.row or 0, LeftReason.CHANGED, rejected.message)
         for rejected in job.verdict.rejected_rows
     ]
-    return sorted([*left, *refused], key=lambda one: one[0])
+    return sorted([*planned, *refused], key=lambda row: row.row)
 
 
-def left_lines(
-    left: Iterable[tuple[int, LeftReason, str]], undone_before: Mapping[str, int] | None
-) -> Iterator[Text]:
+def left_lines(job: Job) -> Iterator[Text]:
     """Yield lines about the rows undone before, and those to be undone by hand, by reason."""
-    groups = grouped((row, message) for row, _reason, message in left)
-    texts = [*before_texts(undone_before or {}), *(group.text for group in groups)]
-    for text in texts:
+    return _lines_of(_left_rows(job), job.last("undone_before") or {})
+
+
+def _lines_of(left: Iterable[LeftRow], undone_before: Mapping[str, int]) -> Iterator[Text]:
+    for text in (*before_texts(undone_before), *left_texts(left)):
         yield untranslated("  {text}").format(text=text)
 
 
@@ -104,12 +98,22 @@ def before_texts(undone_before: Mapping[str, int]) -> Iterator[Text]:
         ).format(n=count, undo=undo)
 
 
-def grouped(left: Iterable[tuple[int, str]]) -> list[LeftGroup]:
-    """Return rows, with their numbers and messages, by message."""
+def left_texts(left: Iterable[LeftRow]) -> Iterator[Text]:
+    """Yield each explanation with the number of its rows and the first of them."""
     by_message: dict[str, list[int]] = {}
-    for row, message in left:
-        by_message.setdefault(message, []).append(row)
-    return [LeftGroup(message, rows) for message, rows in by_message.items()]
+    for row in left:
+        by_message.setdefault(str(row.text), []).append(row.row)
+    for message, rows in by_message.items():
+        yield Text(
+            pt="{n} {n:linha não desfeita|linhas não desfeitas}: {message} ({n:linha|linhas} "
+            "{rows}{more})",
+            en="{n} {n:row|rows} not reversed: {message} ({n:row|rows} {rows}{more})",
+        ).format(
+            n=len(rows),
+            message=message,
+            rows=", ".join(map(str, rows[:_SHOWN_ROWS])),
+            more=", …" if len(rows) > _SHOWN_ROWS else "",
+        )
 
 
 def undo_counts(job: Job) -> dict[str, int]:
@@ -129,14 +133,14 @@ def undo_json(job: Job) -> dict[str, Any]:
         "state": job.public_state,
         "resource": job.spec.resource,
         "rows": undo_counts(job),
-        "left": _left_json(left_rows(job)),
+        "left": _left_json(_left_rows(job)),
         "confirm": job.token,
         "evidence_file": job.last("evidence_file"),
     }
 
 
-def _left_json(rows: Iterable[tuple[int, LeftReason, str]]) -> list[dict[str, Any]]:
-    return [{"row": row, "reason": reason, "message": message} for row, reason, message in rows]
+def _left_json(rows: Iterable[LeftRow]) -> list[dict[str, Any]]:
+    return [{"row": row.row, "reason": row.reason, "message": str(row.text)} for row in rows]
 
 
 def undo_lines(job: Job) -> Iterator[Text]:
@@ -146,7 +150,7 @@ def undo_lines(job: Job) -> Iterator[Text]:
     if headline is _DONE and not counts["undone"]:
         headline = _headline_without_rows(counts["read"], job.last("undone_before"))
     yield headline.format(**counts, undo_of=job.undo_of, job=job.arguments(), reason=job.reason)
-    yield from left_lines(left_rows(job), job.last("undone_before"))
+    yield from left_lines(job)
 
 
 def _headline_without_rows(left: int, undone_before: Mapping[str, int] | None) -> Text:
@@ -158,8 +162,8 @@ def _headline_without_rows(left: int, undone_before: Mapping[str, int] | None) -
 
 def empty_undo_report(plan: "UndoPlan") -> ReportForms:
     """Return the report of an undo with no rows to reverse, of which no job is recorded."""
-    left = [(row.row, row.reason, str(row.reason.text)) for row in plan.left]
-    counts = {"read": len(left), "undone": 0, "left": len(left), "unknown": 0}
+    left = len(plan.left)
+    counts = {"read": left, "undone": 0, "left": left, "unknown": 0}
 
     def document() -> dict[str, Any]:
         return {
@@ -169,15 +173,15 @@ def empty_undo_report(plan: "UndoPlan") -> ReportForms:
             "state": State.DONE.public,
             "resource": plan.job.spec.resource,
             "rows": counts,
-            "left": _left_json(left),
+            "left": _left_json(plan.left),
             "confirm": plan.token,
             "evidence_file": None,
         }
 
     def lines() -> Iterator[Text]:
-        headline = _headline_without_rows(len(left), plan.undone_before)
+        headline = _headline_without_rows(left, plan.undone_before)
         yield headline.format(**counts, undo_of=plan.job.id)
-        yield from left_lines(left, plan.undone_before)
+        yield from _lines_of(plan.left, plan.undone_before)
 
     return ReportForms(document, lines)
 
