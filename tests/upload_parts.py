@@ -10,7 +10,7 @@ from stdnum.br import cnpj
 from xlbridge.client import Client
 from xlbridge.upload import Job, RequestedMode, UploadContext, UploadOptions, Uploads
 from xlbridge.upload.planning import ApproveAll, RowAction
-from xlbridge.validation import validate_workbook
+from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 
 MakeClients = Callable[..., Path]
@@ -50,6 +50,14 @@ def row_counts(**counts: int) -> dict[str, int]:
 def plan_counts(**counts: int) -> dict[str, int]:
     """Return the counts of a plan's actions, 0 by default."""
     return {action.value: 0 for action in RowAction} | counts
+
+
+def send_sheet(
+    context: UploadContext, client: Client, sheet: ValidatedSheet, options: UploadOptions
+) -> Job:
+    """Create the job of a sheet, and run it."""
+    uploads = Uploads(context, client)
+    return uploads.run(uploads.create(sheet, options), options)
 
 
 def write_job(

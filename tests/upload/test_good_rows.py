@@ -8,7 +8,7 @@ import pytest
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from sheets import write_rows
-from upload_parts import YES, existing_cnpj, new_cnpj, registered, row_counts
+from upload_parts import YES, existing_cnpj, new_cnpj, registered, row_counts, send_sheet
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
@@ -102,7 +102,7 @@ def test_a_row_marked_as_no_record_does_not_stop_the_others(
     with pytest.raises(UsageError, match="errors"):
         Uploads(context, client).create(sheet, YES)
     marked = replace(sheet, non_records={3: "row-total"})
-    job = Uploads(context, client).send(marked, YES)
+    job = send_sheet(context, client, marked, YES)
     (row,) = [row for row in context.journal.plan_of(job) if not row.is_created]
     assert (row.row, row.reason) == (3, RowReason.NO_RECORD)
     assert (job.state, job.held, job.last("rejects_file")) == (State.DONE, 0, None)

@@ -11,7 +11,7 @@ from openpyxl import load_workbook
 from sampling import across
 from sheets import write_workbook
 from update_parts import Run, writes
-from upload_parts import AT_ONCE
+from upload_parts import AT_ONCE, send_sheet
 
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt
@@ -152,7 +152,7 @@ def test_a_lost_answer_about_an_inventory_is_resolved_by_reading_back(
     sheet = validate_workbook(write_counts(A=[count_row(products[0], 7)]), context.catalogue)
     proxy.decide = decide
     with Client(replace(client.target, exclusive=True)) as alone:
-        job = Uploads(context, alone).send(sheet, replace(AT_ONCE, mode="records"))
+        job = send_sheet(context, alone, sheet, replace(AT_ONCE, mode="records"))
     assert (job.state, job.verdict.accepted) == (State.DONE, 1)
     assert len(client.stock.inventories.list()) == before + 1
     assert counts_of(client, newest_inventory(client)) == [(products[0], 7, None)]

@@ -12,11 +12,11 @@ from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from sheets import write_workbook
 from update_parts import Run, cell
-from upload_parts import AT_ONCE
+from upload_parts import AT_ONCE, send_sheet
 
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import State, UploadContext, Uploads
+from xlbridge.upload import State, UploadContext
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.sales import SALES_ORDER_LIST
 from xlbridge.workbook import STATUS_COLUMNS
@@ -225,7 +225,7 @@ def test_a_lost_answer_about_an_order_is_resolved_by_counting_equal_orders(
     proxy.decide = decide
     sheet = validate_workbook(make_orders(known), context.catalogue)
     with Client(replace(client.target, exclusive=True)) as alone:
-        job = Uploads(context, alone).send(sheet, replace(AT_ONCE, mode="records"))
+        job = send_sheet(context, alone, sheet, replace(AT_ONCE, mode="records"))
     assert (job.state, job.verdict.accepted) == (State.DONE, 3)
     assert sorted(order["observacao"] for order in orders_of(client, known)) == known
 

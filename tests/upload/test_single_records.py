@@ -29,7 +29,7 @@ from record_parts import (
 from sampling import across, every
 from sheets import GOOD, write_records, write_workbook
 from update_parts import Run, cell, edit, titles, writes
-from upload_parts import AT_ONCE, new_cnpj
+from upload_parts import AT_ONCE, new_cnpj, send_sheet
 
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, RemoteRejected, TransportError
@@ -59,7 +59,7 @@ def test_a_run_reports_its_progress(context: UploadContext, client: Client, tmp_
     sheet = validate_workbook(
         make_types(tmp_path / "tipos.xlsx", new_descriptions(5)), context.catalogue
     )
-    assert Uploads(context, client).send(sheet, options).state is State.DONE
+    assert send_sheet(context, client, sheet, options).state is State.DONE
     assert output[-1] == (5, 5)
     assert output == sorted(output)
 
@@ -312,7 +312,7 @@ def test_equal_records_are_counted_if_the_profile_is_exclusive(
 
     proxy.decide = decide
     with Client(replace(client.target, exclusive=True)) as alone:
-        job = Uploads(context, alone).send(sheet, options)
+        job = send_sheet(context, alone, sheet, options)
     assert (job.state, job.verdict.accepted) == (State.DONE, 4)
     assert amounts_of(client, customer) == [10, 10, 10, 20]
 
@@ -361,7 +361,7 @@ def test_stock_movements_are_counted_if_the_profile_is_exclusive(
     before = quantities()
     proxy.decide = decide
     with Client(replace(client.target, exclusive=True)) as alone:
-        job = Uploads(context, alone).send(sheet, replace(AT_ONCE, mode="records"))
+        job = send_sheet(context, alone, sheet, replace(AT_ONCE, mode="records"))
     assert (job.state, job.verdict.accepted) == (State.DONE, 4), job.reason
     assert quantities() == sorted([*before, 2, 2, 2, 3])
 
@@ -392,7 +392,7 @@ def test_contacts_are_found_by_client_and_name(
 
     proxy.decide = decide
     sheet = validate_workbook(path, context.catalogue)
-    job = Uploads(context, client).send(sheet, replace(AT_ONCE, mode="records"))
+    job = send_sheet(context, client, sheet, replace(AT_ONCE, mode="records"))
     assert (job.state, job.verdict.accepted) == (State.DONE, 2), job.reason
     assert len(posted) == (2 if fault == "lose answer" else 4)
     for code, names in ((customer, ["Rita", "Rui"]), (without, ["Rita"])):

@@ -301,7 +301,9 @@ def test_a_part_whose_record_was_created_meanwhile_is_not_sent(
         settings = read_settings({"XLBRIDGE_HOME": str(folder), "XLBRIDGE_SETTLE": "0"})
         with closing(Journal(settings.journal, lambda: clock[0])) as journal:
             uploads = Uploads(UploadContext(settings, catalogue, journal), client)
-            return uploads.send(validate_workbook(sheet, catalogue), options)
+            return uploads.run(
+                uploads.create(validate_workbook(sheet, catalogue), options), options
+            )
 
     imported: list[str] = []
 

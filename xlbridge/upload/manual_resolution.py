@@ -10,9 +10,9 @@ from xlbridge.i18n import Text
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, Resolution, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.parts import update_parent
 from xlbridge.upload.results.result_files import ensure_sheet_evidence
 from xlbridge.upload.results.verdict import RejectedRow, Verdict
+from xlbridge.upload.runner import update_parent
 
 _NOT_APPLIED = Text(
     pt="Não está no sistema, segundo {who}: {reason}",

@@ -11,13 +11,12 @@ from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot, applied_rows, is_stable
 from xlbridge.upload.results.verdict import Verdict, rejected_row
 from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 
 if TYPE_CHECKING:
-    from xlbridge.upload.runner import RunContext, Step
+    from xlbridge.upload.run_context import RunContext, Step
 
 _NO_REASON = Text(
     pt="rejeitada pelo sistema, sem motivo informado", en="rejected by the system without a reason"
@@ -113,7 +112,7 @@ def is_as_before(context: "RunContext", job: Job) -> bool:
     context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
     before = context.journal.snapshots_before(job.id)[-1]
     try:
-        now, _ = look_up_rows(context.client, context.resource(job), context.rows(job), most=None)
+        now = context.read_snapshot(job)
     except ApiError:
         return False
     return [_records(row) for row in now] == [_records(row) for row in before]
@@ -130,7 +129,7 @@ def store_written_records(context: "RunContext", job: Job) -> None:
     if not removable or not context.options.look_up or not job.verdict.accepted:
         return
     try:
-        written, _ = look_up_rows(context.client, resource, context.rows(job), most=None)
+        written = context.read_snapshot(job)
     except ApiError:
         return
     context.journal.store_snapshot(job, Moment.WRITTEN, written)
@@ -163,10 +162,9 @@ def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) ->
 
 
 def _take_two_snapshots(context: "RunContext", job: Job) -> list[Snapshot]:
-    resource, rows = context.resource(job), context.rows(job)
-    snapshots = [look_up_rows(context.client, resource, rows, most=None)[0]]
+    snapshots = [context.read_snapshot(job)]
     context.options.sleep(_BETWEEN_SNAPSHOTS)
-    snapshots.append(look_up_rows(context.client, resource, rows, most=None)[0])
+    snapshots.append(context.read_snapshot(job))
     for snapshot in snapshots:
         context.journal.store_snapshot(job, Moment.AFTER, snapshot)
     return snapshots

@@ -24,8 +24,7 @@ from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportQuery, ImportState
 
 if TYPE_CHECKING:
-    from xlbridge.upload.runner import RunContext, Step
-
+    from xlbridge.upload.run_context import RunContext, Step
 
 _FIRST_POLL, _POLL_GROWTH, _MAX_POLL = 0.1, 1.25, 5.0
 """Seconds between polls of a log, growing in proportion to the time elapsed."""

@@ -1,297 +1,82 @@
-"""State machine of an upload: one step per state, each recorded before it is executed.
+"""Run of a job: one step per state, each recorded before it is executed.
 
-``RunContext`` has the operations that all steps share. See the upload protocol
-(``docs/upload-protocol.md``).
+Each part of a large sheet runs as a job of its own; their verdicts are merged. See the upload
+protocol (``docs/upload-protocol.md``).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import timedelta
-from http import HTTPStatus
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
-from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
-from xlbridge.errors import TransportError, UsageError
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Mode, Resource
-from xlbridge.upload import parts, reconcile, remote_import
-from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job, JobSpec, State
+from xlbridge.resources import Mode
+from xlbridge.upload import reconcile, remote_import
+from xlbridge.upload.context import job_lock
+from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.lookup.row_lookup import lookups_for
-from xlbridge.upload.lookup.row_table import RowValues
-from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
-from xlbridge.upload.planning.consent import ConsentRequest
-from xlbridge.upload.planning.plan_builder import plan_still_holds
-from xlbridge.upload.results.verdict import RejectedRow, Verdict, verdict_of_log
-from xlbridge.wire import Operation
-from xlbridge.wire.imports import ImportQuery, ImportState
+from xlbridge.upload.results.verdict import (
+    REJECTED_AS_A_WHOLE,
+    RejectedRow,
+    Verdict,
+    verdict_of_log,
+)
+from xlbridge.wire.imports import ImportState
 
-_ONCE_IT_ANSWERS = Text(
-    pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
-    en="Nothing was written. Once the system answers: xlbridge resume {job}",
-)
-_TRY_AGAIN = Text(
-    pt="Nada foi gravado. Para tentar de novo: xlbridge resume {job}",
-    en="Nothing was written. To try again: xlbridge resume {job}",
-)
-NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
-_PLAN_CHANGED = Text(
-    pt="os registros do sistema mudaram depois do plano; nenhuma destas linhas foi enviada",
-    en="records in the system have changed since the plan; none of these rows was sent",
-)
-_SEE_NEW_PLAN = Text(
-    pt="Veja o novo plano e confirme de novo: xlbridge resume {job}",
-    en="Check the new plan and confirm again: xlbridge resume {job}",
-)
-
+if TYPE_CHECKING:
+    from xlbridge.upload.run_context import RunContext, Step
 
 _LOG_UNPROVEN = Text(
     pt="o log terminou, mas os totais não fecham com as linhas enviadas",
     en="the log is finished, but its counts do not account for every row",
 )
-
-Step = tuple[Job, bool]
-"""Job after a step, and whether another step follows."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunContext:
-    """Connection, journal and options of one run, and the operations that all steps share."""
-
-    environment: UploadContext
-    client: Client
-    options: UploadOptions
-
-    @property
-    def journal(self) -> Journal:
-        """Journal of the environment."""
-        return self.environment.journal
-
-    @property
-    def home(self) -> Path:
-        """Folder of the environment, where jobs are locked."""
-        return self.environment.settings.home
-
-    @property
-    def settle_seconds(self) -> float:
-        """Seconds in which a request may still arrive after its answer was lost."""
-        seconds = self.options.settle_seconds
-        if seconds is None:
-            seconds = self.environment.settings.settle_seconds
-        return max(seconds, self.client.least_settle)
-
-    def resource(self, job: Job) -> Resource:
-        """Return the resource of a job."""
-        return self.environment.catalogue.named(job.spec.resource)
-
-    def rows(self, job: Job) -> Sequence[RowValues]:
-        """Return the rows of a job as they are sent."""
-        return sent_rows(self.environment, job)
-
-    def workbook_of(self, resource: Resource, rows: Sequence[RowValues]) -> bytes:
-        """Return a workbook with the given rows, stored like any payload."""
-        context = self.environment
-        content = store_payload(context, resource, frame_of_rows(resource, rows))
-        return context.load_payload(content)
-
-    def refusal(self, job: Job) -> Text | None:
-        """Ask for consent to write a job's rows; return the reason not to write them, if any.
-
-        Keys are read again if the plan is old by then. Raises ``UsageError`` if the plan of a whole
-        sheet has changed.
-        """
-        request = ConsentRequest.of(self.environment, job, self.client.target)
-        if not self.options.consent(request):
-            return NO_CONSENT
-        # Changes of single records read each record just before its request.
-        is_change = job.spec.mode is Mode.RECORDS and job.parent and not job.last("creates")
-        if is_change or job.spec.mode in {Mode.UNDO, Mode.PROCESS}:
-            return None
-        if not self.plan_has_changed(job):
-            return None
-        if job.parent is not None:
-            return _PLAN_CHANGED
-        raise UsageError(_PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.arguments()))
-
-    def plan_has_changed(self, job: Job) -> bool:
-        """Plan a job again if its plan is old; return whether the plan has changed."""
-        if not job.plan_is_old(self.journal.now()):
-            return False
-        return not plan_still_holds(self.environment, self.client, job)
-
-    def report_progress(self, job: Job, text: Text) -> None:
-        """Report progress on the rows of a job."""
-        self.options.progress(
-            Text(pt="Linhas: {rows} · {text}", en="Rows: {rows} · {text}").format(
-                rows=len(job.spec.rows), text=text
-            )
-        )
-
-    def announce(self, job: Job, state: State) -> Job:
-        """Record that a request is about to be sent."""
-        return self.journal.record(job, state, attempt=job.attempts + 1)
-
-    def end(self, job: Job, state: State, verdict: Verdict | None = None, **detail: Any) -> Job:
-        """Record the end of a job; without a verdict, none of its rows was applied."""
-        if verdict is not None:
-            resource = self.resource(job)
-            verdict = _with_sheet_columns(verdict, job.spec, resource, lambda: self.rows(job))
-        stored = (verdict or Verdict.none_applied(job.spec.rows)).to_json()
-        return self.journal.record(job, state, verdict=stored, **detail)
-
-    def doubt(self, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any) -> Step:
-        """Record that the outcome is unknown, except for the ``verdict``; the next step settles it
-        as far as possible."""
-        stored = (verdict or Verdict.all_unknown(job.spec.rows)).to_json()
-        settled = self.journal.now() + timedelta(seconds=self.settle_seconds)
-        return self.journal.record(
-            job,
-            State.IN_DOUBT,
-            reason=asdict(reason),
-            verdict=stored,
-            address=self.client.target.base_url,
-            settled=settled.isoformat(timespec="seconds"),
-            **detail,
-        ), True
-
-    def record_unsent(
-        self, job: Job, outcome: NotExecuted | Doubtful, back_to: State = State.PREPARED
-    ) -> TransportError:
-        """Record that nothing was applied, and return the error to raise."""
-        self.journal.record(job, back_to, reason=asdict(outcome.reason))
-        hint = _TRY_AGAIN if outcome.answered else _ONCE_IT_ANSWERS
-        return TransportError(outcome.reason, hint.format(job=job.arguments()))
-
-    def upload(
-        self,
-        job: Job,
-        operation: Operation,
-        query: ImportQuery | None = None,
-        *,
-        harmless: bool = False,
-    ) -> Outcome:
-        """Send a job's payload once; a ``harmless`` request writes nothing."""
-        content = self.environment.load_payload(job.spec.payload)
-        has_resource = "resource" in operation.path_parameters
-        path = {"resource": job.spec.resource} if has_resource else {}
-        file = UploadFile(f"{job.spec.resource}-{job.id}.xlsx", content)
-        return self.client.send(operation, path=path, query=query, file=file, harmless=harmless)
-
-    def repeat_while(
-        self,
-        attempt: Callable[[], Outcome],
-        may_repeat: Callable[[Doubtful], bool] = lambda _doubt: True,
-    ) -> Outcome:
-        """Repeat an attempt by the client's policy while it was certainly not executed.
-
-        ``may_repeat`` decides on attempts in doubt; the default suits requests that change nothing.
-        After an expired token there is one more attempt, with a new token.
-        """
-        expired = 0
-
-        def least_pause(outcome: Outcome) -> float | None:
-            nonlocal expired
-            match outcome:
-                case NotExecuted(permanent=False):
-                    return 0.0
-                case Declined(status=HTTPStatus.UNAUTHORIZED) if may_repeat(outcome):
-                    expired += 1
-                    return None if expired > 1 else 0.0
-                case Doubtful(retry_after=asked) if may_repeat(outcome):
-                    return asked or 0.0
-            return None
-
-        policy = replace(self.client.retry_policy, sleep=self.options.sleep)
-        return policy.repeat(attempt, least_pause)
+_OTHER_PART_REJECTED = Text(
+    pt="outra parte da planilha foi rejeitada antes do envio",
+    en="another part of the sheet was rejected before sending",
+)
+_RESOLVED_AS_MISSING = Text(
+    pt="Não está no sistema, conforme conferido por uma pessoa.",
+    en="Not in the system, as a person has seen.",
+)
+_PAUSE = Text(
+    pt="pausa de {n} {n:segundo|segundos} entre as partes",
+    en="pause of {n} {n:second|seconds} between parts",
+)
 
 
-def _with_sheet_columns(
-    verdict: Verdict, job: JobSpec, resource: Resource, rows: Callable[[], Sequence[RowValues]]
-) -> Verdict:
-    """Return a verdict whose rejected rows name the sheet's columns, as far as they are known.
+def run_job(context: "RunContext", job: Job) -> Job:
+    """Run a job, or all its parts, as far as possible and return it.
 
-    ``rows`` loads the rows that were sent; it is called only if needed.
+    Raises ``AuthenticationFailed`` or ``TransportError`` if nothing was applied and the job can be
+    resumed, ``InDoubt`` if the connection is lost while the outcome is awaited.
     """
-    if not any(
-        _candidate_columns(resource, job, rejected.column) for rejected in verdict.rejected_rows
-    ):
-        return verdict
-    sent = dict(zip(job.rows, rows(), strict=True))
-    resolved = tuple(
-        _with_sheet_column(rejected, job, resource, sent) for rejected in verdict.rejected_rows
-    )
-    return replace(verdict, rejected_rows=resolved)
+    if job.parts:
+        return _run_parts(context, job)
+    return _run_steps(context, job) if job.parent is None else _run_part(context, job)
 
 
-def _with_sheet_column(
-    rejected: RejectedRow, job: JobSpec, resource: Resource, sent: dict[int, RowValues]
-) -> RejectedRow:
-    row = None if rejected.row is None else sent.get(rejected.row)
-    candidates = _candidate_columns(resource, job, rejected.column)
-    if row is None or rejected.row is None or not candidates:
-        return rejected
-    lookups = lookups_for(resource, row)
-    looked_up = [name for name in candidates if any(name in lookup.key for lookup in lookups)]
-    filled = [name for name in candidates if row.get(name) is not None]
-    column = [*looked_up, *filled, *candidates][0]
-    return replace(rejected, column=column, cell=job.cell(rejected.row, column))
+def _run_steps(context: "RunContext", job: Job) -> Job:
+    """Run the steps of a job without parts as far as possible, and return it."""
+    proceed = True
+    steps = _steps_of(job.spec.mode)
+    while proceed and not job.state.is_final:
+        job, proceed = steps[job.state](context, job)
+        if job.state.is_final and (not job.spec.mode.is_by_record or job.last("creates")):
+            reconcile.store_written_records(context, job)
+    return job
 
 
-def _candidate_columns(resource: Resource, job: JobSpec, field: str | None) -> list[str]:
-    """Return the sheet's columns that are written to a field of the record."""
-    if field in job.columns or resource.read_back is None:
-        return []
-    return [
-        column
-        for lookup in resource.read_back.lookups
-        for column, record_field in lookup.key.items()
-        if record_field == field and column in job.columns
-    ]
+def _run_preflight(context: "RunContext", job: Job) -> Job:
+    """Run the steps of a job that write nothing, and return it."""
+    while job.state.is_unsent and not remote_import.preflight_is_done(context, job):
+        job, _ = remote_import.preview(context, job)
+    if job.state.is_unsent and _is_previewed_only(context, job):
+        return context.end(job, State.PREVIEWED, Verdict.all_unknown(job.spec.rows))
+    return job
 
 
-@dataclass(frozen=True, slots=True)
-class JobRunner:
-    """Runner of jobs, from the state in the journal as far as possible."""
-
-    context: RunContext
-
-    def run(self, job: Job) -> Job:
-        """Run a job, or all its parts, as far as possible and return it.
-
-        Raises ``AuthenticationFailed`` or ``TransportError`` if nothing was applied and the job can
-        be resumed, ``InDoubt`` if the connection is lost while the outcome is awaited.
-        """
-        if job.parts:
-            return parts.run_parts(self, job)
-        return self.run_steps(job) if job.parent is None else parts.run_part(self, job)
-
-    def preflight(self, job: Job) -> Job:
-        """Run the steps of a job that write nothing, and return it.
-
-        Raises ``AuthenticationFailed`` or ``TransportError``.
-        """
-        while job.state.is_unsent and not remote_import.preflight_is_done(self.context, job):
-            job, _ = remote_import.preview(self.context, job)
-        if job.state.is_unsent and _is_previewed_only(self.context, job):
-            verdict = Verdict.all_unknown(job.spec.rows)
-            return self.context.end(job, State.PREVIEWED, verdict)
-        return job
-
-    def run_steps(self, job: Job) -> Job:
-        """Run the steps of a job without parts as far as possible, and return it."""
-        proceed = True
-        steps = _steps_of(job.spec.mode)
-        while proceed and not job.state.is_final:
-            job, proceed = steps[job.state](self.context, job)
-            if job.state.is_final and (not job.spec.mode.is_by_record or job.last("creates")):
-                reconcile.store_written_records(self.context, job)
-        return job
-
-
-def _steps_of(mode: Mode) -> Mapping[State, Callable[[RunContext, Job], Step]]:
+def _steps_of(mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]":
     """Return the step for each state of jobs in the given mode."""
     # Imported here, as imports of whole files do not need these modules.
     if mode is Mode.PROCESS:
@@ -322,7 +107,7 @@ def _steps_of(mode: Mode) -> Mapping[State, Callable[[RunContext, Job], Step]]:
     }
 
 
-def _begin(context: RunContext, job: Job) -> Step:
+def _begin(context: "RunContext", job: Job) -> "Step":
     if not job.spec.rows:
         state = State.PREVIEWED if job.spec.mode is Mode.PREVIEW else State.DONE
         return context.journal.record(job, state, verdict=Verdict.all_accepted(()).to_json()), False
@@ -336,24 +121,24 @@ def _begin(context: RunContext, job: Job) -> Step:
     return send(context, context.journal.job(job.id))
 
 
-def _is_previewed_only(context: RunContext, job: Job) -> bool:
+def _is_previewed_only(context: "RunContext", job: Job) -> bool:
     """Return whether a job that changes records is part of a preview, which changes do not have."""
     if job.spec.mode is not Mode.RECORDS or job.parent is None:
         return False
     return context.journal.job(job.parent).spec.mode is Mode.PREVIEW
 
 
-def _resume_staging(context: RunContext, job: Job) -> Step:
+def _resume_staging(context: "RunContext", job: Job) -> "Step":
     if context.resource(job).paths.needs_processar:
         return remote_import.stage_again(context, job)
     return _doubt_interrupted_request(context, job)
 
 
-def _doubt_interrupted_request(context: RunContext, job: Job) -> Step:
+def _doubt_interrupted_request(context: "RunContext", job: Job) -> "Step":
     return context.doubt(job, reconcile.INTERRUPTED)
 
 
-def _settle_doubt(context: RunContext, job: Job) -> Step:
+def _settle_doubt(context: "RunContext", job: Job) -> "Step":
     """Settle the doubt about a job by the log of a queued file, else by reading back.
 
     Raises ``InDoubt`` if the system cannot be reached.
@@ -379,3 +164,160 @@ def _settle_doubt(context: RunContext, job: Job) -> Step:
     if not reconcile.has_settled(context, job):
         return job, False
     return remote_import.start(context, job)
+
+
+def _run_parts(context: "RunContext", parent: Job) -> Job:
+    """Run all parts of a sheet as far as possible, and merge their verdicts.
+
+    All parts are previewed before anything is written; if one is rejected then, none is sent.
+    """
+    if parent.state.is_unsent:
+        parent = _preflight(context, parent)
+    if parent.state is State.PREPARED:
+        parent = _ask_consent(context, parent)
+    try:
+        if parent.state is State.SENDING_PARTS:
+            for part in context.journal.parts_of(parent):
+                if part.state.is_unsent:
+                    _pause_between_parts(context, parent)
+                with job_lock(context.home, part.id):
+                    _run_steps(_context_of_part(context, part), context.journal.job(part.id))
+    finally:
+        parent = update_parent(context.journal, parent)
+    return parent
+
+
+def _run_part(context: "RunContext", job: Job) -> Job:
+    """Run one part of a sheet by itself, and update its parent."""
+    journal = context.journal
+    parent = journal.job(job.parent or "")
+    if parent.state.is_unsent:
+        raise UsageError(
+            Text(
+                pt="O envio {job} é parte de {parent}, ainda não confirmado.",
+                en="The upload {job} is a part of {parent}, which is not confirmed yet.",
+            ).format(job=job.id, parent=parent.id),
+            Text(
+                pt="Continue o envio completo: xlbridge resume {p}",
+                en="Continue the whole upload: xlbridge resume {p}",
+            ).format(p=parent.arguments()),
+        )
+    try:
+        return _run_steps(context, job)
+    finally:
+        update_parent(journal, parent)
+
+
+def _pause_between_parts(context: "RunContext", parent: Job) -> None:
+    """Wait out the pause after the last part, even if an earlier run sent it."""
+    parts = context.journal.parts_of(parent)
+    sent = [part.events[-1].at for part in parts if not part.state.is_unsent]
+    seconds = context.options.pause_seconds
+    if not sent or not seconds:
+        return
+    left = seconds - (context.journal.now() - max(sent)).total_seconds()
+    if left > 0:
+        context.options.progress(_PAUSE.format(n=math.ceil(left)))
+        context.options.sleep(left)
+
+
+def update_parent(journal: Journal, parent: Job) -> Job:
+    """Record the merged state and verdict of a parent's parts, and return the parent."""
+    parent = journal.job(parent.id)
+    parts = journal.parts_of(parent)
+    state = _merge_states(parts)
+    settled = parent.state.is_final and parent.state is not State.NEEDS_PERSON
+    if settled or (parent.state.is_unsent and not state.is_final):
+        return parent
+    note = _preflight_note(parts)
+    reason = next((part.last("reason") for part in parts if part.last("reason")), None)
+    if reason is not None:
+        note["reason"] = reason
+    note["verdict"] = _merge_verdicts(parent, parts).to_json()
+    note["updated"] = sum(part.updated for part in parts)
+    return journal.record(parent, state, **note)
+
+
+def _merge_verdicts(parent: Job, parts: Sequence[Job]) -> Verdict:
+    """Return the verdict on the rows of a whole sheet."""
+    verdicts = [part.verdict for part in parts]
+    nothing_sent = _merge_states(parts) is State.ABANDONED
+    rejected = [row for verdict in verdicts for row in verdict.rejected_rows]
+    if not nothing_sent:
+        rejected += [row for part in parts for row in _rows_rejected_with_part(part)]
+    return Verdict(
+        read=len(parent.spec.rows),
+        accepted=sum(verdict.accepted for verdict in verdicts),
+        unknown=sum(verdict.unknown for verdict in verdicts),
+        rejected_rows=tuple(sorted(rejected, key=lambda row: row.row or 0)),
+    )
+
+
+def _merge_states(parts: Sequence[Job]) -> State:
+    """Return the state of a sheet with the given parts."""
+    states = {part.state for part in parts}
+    if any(not state.is_final for state in states):
+        return State.SENDING_PARTS
+    if State.NEEDS_PERSON in states:
+        return State.NEEDS_PERSON
+    if len(states) == 1:
+        return states.pop()
+    if states <= {State.REJECTED, State.ABANDONED, State.PREVIEWED}:
+        return State.REJECTED if State.REJECTED in states else State.ABANDONED
+    return State.PARTIAL
+
+
+def _preflight(context: "RunContext", parent: Job) -> Job:
+    for part in context.journal.parts_of(parent):
+        with job_lock(context.home, part.id):
+            _run_preflight(_context_of_part(context, part), context.journal.job(part.id))
+    parts = context.journal.parts_of(parent)
+    if any(part.state.is_final for part in parts):
+        for part in parts:
+            if not part.state.is_final:
+                context.end(part, State.ABANDONED, reason=asdict(_OTHER_PART_REJECTED))
+        return update_parent(context.journal, parent)
+    return context.journal.record(parent, State.PREPARED, **_preflight_note(parts))
+
+
+def _preflight_note(parts: Sequence[Job]) -> dict[str, Any]:
+    """Return the number of rows previewed so far in all parts."""
+    known = [count for part in parts if (count := part.last("previewed")) is not None]
+    return {"previewed": sum(known) if known else None}
+
+
+def _ask_consent(context: "RunContext", parent: Job) -> Job:
+    refusal = context.refusal(parent)
+    if refusal is None:
+        return context.journal.record(context.journal.job(parent.id), State.SENDING_PARTS)
+    for part in context.journal.parts_of(parent):
+        context.end(part, State.ABANDONED, reason=asdict(refusal))
+    return update_parent(context.journal, parent)
+
+
+def _context_of_part(context: "RunContext", part: Job) -> "RunContext":
+    """Return the context of one part, with consent already granted and progress naming the part."""
+
+    def progress(text: Text) -> None:
+        options.progress(
+            Text(pt="Parte {n} · {text}", en="Part {n} · {text}").format(n=part.part, text=text)
+        )
+
+    options = context.options
+    part_options = replace(options, consent=lambda _request: True, progress=progress)
+    return replace(context, options=part_options)
+
+
+def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:
+    """Return the rows of a part that was not applied, except those with an error of their own."""
+    if part.state not in {State.REJECTED, State.ABANDONED}:
+        return []
+    reason = REJECTED_AS_A_WHOLE if part.state is State.REJECTED else part.reason
+    if part.last("resolved") is not None:
+        reason = _RESOLVED_AS_MISSING
+    named = {row.row for row in part.verdict.rejected_rows}
+    return [
+        RejectedRow(row, None, None, reason, itself=False)
+        for row in part.spec.rows
+        if row not in named
+    ]

@@ -79,10 +79,6 @@ class Uploads:
             return sheet
         return self._links.fill_in(sheet)
 
-    def send(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:
-        """Create the job of a sheet and run it. Raises what ``create`` and ``run`` raise."""
-        return self.run(self.create(sheet, options), options)
-
     def plan(self, rows: ValidatedSheet | CorrectedRows, options: UploadOptions) -> PlannedSheet:
         """Plan a sheet, or corrected rows, as ``create`` or ``create_retry`` would record it.
 
@@ -151,18 +147,19 @@ class Uploads:
         connection is lost while the outcome is awaited, or if only a part of the job was applied.
         """
         from xlbridge.upload.results.result_files import ensure_sheet_evidence
-        from xlbridge.upload.runner import JobRunner, RunContext
+        from xlbridge.upload.run_context import RunContext
+        from xlbridge.upload.runner import run_job
 
         if not job.state.is_final:
             job.require_system(self._client.identity, self._client.target.profile)
         has_rows = job.spec.mode not in {Mode.UNDO, Mode.PROCESS}
         if job.state.is_unsent and job.parent is None and has_rows:
             job = self._with_current_plan(job, options)
-        runner = JobRunner(RunContext(self._context, self._client, options))
+        context = RunContext(self._context, self._client, options)
         with job_lock(self._context.settings.home, job.parent or job.id):
             job = self._context.journal.job(job.id)
             try:
-                ended = runner.run(job)
+                ended = run_job(context, job)
             except (TransportError, AuthenticationFailed) as error:
                 journal = self._context.journal
                 jobs = [*journal.parts_of(job), journal.job(job.id)]

@@ -51,7 +51,7 @@ from xlbridge.upload.single_records.write_journal import (
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
-    from xlbridge.upload.runner import RunContext, Step
+    from xlbridge.upload.run_context import RunContext, Step
 
 _FRESH = timedelta(minutes=1)
 """Time before the listing of all records is read again. See the product brief, Row actions."""
@@ -123,9 +123,8 @@ class _Processor:
         """Send the waiting requests; those that an earlier run was sending are in doubt."""
         writes = self._writes()
         interrupted = with_reason(WriteState.DOUBTFUL, _INTERRUPTED)
-        for write in writes:
-            if write.state is WriteState.SENDING:
-                self._record(write, interrupted)
+        sending = (write for write in writes if write.state is WriteState.SENDING)
+        self._store([interrupted.state_of(write) for write in sending])
         waiting = [write for write in writes if write.state.is_waiting]
         progress = RecordProgress(self._context.options, len(writes), len(waiting))
         dispatch = RecordDispatch(
@@ -269,7 +268,7 @@ class _Processor:
         return self._context.journal.writes.load(self._job.id)
 
     def _record(self, write: RecordWrite, result: WriteResult) -> None:
-        self._store([NewState(write, result.state, result.detail)])
+        self._store([result.state_of(write)])
 
     def _store(self, states: Sequence[NewState]) -> None:
         self._context.journal.writes.record(self._job.id, states)

@@ -25,7 +25,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ReadBack, RecordChange, operation_named
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.bulk_lookup import look_up_rows
+from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import is_same_list
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
@@ -53,8 +53,7 @@ from xlbridge.wire import Operation, WireModel, record_model
 from xlbridge.wire.imports import ImportQuery
 
 if TYPE_CHECKING:
-    from xlbridge.upload.runner import RunContext
-
+    from xlbridge.upload.run_context import RunContext
 
 _CHANGED = Text(
     pt="o registro mudou no sistema depois do plano (antes: {before}; agora: {now}); não foi "
@@ -178,7 +177,7 @@ class RecordReader:
         """Find the record by its row's keys, then by its number."""
         rows = [row] if not self._numbers else [row, {**row, **self.number(code)}]
         for wanted in rows:
-            (one,), _ = look_up_rows(self._client, self._resource, [wanted], most=None)
+            (one,) = read_snapshot(self._client, self._resource, [wanted])
             for record in () if one is None else one.found:
                 if record.code == code:
                     return PresentRecord(record.values, None, self._blank)

@@ -17,7 +17,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy, Lookup, ReadBack, RecordCreation
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.bulk_lookup import look_up_rows
+from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import business_keys
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import (
@@ -51,7 +51,7 @@ from xlbridge.upload.single_records.write_journal import (
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
-    from xlbridge.upload.runner import RunContext
+    from xlbridge.upload.run_context import RunContext
 
 _APPEARED = Text(
     pt="um registro com a mesma chave entrou no sistema depois do plano ({code}); a linha não foi "
@@ -156,7 +156,7 @@ class RecordCreator:
             return
         if any(write.attempts for write in writes) or _others_running(self._context, self._job):
             return
-        found, _ = look_up_rows(self._context.client, baseline.resource, self._rows, most=None)
+        found = read_snapshot(self._context.client, baseline.resource, self._rows)
         self._context.journal.store_snapshot(self._job, Moment.IDENTICAL, found)
         self._by_content = replace(baseline, before=found)
 
@@ -329,7 +329,7 @@ class RecordCreator:
     def _presences(self, writes: Sequence[RecordWrite], baseline: _Baseline) -> list[_Presence]:
         rows = [self._rows[write.position] for write in writes]
         try:
-            now, _ = look_up_rows(self._context.client, baseline.resource, rows, most=None)
+            now = read_snapshot(self._context.client, baseline.resource, rows)
         except RemoteRejected:
             return [_Presence()] * len(writes)
         return [

@@ -272,7 +272,7 @@ class RecordDispatch:
         announced = [message for message in self._received if isinstance(message, _Announcement)]
         states = [] if self._closing else [announcement.state for announcement in announced]
         states += [
-            NewState(message.write, message.result.state, message.result.detail)
+            message.result.state_of(message.write)
             for message in self._received
             if isinstance(message, _Finished) and message.result is not None
         ]

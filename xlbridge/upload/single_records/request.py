@@ -13,10 +13,16 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, ErrorDetail, TransportError
 from xlbridge.i18n import Text, untranslated
-from xlbridge.upload.single_records.write_journal import Problem, WriteState, problems_note
+from xlbridge.upload.single_records.write_journal import (
+    NewState,
+    Problem,
+    RecordWrite,
+    WriteState,
+    problems_note,
+)
 
 if TYPE_CHECKING:
-    from xlbridge.upload.runner import RunContext
+    from xlbridge.upload.run_context import RunContext
 
 MAX_ATTEMPTS = 3
 """Requests for one record with lost answers before it is given up."""
@@ -40,6 +46,10 @@ class WriteResult:
     state: WriteState
     detail: Mapping[str, Any] = field(default_factory=dict)
     stop: ApiError | None = None
+
+    def state_of(self, write: RecordWrite) -> NewState:
+        """Return the new state of a write that had this result."""
+        return NewState(write, self.state, self.detail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from xlbridge.errors import ApiError
 from xlbridge.i18n import Text
-from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State, planned_note
-from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.reconcile import (
     INTERRUPTED,
     end_of_writes,
@@ -34,7 +32,7 @@ from xlbridge.upload.single_records.write_journal import (
 )
 
 if TYPE_CHECKING:
-    from xlbridge.upload.runner import RunContext, Step
+    from xlbridge.upload.run_context import RunContext, Step
 
 _NEEDS_PERSON = Text(
     pt="{n:um registro está|{n} registros estão} em dúvida: {why}",
@@ -53,7 +51,7 @@ def write_records(context: "RunContext", job: Job) -> "Step":
     run continues.
     """
     if not context.journal.writes.load(job.id):
-        context.journal.writes.plan(job.id, _tasks_of_plan(context.environment, job))
+        context.journal.writes.plan(job.id, _tasks_of_plan(context, job))
     is_resumed = job.state is State.SENDING
     if not is_resumed:
         job = context.announce(job, State.SENDING)
@@ -77,7 +75,7 @@ def settle_records(context: "RunContext", job: Job) -> "Step":
     return settle_writes(context, job, lambda final: _Writer(context, job).settle(final=final))
 
 
-def _tasks_of_plan(context: UploadContext, job: Job) -> list[RecordTask]:
+def _tasks_of_plan(context: "RunContext", job: Job) -> list[RecordTask]:
     """Return the planned task of each row of a job."""
     by_number = {
         row.row: row for row in context.journal.plan_of(context.journal.job(job.parent or job.id))
@@ -85,7 +83,7 @@ def _tasks_of_plan(context: UploadContext, job: Job) -> list[RecordTask]:
     planned = [by_number[number] for number in job.spec.rows]
     if all(row.is_created for row in planned):
         return [CREATION] * len(planned)
-    rows = zip(planned, sent_rows(context, job), strict=True)
+    rows = zip(planned, context.rows(job), strict=True)
     return [CREATION if row.is_created else change_of_row(row, values) for row, values in rows]
 
 
@@ -111,9 +109,8 @@ class _Writer:
         """Read the keys of the records still to be created again; leave out existing ones."""
         waiting = [write for write in self._writes if write.task.creates and write.state.is_waiting]
         if self._creator is not None and waiting:
-            self._record(
-                [NewState(w, r.state, r.detail) for w, r in self._creator.find_appeared(waiting)]
-            )
+            found = self._creator.find_appeared(waiting)
+            self._record([result.state_of(write) for write, result in found])
         self._writes = self._context.journal.writes.load(self._job.id)
         planned = planned_note(self._context.journal.now())
         return self._context.journal.record(self._job, State.SENDING, **planned)
@@ -153,7 +150,7 @@ class _Writer:
             if handler is None or not handled:
                 continue
             for write, result in handler.settle(handled, final=final):
-                self._record([NewState(write, result.state, result.detail)])
+                self._record([result.state_of(write)])
                 settled.add(write.position)
         return len(settled) < len(doubtful)
 
@@ -185,8 +182,7 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
     waiting = [write for write in writes if write.state.is_waiting]
     if waiting:
         result = with_reason(WriteState.CHANGED, _BLOCKED)
-        states = [NewState(write, result.state, result.detail) for write in waiting]
-        context.journal.writes.record(job.id, states)
+        context.journal.writes.record(job.id, [result.state_of(write) for write in waiting])
         writes = context.journal.writes.load(job.id, answers=False)
     verdict = verdict_of_writes(job, writes)
     state, detail = end_of_writes(

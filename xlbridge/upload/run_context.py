@@ -1,0 +1,248 @@
+"""Context of a run: connection, journal and options, and the operations that all steps share."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
+from xlbridge.errors import TransportError, UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources import Mode, Resource
+from xlbridge.upload.context import UploadContext
+from xlbridge.upload.job import Job, JobSpec, State
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.lookup.bulk_lookup import read_snapshot
+from xlbridge.upload.lookup.row_lookup import lookups_for
+from xlbridge.upload.lookup.row_table import RowValues
+from xlbridge.upload.lookup.snapshot import Snapshot
+from xlbridge.upload.options import UploadOptions
+from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
+from xlbridge.upload.planning.consent import ConsentRequest
+from xlbridge.upload.planning.plan_builder import plan_still_holds
+from xlbridge.upload.results.verdict import RejectedRow, Verdict
+from xlbridge.wire import Operation
+from xlbridge.wire.imports import ImportQuery
+
+_ONCE_IT_ANSWERS = Text(
+    pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
+    en="Nothing was written. Once the system answers: xlbridge resume {job}",
+)
+_TRY_AGAIN = Text(
+    pt="Nada foi gravado. Para tentar de novo: xlbridge resume {job}",
+    en="Nothing was written. To try again: xlbridge resume {job}",
+)
+_NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
+_PLAN_CHANGED = Text(
+    pt="os registros do sistema mudaram depois do plano; nenhuma destas linhas foi enviada",
+    en="records in the system have changed since the plan; none of these rows was sent",
+)
+_SEE_NEW_PLAN = Text(
+    pt="Veja o novo plano e confirme de novo: xlbridge resume {job}",
+    en="Check the new plan and confirm again: xlbridge resume {job}",
+)
+
+
+Step = tuple[Job, bool]
+"""Job after a step, and whether another step follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """Connection, journal and options of one run, and the operations that all steps share."""
+
+    environment: UploadContext
+    client: Client
+    options: UploadOptions
+
+    @property
+    def journal(self) -> Journal:
+        """Journal of the environment."""
+        return self.environment.journal
+
+    @property
+    def home(self) -> Path:
+        """Folder of the environment, where jobs are locked."""
+        return self.environment.settings.home
+
+    @property
+    def settle_seconds(self) -> float:
+        """Seconds in which a request may still arrive after its answer was lost."""
+        seconds = self.options.settle_seconds
+        if seconds is None:
+            seconds = self.environment.settings.settle_seconds
+        return max(seconds, self.client.least_settle)
+
+    def resource(self, job: Job) -> Resource:
+        """Return the resource of a job."""
+        return self.environment.catalogue.named(job.spec.resource)
+
+    def rows(self, job: Job) -> Sequence[RowValues]:
+        """Return the rows of a job as they are sent."""
+        return sent_rows(self.environment, job)
+
+    def read_snapshot(self, job: Job) -> Snapshot:
+        """Return the remote records of a job's rows. Raises what ``Client.records`` raises."""
+        return read_snapshot(self.client, self.resource(job), self.rows(job))
+
+    def workbook_of(self, resource: Resource, rows: Sequence[RowValues]) -> bytes:
+        """Return a workbook with the given rows, stored like any payload."""
+        context = self.environment
+        content = store_payload(context, resource, frame_of_rows(resource, rows))
+        return context.load_payload(content)
+
+    def refusal(self, job: Job) -> Text | None:
+        """Ask for consent to write a job's rows; return the reason not to write them, if any.
+
+        Keys are read again if the plan is old by then. Raises ``UsageError`` if the plan of a whole
+        sheet has changed.
+        """
+        request = ConsentRequest.of(self.environment, job, self.client.target)
+        if not self.options.consent(request):
+            return _NO_CONSENT
+        # Changes of single records read each record just before its request.
+        is_change = job.spec.mode is Mode.RECORDS and job.parent and not job.last("creates")
+        if is_change or job.spec.mode in {Mode.UNDO, Mode.PROCESS}:
+            return None
+        if not self.plan_has_changed(job):
+            return None
+        if job.parent is not None:
+            return _PLAN_CHANGED
+        raise UsageError(_PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.arguments()))
+
+    def plan_has_changed(self, job: Job) -> bool:
+        """Plan a job again if its plan is old; return whether the plan has changed."""
+        if not job.plan_is_old(self.journal.now()):
+            return False
+        return not plan_still_holds(self.environment, self.client, job)
+
+    def report_progress(self, job: Job, text: Text) -> None:
+        """Report progress on the rows of a job."""
+        self.options.progress(
+            Text(pt="Linhas: {rows} · {text}", en="Rows: {rows} · {text}").format(
+                rows=len(job.spec.rows), text=text
+            )
+        )
+
+    def announce(self, job: Job, state: State) -> Job:
+        """Record that a request is about to be sent."""
+        return self.journal.record(job, state, attempt=job.attempts + 1)
+
+    def end(self, job: Job, state: State, verdict: Verdict | None = None, **detail: Any) -> Job:
+        """Record the end of a job; without a verdict, none of its rows was applied."""
+        if verdict is not None:
+            resource = self.resource(job)
+            verdict = _with_sheet_columns(verdict, job.spec, resource, lambda: self.rows(job))
+        stored = (verdict or Verdict.none_applied(job.spec.rows)).to_json()
+        return self.journal.record(job, state, verdict=stored, **detail)
+
+    def doubt(self, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any) -> Step:
+        """Record that the outcome is unknown, except for the ``verdict``; the next step settles it
+        as far as possible."""
+        stored = (verdict or Verdict.all_unknown(job.spec.rows)).to_json()
+        settled = self.journal.now() + timedelta(seconds=self.settle_seconds)
+        return self.journal.record(
+            job,
+            State.IN_DOUBT,
+            reason=asdict(reason),
+            verdict=stored,
+            address=self.client.target.base_url,
+            settled=settled.isoformat(timespec="seconds"),
+            **detail,
+        ), True
+
+    def record_unsent(
+        self, job: Job, outcome: NotExecuted | Doubtful, back_to: State = State.PREPARED
+    ) -> TransportError:
+        """Record that nothing was applied, and return the error to raise."""
+        self.journal.record(job, back_to, reason=asdict(outcome.reason))
+        hint = _TRY_AGAIN if outcome.answered else _ONCE_IT_ANSWERS
+        return TransportError(outcome.reason, hint.format(job=job.arguments()))
+
+    def upload(
+        self,
+        job: Job,
+        operation: Operation,
+        query: ImportQuery | None = None,
+        *,
+        harmless: bool = False,
+    ) -> Outcome:
+        """Send a job's payload once; a ``harmless`` request writes nothing."""
+        content = self.environment.load_payload(job.spec.payload)
+        has_resource = "resource" in operation.path_parameters
+        path = {"resource": job.spec.resource} if has_resource else {}
+        file = UploadFile(f"{job.spec.resource}-{job.id}.xlsx", content)
+        return self.client.send(operation, path=path, query=query, file=file, harmless=harmless)
+
+    def repeat_while(
+        self,
+        attempt: Callable[[], Outcome],
+        may_repeat: Callable[[Doubtful], bool] = lambda _doubt: True,
+    ) -> Outcome:
+        """Repeat an attempt by the client's policy while it was certainly not executed.
+
+        ``may_repeat`` decides on attempts in doubt; the default suits requests that change nothing.
+        After an expired token there is one more attempt, with a new token.
+        """
+        expired = 0
+
+        def least_pause(outcome: Outcome) -> float | None:
+            nonlocal expired
+            match outcome:
+                case NotExecuted(permanent=False):
+                    return 0.0
+                case Declined(status=HTTPStatus.UNAUTHORIZED) if may_repeat(outcome):
+                    expired += 1
+                    return None if expired > 1 else 0.0
+                case Doubtful(retry_after=asked) if may_repeat(outcome):
+                    return asked or 0.0
+            return None
+
+        policy = replace(self.client.retry_policy, sleep=self.options.sleep)
+        return policy.repeat(attempt, least_pause)
+
+
+def _with_sheet_columns(
+    verdict: Verdict, job: JobSpec, resource: Resource, rows: Callable[[], Sequence[RowValues]]
+) -> Verdict:
+    """Return a verdict whose rejected rows name the sheet's columns, as far as they are known.
+
+    ``rows`` loads the rows that were sent; it is called only if needed.
+    """
+    if not any(
+        _candidate_columns(resource, job, rejected.column) for rejected in verdict.rejected_rows
+    ):
+        return verdict
+    sent = dict(zip(job.rows, rows(), strict=True))
+    resolved = tuple(
+        _with_sheet_column(rejected, job, resource, sent) for rejected in verdict.rejected_rows
+    )
+    return replace(verdict, rejected_rows=resolved)
+
+
+def _with_sheet_column(
+    rejected: RejectedRow, job: JobSpec, resource: Resource, sent: dict[int, RowValues]
+) -> RejectedRow:
+    row = None if rejected.row is None else sent.get(rejected.row)
+    candidates = _candidate_columns(resource, job, rejected.column)
+    if row is None or rejected.row is None or not candidates:
+        return rejected
+    lookups = lookups_for(resource, row)
+    looked_up = [name for name in candidates if any(name in lookup.key for lookup in lookups)]
+    filled = [name for name in candidates if row.get(name) is not None]
+    column = [*looked_up, *filled, *candidates][0]
+    return replace(rejected, column=column, cell=job.cell(rejected.row, column))
+
+
+def _candidate_columns(resource: Resource, job: JobSpec, field: str | None) -> list[str]:
+    """Return the sheet's columns that are written to a field of the record."""
+    if field in job.columns or resource.read_back is None:
+        return []
+    return [
+        column
+        for lookup in resource.read_back.lookups
+        for column, record_field in lookup.key.items()
+        if record_field == field and column in job.columns
+    ]
