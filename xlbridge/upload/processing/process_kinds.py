@@ -127,22 +127,28 @@ class ProcessKind:
     """Kind of records that are processed one by one.
 
     ``listing`` is its name, as in ``export``. ``process`` has the record's number in its path;
-    ``read`` too, or it lists all records. ``number`` is the field of that number, ``headers`` are
-    its columns in sheets. ``status_of`` returns the status of a record and a remark; ``assigned``
-    are the fields that the system fills. ``is_queued``: a request only starts processing in the
-    background. ``final`` warns of what cannot be undone.
+    ``read`` too, or it lists all records. ``number`` is the field of that number, and the header of
+    its column in sheets, which may also have one of ``other_headers``. ``status_of`` returns the
+    status of a record and a remark; ``assigned`` are the fields that the system fills.
+    ``is_queued``: a request only starts processing in the background. ``final`` warns of what
+    cannot be undone.
     """
 
     listing: str
     process: Operation
     read: Operation
     number: str
-    headers: tuple[str, ...]
     status_of: Callable[[Record, StateOfLog], tuple[RecordStatus, Text | None]]
     assigned: tuple[str, ...]
     noun: Text
     final: Text
     is_queued: bool = False
+    other_headers: tuple[str, ...] = ()
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """Headers of the column of numbers in sheets."""
+        return self.number, *self.other_headers
 
     @property
     def is_listed(self) -> bool:
@@ -166,7 +172,7 @@ KINDS: Mapping[str, ProcessKind] = {
             process=SALES_ORDER_PROCESS,
             read=SALES_ORDER_LIST,
             number="numeroDoPedido",
-            headers=("numeroDoPedido", "numeroPedido"),
+            other_headers=("numeroPedido",),
             status_of=_order_status,
             assigned=("idNF", "dataDeProcessamento"),
             noun=Text(pt="pedido", en="order"),
@@ -182,7 +188,6 @@ KINDS: Mapping[str, ProcessKind] = {
             process=PRODUCT_INVOICE_PROCESS,
             read=PRODUCT_INVOICE_GET,
             number="idNF",
-            headers=("idNF",),
             status_of=_invoice_status,
             assigned=_INVOICE_NUMBERS,
             noun=Text(pt="nota", en="invoice"),
@@ -198,7 +203,6 @@ KINDS: Mapping[str, ProcessKind] = {
             process=SERVICE_INVOICE_PROCESS,
             read=SERVICE_INVOICE_GET,
             number="idNF",
-            headers=("idNF",),
             status_of=_invoice_status,
             assigned=_INVOICE_NUMBERS,
             noun=Text(pt="nota", en="invoice"),
@@ -214,7 +218,6 @@ KINDS: Mapping[str, ProcessKind] = {
             process=INVENTORY_PROCESS,
             read=INVENTORY_SHOW,
             number="idInventario",
-            headers=("idInventario",),
             status_of=_inventory_status,
             assigned=("idProcessamento", "logProcessamento", "situacaoDoInventario"),
             noun=Text(pt="inventário", en="inventory"),
@@ -230,7 +233,6 @@ KINDS: Mapping[str, ProcessKind] = {
             process=IMPORT_PROCESS,
             read=IMPORT_LOG,
             number="id",
-            headers=("id",),
             status_of=_log_status,
             assigned=("totalDeRegistros", "registrosImportados", _REJECTED),
             noun=Text(pt="arquivo", en="file"),

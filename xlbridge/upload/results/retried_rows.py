@@ -14,7 +14,7 @@ def with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int,
 
     Each comes with a mapping of its row numbers to those in the first job's sheet.
     """
-    yield job, {row: row for row in all_rows(journal, job)}
+    yield job, {row: row for row in _all_rows(journal, job)}
     for retry in _sent_retries(journal, job):
         for attempt, origins in with_retries(journal, retry):
             numbers = {row: retry.origins.get(origin, origin) for row, origin in origins.items()}
@@ -35,7 +35,8 @@ def _attempts(journal: Journal, job: Job) -> Iterator[Job]:
         yield from _attempts(journal, retry)
 
 
-def all_rows(journal: Journal, job: Job) -> Sequence[int]:
+def _all_rows(journal: Journal, job: Job) -> Sequence[int]:
+    """Return the numbers of all rows of a job's sheet."""
     return [row.row for row in journal.plan_of(job)] or job.spec.rows
 
 
@@ -88,7 +89,7 @@ def _settled_rows(journal: Journal, job: Job) -> SettledRows | None:
     """Return the rows of a job that its retries have written, None if there are none."""
     if job.parent is not None or not journal.retries_of(job.id):
         return None
-    missing = set(all_rows(journal, job)) - rows_in_system(journal, job)
+    missing = set(_all_rows(journal, job)) - rows_in_system(journal, job)
     settled: set[int] = set()
     by = ""
     for attempt, origins in with_retries(journal, job):
