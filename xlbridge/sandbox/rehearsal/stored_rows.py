@@ -17,48 +17,11 @@ from sqlalchemy import ColumnElement, Connection, Table, exists, false, func, se
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Resource
-from xlbridge.sandbox.areas.financial.tables import (
-    OWNER_KEY,
-    TITLE_KEY,
-    payable_allocations,
-    payables,
-    receivable_allocations,
-    receivables,
-)
-from xlbridge.sandbox.areas.purchasing.tables import (
-    buying_order_items,
-    buying_orders,
-    purchase_order_items,
-    purchase_orders,
-    purchase_requisition_items,
-    purchase_requisitions,
-    spending_limits,
-)
-from xlbridge.sandbox.areas.registry.tables import (
-    client_categories,
-    client_types,
-    clients,
-    contacts,
-    cost_centres,
-    product_types,
-    products,
-    suppliers,
-)
-from xlbridge.sandbox.areas.sales.tables import (
-    product_invoice_items,
-    product_invoices,
-    sales_order_installments,
-    sales_order_items,
-    sales_orders,
-    service_forecasts,
-    service_invoices,
-)
-from xlbridge.sandbox.areas.stock.tables import (
-    addressings,
-    inventories,
-    inventory_items,
-    movements,
-)
+from xlbridge.sandbox.areas.financial import tables as financial
+from xlbridge.sandbox.areas.purchasing import tables as purchasing
+from xlbridge.sandbox.areas.registry import tables as registry
+from xlbridge.sandbox.areas.sales import tables as sales
+from xlbridge.sandbox.areas.stock import tables as stock
 from xlbridge.sandbox.imports.lines import (
     line_input,
     new_registration,
@@ -176,65 +139,60 @@ _GENERATED_TITLE_COLUMNS = frozenset(
 )
 _GENERATED_INVOICE_COLUMNS = frozenset(
     {
-        *("idNF", "ultimaAtualizacao", "dataDeEmissao"),
-        *("numeroDaNotaFiscalEletronica", "chaveDaNotaFiscalEletronica"),
+        "idNF",
+        "ultimaAtualizacao",
+        "dataDeEmissao",
+        "numeroDaNotaFiscalEletronica",
+        "chaveDaNotaFiscalEletronica",
     }
-)
-_TITLE_OF_ORDER = dict(
-    zip(
-        TITLE_KEY,
-        (
-            *("codigoDoExercicioCR", "codigoDaFilialCR"),
-            *("numeroDaMovimentacaoCR", "sequenciaDaMovimentacaoCR"),
-        ),
-        strict=True,
-    )
 )
 _IS_OF_ORDER = exists().where(
     *(
-        sales_order_installments.c[ours] == receivables.c[name]
-        for name, ours in _TITLE_OF_ORDER.items()
+        sales.sales_order_installments.c[ours] == financial.receivables.c[name]
+        for name, ours in sales.TITLE_COLUMNS.items()
     )
 )
 """Condition of titles that a processed order has created."""
 
 _TABLE_SPECS: Mapping[type[WireModel], _TableSpec] = {
-    ClientInput: _TableSpec(clients, frozenset({"codigoDoCliente", "ultimaAtualizacao"})),
-    ReceivableInput: _TableSpec(receivables, _GENERATED_TITLE_COLUMNS, derived=_IS_OF_ORDER),
-    PayableInput: _TableSpec(payables, _GENERATED_TITLE_COLUMNS),
-    ServiceInvoiceInput: _TableSpec(service_invoices, _GENERATED_INVOICE_COLUMNS),
-    AddressingInput: _TableSpec(addressings, frozenset({"ultimaAtualizacao"}), replaces=True),
-    ClientTypeInput: _TableSpec(client_types),
-    ClientCategoryInput: _TableSpec(client_categories),
-    ContactInput: _TableSpec(contacts),
-    CostCentreInput: _TableSpec(cost_centres),
-    SupplierInput: _TableSpec(suppliers),
-    ProductTypeInput: _TableSpec(product_types),
-    ProductInput: _TableSpec(products),
-    SalesOrderInput: _TableSpec(sales_orders),
-    ProductInvoiceInput: _TableSpec(
-        product_invoices, derived=product_invoices.c.numeroDoPedido.is_not(None)
+    ClientInput: _TableSpec(registry.clients, frozenset({"codigoDoCliente", "ultimaAtualizacao"})),
+    ReceivableInput: _TableSpec(
+        financial.receivables, _GENERATED_TITLE_COLUMNS, derived=_IS_OF_ORDER
     ),
-    ServiceForecastInput: _TableSpec(service_forecasts),
-    PurchaseRequisitionInput: _TableSpec(purchase_requisitions),
-    BuyingOrderInput: _TableSpec(buying_orders),
-    PurchaseOrderInput: _TableSpec(purchase_orders),
-    SpendingLimitInput: _TableSpec(spending_limits),
+    PayableInput: _TableSpec(financial.payables, _GENERATED_TITLE_COLUMNS),
+    ServiceInvoiceInput: _TableSpec(sales.service_invoices, _GENERATED_INVOICE_COLUMNS),
+    AddressingInput: _TableSpec(stock.addressings, frozenset({"ultimaAtualizacao"}), replaces=True),
+    ClientTypeInput: _TableSpec(registry.client_types),
+    ClientCategoryInput: _TableSpec(registry.client_categories),
+    ContactInput: _TableSpec(registry.contacts),
+    CostCentreInput: _TableSpec(registry.cost_centres),
+    SupplierInput: _TableSpec(registry.suppliers),
+    ProductTypeInput: _TableSpec(registry.product_types),
+    ProductInput: _TableSpec(registry.products),
+    SalesOrderInput: _TableSpec(sales.sales_orders),
+    ProductInvoiceInput: _TableSpec(
+        sales.product_invoices, derived=sales.product_invoices.c.numeroDoPedido.is_not(None)
+    ),
+    ServiceForecastInput: _TableSpec(sales.service_forecasts),
+    PurchaseRequisitionInput: _TableSpec(purchasing.purchase_requisitions),
+    BuyingOrderInput: _TableSpec(purchasing.buying_orders),
+    PurchaseOrderInput: _TableSpec(purchasing.purchase_orders),
+    SpendingLimitInput: _TableSpec(purchasing.spending_limits),
     StockEntryInput: _TableSpec(
-        movements,
+        stock.movements,
         number=("number",),
-        includes=movements.c.inward,
-        derived=movements.c.adjustment | movements.c.reverses.is_not(None),
+        includes=stock.movements.c.inward,
+        derived=stock.movements.c.adjustment | stock.movements.c.reverses.is_not(None),
         name="stock_entries",
     ),
     StockOutputInput: _TableSpec(
-        movements,
+        stock.movements,
         number=("number",),
-        includes=~movements.c.inward,
-        derived=movements.c.adjustment,
+        includes=~stock.movements.c.inward,
+        derived=stock.movements.c.adjustment,
         name="stock_outputs",
     ),
-    CountedInventory: _TableSpec(inventories),
+    CountedInventory: _TableSpec(stock.inventories),
 }
 """Table of each resource's rows, by the resource's model."""
 
@@ -250,23 +208,25 @@ class _ListTable:
 
 
 _LIST_TABLES: Mapping[type[WireModel], Mapping[str, _ListTable]] = {
-    ReceivableInput: {"rateio": _ListTable(receivable_allocations, OWNER_KEY)},
-    PayableInput: {"rateio": _ListTable(payable_allocations, OWNER_KEY)},
+    ReceivableInput: {"rateio": _ListTable(financial.receivable_allocations, financial.OWNER_KEY)},
+    PayableInput: {"rateio": _ListTable(financial.payable_allocations, financial.OWNER_KEY)},
     SalesOrderInput: {
-        "produtos": _ListTable(sales_order_items, ("numeroDoPedido",)),
-        "parcelas": _ListTable(sales_order_installments, ("numeroDoPedido",)),
+        "produtos": _ListTable(sales.sales_order_items, ("numeroDoPedido",)),
+        "parcelas": _ListTable(sales.sales_order_installments, ("numeroDoPedido",)),
     },
-    ProductInvoiceInput: {"produtos": _ListTable(product_invoice_items, ("idNF",))},
-    PurchaseRequisitionInput: {"itens": _ListTable(purchase_requisition_items, ("number",))},
-    BuyingOrderInput: {"itens": _ListTable(buying_order_items, ("number",))},
-    PurchaseOrderInput: {"itens": _ListTable(purchase_order_items, ("number",))},
+    ProductInvoiceInput: {"produtos": _ListTable(sales.product_invoice_items, ("idNF",))},
+    PurchaseRequisitionInput: {
+        "itens": _ListTable(purchasing.purchase_requisition_items, ("number",))
+    },
+    BuyingOrderInput: {"itens": _ListTable(purchasing.buying_order_items, ("number",))},
+    PurchaseOrderInput: {"itens": _ListTable(purchasing.purchase_order_items, ("number",))},
     CountedInventory: {
         "contagens": _ListTable(
-            inventory_items,
+            stock.inventory_items,
             ("inventory",),
-            func.count(inventory_items.c.count1)
-            + func.count(inventory_items.c.count2)
-            + func.count(inventory_items.c.count3),
+            func.count(stock.inventory_items.c.count1)
+            + func.count(stock.inventory_items.c.count2)
+            + func.count(stock.inventory_items.c.count3),
         )
     },
 }

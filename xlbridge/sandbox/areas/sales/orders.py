@@ -24,6 +24,7 @@ from xlbridge.sandbox.areas.sales.order_figures import (
     priced_item,
 )
 from xlbridge.sandbox.areas.sales.tables import (
+    TITLE_COLUMNS,
     sales_order_installments,
     sales_order_items,
     sales_orders,
@@ -286,10 +287,7 @@ def create_titles(connection: Connection, order: SalesOrder, now: datetime) -> N
             )
             .values(
                 existeLancamentoCR=True,
-                codigoDoExercicioCR=title.codigoDoExercicio,
-                codigoDaFilialCR=title.codigoDaFilial,
-                numeroDaMovimentacaoCR=title.numeroDaTransacao,
-                sequenciaDaMovimentacaoCR=title.sequenciaDaTransacao,
+                **{column: getattr(title, name) for name, column in TITLE_COLUMNS.items()},
             )
         )
     registration.write()

@@ -34,6 +34,7 @@ from xlbridge.sandbox.areas.sales.order_figures import ZERO, line_amounts
 from xlbridge.sandbox.areas.sales.orders import TITLE_FIELDS
 from xlbridge.sandbox.areas.sales.seed_billing import order_invoice
 from xlbridge.sandbox.areas.sales.tables import (
+    TITLE_COLUMNS,
     product_invoice_items,
     product_invoices,
     sales_order_installments,
@@ -175,7 +176,11 @@ def _add_order(
     total = sum((item["totalLiquido"] for item in items), Decimal(0))
     instalments = _make_instalments(header, total)
     if plan.status is OrderStatus.PROCESSED:
-        batch.titles.extend(_title(random, header, part, plan) for part in instalments)
+        for instalment in instalments:
+            title = _title(random, header, instalment, plan)
+            key = {column: title[name] for name, column in TITLE_COLUMNS.items()}
+            instalment.update(key, existeLancamentoCR=True)
+            batch.titles.append(title)
         batch.invoices.append(order_invoice(header, items, plan.invoice_number))
     batch.orders.append(header)
     batch.items.extend(items)
@@ -235,10 +240,7 @@ def _make_instalments(header: dict[str, Any], total: Decimal) -> list[dict[str, 
             "valor": value,
             "totalDoPedido": total,
             "existeLancamentoCR": False,
-            "codigoDoExercicioCR": None,
-            "codigoDaFilialCR": None,
-            "numeroDaMovimentacaoCR": None,
-            "sequenciaDaMovimentacaoCR": None,
+            **dict.fromkeys(TITLE_COLUMNS.values()),
         }
         for sequence, (value, percent) in enumerate(zip(values, percents, strict=True), start=1)
     ]
@@ -247,21 +249,14 @@ def _make_instalments(header: dict[str, Any], total: Decimal) -> list[dict[str, 
 def _title(
     random: Random, header: dict[str, Any], instalment: dict[str, Any], plan: OrderPlan
 ) -> dict[str, Any]:
-    """Return the title of an instalment, whose key is set in the instalment."""
+    """Return the title of an instalment of a processed order."""
     issued = plan.ended.replace(hour=0, minute=0, second=0)
-    number, sequence = plan.transaction, instalment["numeroDaParcela"]
+    sequence = instalment["numeroDaParcela"]
     due, value = instalment["dataDeVencimento"], instalment["valor"]
     is_paid = due <= TODAY and random.random() < _PAID
-    instalment |= {
-        "existeLancamentoCR": True,
-        "codigoDoExercicioCR": issued.year,
-        "codigoDaFilialCR": header["codigoDaFilial"],
-        "numeroDaMovimentacaoCR": number,
-        "sequenciaDaMovimentacaoCR": sequence,
-    }
     return {name: header[name] for name in TITLE_FIELDS} | {
         "codigoDoExercicio": issued.year,
-        "numeroDaTransacao": number,
+        "numeroDaTransacao": plan.transaction,
         "sequenciaDaTransacao": sequence,
         "historico": header["historicoCR"],
         "numeroDoDocumento": f"PV-{header['numeroDoPedido']:06}/{sequence}",

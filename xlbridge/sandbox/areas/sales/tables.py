@@ -39,6 +39,14 @@ sales_order_installments = Table(
     metadata,
     *derived_columns(SalesOrderInstallment, keys=("numeroDoPedido", "numeroDaParcela")),
 )
+TITLE_COLUMNS = {
+    "codigoDoExercicio": "codigoDoExercicioCR",
+    "codigoDaFilial": "codigoDaFilialCR",
+    "numeroDaTransacao": "numeroDaMovimentacaoCR",
+    "sequenciaDaTransacao": "sequenciaDaMovimentacaoCR",
+}
+"""Columns of an instalment with the key of its title, by the fields of that key."""
+
 sales_order_items = Table(
     "sales_order_items",
     metadata,
