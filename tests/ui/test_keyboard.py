@@ -54,6 +54,43 @@ def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> N
     tab.locator("#counts", has_text="errors: 2").wait_for()
 
 
+def test_cells_are_selected_with_the_mouse_and_all_at_once(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    names = [f"Loja {n}" for n in range(4)]
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "DRAG", names))
+    tab.locator("#to-mend").click()
+    tab.locator('[data-cell="A2"]').hover()
+    tab.mouse.down()
+    tab.locator('[data-cell="B4"]').hover()
+    tab.mouse.up()
+    tab.locator('[data-cell="D5"]').hover()
+    selected = tab.locator("#grid .range")
+    expect(selected).to_have_text(["Loja 0", "J", "Loja 1", "J", "Loja 2", "J"])
+    tab.keyboard.press("Control+a")
+    expect(selected).to_have_count(4 * 5)  # with the empty row below
+    expect(tab.locator("#cell-here")).to_have_attribute("data-cell", "A2")
+
+
+def test_too_many_rows_are_neither_copied_nor_erased(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    names = [f"Loja {n}" for n in range(5_001)]
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "MANY", names))
+    tab.locator("#to-mend").click()
+    requests: list[str] = []
+    tab.on("request", lambda request: requests.append(request.url))
+    for key in ("Control+c", "Delete"):
+        tab.locator('[data-cell="A2"]').click()
+        tab.keyboard.press("Control+a")
+        tab.keyboard.press(key)
+        tab.locator("#problem", has_text="Too many rows to copy or erase at once").wait_for()
+        with tab.expect_response("**/api/step"):  # sent after an edit, if there was one
+            tab.locator("#undo").click()
+        expect(tab.locator("#problem")).to_be_hidden()
+    assert not [url for url in requests if url.endswith("/api/edit")]
+
+
 def test_rows_outside_the_view_are_copied(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     names = [f"Loja {n}" for n in range(300)]
     tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "KEY", names))

@@ -93,10 +93,11 @@ _TEXTS: Mapping[str, Text] = {
         en="The pasted data exceeds the last column or the rows of this view; nothing was changed. "
         "To add rows, use “All rows”.",
     ),
-    "not_copied": Text(
-        pt="São linhas demais para copiar; nada foi copiado nem apagado. Baixe a planilha "
-        "corrigida.",
-        en="Too many rows to copy; nothing was copied or erased. Download the corrected workbook.",
+    "too_long": Text(
+        pt="São linhas demais para copiar ou apagar de uma vez (o limite é 5.000); nada foi copiado "
+        "nem apagado. Baixe a planilha corrigida e continue no Excel.",
+        en="Too many rows to copy or erase at once (the limit is 5,000); nothing was copied or "
+        "erased. Download the corrected workbook, and continue in Excel.",
     ),
     "row_title": Text(pt="Linha", en="Row"),
     "record": Text(pt="Registro", en="Record"),

@@ -27,7 +27,7 @@ const grid = new Grid(byId("grid"), {
   nextError,
   step,
   outside: () => showProblem(texts.outside),
-  notCopied: () => showProblem(texts.not_copied),
+  tooLong: () => showProblem(texts.too_long),
 });
 
 export function showSheet(answer) {

@@ -1,6 +1,7 @@
 // Grid of a sheet: only visible rows are in the document, fetched in windows.
 // Typing goes into a transparent text area over the current cell, so that dead keys work.
 
+import { breakable, cell, element, textArea, worst } from "./cells.js";
 import { clipboardText, parseClipboard } from "./clipboard.js";
 import { RowWindows } from "./row_windows.js";
 
@@ -9,13 +10,13 @@ const HEAD_HEIGHT = 56;
 const CELL_WIDTH = 150;
 const NUMBER_WIDTH = 76;
 const TALLEST = 8_000_000; // pixels; browsers round or cut off taller elements
-const MAX_COPIED = 5_000; // rows
+const MAX_SELECTED = 5_000; // rows copied or erased at once
 const SHORT = 18; // characters that fit into a cell
 const TALLEST_TEXT = 8 * ROW_HEIGHT;
 
 export class Grid {
   // handlers: rowsOf(view), edit(findCells), isIdle(), current(row, cell), nextError(),
-  // step(name), outside(), notCopied()
+  // step(name), outside(), tooLong()
   constructor(root, handlers) {
     this.root = root;
     this.handlers = handlers;
@@ -29,12 +30,8 @@ export class Grid {
     this.column = 0; // index in the row
     this.visited = false; // whether the current cell was chosen
     this.anchor = null; // opposite corner of the selection
-    this.input = document.createElement("textarea");
-    this.input.setAttribute("aria-label", root.dataset.label);
-    this.input.setAttribute("aria-controls", "cells");
-    this.input.setAttribute("aria-activedescendant", "cell-here");
-    this.input.rows = 1;
-    this.input.spellcheck = false;
+    this.isDragging = false; // whether the mouse was pressed on a cell
+    this.input = textArea(root.dataset.label);
     this.head = element("div", "head");
     this.head.setAttribute("role", "row");
     this.space = element("div", "space");
@@ -46,7 +43,10 @@ export class Grid {
     this.cells.append(this.head, this.lines, this.space);
     root.append(this.cells, this.input);
     root.addEventListener("scroll", () => this.draw());
-    root.addEventListener("mousedown", (event) => this.pointAt(event));
+    root.addEventListener("mousedown", (event) => {
+      this.isDragging = this.pointAt(event, event.shiftKey);
+    });
+    root.addEventListener("mousemove", (event) => this.drag(event));
     root.addEventListener("dblclick", () => this.begin(this.textAt(this.at, this.column)));
     this.input.addEventListener("keydown", (event) => this.key(event));
     this.input.addEventListener("input", () => {
@@ -239,13 +239,29 @@ export class Grid {
     this.input.style.left = `${NUMBER_WIDTH + this.column * CELL_WIDTH}px`;
   }
 
-  pointAt(event) {
+  // Goes to the cell under the mouse; returns whether there is one.
+  pointAt(event, extend) {
     const one = event.target.closest("[data-at]");
-    if (one === null) return;
+    if (one === null) return false;
     event.preventDefault();
     this.commit();
-    this.move(Number(one.dataset.at), Number(one.dataset.place), event.shiftKey);
+    this.move(Number(one.dataset.at), Number(one.dataset.place), extend);
     this.input.focus({ preventScroll: true });
+    return true;
+  }
+
+  // Extends the selection to the cell under the pressed mouse, once for each cell.
+  drag(event) {
+    this.isDragging = this.isDragging && event.buttons === 1;
+    if (this.isDragging && event.target.closest(".here") === null) this.pointAt(event, true);
+  }
+
+  selectAll() {
+    if (this.total === 0) return;
+    this.anchor = { at: this.total - 1, column: this.columns.length - 1 };
+    [this.at, this.column] = [0, 0];
+    this.draw();
+    this.notifyCurrent();
   }
 
   move(at, column, extend = false) {
@@ -294,6 +310,9 @@ export class Grid {
       this.begin(this.textAt(this.at, this.column));
     } else if (typing && event.key !== "F8") {
       return;
+    } else if (isControl(event) && event.key.toLowerCase() === "a") {
+      event.preventDefault();
+      this.selectAll();
     } else if (event.key === "Delete" || event.key === "Backspace") {
       event.preventDefault();
       this.erase();
@@ -360,6 +379,7 @@ export class Grid {
   }
 
   erase({ first, last, left, right } = this.selection(), windows = this.windows) {
+    if (this.isTooLong(first, last)) return;
     const cells = [];
     for (let at = first; at <= last; at += 1) {
       for (let column = left; column <= right; column += 1) cells.push({ at, column, value: "" });
@@ -398,16 +418,19 @@ export class Grid {
     this.change(cells);
   }
 
+  isTooLong(first, last) {
+    if (last - first < MAX_SELECTED) return false;
+    this.handlers.tooLong();
+    return true;
+  }
+
   // Copies the selected cells, after fetching missing rows; returns whether it succeeded. What is
   // selected and shown when the rows arrive does not matter.
   async copy(event, selection = this.selection(), windows = this.windows) {
     if (this.input.classList.contains("typing") || !windows || !windows.total) return false;
     event.preventDefault();
     const { first, last, left, right } = selection;
-    if (last - first >= MAX_COPIED) {
-      this.handlers.notCopied();
-      return false;
-    }
+    if (this.isTooLong(first, last)) return false;
     const rows = () => Array.from({ length: last - first + 1 }, (_, at) => windows.rowAt(first + at));
     const text = () => clipboardText(rows().map((row) => row.cells.slice(left, right + 1)));
     if (!rows().includes(undefined)) event.clipboardData.setData("text/plain", text());
@@ -424,26 +447,3 @@ export class Grid {
 }
 
 const isControl = (event) => event.ctrlKey || event.metaKey;
-
-function element(name, classes, text) {
-  const one = document.createElement(name);
-  if (classes) one.className = classes;
-  if (text !== undefined) one.textContent = text;
-  return one;
-}
-
-// Column names are long words: allows line breaks before capital letters.
-function breakable(text) {
-  return text.split(/(?<=\p{Ll})(?=\p{Lu})/u).flatMap((part) => [part, element("wbr")]).slice(0, -1);
-}
-
-function cell(classes, text, role) {
-  const one = element("div", `cell ${classes}`, text);
-  one.setAttribute("role", role);
-  return one;
-}
-
-function worst(marks) {
-  const order = ["error", "refused", "warning", "planned"];
-  return order.find((name) => marks.some((mark) => mark.severity === name));
-}

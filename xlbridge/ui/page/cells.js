@@ -1,0 +1,35 @@
+// Elements of the grid: its cells, with classes and roles, and its text area.
+
+export function element(name, classes, text) {
+  const one = document.createElement(name);
+  if (classes) one.className = classes;
+  if (text !== undefined) one.textContent = text;
+  return one;
+}
+
+// Column names are long words: allows line breaks before capital letters.
+export function breakable(text) {
+  return text.split(/(?<=\p{Ll})(?=\p{Lu})/u).flatMap((part) => [part, element("wbr")]).slice(0, -1);
+}
+
+export function cell(classes, text, role) {
+  const one = element("div", `cell ${classes}`, text);
+  one.setAttribute("role", role);
+  return one;
+}
+
+export function worst(marks) {
+  const order = ["error", "refused", "warning", "planned"];
+  return order.find((name) => marks.some((mark) => mark.severity === name));
+}
+
+// The area in which the current cell is typed.
+export function textArea(label) {
+  const one = document.createElement("textarea");
+  one.setAttribute("aria-label", label);
+  one.setAttribute("aria-controls", "cells");
+  one.setAttribute("aria-activedescendant", "cell-here");
+  one.rows = 1;
+  one.spellcheck = false;
+  return one;
+}
