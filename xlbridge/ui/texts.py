@@ -94,8 +94,8 @@ _TEXTS: Mapping[str, Text] = {
         "To add rows, use “All rows”.",
     ),
     "too_long": Text(
-        pt="São linhas demais para copiar ou apagar de uma vez (o limite é 5.000); nada foi copiado "
-        "nem apagado. Baixe a planilha corrigida e continue no Excel.",
+        pt="São linhas demais para copiar ou apagar de uma vez (o limite é 5.000); nada foi "
+        "copiado nem apagado. Baixe a planilha corrigida e continue no Excel.",
         en="Too many rows to copy or erase at once (the limit is 5,000); nothing was copied or "
         "erased. Download the corrected workbook, and continue in Excel.",
     ),
