@@ -91,6 +91,12 @@ def test_a_text_has_a_maximum_length(http: httpx.Client, field: str, length: int
     assert refused_keys(http, "/v2/cliente", PARTY | {field: "ç" * (length + 1)}) == [field]
 
 
+def test_the_allowed_values_are_listed_in_portuguese(http: httpx.Client) -> None:
+    refused = http.post("/v2/cliente", json=PARTY | {"natureza": "Z"})
+    [error] = refused.json()["errors"]
+    assert error["value"] == "Valor inválido: não é um dos permitidos ('J' ou 'F')."
+
+
 def test_a_text_in_a_list_has_a_maximum_length(http: httpx.Client) -> None:
     item = {"idProduto": 0, "descricaoDoProduto": "x" * 151, "quantidade": 1}
     body = {

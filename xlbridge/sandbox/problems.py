@@ -36,12 +36,16 @@ Problem = tuple[str, str]
 def validation_problems(error: ValidationError) -> list[Problem]:
     """Return the problems of a failed validation: path of the field, and message."""
     return [
-        (
-            ".".join(str(part) for part in item["loc"]) or "body",
-            _PYDANTIC_MESSAGES.get(item["type"], "Valor inválido.").format(**item.get("ctx", {})),
-        )
+        (".".join(str(part) for part in item["loc"]) or "body", _message(item["type"], item))
         for item in error.errors()
     ]
+
+
+def _message(kind: str, details: Mapping[str, Any]) -> str:
+    context = details.get("ctx", {})
+    if "expected" in context:  # pydantic lists the values in English
+        context = {**context, "expected": context["expected"].replace("' or '", "' ou '")}
+    return _PYDANTIC_MESSAGES.get(kind, "Valor inválido.").format(**context)
 
 
 class RequestError(Exception):
