@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import xlsxwriter
 from foreign_sheets import write_mapping
 from sheets import ErrorCell, write_rows
 
@@ -208,3 +209,47 @@ def test_a_mapping_that_does_not_list_a_column_named_like_a_status_column_is_sti
     )
     path = write_rows(tmp_path / "a.xlsx", ["Filial", "Motivo", "Qtd"], [[1, "uso", 2]])
     assert validate_workbook(path, catalogue, mapping=read_mapping(mapping)).ok
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "joined"),
+    [
+        (123, "General", "NF-123"),
+        (123, "000000", None),
+        (1234, "#,##0", "NF-1234"),
+        (123, "0.00", None),
+        (0.5, "0%", None),
+        (1e16, "General", None),
+        (date(2026, 3, 1), "d/m", None),
+        (date(2026, 3, 1), "mmm/yy", None),
+        (date(2026, 3, 1), "dd/mm/yyyy", "NF-01/03/2026"),
+        ("1/3", "d/m", "NF-1/3"),
+        (None, "000000", "NF"),
+    ],
+)
+def test_a_joined_cell_that_shows_something_else_is_reported(
+    tmp_path: Path, catalogue: Catalogue, value: object, form: str, joined: str | None
+) -> None:
+    mapping = write_mapping(
+        tmp_path / "m.yaml",
+        resource="saida",
+        header=["Filial", "Qtd", "Tipo", "Parcela"],
+        columns={
+            "codigoDaFilial": {"from": "Filial"},
+            "quantidade": {"from": "Qtd"},
+            "documento": {"join": ["Tipo", "Parcela"], "with": "-"},
+        },
+    )
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        page = book.add_worksheet()
+        page.write_row(0, 1, ["Filial", "Qtd", "Tipo", "Parcela"])
+        page.write_row(1, 1, [1, 2, "NF"])
+        cell_format = book.add_format({"num_format": form})
+        if isinstance(value, date):
+            page.write_datetime(1, 4, value, cell_format)
+        else:
+            page.write(1, 4, value, cell_format)
+    sheet = validate_workbook(tmp_path / "a.xlsx", catalogue, mapping=read_mapping(mapping))
+    assert column(sheet, "documento") == [joined]
+    wrong = [("D2", "mapping-part-shown-otherwise")] if joined is None else []
+    assert [(f.cell, f.kind.code) for f in sheet.findings] == wrong

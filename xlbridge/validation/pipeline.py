@@ -149,7 +149,7 @@ class _Validator:
         # Late: it imports the whole interface, and few sheets have a mapping.
         from xlbridge.validation.mapping.application import map_sheet
 
-        mapped = map_sheet(mapping, request, cells, catalogue)
+        mapped = map_sheet(mapping, request, cells, catalogue, self.format_lookup)
         lookup = mapped.format_lookup(self.format_lookup(mapped.choice.cells))
         resource = catalogue[mapping.resource]
         return self.validate_rows(resource, mapped.choice, mapped.header, lookup)

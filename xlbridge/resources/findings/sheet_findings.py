@@ -139,6 +139,17 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "mapping-part-shown-otherwise",
+        Text(
+            pt="O texto de {header} seria {stored}, mas a célula mostra outra coisa.",
+            en="The text of {header} would be {stored}, but the cell shows something else.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o que deve ser enviado.",
+            en="Format the cell as text, and type what is to be sent.",
+        ),
+    ),
+    error(
         "mapping-document-unknown",
         Text(
             pt="O mapeamento espera {kinds}, e este valor é outra coisa.",

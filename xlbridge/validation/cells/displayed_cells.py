@@ -84,6 +84,23 @@ def significant_formats(
     return found
 
 
+_MAX_EXACT = 1e15
+
+
+def is_shown_as_text(value: object, form: str | None) -> bool:
+    """Return whether a cell with a number format shows what ``display`` returns, apart from
+    thousands separators. Without a format, a number shows at most 15 digits."""
+    if isinstance(value, dt.date):
+        return form is None or displayed_date_parts(form) == DATE_PARTS
+    if not isinstance(value, float):
+        return True
+    if form is None:
+        return abs(value) < _MAX_EXACT
+    shown = displayed_number(form, value)
+    texts = () if shown is None else (shown.pt, shown.en)
+    return display(value) in {_GROUPED.sub("", text.strip()) for text in texts}
+
+
 def _may_change_amount(code: str) -> bool:
     return foreign_currency(code) is not None or can_display_differently(code, percents=False)
 

@@ -6,7 +6,7 @@ source columns, so that findings name the analyst's own cells.
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +27,7 @@ from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.headers.sheet_choice import ChosenSheet, no_visible_sheet
 from xlbridge.validation.mapping.conversion import (
     ConvertedCells,
+    JoinedPart,
     convert_values,
     join_texts,
     split_documents,
@@ -201,9 +202,15 @@ def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Foun
 
 
 def map_sheet(
-    mapping: SheetMapping, request: ValidationRequest, workbook: WorkbookCells, catalogue: Catalogue
+    mapping: SheetMapping,
+    request: ValidationRequest,
+    workbook: WorkbookCells,
+    catalogue: Catalogue,
+    format_lookup: Callable[[SheetCells], FormatLookup],
 ) -> MappedSheet:
     """Apply a mapping to the sheet of a workbook that has its header.
+
+    ``format_lookup`` returns the lookup of the number formats of a sheet.
 
     Raises ``UsageError`` if the mapping does not fit the resource, or the header has changed.
     """
@@ -218,7 +225,8 @@ def map_sheet(
     added: list[CellColumn] = []
     kept_rows: dict[int, frozenset[int]] = {}
     split: set[int] = set()
-    for mapped, converted in _converted_columns(mapping, mapped_resource, found):
+    formats_of = format_lookup(cells)
+    for mapped, converted in _converted_columns(mapping, mapped_resource, found, formats_of):
         indexes = [found.index(text) for text in mapped.sources]
         index = len(cells.columns) + len(added)
         added.append(CellEncoder().encode(converted.values))
@@ -264,7 +272,7 @@ def _mapped_header(mapping: SheetMapping, resource: Resource, found: HeaderCandi
 
 
 def _converted_columns(
-    mapping: SheetMapping, resource: Resource, found: HeaderCandidate
+    mapping: SheetMapping, resource: Resource, found: HeaderCandidate, formats_of: FormatLookup
 ) -> Iterator[tuple[MappedColumn, ConvertedCells]]:
     """Yield the columns whose cells are converted, except in rows that repeat the header."""
     cells, first = found.cells, found.position + 2
@@ -272,15 +280,32 @@ def _converted_columns(
     rows = [row for row in range(first, cells.height + 1) if row not in repeated]
     split: dict[int, list[MappedColumn]] = {}
     for mapped in mapping.columns:
-        columns = [cells.columns[found.index(text)] for text in mapped.sources]
         if mapped.join:
-            yield mapped, join_texts(columns, rows, mapped.separator)
+            yield mapped, join_texts(_parts(mapped, found, formats_of), rows, mapped.separator)
         elif mapped.values is not None:
             column = resource.by_name[mapped.name]
             targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}
-            yield mapped, convert_values(columns[0], rows, targets)
+            listed = cells.columns[found.index(mapped.sources[0])]
+            yield mapped, convert_values(listed, rows, targets)
         elif mapped.when is not None:
             split.setdefault(found.index(mapped.sources[0]), []).append(mapped)
     for source, group in split.items():
         kinds = [mapped.when for mapped in group if mapped.when is not None]
         yield from zip(group, split_documents(cells.columns[source], rows, kinds), strict=True)
+
+
+def _parts(
+    mapped: MappedColumn, found: HeaderCandidate, formats_of: FormatLookup
+) -> list[JoinedPart]:
+    """Return the columns that a mapping joins to one."""
+    cells = found.cells
+    indexes = [found.index(text) for text in mapped.join]
+    formats = formats_of(cells.raw.formats, [cells.first_column + index for index in indexes])
+    return [
+        JoinedPart(
+            header,
+            cells.columns[index],
+            {r: form for (r, c), form in formats.items() if c == cells.first_column + index},
+        )
+        for header, index in zip(mapped.join, indexes, strict=True)
+    ]

@@ -18,7 +18,8 @@ from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import ColumnCells
-from xlbridge.validation.cells.text import display, quote_some, strip_invisible
+from xlbridge.validation.cells.displayed_cells import is_shown_as_text
+from xlbridge.validation.cells.text import display, quote_some, quoted, strip_invisible
 from xlbridge.validation.headers.header_row import UnusableCell
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.validation.mapping.name_matching import known_values
@@ -118,14 +119,34 @@ def split_documents(
     return split
 
 
-def join_texts(
-    columns: Sequence[CellColumn], rows: Iterable[int], separator: str
-) -> ConvertedCells:
-    """Join the texts of several columns in each row, without empty ones."""
-    joined = ConvertedCells(_all_values(columns[0]))
+@dataclass(frozen=True, slots=True)
+class JoinedPart:
+    """Column whose texts are joined with others: its header, and the number formats of its cells by
+    Excel's row number."""
+
+    header: str
+    cells: CellColumn
+    formats: Mapping[int, str]
+
+
+def join_texts(parts: Sequence[JoinedPart], rows: Iterable[int], separator: str) -> ConvertedCells:
+    """Join the texts of several columns in each row, without empty ones.
+
+    Cells that show another text than the one to be joined are unusable, such as the instalment
+    1/3, which Excel makes a date.
+    """
+    joined = ConvertedCells(_all_values(parts[0].cells))
     for row in rows:
-        texts = (display(column.value(row - 1)).strip() for column in columns)
-        joined.values[row - 1] = separator.join(text for text in texts if text)
+        texts = []
+        for part in parts:
+            value = part.cells.value(row - 1)
+            if not (text := display(value).strip()):
+                continue
+            texts.append(text)
+            if not is_shown_as_text(value, part.formats.get(row)):
+                details = {"header": quoted(part.header), "stored": text}
+                joined.unusable.setdefault(row, ("mapping-part-shown-otherwise", details))
+        joined.values[row - 1] = separator.join(texts)
     return joined
 
 
