@@ -47,6 +47,36 @@ def test_a_command_reports_without_secrets(
         assert json.loads(captured.out)["version"] == 1
 
 
+@pytest.mark.parametrize(
+    ("expiration", "text"),
+    [("2026-11-21 16:00:05", "21/11/2026 16:00:05"), ("tomorrow", "tomorrow"), (None, "?")],
+)
+def test_the_end_of_a_token_is_a_date_as_elsewhere(
+    server: ScriptedServer,
+    capsys: pytest.CaptureFixture[str],
+    expiration: str | None,
+    text: str,
+) -> None:
+    server.login = answer(
+        200, {"authenticated": True, "accessToken": TOKEN, "expiration": expiration}
+    )
+    assert main(["login"]) == 0
+    assert f"(token valid until {text})" in capsys.readouterr().out
+
+
+def test_a_password_from_the_environment_is_used_and_not_stored(
+    capsys: pytest.CaptureFixture[str], server: ScriptedServer
+) -> None:
+    new = ["login", "--profile", "novo", "--url", server.base_url, "--email", EMAIL]
+    assert main([*new, "--no-production", "--store", "file"]) == 0
+    remark = "The password is that of XLBRIDGE_PASSWORD and was not stored."
+    assert remark in capsys.readouterr().err
+    assert main([*new, "--no-production"]) == 0
+    assert remark in capsys.readouterr().err
+    assert main([*new, "--no-production", "--store", "none"]) == 0
+    assert remark not in capsys.readouterr().err
+
+
 def test_whoami_shows_the_systems_answer(capsys: pytest.CaptureFixture[str]) -> None:
     main(["whoami", "--format", "json"])
     document = json.loads(capsys.readouterr().out)

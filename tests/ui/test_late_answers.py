@@ -234,3 +234,13 @@ def test_stop_request_is_shown_immediately(page: Page, ui: RunningPage) -> None:
         expect(stop).to_contain_text("Stopping")
         held.release()
     tab.unroute_all()
+
+
+def test_the_test_of_a_login_says_what_it_does(page: Page, ui: RunningPage) -> None:
+    tab = begin_without_file(page, ui)
+    tab.locator("[data-view=profiles]").click()
+    with holding(tab, "login") as held:
+        tab.get_by_role("button", name="Test the login").click()
+        expect(tab.locator("#profile-status")).to_have_text("Testing the login…")
+        held.release()
+    expect(tab.locator("#profile-status")).to_contain_text("the credentials are accepted")

@@ -12,6 +12,7 @@ from xlbridge.cli.output import display_name, display_value, print_json, print_m
 from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url
 from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
+from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
     PasswordSource,
@@ -25,7 +26,7 @@ from xlbridge.profiles import (
     store_password,
 )
 from xlbridge.settings import Settings
-from xlbridge.wire.authentication import SYSTEM_INFO
+from xlbridge.wire.authentication import SYSTEM_INFO, Authentication
 
 _NOT_STORED = "none"
 
@@ -100,7 +101,7 @@ def command(
                 ),
             )
         with connect(settings, print_message, RetryPolicy.quick()) as client:
-            _print_login(client, client.login().expiration, form)
+            _print_login(client, client.login(), form)
         return
     _log_in(settings, profile, store, form, save=url is not None, ask=ask, stdin=password_stdin)
 
@@ -121,9 +122,11 @@ def _log_in(
     target = target_of(settings, profile)
     token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
     with Client(target, token_file=token_file, retry_policy=RetryPolicy.quick()) as client:
-        expiration = client.login().expiration
+        answer = client.login()
         if save:
             save_profile(settings.home, profile)
+        if save and not ask and store != _NOT_STORED and settings.password:
+            print_message(_FROM_ENVIRONMENT.format(name=as_argument(profile.name)))
         if ask and store != _NOT_STORED:
             source = store_password(
                 settings.home,
@@ -133,9 +136,15 @@ def _log_in(
             )
             if source is PasswordSource.FILE:
                 print_message(_NOT_ENCRYPTED)
-        _print_login(client, expiration, form)
+        _print_login(client, answer, form)
 
 
+_FROM_ENVIRONMENT = Text(
+    pt="A senha é a de XLBRIDGE_PASSWORD e não foi guardada. Para guardá-la: xlbridge login "
+    "--profile {name} --ask",
+    en="The password is that of XLBRIDGE_PASSWORD and was not stored. To store it: xlbridge login "
+    "--profile {name} --ask",
+)
 _NOT_ENCRYPTED = Text(
     pt="Atenção: a senha ficou num arquivo só seu, mas sem criptografia. O chaveiro "
     'do sistema é melhor: pip install "xlbridge[keyring]"',
@@ -209,7 +218,7 @@ def _ask_password(profile: Profile, *, stdin: bool) -> str:
     return answer
 
 
-def _print_login(client: Client, expiration: str | None, form: str) -> None:
+def _print_login(client: Client, answer: Authentication, form: str) -> None:
     target = client.target
     if form == "json":
         print_json(
@@ -220,7 +229,7 @@ def _print_login(client: Client, expiration: str | None, form: str) -> None:
                 "production": target.production,
                 "base_url": target.base_url,
                 "email": target.email,
-                "expiration": expiration,
+                "expiration": answer.expiration,
             }
         )
         return
@@ -229,7 +238,7 @@ def _print_login(client: Client, expiration: str | None, form: str) -> None:
         en="Credentials accepted: {email} at {url} (token valid until {expiration}).",
     )
     print_result(
-        message.format(email=target.email, url=target.base_url, expiration=expiration or "?")
+        message.format(email=target.email, url=target.base_url, expiration=answer.expiration_text)
     )
 
 

@@ -164,7 +164,7 @@ class ExportAndProfileRequests:
             chosen = choose_profile(base)
             settings = base if name == chosen.name else base.with_profile(name)
             with connect(settings, lambda _text: None) as client:
-                expiration = client.login().expiration or "?"
+                expiration = client.login().expiration_text
             return {"message": str(_ACCEPTED.format(name=name, expiration=expiration))}
 
         return await json_response(log_in)

@@ -320,6 +320,7 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "use_profile": Text(pt="Usar este", en="Use this one"),
     "test_login": Text(pt="Testar o acesso", en="Test the login"),
+    "testing": Text(pt="Testando o acesso…", en="Testing the login…"),
     "mark_production": Text(pt="Marcar como produção", en="Mark as production"),
     "address": Text(pt="Endereço", en="Address"),
     "user": Text(pt="Usuário", en="User"),

@@ -1,5 +1,7 @@
 """Login and system info: models and operations. Source: the spec, Authentication, System info."""
 
+from datetime import datetime
+
 from pydantic import Field
 
 from xlbridge.wire.model import Operation, WireModel
@@ -23,6 +25,15 @@ class Authentication(WireModel):
     expiration: str | None = None
     accessToken: str | None = Field(default=None, repr=False)
     message: str | None = None
+
+    @property
+    def expiration_text(self) -> str:
+        """Expiration for people, as it was received if it has another shape; ? if there is none."""
+        try:
+            end = datetime.strptime(self.expiration or "", TIMESTAMP_FORMAT)
+        except ValueError:
+            return self.expiration or "?"
+        return f"{end:%d/%m/%Y %H:%M:%S}"
 
 
 AUTHENTICATE = Operation(

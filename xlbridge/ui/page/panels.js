@@ -115,7 +115,7 @@ async function useProfile(profile) {
 }
 
 async function testLogin(profile) {
-  byId("profile-status").textContent = texts.reading;
+  byId("profile-status").textContent = texts.testing;
   const answer = await post("/api/login", profile);
   byId("profile-status").textContent = answer === null ? "" : answer.message;
 }
