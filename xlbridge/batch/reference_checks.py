@@ -1,7 +1,9 @@
 """Reference checks: records that cells refer to must be in the batch or in the remote system."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from xlbridge.upload.lookup import (
     name_keys,
 )
 from xlbridge.validation import ValidatedSheet
-from xlbridge.validation.cells import ColumnValues, Positions
+from xlbridge.validation.cells import ColumnValues
 from xlbridge.validation.cross_sheet import cell_reference, values_of
 
 _MAX_ROWS_NAMED = 3
@@ -31,12 +33,8 @@ class ProvidedKeys:
     """Keys of the registry records that the rows of a batch create.
 
     With a ``link`` the keys are values of its fields, without one they are codes. A row with an
-    error, or in a sheet with a layout error, does not provide a usable record.
-
-    Rows have one number across all sheets, keys have numbers of their own. Large sheets fit into
-    memory, as arrays hold everything but the keys: by row its sheet (``_owners``), position,
-    ``_good`` and ``_inactive``; by key whether exactly one good row provides it (``_usable``) and
-    where its rows start in ``_rows``.
+    error, or in a sheet with a layout error, does not provide a usable record. Rows are numbered
+    across all sheets.
     """
 
     def __init__(
@@ -45,61 +43,49 @@ class ProvidedKeys:
         self._link, self._kind = link, kind
         self._sheets = [sheet for sheet in sheets if _key_columns(sheet, registry, link)]
         self._columns = [_key_columns(sheet, registry, link) for sheet in self._sheets]
-        sizes = [len(sheet.rows) for sheet in self._sheets]
-        self._owners = np.repeat(np.arange(len(sizes)), sizes)
-        self._positions = np.concatenate([np.arange(0), *map(np.arange, sizes)])
-        self._good = _concatenated(
-            [~sheet.rows_in_error() & sheet.readable for sheet in self._sheets]
-        )
-        self._inactive = _concatenated([_inactive_rows(sheet, registry) for sheet in self._sheets])
-        rows, keys = self._keys()
-        numbers, values = pd.factorize(np.array(keys, dtype=object))
-        self._numbers = {value: number for number, value in enumerate(values)}
-        order = np.argsort(numbers, kind="stable")
-        self._rows = rows[order]
-        self._starts = np.searchsorted(numbers[order], np.arange(len(values) + 1))
-        self._usable = np.bincount(numbers[self._good[rows]], minlength=len(values)) == 1
-        self._usable[numbers[self._inactive[rows]]] = False
+        self._first_rows = [0, *accumulate(len(sheet.rows) for sheet in self._sheets)]
+        # As bytes, whose items are read faster than those of an array.
+        good = [~sheet.rows_in_error() & sheet.readable for sheet in self._sheets]
+        self._good = b"".join(flags.tobytes() for flags in good)
+        inactive = [_inactive_rows(sheet, registry) for sheet in self._sheets]
+        self._inactive = b"".join(flags.tobytes() for flags in inactive)
+        self._rows_of: dict[str, list[int]] = {}
+        for first, sheet, columns in zip(
+            self._first_rows, self._sheets, self._columns, strict=False
+        ):
+            for field_columns in _by_field(sheet, columns, link):
+                for row, value in enumerate(_key_values(sheet, field_columns, link), start=first):
+                    if not pd.isna(value):
+                        for key in self._keys_of(value):
+                            self._rows_of.setdefault(key, []).append(row)
 
     def __bool__(self) -> bool:
         """Return whether any sheet of the batch creates records of the registry."""
         return bool(self._sheets)
 
     def __contains__(self, value: str) -> bool:
-        return any(key in self._numbers for key in self._keys_of(value))
+        return any(key in self._rows_of for key in self._keys_of(value))
 
     def problem(self, value: str, seen_from: ValidatedSheet) -> ReferenceProblem | None:
         """Return the problem of a value whose rows provide no usable record, None if they do."""
-        numbers = [self._numbers[key] for key in self._keys_of(value) if key in self._numbers]
-        if len(numbers) == 1 and self._usable[numbers[0]]:
-            return None
-        matches = [self._rows[self._starts[n] : self._starts[n + 1]] for n in numbers]
-        rows = np.unique(np.concatenate(matches))
-        good = rows[self._good[rows]]
-        if not len(good):
+        rows: list[int] = []
+        for key in self._keys_of(value):
+            rows += self._rows_of.get(key, ())
+        if len(rows) > 1:
+            rows = sorted(set(rows))
+        good = [row for row in rows if self._good[row]]
+        if not good:
             cell = self._cell_of(rows[0], value, seen_from)
             return ReferenceProblem("reference-waits", {"place": cell})
         if self._link is not None and len(good) > 1:
             first = good[:_MAX_ROWS_NAMED]
             cells = [self._cell_of(row, value, seen_from) for row in first]
             return ambiguous_link(self._link, cells)
-        inactive = good[self._inactive[good]]
-        if not len(inactive):
+        inactive = next((row for row in good if self._inactive[row]), None)
+        if inactive is None:
             return None
-        cell = self._cell_of(inactive[0], value, seen_from)
+        cell = self._cell_of(inactive, value, seen_from)
         return ReferenceProblem("reference-inactive-in-batch", {"place": cell})
-
-    def _keys(self) -> tuple[Positions, list[str]]:
-        """Return distinct pairs of row and key as two lists."""
-        pairs: dict[tuple[int, str], None] = {}
-        first = 0
-        for sheet, columns in zip(self._sheets, self._columns, strict=True):
-            for field_columns in _by_field(sheet, columns, self._link):
-                for position, value in enumerate(_key_values(sheet, field_columns, self._link)):
-                    if not pd.isna(value):
-                        pairs |= {(first + position, key): None for key in self._keys_of(value)}
-            first += len(sheet.rows)
-        return np.array([row for row, _ in pairs], dtype=np.intp), [key for _, key in pairs]
 
     def _keys_of(self, value: object) -> tuple[str, ...]:
         if self._link is None:
@@ -107,14 +93,16 @@ class ProvidedKeys:
         return name_keys(self._link, self._kind, value)
 
     def _cell_of(self, row: int, value: str, seen_from: ValidatedSheet) -> str:
-        owner, position = self._owners[row], int(self._positions[row])
-        sheet = self._sheets[owner]
+        owner = bisect_right(self._first_rows, row) - 1
+        sheet, position = self._sheets[owner], row - self._first_rows[owner]
         keys = set(self._keys_of(value))
+        cells: dict[str, Any] = {
+            name: sheet.frame[name].iat[position] for name in self._columns[owner]
+        }
         column = next(
             name
-            for name in self._columns[owner]
-            if not pd.isna(cell := sheet.frame[name].iat[position])
-            and not keys.isdisjoint(self._keys_of(cell))
+            for name, cell in cells.items()
+            if not pd.isna(cell) and not keys.isdisjoint(self._keys_of(cell))
         )
         return cell_reference(sheet, column, position, seen_from)
 
@@ -177,10 +165,6 @@ def _inactive_rows(sheet: ValidatedSheet, registry: str) -> npt.NDArray[np.bool_
     if active is None or active not in sheet.frame:
         return np.zeros(len(sheet.rows), dtype=bool)
     return sheet.frame[active].eq(False).fillna(value=False).to_numpy(dtype=bool)
-
-
-def _concatenated(parts: list[npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_]:
-    return np.concatenate([np.zeros(0, dtype=bool), *parts])
 
 
 _FindProblem = Callable[[str], ReferenceProblem | None]
