@@ -156,16 +156,7 @@ def rehearsal_json(result: RehearsalResult) -> dict[str, Any]:
             key: not result.violations(*kinds) for key, (_, kinds) in ASSERTIONS.items()
         },
         "rows": row_counts(counts.workbooks),
-        "workbooks": [
-            {
-                "step": w.step,
-                "workbook": w.name,
-                "rows": row_counts([w]),
-                "problem": None if w.problem is None else str(w.problem),
-                "errors": [str(error) for error in w.errors],
-            }
-            for w in counts.workbooks
-        ],
+        "workbooks": list(map(_workbook_json, counts.workbooks)),
         "breaches": [
             {"kind": b.kind.value, "message": str(b.message), **_row_id_json(b.row_id)}
             for b in counts.comparison.violations
@@ -179,6 +170,16 @@ def rehearsal_json(result: RehearsalResult) -> dict[str, Any]:
         "tables": [table.to_json() for table in counts.comparison.tables],
         "open_steps": {name: str(text) for name, text in counts.open_steps.items()},
         "differences": None if differences is None else list(map(_difference_json, differences)),
+    }
+
+
+def _workbook_json(workbook: WorkbookResult) -> dict[str, Any]:
+    return {
+        "step": workbook.step,
+        "workbook": workbook.name,
+        "rows": row_counts([workbook]),
+        "problem": None if workbook.problem is None else str(workbook.problem),
+        "errors": list(map(str, workbook.errors)),
     }
 
 

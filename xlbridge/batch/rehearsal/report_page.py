@@ -99,10 +99,16 @@ _CREATED = Text(pt="Criados no ensaio", en="Created in the rehearsal")
 
 def _workbook_table(workbooks: Sequence[WorkbookResult]) -> ReportTable:
     titles = (
-        *(_STEP, _WORKBOOK, Text(pt="Linhas", en="Rows"), Text(pt="Aceitas", en="Accepted")),
-        *(Text(pt="Rejeitadas", en="Rejected"), Text(pt="Em dúvida", en="In doubt")),
-        *(Text(pt="Não enviadas", en="Not sent"), Text(pt="Sem alteração", en="Unchanged")),
-        *(Text(pt="Retidas", en="Held"), _REASON),
+        _STEP,
+        _WORKBOOK,
+        Text(pt="Linhas", en="Rows"),
+        Text(pt="Aceitas", en="Accepted"),
+        Text(pt="Rejeitadas", en="Rejected"),
+        Text(pt="Em dúvida", en="In doubt"),
+        Text(pt="Não enviadas", en="Not sent"),
+        Text(pt="Sem alteração", en="Unchanged"),
+        Text(pt="Retidas", en="Held"),
+        _REASON,
     )
     lines = []
     for workbook in workbooks:
@@ -147,8 +153,10 @@ def _row_tables(result: RehearsalResult) -> Iterator[ReportTable]:
 
 def _table_table(result: RehearsalResult) -> ReportTable:
     titles = (
-        *(Text(pt="Tabela", en="Table"), Text(pt="Antes", en="Before")),
-        *(Text(pt="Depois", en="After"), Text(pt="Acréscimo esperado", en="Expected increase")),
+        Text(pt="Tabela", en="Table"),
+        Text(pt="Antes", en="Before"),
+        Text(pt="Depois", en="After"),
+        Text(pt="Acréscimo esperado", en="Expected increase"),
         Text(pt="Criadas pelo processamento", en="Created by processing"),
     )
     lines = [

@@ -102,9 +102,8 @@ def list_sales_orders(call: Call) -> list[SalesOrder]:
             *equal_conditions(sales_orders, query, "codigoDaFilial"),
         )
         .order_by(sales_orders.c.updated, sales_orders.c.numeroDoPedido)
+        .limit(query.qtde or None)
     )
-    if query.qtde:
-        statement = statement.limit(query.qtde)
     return load_orders(call.connection, call.connection.execute(statement).all())
 
 
@@ -172,9 +171,8 @@ def list_service_invoices(call: Call) -> list[ServiceInvoice]:
             *equal_conditions(service_invoices, query, "codigoDaFilial", "codigoDoCliente"),
         )
         .order_by(columns.ultimaAtualizacao, columns.idNF)
+        .limit(query.qtde or None)
     )
-    if query.qtde:
-        statement = statement.limit(query.qtde)
     return call.read(ServiceInvoice, statement)
 
 

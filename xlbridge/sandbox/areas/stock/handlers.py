@@ -250,9 +250,8 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
         select(stock_requisitions)
         .where(stock_requisitions.c.branch == query.filial, is_pending == pending)
         .order_by(stock_requisitions.c.requested, stock_requisitions.c.number)
+        .limit(query.qtde or None)
     )
-    if query.qtde:
-        statement = statement.limit(query.qtde)
     headers = call.connection.execute(statement).all()
     items = _items_by_number(call, [header.number for header in headers])
     return [
