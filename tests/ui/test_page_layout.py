@@ -31,6 +31,22 @@ def test_the_columns_of_a_mapping_fit_on_a_telephone(
     expect(tab.locator("#columns").get_by_text("Jurídica → natureza")).to_be_visible()
 
 
+def test_the_bar_leaves_room_for_the_sheet_on_a_telephone(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    name = "contas a receber da filial de outubro com os clientes inativos.xlsx"
+    tab = begin(page, ui, write_clients(tmp_path / name, "BAR", ("Um",)))
+    tab.set_viewport_size({"width": 390, "height": 844})
+    boxes = {
+        part: tab.locator(part).bounding_box()
+        for part in (".bar", ".bar nav", "#environment", "#end")
+    }
+    assert boxes[".bar"]["height"] <= 844 / 4
+    assert boxes["#end"]["x"] + boxes["#end"]["width"] <= 390
+    for part in ("#environment", "#end"):
+        assert boxes[part]["y"] + boxes[part]["height"] <= boxes[".bar nav"]["y"]
+
+
 def test_long_texts_hide_neither_the_message_nor_the_correction(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
