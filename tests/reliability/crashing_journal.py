@@ -11,6 +11,7 @@ from typing import Any
 from xlbridge.files import LocalDatabase
 from xlbridge.upload import Journal
 from xlbridge.upload.claims import Claims
+from xlbridge.upload.lookup.snapshot_journal import StoredSnapshots
 from xlbridge.upload.single_records.write_journal import RecordWrites
 
 
@@ -32,6 +33,17 @@ class _CrashingWrites(RecordWrites):
         self._journal.write(lambda: super(_CrashingWrites, self).record(*arguments))
 
 
+class _CrashingSnapshots(StoredSnapshots):
+    """Snapshots of remote records, which count as writes of the journal."""
+
+    def __init__(self, journal: "CrashingJournal") -> None:
+        super().__init__(journal.database[0], journal.now)
+        self._journal = journal
+
+    def store(self, *arguments: Any) -> None:
+        self._journal.write(lambda: super(_CrashingSnapshots, self).store(*arguments))
+
+
 class CrashingJournal(Journal):
     """Journal whose ``number``-th write (from 0) ends the process, before or after it is made.
 
@@ -46,6 +58,7 @@ class CrashingJournal(Journal):
         self._ended = False
         self._number, self._before = number, before
         self.writes = _CrashingWrites(self)
+        self.snapshots = _CrashingSnapshots(self)
 
     @property
     def database(self) -> tuple[LocalDatabase, Claims]:
@@ -62,11 +75,6 @@ class CrashingJournal(Journal):
 
     def record(self, *arguments: Any, **options: Any) -> Any:
         return self.write(lambda: super(CrashingJournal, self).record(*arguments, **options))
-
-    def store_snapshot(self, *arguments: Any, **options: Any) -> Any:
-        return self.write(
-            lambda: super(CrashingJournal, self).store_snapshot(*arguments, **options)
-        )
 
     def write(self, write: Callable[[], Any]) -> Any:
         """Make a write, unless the process has ended or ends before it."""

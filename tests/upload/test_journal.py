@@ -27,7 +27,8 @@ from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.lookup.row_table import PackedColumn, RowTable
-from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.planning import PlannedRow, RowAction
 from xlbridge.upload.planning.planned_row import PlannedRows
 from xlbridge.upload.planning.row_actions import RowPlan
@@ -90,7 +91,7 @@ def test_missing_tables_of_an_earlier_journal_are_created(tmp_path: Path) -> Non
     with closing(sqlite3.connect(path)) as earlier:
         earlier.executescript("DROP TABLE parts; DROP TABLE readings; DROP INDEX retries;")
     journal = Journal(path)
-    assert journal.snapshots("none") == []
+    assert journal.snapshots.all_of("none") == []
     journal.close()
 
 
@@ -108,8 +109,11 @@ def test_a_snapshot_of_many_rows_is_stored_and_loaded_unchanged(tmp_path: Path) 
     plan = RowPlan(PlannedRows([PlannedRow(2, RowAction.UNREAD)]), ("1",))
     job = journal.create(part, (), plan, ClaimedRows())
     for one in snapshots:
-        journal.store_snapshot(job, Moment.BEFORE, one)
-    assert journal.snapshots_before(job.id) == snapshots
+        journal.snapshots.store(job.id, Moment.BEFORE, one)
+    assert [stored.rows for stored in journal.snapshots.all_of(job.id)] == snapshots
+    assert journal.snapshots.first_before(job.id) == snapshots[0]
+    assert journal.snapshots.newest(job.id, Moment.BEFORE) == snapshots[1]
+    assert journal.snapshots.newest(job.id, Moment.AFTER) is None
     journal.close()
 
 

@@ -24,7 +24,7 @@ from xlbridge.upload import (
 from xlbridge.upload.lookup import look_up_rows
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
 from xlbridge.upload.lookup.comparison import select_rows
-from xlbridge.upload.lookup.snapshot import Moment, snapshot_to_json
+from xlbridge.upload.lookup.snapshot_journal import Moment, snapshot_to_json
 from xlbridge.upload.planning import RowReason
 
 
@@ -60,8 +60,8 @@ def test_records_hidden_by_a_full_minute_are_looked_up_singly_up_to_the_limit(
         selected = select_rows(read, indexes)
         assert selected[:] == expected
         for stored in selected, tuple(expected):  # as columns, and as rows
-            context.journal.store_snapshot(job, Moment.AFTER, stored)
-            reread = context.journal.snapshots(job.id)[-1].rows
+            context.journal.snapshots.store(job.id, Moment.AFTER, stored)
+            reread = context.journal.snapshots.all_of(job.id)[-1].rows
             assert snapshot_to_json(tuple(reread)) == snapshot_to_json(tuple(expected))
     snapshots, reason = look_up_rows(client, resource, rows)
     assert set(snapshots) == {None}

@@ -70,7 +70,7 @@ def test_rows_found_after_a_lost_answer_are_done(
     job = run_with_lost_answer(context, client, proxy, path, applied=True)
     assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
     assert job_json(job)["rows"] == row_counts(read=2, accepted=2)
-    assert [moment for _, moment, _ in context.journal.snapshots(job.id)] == [
+    assert [moment for _, moment, _ in context.journal.snapshots.all_of(job.id)] == [
         "before",
         "after",
         "after",

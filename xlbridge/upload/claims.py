@@ -4,14 +4,17 @@ A row is claimed by the digest of its values and by its business keys, in one sy
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import chain, islice, pairwise
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from xlbridge.errors import JournalError
 from xlbridge.files import LocalDatabase
+from xlbridge.i18n import Text
 from xlbridge.upload.lookup.row_table import LazySequence, batched
 
 Claimants = Mapping[str, Sequence[str]]
@@ -135,6 +138,33 @@ class ClaimedRows:
         yield from self.digests.get(digest, ())
         for key in keys:
             yield from self.keys.get(key, ())
+
+
+class PlanOutdated(JournalError):
+    """The plan is outdated: other jobs have claimed some of its rows in the meantime."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            Text(
+                pt="outro envio passou a conter estas linhas",
+                en="another upload now holds these rows",
+            )
+        )
+
+
+_Recorded = TypeVar("_Recorded")
+_MAX_PLANS = 3
+
+
+def repeat_while_outdated(record: Callable[[], _Recorded]) -> _Recorded:
+    """Return the result of ``record``, which makes a plan and records it, if need be repeatedly.
+
+    Raises ``PlanOutdated`` if the last plan is outdated, too.
+    """
+    for _ in range(_MAX_PLANS - 1):
+        with suppress(PlanOutdated):
+            return record()
+    return record()
 
 
 def _merge(one: Claimants, other: Claimants) -> Claimants:

@@ -17,18 +17,23 @@ from xlbridge.errors import JournalError, UsageError
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
-from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, ClaimScope, RowClaims
+from xlbridge.upload.claims import (
+    Claimants,
+    ClaimedRows,
+    Claims,
+    ClaimScope,
+    PlanOutdated,
+    RowClaims,
+)
 from xlbridge.upload.job import Event, Job, JobSpec, State, planned_note
 from xlbridge.upload.journal_database import JournalMarker, open_journal_file, transaction
 from xlbridge.upload.lookup.row_table import batched
-from xlbridge.upload.lookup.snapshot import (
+from xlbridge.upload.lookup.snapshot import Snapshot
+from xlbridge.upload.lookup.snapshot_journal import (
     Moment,
-    Snapshot,
-    StoredSnapshot,
+    StoredSnapshots,
     json_text,
     json_texts,
-    snapshot_from_json,
-    snapshot_to_json,
     value_of_json,
 )
 from xlbridge.upload.planning.planned_row import PlannedRow, StoredAction
@@ -60,15 +65,11 @@ _NO_CLAIMS = RowClaims((), ())
 _NONE_KNOWN = ClaimedRows()
 
 
-class PlanOutdated(JournalError):
-    """The plan is outdated: other jobs have claimed some of its rows in the meantime."""
-
-
 class Journal:
     """Journal in a file; safe to use from several processes at once.
 
-    ``now`` returns the local time for events; ``writes`` stores the writes of single records.
-    ``profile_arguments`` are those of each job.
+    ``now`` returns the local time for events; ``writes`` stores the writes of single records,
+    ``snapshots`` the remote records of rows.    ``profile_arguments`` are those of each job.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Journal:
         self._claims = Claims(self._db)
         self.now = now
         self.writes = RecordWrites(self._db, self._claims, now)
+        self.snapshots = StoredSnapshots(self._db, now)
         # Plans are immutable; the report that follows a plan need not read it back.
         self._newest_plan: tuple[str, Sequence[PlannedRow]] = "", ()
 
@@ -221,7 +223,7 @@ class Journal:
         ``note`` replaces the details stored with the job's first event.
         """
         for job_id, snapshot in before.items():
-            self.store_snapshot(self.job(job_id), Moment.BEFORE, snapshot)
+            self.snapshots.store(job_id, Moment.BEFORE, snapshot)
         return self.record(job, job.state, **note, **plan.note, **planned_note(self.now()))
 
     def find_unsent(self, new: JobSpec, part_sizes: Sequence[int] = ()) -> Job | None:
@@ -259,34 +261,6 @@ class Journal:
                 self._claims.free(job.id)
             self._claims.free_rows(job.id, freed)
         return replace(job, events=self._events(job.id))
-
-    def store_snapshot(self, job: Job, moment: Moment, snapshot: Snapshot) -> None:
-        """Store a snapshot of the remote records of a job's rows."""
-        with transaction(self._db):
-            self._add_snapshot(job.id, moment, snapshot)
-
-    def _add_snapshot(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
-        self._db.execute(
-            "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
-            "FROM readings WHERE job = ?",
-            (job_id, self.now().isoformat(), moment, snapshot_to_json(snapshot), job_id),
-        )
-
-    def snapshots(self, job_id: str) -> list[StoredSnapshot]:
-        """Return the snapshots of a job, oldest first."""
-        found = self._db.execute(
-            "SELECT at, moment, rows FROM readings WHERE job = ? ORDER BY number", (job_id,)
-        )
-        return [
-            StoredSnapshot(datetime.fromisoformat(at), Moment(moment), snapshot_from_json(rows))
-            for at, moment, rows in found.fetchall()
-        ]
-
-    def snapshots_before(self, job_id: str) -> list[Snapshot]:
-        """Return the snapshots of a job taken before anything was sent, oldest first."""
-        return [
-            snapshot.rows for snapshot in self.snapshots(job_id) if snapshot.moment is Moment.BEFORE
-        ]
 
     def job(self, job_id: str) -> Job:
         """Return a job by its id. Raises ``UsageError`` if there is none."""
@@ -369,7 +343,7 @@ class Journal:
         """Abandon unsent jobs with the same rows; check the claims of sent ones."""
         found = self._claims.claimants(scope, claims)
         if self._sent_claims(found).holders(claims) != known.holders(claims):
-            raise PlanOutdated(_CLAIMED_MEANWHILE)
+            raise PlanOutdated
         for job_id in {job for claimants in found for ids in claimants.values() for job in ids}:
             if self.job(job_id).state is State.ABANDONED or not self._is_unsent(job_id):
                 continue
@@ -405,7 +379,7 @@ class Journal:
         if claims and new.mode is not Mode.PREVIEW:
             self._claims.add(job_id, part.claims)
         if claims and any(part.before):
-            self._add_snapshot(job_id, Moment.BEFORE, part.before)
+            self.snapshots.add(job_id, Moment.BEFORE, part.before)
 
     def _add_actions(self, job_id: str, actions: Iterable[StoredAction]) -> None:
         for piece in batched(enumerate(actions)):
@@ -437,9 +411,6 @@ _FINISHED = frozenset({State.DONE, State.PARTIAL})
 _JOBS_BY_NOTE = (
     "SELECT job FROM events JOIN jobs ON id = job "
     "WHERE number = 1 AND json_extract(detail, ?) = ? ORDER BY created_at DESC, id DESC"
-)
-_CLAIMED_MEANWHILE = Text(
-    pt="outro envio passou a conter estas linhas", en="another upload now holds these rows"
 )
 _JOB_CHANGED = Text(
     pt="O envio {job} mudou durante a execução; nada mais foi feito.",

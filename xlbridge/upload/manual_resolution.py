@@ -90,7 +90,7 @@ def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping
 
 
 def _require_in_doubt(job: Job) -> None:
-    if job.state.is_unsent or (job.state.is_final and job.state is not State.NEEDS_PERSON):
+    if job.state.is_settled:
         raise UsageError(
             Text(
                 pt="O envio {job} não está em dúvida (situação: {state}).",

@@ -11,7 +11,8 @@ from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot, applied_rows, is_stable
+from xlbridge.upload.lookup.snapshot import RowSnapshot, Snapshot, applied_rows, is_stable
+from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.results.verdict import Verdict, rejected_row
 from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 
@@ -81,9 +82,9 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
     """
     if not has_settled(context, job):
         return job, False
-    before = context.journal.snapshots_before(job.id)
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
     declared = context.resource(job).read_back
-    if not before or declared is None:
+    if before is None or declared is None:
         return needs_person(context, job, _NO_PROOF.format(why=_NOT_READ))
     context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
     try:
@@ -95,13 +96,13 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
         raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
     if not is_stable(snapshots):
         return job, False
-    return _end_by_proof(context, job, applied_rows(before[-1], snapshots[0], declared.existing))
+    return _end_by_proof(context, job, applied_rows(before, snapshots[0], declared.existing))
 
 
 def can_be_read_back(context: "RunContext", job: Job) -> bool:
     """Return whether every record of a job was looked up before sending."""
-    before = context.journal.snapshots_before(job.id)
-    return bool(before) and None not in before[-1]
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    return before is not None and None not in before
 
 
 def is_as_before(context: "RunContext", job: Job) -> bool:
@@ -110,7 +111,7 @@ def is_as_before(context: "RunContext", job: Job) -> bool:
     False if the system does not answer.
     """
     context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
-    before = context.journal.snapshots_before(job.id)[-1]
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE) or ()
     try:
         now = context.read_snapshot(job)
     except ApiError:
@@ -132,7 +133,7 @@ def store_written_records(context: "RunContext", job: Job) -> None:
         written = context.read_snapshot(job)
     except ApiError:
         return
-    context.journal.store_snapshot(job, Moment.WRITTEN, written)
+    context.journal.snapshots.store(job.id, Moment.WRITTEN, written)
 
 
 def _records(row: RowSnapshot | None) -> set[tuple[str, tuple[tuple[str, str | None], ...]]]:
@@ -166,7 +167,7 @@ def _take_two_snapshots(context: "RunContext", job: Job) -> list[Snapshot]:
     context.options.sleep(_BETWEEN_SNAPSHOTS)
     snapshots.append(context.read_snapshot(job))
     for snapshot in snapshots:
-        context.journal.store_snapshot(job, Moment.AFTER, snapshot)
+        context.journal.snapshots.store(job.id, Moment.AFTER, snapshot)
     return snapshots
 
 

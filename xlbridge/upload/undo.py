@@ -22,13 +22,8 @@ from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
-from xlbridge.upload.lookup.snapshot import (
-    CODE_SEPARATOR,
-    FoundRecord,
-    Moment,
-    RowSnapshot,
-    Snapshot,
-)
+from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import plan_token
 from xlbridge.upload.results.retried_rows import undos_with_retries, with_retries
@@ -261,9 +256,8 @@ class _CreatedRecords(_UndoPlanner):
 
     def _stored(self, moment: Moment) -> Snapshot:
         """Return the newest snapshot of a moment, all None if there is none."""
-        stored = self._context.journal.snapshots(self._job.id)
-        found = [snapshot.rows for snapshot in stored if snapshot.moment is moment]
-        return found[-1] if found else (None,) * len(self._job.spec.rows)
+        found = self._context.journal.snapshots.newest(self._job.id, moment)
+        return found or (None,) * len(self._job.spec.rows)
 
     def _plan_row(
         self,

@@ -13,9 +13,10 @@ from xlbridge.errors import AuthenticationFailed, InDoubt, TransportError, Usage
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
+from xlbridge.upload.claims import repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, State
-from xlbridge.upload.journal import PlanOutdated, SheetPart
+from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import has_lists, sheet_digest, store_payload
 from xlbridge.upload.planning.corrected_rows import CorrectedRows, require_changed_rows
@@ -43,9 +44,6 @@ _PARTLY_APPLIED = Text(
     pt="Só uma parte foi gravada; para continuar: xlbridge resume {job}",
     en="Only a part was written; to continue: xlbridge resume {job}",
 )
-_MAX_PLANS = 3
-"""Attempts to plan a sheet while other jobs claim its rows."""
-
 _NO_ORIGIN: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -201,18 +199,16 @@ class Uploads:
         ``check`` may raise an error to refuse the plan.
         """
         note = {**origin, "planning": options.to_journal()}
-        for attempt in range(1, _MAX_PLANS + 1):
+
+        def create() -> Job:
             options.progress(_PLANNING.format(rows=len(source.rows)))
             planned = plan_source(self._context, self._client, source, options, store=True)
             if check is not None:
                 check(planned.plan)
-            try:
-                with gc_paused():
-                    return self._record(planned, mode, options.chunk_rows, note, reuse=not origin)
-            except PlanOutdated:
-                if attempt == _MAX_PLANS:
-                    raise
-        raise AssertionError("unreachable")
+            with gc_paused():
+                return self._record(planned, mode, options.chunk_rows, note, reuse=not origin)
+
+        return repeat_while_outdated(create)
 
     def _record(
         self,

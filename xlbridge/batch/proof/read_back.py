@@ -232,7 +232,7 @@ def _codes_before(
     }
     codes: dict[str, frozenset[str]] = {}
     for job in sorted(jobs.values(), key=lambda job: (job.created_at, job.id)):
-        first = next(iter(context.journal.snapshots_before(job.id)), ())
+        first = context.journal.snapshots.first_before(job.id)
         for row in filter(None, first):
             codes.setdefault(key_text(row.key), frozenset(found.code for found in row.found))
     return codes

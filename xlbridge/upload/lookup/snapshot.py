@@ -3,17 +3,14 @@
 Proof: see the upload protocol, Reconcile.
 """
 
-import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import datetime
-from enum import StrEnum
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from xlbridge.i18n import Text
 from xlbridge.resources.remote import ExistingPolicy
-from xlbridge.upload.lookup.row_table import LazySequence, RowTable
+from xlbridge.upload.lookup.row_table import LazySequence
 
 CODE_SEPARATOR = "/"
 """Separator of the parts of a record's code."""
@@ -94,122 +91,6 @@ class LookupResult:
     snapshot: Snapshot
     reasons: Mapping[int, Text]
     reason: Text | None
-
-
-def json_text(value: object) -> str:
-    """Return a value as JSON, in a fifth of the standard library's time."""
-    import msgspec
-
-    try:
-        return msgspec.json.encode(value, enc_hook=_plain).decode()
-    except UnicodeEncodeError:
-        # Only the standard library accepts lone surrogates, which a system may send.
-        return json.dumps(value, default=_plain)
-
-
-def json_texts(values: Sequence[object]) -> list[str]:
-    """Return each value as JSON, encoded together."""
-    import msgspec
-
-    try:
-        lines = msgspec.json.Encoder(enc_hook=_plain).encode_lines(values)
-    except UnicodeEncodeError:
-        return list(map(json_text, values))
-    return lines.decode().split("\n")[:-1]
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    if isinstance(value, Mapping):
-        return dict(value.items())
-    return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
-def value_of_json(text: str | bytes) -> Any:
-    """Return the value that ``json_text`` encoded."""
-    import msgspec
-
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return json.loads(text)
-
-
-def snapshot_to_json(snapshot: Snapshot) -> bytes:
-    """Return a snapshot as JSON: a list of its rows, or an object of its columns."""
-    if not isinstance(snapshot, ColumnarSnapshot):
-        return json_text(snapshot).encode()
-    lookups, keys, sent, found = snapshot.columns()
-    document = {
-        "count": len(snapshot),
-        "lookups": _compact(lookups),
-        "keys": [_compact_columns(key) for key in keys],
-        "sent": _compact_columns(sent),
-        "found": list(found.items()),
-    }
-    return json_text(document).encode()
-
-
-def _compact_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    return {name: _compact(values) for name, values in columns.items()}
-
-
-def _compact(values: Sequence[Any]) -> Any:
-    """Return values as a list, or as a single value if they are all equal."""
-    return values[0] if values and values.count(values[0]) == len(values) else values
-
-
-def snapshot_from_json(text: str | bytes) -> Snapshot:
-    """Return the snapshot that ``snapshot_to_json`` encoded; earlier versions stored text."""
-    stored = value_of_json(text)
-    if isinstance(stored, list):
-        return tuple(
-            None if row is None else _stored_row(row["key"], row["sent"], row["found"])
-            for row in stored
-        )
-    count, found = stored["count"], dict(stored["found"])
-    keys = [_expanded_rows(key, count) for key in stored["keys"]]
-    sent = _expanded_rows(stored["sent"], count)
-    return tuple(
-        None if lookup is None else _stored_row(keys[lookup][at], sent[at], found.get(at, ()))
-        for at, lookup in enumerate(_expanded(stored["lookups"], count))
-    )
-
-
-def _expanded(values: Any, count: int) -> list[Any]:
-    """Return the values that ``_compact`` may have replaced by a single one."""
-    return values if isinstance(values, list) else [values] * count
-
-
-def _expanded_rows(columns: Mapping[str, Any], count: int) -> RowTable:
-    return RowTable({name: _expanded(values, count) for name, values in columns.items()}, count)
-
-
-def _stored_row(
-    key: Mapping[str, str], sent: Mapping[str, str | None], found: Sequence[Mapping[str, Any]]
-) -> RowSnapshot:
-    return RowSnapshot(key, sent, tuple(FoundRecord(**record) for record in found))
-
-
-class Moment(StrEnum):
-    """Moment of a snapshot.
-
-    Before sending, right after writing, after the settle time, or to learn remote codes.
-    ``IDENTICAL`` are the records that equalled rows without a key before any was sent.
-    """
-
-    BEFORE = "before"
-    WRITTEN = "written"
-    AFTER = "after"
-    CODES = "codes"
-    IDENTICAL = "twins"
-
-
-class StoredSnapshot(NamedTuple):
-    """Snapshot in the journal, with its time and moment."""
-
-    at: datetime
-    moment: Moment
-    rows: Snapshot
 
 
 def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) -> list[bool | None]:

@@ -24,7 +24,8 @@ from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.lookup.row_lookup import business_keys
 from xlbridge.upload.lookup.row_table import RowTable
-from xlbridge.upload.lookup.snapshot import Moment, Snapshot
+from xlbridge.upload.lookup.snapshot import Snapshot
+from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.options import PlanOptions
 from xlbridge.upload.payload import (
     PendingPayload,
@@ -346,7 +347,7 @@ def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:
         decisions = map(_decision, _planned_rows(context, job))
         if list(map(_decision, planned.plan.rows)) != list(decisions):
             return False
-        context.journal.store_snapshot(job, Moment.BEFORE, planned.before)
+        context.journal.snapshots.store(job.id, Moment.BEFORE, planned.before)
         return True
     if planned.plan.digest != job.last("plan_digest"):
         return False

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.errors import RemoteRejected, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
-from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
+from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims, repeat_while_outdated
 from xlbridge.upload.job import Job, JobSpec, planned_note
-from xlbridge.upload.journal import Journal, PlanOutdated
+from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import StoredAction, plan_token
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
@@ -134,9 +134,6 @@ def planned_records(journal: Journal, job: Job) -> list[PlannedRecord]:
 _NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 """Statuses for a record that does not exist. See the spec, Errors."""
 
-_MAX_PLANS = 3
-"""Attempts to plan while other jobs claim some of the records."""
-
 
 class StateReader:
     """Reader of the states of records, with ``at_once`` concurrent requests."""
@@ -192,6 +189,10 @@ class StateReader:
         return found
 
 
+_READING = Text(
+    pt="Lendo a situação de {n} {n:registro|registros}",
+    en="Reading the {n:state|states} of {n} {n:record|records}",
+)
 _MISSING = Text(pt="não está no sistema", en="is not in the system")
 _CLAIMED = Text(
     pt="está no processamento {job}, que não terminou: xlbridge resume {job}",
@@ -306,20 +307,14 @@ def create_processing(
 
     An unsent job with the same plan is reused. Raises what ``plan_processing`` raises.
     """
-    for attempt in range(1, _MAX_PLANS + 1):
-        options.progress(
-            Text(
-                pt="Lendo a situação de {n} {n:registro|registros}",
-                en="Reading the {n:state|states} of {n} {n:record|records}",
-            ).format(n=len(numbers.numbers))
-        )
+    note = {"at_once": at_once, "again": options.again}
+
+    def create() -> Job:
+        options.progress(_READING.format(n=len(numbers.numbers)))
         plan = plan_processing(context, client, kind, numbers, again=options.again, at_once=at_once)
-        try:
-            return _record(context, client, plan, {"at_once": at_once, "again": options.again})
-        except PlanOutdated:
-            if attempt == _MAX_PLANS:
-                raise
-    raise AssertionError("unreachable")
+        return _record(context, client, plan, note)
+
+    return repeat_while_outdated(create)
 
 
 def _record(

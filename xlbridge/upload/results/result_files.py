@@ -15,7 +15,8 @@ from xlbridge.report_forms import render_page
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
-from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
+from xlbridge.upload.lookup.snapshot import RowSnapshot
+from xlbridge.upload.lookup.snapshot_journal import Moment, StoredSnapshot
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.report import mode_name
@@ -190,7 +191,7 @@ def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
         ]
     else:
         sent = sent_rows(context, job)
-    page = doubt_page(job, sent, context.journal.snapshots(job.id))
+    page = doubt_page(job, sent, context.journal.snapshots.all_of(job.id))
     with replace_atomically(target) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 

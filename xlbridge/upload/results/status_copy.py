@@ -17,7 +17,8 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
-from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import RowSnapshot
+from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction
@@ -159,7 +160,7 @@ def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None
         except ApiError:
             continue
         if any(snapshot):
-            context.journal.store_snapshot(part, Moment.CODES, snapshot)
+            context.journal.snapshots.store(part.id, Moment.CODES, snapshot)
 
 
 def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
@@ -206,17 +207,14 @@ def _reason_text(job: Job) -> str:
 def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     """Return the codes of the rows' records; among identical records, preferably new ones."""
     codes = assigned_codes(context.journal, job)
-    stored = context.journal.snapshots(job.id)
-    after = [
-        snapshot.rows for snapshot in stored if snapshot.moment in {Moment.AFTER, Moment.CODES}
-    ]
-    before = context.journal.snapshots_before(job.id)
-    if not after or len(codes) == len(job.spec.rows):
+    if len(codes) == len(job.spec.rows):
         return codes
-    records_after = after[-1]
-    records_before: Snapshot = before[-1] if before else (None,) * len(records_after)
+    after = context.journal.snapshots.newest(job.id, Moment.AFTER, Moment.CODES)
+    if after is None:
+        return codes
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(after)
     used = set(codes.values())
-    for row, now, earlier in zip(job.spec.rows, records_after, records_before, strict=True):
+    for row, now, earlier in zip(job.spec.rows, after, before, strict=True):
         code = None if row in codes else _remote_code(now, earlier, used)
         if code is not None:
             used.add(code)

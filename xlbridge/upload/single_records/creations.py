@@ -20,13 +20,8 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import business_keys
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
-from xlbridge.upload.lookup.snapshot import (
-    CODE_SEPARATOR,
-    Moment,
-    RowSnapshot,
-    Snapshot,
-    StoredSnapshot,
-)
+from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.single_records.inventory_counts import close_inventory, register_counts
 from xlbridge.upload.single_records.request import (
     MAX_ATTEMPTS,
@@ -133,17 +128,20 @@ class RecordCreator:
         self._filled = _filled_columns(creation, rows)
         self._pause = pause
         self._keys = _keys_of_rows(context, job)
-        stored = context.journal.snapshots(job.id)
-        self._by_key = _Baseline(context.resource(job), _last_of(stored, Moment.BEFORE, len(rows)))
+        self._by_key = _Baseline(context.resource(job), self._stored(Moment.BEFORE))
         self._by_content: _Baseline | None = None
         if creation.twins is not None and context.client.target.exclusive:
             resource = _found_by_content(self._by_key.resource, creation, creation.twins)
-            found = _last_of(stored, Moment.IDENTICAL, len(rows))
+            found = self._stored(Moment.IDENTICAL)
             self._by_content = _Baseline(resource, found, by_content=True)
             contents = business_keys(resource, rows)
             self._keys = [key or content for key, content in zip(self._keys, contents, strict=True)]
         applied = (write for write in writes if write.state is WriteState.APPLIED)
         self._created = {write.position: write.record for write in applied}
+
+    def _stored(self, moment: Moment) -> Snapshot:
+        found = self._context.journal.snapshots.newest(self._job.id, moment)
+        return found or (None,) * len(self._rows)
 
     def read_identical(self, writes: Sequence[RecordWrite]) -> None:
         """Read records identical to the rows, before the first of the job's ``writes`` is sent.
@@ -157,7 +155,7 @@ class RecordCreator:
         if any(write.attempts for write in writes) or _others_running(self._context, self._job):
             return
         found = read_snapshot(self._context.client, baseline.resource, self._rows)
-        self._context.journal.store_snapshot(self._job, Moment.IDENTICAL, found)
+        self._context.journal.snapshots.store(self._job.id, Moment.IDENTICAL, found)
         self._by_content = replace(baseline, before=found)
 
     def tokens(self, write: RecordWrite) -> frozenset[str]:
@@ -366,11 +364,6 @@ def _others_running(context: "RunContext", job: Job) -> bool:
     return any(
         part.id != job.id and not part.state.is_unsent and not part.state.is_final for part in parts
     )
-
-
-def _last_of(stored: Sequence[StoredSnapshot], moment: Moment, rows: int) -> Snapshot:
-    found = [snapshot.rows for snapshot in stored if snapshot.moment is moment]
-    return found[-1] if found else (None,) * rows
 
 
 def _found_by_content(resource: Resource, creation: RecordCreation, twins: Lookup) -> Resource:
