@@ -4,7 +4,6 @@ of the mode in which rows are sent."""
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from xlbridge.errors import UsageError
@@ -250,12 +249,3 @@ class UploadOptions(PlanOptions):
         return ModeChoice(
             mode, Text(pt="pedido na linha de comando", en="requested on the command line")
         )
-
-
-def pace_text(done: int, left: int, seconds: float) -> Text:
-    """Return the rate per second, and the time left at that rate."""
-    rate = done / max(seconds, 0.001)
-    return Text(pt=" · {rate}/s · faltam {time}", en=" · {rate}/s · {time} left").format(
-        rate=f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}",
-        time=timedelta(seconds=round(left / rate)),
-    )

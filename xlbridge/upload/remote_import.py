@@ -1,6 +1,5 @@
 """Requests to import a job's file: preview, direct import, or staging, start and polling."""
 
-import time
 from collections.abc import Callable
 from dataclasses import asdict
 from http import HTTPStatus
@@ -8,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.options import UploadOptions, pace_text
+from xlbridge.upload.progress import LogProgress
 from xlbridge.upload.reconcile import can_be_read_back, is_as_before
 from xlbridge.upload.results.verdict import (
     ROW_COUNT_DIFFERS,
@@ -112,7 +111,7 @@ def poll(context: "RunContext", job: Job) -> "Step":
     if not context.options.wait:
         return job, False
     wait, unknown = _FIRST_POLL, 0.0
-    progress = _LogProgress(context.options, job)
+    progress = LogProgress(context.options, job)
     while True:
         log = read_log(context, job)
         if isinstance(log, Text):
@@ -310,44 +309,6 @@ def _queue_of(context: "RunContext", job: Job) -> Operation:
 def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
     orphan = _ORPHAN.format(attempt=job.attempts)
     return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
-
-
-class _LogProgress:
-    """Progress of a queued file from its log: state, rows done, and remaining time."""
-
-    def __init__(self, options: UploadOptions, job: Job) -> None:
-        self._options = options
-        self._job = job
-        self._started = time.monotonic()
-        self._initial: int | None = None
-
-    def report(self, log: ImportLog, state: ImportState | None) -> None:
-        """Report the counts and the state of a log."""
-        rows = len(self._job.spec.rows)
-        done = (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
-        if self._initial is None:
-            self._initial = done
-        newly_done, seconds = done - self._initial, time.monotonic() - self._started
-        status = untranslated(f"“{log.situacao or '–'}”")
-        self._options.progress(
-            Text(
-                pt="Log {id}: {state}, {done} de {rows} {rows:linha|linhas}{pace}",
-                en="Log {id}: {state}, {done} of {rows} {rows:row|rows}{pace}",
-            ).format(
-                id=self._job.last("log_id"),
-                state=status if state is None else _STATE_WORDS.get(state, status),
-                done=done,
-                rows=rows,
-                pace=pace_text(newly_done, rows - done, seconds) if newly_done > 0 else "",
-            )
-        )
-        self._options.on_count(done, rows)
-
-
-_STATE_WORDS = {
-    ImportState.PENDING: Text(pt="na fila", en="queued"),
-    ImportState.RUNNING: Text(pt="processando", en="running"),
-}
 
 
 def preflight_is_done(context: "RunContext", job: Job) -> bool:

@@ -8,7 +8,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
-from xlbridge.upload.planning.planned_row import PlannedRow
+from xlbridge.upload.planning.planned_row import PlannedRow, token_line
 from xlbridge.upload.planning.row_reasons import ACTION_COUNTS, RowAction, RowReason
 from xlbridge.upload.results.report import mode_name
 from xlbridge.upload.results.undo_report import left_lines
@@ -89,9 +89,7 @@ class ConsentRequest:
         yield from _plan_lines(self.job, self.planned, self.columns, all_rows=all_rows)
         if not self.job.spec.rows:
             return
-        yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
-            token=self.token
-        )
+        yield token_line(self.token)
 
 
 def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
@@ -106,9 +104,7 @@ def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
         left=len(request.job.last("left") or ()),
     )
     yield from left_lines(request.job)
-    yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
-        token=request.token
-    )
+    yield token_line(request.token)
 
 
 def _plan_lines(

@@ -32,6 +32,11 @@ def plan_token(rows: int, digest: str) -> str:
     return f"{rows}:{digest[:_DIGEST_LENGTH]}"
 
 
+def token_line(token: str) -> Text:
+    """Return the last line of a plan, with the token that confirms it."""
+    return Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(token=token)
+
+
 class StoredAction(NamedTuple):
     """Planned action on a row or record, as stored in the journal."""
 

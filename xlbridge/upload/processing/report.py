@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.planning.planned_row import token_line
 from xlbridge.upload.processing.plan import (
     PlannedRecord,
     ProcessPlan,
@@ -207,7 +208,7 @@ def process_plan_lines(
         ).format(n=hidden)
     if to_process:
         yield Text(pt="  {final}", en="  {final}").format(final=find_kind(listing).final)
-        yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(token=token)
+        yield token_line(token)
 
 
 def _remark_lines(records: Iterable[tuple[int, object]]) -> Iterator[Text]:

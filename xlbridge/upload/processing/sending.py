@@ -21,6 +21,7 @@ from xlbridge.upload.processing.process_kinds import (
     RecordStatus,
     find_kind,
 )
+from xlbridge.upload.progress import RecordProgress
 from xlbridge.upload.reconcile import (
     CHECK_AGAIN,
     MAX_SETTLE_WAIT,
@@ -30,7 +31,7 @@ from xlbridge.upload.reconcile import (
     stop_writes,
     verdict_of_writes,
 )
-from xlbridge.upload.single_records.dispatch import RecordDispatch, RecordProgress, WriteOrder
+from xlbridge.upload.single_records.dispatch import RecordDispatch, WriteOrder
 from xlbridge.upload.single_records.request import (
     MAX_ATTEMPTS,
     Announce,

@@ -16,8 +16,6 @@ from threading import Event
 from typing import Any
 
 from xlbridge.errors import LocalDatabaseError
-from xlbridge.i18n import Text
-from xlbridge.upload.options import UploadOptions, pace_text
 from xlbridge.upload.single_records.request import (
     PreparedWrite,
     SharedPause,
@@ -32,7 +30,6 @@ _MAX_CONSECUTIVE_DOUBTS = 10
 _LAST_ANSWERS_SECONDS = 5.0
 """Longest wait for answers when a run ends; writes without an answer by then are in doubt."""
 
-_REPORT_SECONDS = 0.1
 _BATCH_SECONDS = 0.005
 """Longest wait for further messages to record in the same commit."""
 
@@ -81,40 +78,6 @@ class WriteOrder:
             self._awaited[index] -= 1
             if not self._awaited[index]:
                 heapq.heappush(self._ready, index)
-
-
-class RecordProgress:
-    """Progress of a job's records: number done, rate of this run, time left.
-
-    ``total`` counts all records of the job, ``waiting`` those to be written in this run.
-    """
-
-    def __init__(self, options: UploadOptions, total: int, waiting: int) -> None:
-        self._report, self._on_count = options.progress, options.on_count
-        self._total = total
-        self._waiting = waiting
-        self._started = self._reported = time.monotonic()
-        self._done = 0
-
-    def count(self) -> None:
-        """Count a record as done, and report that at intervals."""
-        self._done += 1
-        now = time.monotonic()
-        if now - self._reported < _REPORT_SECONDS and self._done < self._waiting:
-            return
-        self._reported = now
-        left = self._waiting - self._done
-        self._on_count(self._total - left, self._total)
-        self._report(
-            Text(
-                pt="{done} de {total} {total:registro|registros}{pace}",
-                en="{done} of {total} {total:record|records}{pace}",
-            ).format(
-                done=self._total - left,
-                total=self._total,
-                pace=pace_text(self._done, left, now - self._started),
-            )
-        )
 
 
 @dataclass(slots=True)

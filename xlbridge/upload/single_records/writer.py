@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from xlbridge.errors import ApiError
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job, State, planned_note
+from xlbridge.upload.progress import RecordProgress
 from xlbridge.upload.reconcile import (
     INTERRUPTED,
     end_of_writes,
@@ -21,7 +22,7 @@ from xlbridge.upload.reconcile import (
 )
 from xlbridge.upload.single_records.changes import RecordChanger, change_of_row
 from xlbridge.upload.single_records.creations import RecordCreator
-from xlbridge.upload.single_records.dispatch import RecordDispatch, RecordProgress, WriteOrder
+from xlbridge.upload.single_records.dispatch import RecordDispatch, WriteOrder
 from xlbridge.upload.single_records.request import SharedPause, with_reason
 from xlbridge.upload.single_records.write_journal import (
     CREATION,
