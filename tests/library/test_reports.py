@@ -317,3 +317,38 @@ def test_custom_schemas_are_loaded_from_the_named_folder(tmp_path: Path) -> None
     assert xb.schema("parceiro", tmp_path).columns.keys() == xb.schema("cliente").columns.keys()
     frame = pd.DataFrame({"nomeComercial": ["Padaria"]})
     assert xb.validate(frame, "parceiro", schemas=tmp_path).resource == "parceiro"
+
+
+def test_the_findings_of_child_sheets_are_in_reports_of_their_own(xlbridge: Xlbridge) -> None:
+    sample = ROOT / "samples" / "pedido-com-erros.xlsx"
+    report = xb.validate(sample)
+    files = json.loads(xlbridge("validate", sample, "--format", "json").stdout)["files"]
+    assert {f"pedido.{name}" for name in report.children} == {f["resource"] for f in files[1:]}
+    for (name, child), expected in zip(report.children.items(), files[1:], strict=True):
+        assert (child.resource, child.errors) == (f"pedido.{name}", expected["errors"])
+        assert child.findings["cell"].dropna().tolist() == [
+            finding["cell"] for finding in expected["findings"] if finding["cell"]
+        ]
+    assert report.errors == sum(file["errors"] for file in files)
+    assert report.warnings == sum(file["warnings"] for file in files)
+    assert f"{report.errors} errors" in repr(report)
+
+
+def test_a_record_with_an_error_in_its_lists_is_bad(tmp_path: Path) -> None:
+    path = tmp_path / "pedidos.xlsx"
+    book = openpyxl.Workbook()
+    orders, items = book.worksheets[0], book.create_sheet("produtos")
+    orders.title = "pedido"
+    for row in (["chave", "codigoDaFilial", "codigoDoCliente"], ["A", 1, 1001], ["B", 1, 1001]):
+        orders.append(row)
+    items.append(["chave", "idProduto", "quantidade", "valorUnitario"])
+    items.append(["A", 2001, 1, 10])
+    items.append(["B", 2001, "x", 10])
+    book.save(path)
+    report = xb.validate(path)
+    assert (report.good.index.tolist(), report.bad.index.tolist()) == ([2], [3])
+    assert (report.ok, report.errors, len(report.findings)) == (False, 1, 0)
+    assert report.children["produtos"].findings["code"].tolist() == ["type-number"]
+    items["A1"], items["C3"] = "pedido", 1
+    book.save(path)
+    assert len(xb.validate(path).good) == 0

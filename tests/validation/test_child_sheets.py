@@ -172,3 +172,25 @@ def test_annotated_copy_has_the_findings_in_their_sheets(
     book = openpyxl.load_workbook(marked)
     assert book["produtos"]["A3"].comment is not None
     assert book["pedido"]["A2"].comment is None
+
+
+@pytest.mark.parametrize("name", ["Rateios", "Divisão"])
+def test_sheet_with_the_columns_of_a_list_but_another_name_is_reported(
+    xlbridge: Xlbridge, tmp_path: Path, name: str
+) -> None:
+    title = {"chave": "A", **GOOD["contasreceber"]}
+    parts = [{"chave": "A", "codigoDoCentroDeCusto": "01.001", "valor": 10.5}]
+    path = write_workbook(tmp_path / "t.xlsx", **{"contasreceber": [title], name: parts})
+    assert found(xlbridge, path) == [("contasreceber", None, "list-misnamed")]
+    both = write_workbook(
+        tmp_path / "b.xlsx", **{"contasreceber": [title], "rateio": parts, name: parts}
+    )
+    assert found(xlbridge, both) == []
+
+
+def test_other_sheets_are_not_taken_for_lists(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    title = {"chave": "A", **GOOD["contasreceber"]}
+    notes = [{"chave": "A", "Responsável": "Ana", "Telefone": "1"}]
+    tables: dict[str, Rows] = {"contasreceber": [title], "Notas": notes, "Contas": [{"valor": 1}]}
+    path = write_workbook(tmp_path / "t.xlsx", **tables)
+    assert found(xlbridge, path) == []

@@ -21,7 +21,7 @@ from xlbridge.library.frame_workbook import FRAME_FILE, FrameWorkbook
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Kind, Resource, load_catalogue, normalize_header
 from xlbridge.resources.checks import CATALOGUE
-from xlbridge.resources.findings import Finding, Severity
+from xlbridge.resources.findings import Finding
 from xlbridge.settings import (
     CSV_DELIMITERS,
     CSV_ENCODINGS,
@@ -73,13 +73,18 @@ class Report:
 
     @property
     def errors(self) -> int:
-        """Number of findings that prevent an upload."""
-        return self._sheet.errors
+        """Number of findings that prevent an upload, in the sheet and its child sheets."""
+        return sum(sheet.errors for sheet in self._sheet.with_children)
 
     @property
     def warnings(self) -> int:
-        """Number of findings that do not prevent an upload."""
-        return self._sheet.warnings
+        """Number of findings that do not prevent an upload, in the sheet and its child sheets."""
+        return sum(sheet.warnings for sheet in self._sheet.with_children)
+
+    @cached_property
+    def children(self) -> Mapping[str, "Report"]:
+        """Reports of the child sheets by the names of their lists, such as ``produtos``."""
+        return {name: Report(child, self._origin) for name, child in self._sheet.children.items()}
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -99,17 +104,19 @@ class Report:
 
     @property
     def good(self) -> pd.DataFrame:
-        """Rows of ``frame`` without errors; none if the layout has one."""
+        """Rows of ``frame`` without errors, also in their lists; none if a layout has one."""
         return self.frame[~self._has_error]
 
     @property
     def bad(self) -> pd.DataFrame:
-        """Rows of ``frame`` with errors; all if the layout has one."""
+        """Rows of ``frame`` with errors, also in their lists; all if a layout has one."""
         return self.frame[self._has_error]
 
     @cached_property
     def findings(self) -> pd.DataFrame:
-        """One row per finding: first the layout's, then the cells' by row and column.
+        """One row per finding of the sheet: first the layout's, then the cells' by row and column.
+
+        Those of the child sheets are in ``children``.
 
         ``row`` (``Int64``; for a DataFrame, the labels of its index) is missing if the finding
         concerns the whole sheet. The other columns are text: ``cell``, an address such as ``C17``,
@@ -191,15 +198,14 @@ class Report:
 
     @cached_property
     def _has_error(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-        rows = self._sheet.rows
-        if not self._sheet.readable:
-            return np.ones(len(rows), dtype=bool)
-        bad_rows = {
-            finding.row
-            for finding in self._sheet.findings
-            if finding.kind.severity is Severity.ERROR
-        }
-        return np.fromiter((row in bad_rows for row in rows), dtype=bool, count=len(rows))
+        sheet = self._sheet
+        if not all(part.readable for part in sheet.with_children):
+            return np.ones(len(sheet.rows), dtype=bool)
+        wrong = sheet.rows_in_error()
+        for child in sheet.children.values():
+            positions = sheet.parent_positions(child)[child.rows_in_error()]
+            wrong[positions[positions >= 0]] = True
+        return wrong
 
     def _frame_index(self) -> "pd.Index[Any]":
         if self._origin is not None:

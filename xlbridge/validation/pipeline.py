@@ -14,7 +14,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.cells.text import list_sheet_names
+from xlbridge.validation.cells.text import list_sheet_names, quoted
 from xlbridge.validation.cells.typed_rows import (
     ColumnMemo,
     TypedRows,
@@ -38,6 +38,7 @@ from xlbridge.validation.headers.sheet_choice import (
     child_cells,
     choose_sheet,
     choose_sheets,
+    misnamed_lists,
 )
 from xlbridge.validation.layout_checks import check_layout, report_misplaced_documents, short_rows
 from xlbridge.validation.non_records import report_non_records
@@ -252,6 +253,22 @@ def _hidden_sheets(choice: ChosenSheet, row: int | None) -> list[Finding]:
     return [Finding(CATALOGUE["sheets-hidden"], row=row, details=details)]
 
 
+def _report_misnamed_lists(
+    main: ValidatedSheet, resource: Resource, sheets: Sequence[SheetCells]
+) -> None:
+    """Add the findings of sheets whose rows would be lost, as they are not called like a list."""
+    misnamed = [
+        Finding(
+            CATALOGUE["list-misnamed"],
+            row=main.header_row,
+            details={"sheet": quoted(cells.name), "list": child.sheet},
+        )
+        for child, cells in misnamed_lists(sheets, main.sheet, resource)
+    ]
+    if misnamed:
+        main.findings = [*misnamed, *main.findings]
+
+
 @dataclass(frozen=True, slots=True)
 class ValidatedWorkbook:
     """Validated sheets of a workbook, and the names of those that fit no resource."""
@@ -294,6 +311,8 @@ def validate_sheets(
                 has_all_sheets = request.sheet is None or memo is not None
                 others = cells if has_all_sheets else read_workbook(request.file, limits)
                 validator.add_children(main, others.sheets)
+                if not request.all_sheets:
+                    _report_misnamed_lists(main, main.resource, others.sheets)
                 blank = child_cells(others.sheets, main.sheet, main.resource, filled=False)
                 used |= {child.name for _, child in blank}
             sheets += main.with_children

@@ -29,6 +29,19 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "list-misnamed",
+        Text(
+            pt="A planilha {sheet} parece ser a lista {list}, mas não é lida por ter outro nome.",
+            en="The sheet {sheet} seems to be the list {list}, but is not read: its name differs.",
+        ),
+        Text(
+            pt="Dê o nome {list} à planilha; se ela é outra coisa, exclua-a ou mude o título da "
+            "coluna chave.",
+            en="Call the sheet {list}; if it is something else, delete it, or rename its column "
+            "chave.",
+        ),
+    ),
+    error(
         "header-not-found",
         Text(
             pt="Nenhuma linha com os nomes das colunas de {resource} foi encontrada.",

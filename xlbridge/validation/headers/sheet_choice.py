@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Resource
+from xlbridge.resources import KEY, Catalogue, Resource
 from xlbridge.resources.remote import are_fields_of_others
 from xlbridge.validation.cells.text import list_sheet_names
 from xlbridge.validation.headers.header_matching import header_key
@@ -380,3 +380,25 @@ def child_cells(
         cells = next((named[n] for n in map(header_key, names) if n in named), None)
         if cells is not None and has_rows(child, cells) == filled:
             yield child, cells
+
+
+def misnamed_lists(
+    sheets: Sequence[SheetCells], main: str, resource: Resource
+) -> Iterator[tuple[Resource, SheetCells]]:
+    """Yield the lists of a resource that have no sheet, each with a sheet that has its columns but
+    another name."""
+    lists = [
+        list_ for f in (True, False) for list_ in child_cells(sheets, main, resource, filled=f)
+    ]
+    present, read = {child.name for child, _ in lists}, {main, *(cells.name for _, cells in lists)}
+    for cells in sheets:
+        if cells.name in read:
+            continue
+        best: tuple[int, Resource] | None = None
+        for child in resource.children:
+            columns, others = matched_columns(cells, child)
+            fits = columns >= {KEY, *child.required} and len(columns) > max(1, others)
+            if fits and child.name not in present and (best is None or len(columns) > best[0]):
+                best = len(columns), child
+        if best is not None:
+            yield best[1], cells
