@@ -73,3 +73,14 @@ def test_an_edited_export_is_reported_and_not_overwritten(
     written.rename(tmp_path / "mine")
     assert states(report(run_batch("run", plan, "--format", "json"), 0)) == {"out": "done"}
     assert written.exists()
+
+
+def test_a_manifest_that_the_plan_asks_for_later_is_written(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    with_manifest = EXPORT.format(form="xlsx")
+    plan = write_plan(with_manifest.replace("    manifest: out.json\n", ""))
+    assert states(report(run_batch("run", plan, "--format", "json"), 0)) == {"out": "done"}
+    write_plan(with_manifest)
+    assert states(report(run_batch("run", plan, "--format", "json"), 0)) == {"out": "done"}
+    assert (tmp_path / "out.json").exists()

@@ -316,6 +316,9 @@ def _export_status(
     if edited:
         return UnitStatus.EDITED, _EDITED_SINCE.format(files=", ".join(edited))
     files = [folder / file for file in export.files] or export_files(batch, step)
+    if step.manifest is not None:
+        # The plan may have got it since.
+        files.append(folder / step.manifest)
     if export.fingerprint != fingerprint or not all(file.exists() for file in files):
         return UnitStatus.CHANGED, None
     if not export.manifest["complete"]:
