@@ -240,8 +240,9 @@ _EXCEL_IN_PORTUGUESE = (
     "#BLOQUEADO! #CAMPO! #CONECTAR! #DESCONHECIDO! #DESPEJAR! #ERRO! #N/D #NOME? #NULO! "
     "#OBTENDO_DADOS #OCUPADO! #VALOR!"
 )
-_ERROR_WORDS = frozenset([*_EXCEL.split(), *_EXCEL_IN_PORTUGUESE.split()])
-_LIBRE_OFFICE = re.compile(r"(?:Err|Erro):5\d\d", re.ASCII)
+_WORDS = "|".join(map(re.escape, [*_EXCEL.split(), *_EXCEL_IN_PORTUGUESE.split()]))
+_ERROR_WORD = re.compile(rf"{_WORDS}|(?-i:Erro?:5[0-9][0-9])", re.IGNORECASE)
+"""Error word of Excel, without accents, or of LibreOffice."""
 
 
 def _error_words(texts: Sequence[str]) -> dict[int, str]:
@@ -249,14 +250,9 @@ def _error_words(texts: Sequence[str]) -> dict[int, str]:
     joined = "\n".join(texts)
     if "#" not in joined and "Err" not in joined:
         return {}
-    return {index: text.strip() for index, text in enumerate(texts) if _is_error_word(text)}
-
-
-def _is_error_word(text: str) -> bool:
-    bare = text.strip()
-    if bare[:1] not in {"#", "E"}:
-        return False
-    return strip_accents(bare).upper() in _ERROR_WORDS or _LIBRE_OFFICE.fullmatch(bare) is not None
+    bare = ((index, text.strip()) for index, text in enumerate(texts))
+    likely = ((index, text) for index, text in bare if text.startswith(("#", "E")))
+    return {index: text for index, text in likely if _ERROR_WORD.fullmatch(strip_accents(text))}
 
 
 def type_column(

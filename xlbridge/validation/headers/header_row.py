@@ -346,17 +346,12 @@ def repeated_headers(cells: SheetCells, header_row: int, indexes: Iterable[int])
         return []
     names = [column.value(header_row - 1) for column in columns]
     fewest_texts = min(columns, key=lambda column: len(column.texts))
-    candidates = _rows_with(fewest_texts, fewest_texts.value(header_row - 1), header_row)
+    wanted = fewest_texts.value(header_row - 1)
+    indexes = [index for index, text in enumerate(fewest_texts.texts) if text == wanted]
+    is_text = np.frombuffer(fewest_texts.kinds, dtype=np.uint8) == CellKind.TEXT
+    is_wanted = is_text & np.isin(np.frombuffer(fewest_texts.content, dtype=np.int64), indexes)
+    candidates = (np.flatnonzero(is_wanted[header_row:]) + header_row + 1).tolist()
     return [row for row in candidates if [c.value(row - 1) for c in columns] == names]
-
-
-def _rows_with(column: CellColumn, wanted: object, above: int) -> list[int]:
-    """Return the rows below ``above`` in which a column has the wanted text."""
-    indexes = [index for index, text in enumerate(column.texts) if text == wanted]
-    is_text = np.frombuffer(column.kinds, dtype=np.uint8) == CellKind.TEXT
-    is_wanted = is_text & np.isin(np.frombuffer(column.content, dtype=np.int64), indexes)
-    rows: list[int] = (np.flatnonzero(is_wanted[above:]) + above + 1).tolist()
-    return rows
 
 
 def outdated_template(

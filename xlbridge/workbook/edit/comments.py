@@ -14,6 +14,7 @@ from xlbridge.workbook.address import CellPosition, cell_position
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import RELATIONS, EditablePackage
 from xlbridge.workbook.edit.sheets import SHEET_ORDER
+from xlbridge.workbook.read.cells import TRUE
 
 _SEPARATOR = "——— xlbridge ———"
 _AUTHOR = "xlbridge"
@@ -218,8 +219,7 @@ def _column_width(worksheet: xml.Element, column: int) -> int:
     """Return the width of a zero-based column in pixels, 0 if it is hidden."""
     for item in worksheet.iterfind("{*}cols/*"):
         if int(item.get("min", "0")) <= column + 1 <= int(item.get("max", "0")):
-            is_hidden = item.get("hidden") in {"1", "true"}
-            return 0 if is_hidden else _to_pixels(item.get("width", "9"))
+            return 0 if item.get("hidden") in TRUE else _to_pixels(item.get("width", "9"))
     defaults = worksheet.find("{*}sheetFormatPr")
     width = None if defaults is None else defaults.get("defaultColWidth")
     return _to_pixels(width) if width else _COLUMN_PIXELS

@@ -27,6 +27,9 @@ def _refusal(code: str, message: Text, hint: Text | None = None) -> Callable[[],
     return partial(WorkbookRefused, code, message, hint)
 
 
+_not_a_workbook = partial(_refusal, "not-xlsx", hint=_SAVE_AS)
+
+
 damaged = _refusal(
     "truncated",
     Text(pt="O arquivo está incompleto ou danificado.", en="The file is incomplete or damaged."),
@@ -51,9 +54,7 @@ duration_too_long = _refusal(
         en="In Excel, format such cells as General or Number.",
     ),
 )
-empty_file = _refusal(
-    "not-xlsx", Text(pt="O arquivo está vazio.", en="The file is empty."), _SAVE_AS
-)
+empty_file = _not_a_workbook(Text(pt="O arquivo está vazio.", en="The file is empty."))
 # Some programs write an HTML page as a workbook.
 web_page = _refusal(
     "html",
@@ -63,13 +64,11 @@ web_page = _refusal(
     ),
     _SAVE_AS,
 )
-no_workbook = _refusal(
-    "not-xlsx",
+no_workbook = _not_a_workbook(
     Text(
         pt="O arquivo não é uma planilha .xlsx, .xlsm, .xlsb, .xls, .ods nem .csv.",
         en="The file is not an .xlsx, .xlsm, .xlsb, .xls, .ods or .csv workbook.",
-    ),
-    _SAVE_AS,
+    )
 )
 lock_file = _refusal(
     "not-xlsx",
@@ -84,10 +83,8 @@ lock_file = _refusal(
     ),
 )
 # A workbook, but of another kind.
-no_xlsx = _refusal(
-    "not-xlsx",
-    Text(pt="O arquivo não é uma planilha .xlsx.", en="The file is not an .xlsx workbook."),
-    _SAVE_AS,
+no_xlsx = _not_a_workbook(
+    Text(pt="O arquivo não é uma planilha .xlsx.", en="The file is not an .xlsx workbook.")
 )
 text_with_other_name = _refusal(
     "not-xlsx",
@@ -100,13 +97,11 @@ text_with_other_name = _refusal(
         en="If its columns are separated by a character, change the extension to .csv.",
     ),
 )
-other_archive = _refusal(
-    "not-xlsx",
+other_archive = _not_a_workbook(
     Text(
         pt="O arquivo é um zip, mas não é uma planilha .xlsx.",
         en="The file is a zip archive, but not an .xlsx workbook.",
-    ),
-    _SAVE_AS,
+    )
 )
 other_ole_file = _refusal(
     "legacy-xls",
