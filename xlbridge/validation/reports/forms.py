@@ -169,37 +169,27 @@ def _file(item: ValidatedSheet | RefusedFile, limit: int | None) -> dict[str, An
 
 
 def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
-    """Yield findings as JSON; common parts are rendered once."""
-    kinds: dict[tuple[str | None, str], str] = {}
-    messages: dict[tuple[int, str], tuple[str, Mapping[str, object]]] = {}
+    """Yield findings as JSON; common messages are rendered once."""
+    # Imported here: few validations need it.
+    from msgspec import json
 
-    def render(finding: Finding) -> str:
-        code = finding.kind.code
-        kind_key, message_key = (finding.column, code), (id(finding.details), code)
-        if kind_key not in kinds:
-            header = {} if finding.header is None else {"header": finding.header}
-            kind = {"code": code, "severity": finding.kind.severity}
-            kinds[kind_key] = _members(column=finding.column, **header, **kind)
-        if message_key not in messages:
+    messages: dict[tuple[int, str], tuple[str, str, Mapping[str, object]]] = {}
+
+    def entry(finding: Finding) -> dict[str, Any]:
+        code, details = finding.kind.code, finding.details
+        if (id(details), code) not in messages:
             if len(messages) >= _MAX_CACHED:
                 messages.clear()
             # A reference to the details keeps their id from being reused.
-            messages[message_key] = (
-                _members(message=str(finding.message), hint=str(finding.hint)),
-                finding.details,
-            )
-        cell = "null" if finding.cell is None else f'"{finding.cell}"'
-        row = "null" if finding.row is None else finding.row
-        value = "null" if finding.value is None else _text(finding.value)
-        address = f'"cell": {cell}, "row": {row}'
-        return f'{{{address}, {kinds[kind_key]}, "value": {value}, {messages[message_key][0]}}}'
+            messages[id(details), code] = str(finding.message), str(finding.hint), details
+        message, hint, _ = messages[id(details), code]
+        address = {"cell": finding.cell, "row": finding.row, "column": finding.column}
+        header = {} if finding.header is None else {"header": finding.header}
+        kind = {"code": code, "severity": finding.kind.severity, "value": finding.value}
+        return {**address, **header, **kind, "message": message, "hint": hint}
 
-    rest = iter(findings)
+    rest = map(entry, findings)
     separator = ""
     while piece := list(islice(rest, _CHUNK)):
-        yield separator + ", ".join(map(render, piece))
+        yield separator + json.encode(piece)[1:-1].decode()
         separator = ", "
-
-
-def _members(**members: str | None) -> str:
-    return _text(members)[1:-1]
