@@ -118,6 +118,8 @@ def text_dates() -> Iterator[Case]:
         ("25122026", christmas),
         ("00/00/0000", REFUSED), ("1/13/2026", date(2026, 1, 13)), ("Dec 25, 2026", christmas),
         ("25\u00a0/12/2026", christmas), ("２５/１２/２０２６", christmas),
+        ("1º/12/2026", date(2026, 12, 1)), ("1°/10/2026", date(2026, 10, 1)),
+        ("1º/13/2026", REFUSED), ("10º/12/2026", REFUSED),
         ("25/12/2026Z", christmas), ("2026-12-25T00:00:00Z", REFUSED),
     ]  # fmt: skip
     for text, meant in alone:

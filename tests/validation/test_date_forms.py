@@ -37,6 +37,14 @@ def test_date_with_the_name_of_a_month_is_read_and_fixed(
     assert after.findings == []
 
 
+@pytest.mark.parametrize("text", ["1º/11/2026", "1°/11/2026", "01º-11-2026", "1° de nov. de 2026"])
+def test_the_first_of_a_month_is_brazilian(tmp_path: Path, catalogue: Catalogue, text: str) -> None:
+    validated, changes, after = fix_and_validate(sheet(tmp_path, text), catalogue)
+    assert [f.kind.code for f in validated.findings] == ["date-as-text"]
+    assert [change.corrected for change in changes] == [date(2026, 11, 1)]
+    assert after.findings == []
+
+
 @pytest.mark.parametrize(
     "month", ["jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez"]
 )
@@ -54,6 +62,10 @@ def test_every_month_abbreviation_is_read(tmp_path: Path, catalogue: Catalogue, 
         ("06-nvo-2026", "type-date"),
         ("06-nov-26", "date-short-year"),
         ("05/11/26", "date-short-year"),
+        ("31/11/26", "type-date"),
+        ("31-nov-26", "type-date"),
+        ("1º/13/2026", "type-date"),
+        ("2º/11/2026", "type-date"),
     ],
 )
 def test_incomplete_or_invalid_date_is_not_fixed(

@@ -27,9 +27,10 @@ _BRAZILIAN_OFFSETS = range(-300, -119, 60)
 _DAY_IN_MINUTES = 1440
 _MIDNIGHT = re.compile(r"[T ]+0?0:00(?::00(?:\.0+)?)?$", re.ASCII)
 _SHORT_YEAR = re.compile(r"\d{1,2}([/.-])\d{1,2}\1(?P<year>\d{2})" + _TIME, re.ASCII)
+_FIRST_OF_MONTH = re.compile(r"0?1[º°](?=[/.-])", re.ASCII)
 _MARK = r"(?:[ /.-]| de )"
 _DAY_MONTH_NAME = re.compile(
-    rf"(?P<day>\d{{1,2}})[ºo]?{_MARK}(?P<month>[a-zç]+)\.?{_MARK}(?P<year>\d{{4}}){_TIME}", re.I
+    rf"(?P<day>\d{{1,2}})[º°o]?{_MARK}(?P<month>[a-zç]+)\.?{_MARK}(?P<year>\d{{4}}){_TIME}", re.I
 )
 _NAMED_SHORT_YEAR = re.compile(rf"\d{{1,2}}{_MARK}[a-zç]+\.?{_MARK}(?P<year>\d{{2}}){_TIME}", re.I)
 _MONTH_NAME_DAY = re.compile(
@@ -78,12 +79,15 @@ class Meanings(Generic[Value]):
 def date_meanings(text: str) -> Meanings[date] | None:
     """Return the meanings of a text as a date, None if it is not a date.
 
-    Dates that begin with the year, that name the month, or whose day is over 12 have one meaning;
-    ``01/02/2026`` has two. A date with a time zone is read only if it is the same day in all of
-    Brazil, or the zone is one of Brazil's.
+    Dates that begin with the year or ``1º/``, that name the month, or whose day is over 12 have one
+    meaning; ``01/02/2026`` has two. A date with a time zone is read only if it is the same day in
+    all of Brazil, or the zone is one of Brazil's.
     """
     if zone := _ZONE.search(text):
         return date_meanings(text[: zone.end(1)]) if _keeps_day(zone) else None
+    if ordinal := _FIRST_OF_MONTH.match(text):
+        plain = date_meanings(f"1{text[ordinal.end() :]}")
+        return Meanings(plain.native, None) if plain and plain.native else None
     if match := _DAY_MONTH_NAME.fullmatch(text) or _MONTH_NAME_DAY.fullmatch(text):
         month = _MONTHS.get(match["month"].casefold(), 0)
         native = foreign = _date(match["year"], month, match["day"])
@@ -115,8 +119,7 @@ def declared_date_meanings(text: str) -> Meanings[date] | None:
     if match is None:
         return date_meanings(text)
     # Later two-digit years may be of either century.
-    at, is_known = match.start("year"), int(match["year"]) <= _LAST_OF_THIS_CENTURY
-    return date_meanings(f"{text[:at]}20{text[at:]}") if is_known else None
+    return short_year_meanings(text) if int(match["year"]) <= _LAST_OF_THIS_CENTURY else None
 
 
 def year_of(text: str) -> int | None:
@@ -125,8 +128,17 @@ def year_of(text: str) -> int | None:
     return int(match["year"]) if match else None
 
 
+def short_year_meanings(text: str) -> Meanings[date] | None:
+    """Return the meanings of a text with a two-digit year as a date of this century."""
+    match = _SHORT_YEAR.fullmatch(text) or _NAMED_SHORT_YEAR.fullmatch(text)
+    if match is None:
+        return None
+    at = match.start("year")
+    return date_meanings(f"{text[:at]}20{text[at:]}")
+
+
 def has_short_year(text: str) -> bool:
-    """Return whether a text is a date with a two-digit year."""
+    """Return whether a text has the form of a date with a two-digit year."""
     return any(form.fullmatch(text) for form in (_SHORT_YEAR, _NAMED_SHORT_YEAR))
 
 

@@ -32,6 +32,7 @@ from xlbridge.validation.cells.text_meanings import (
     has_time,
     is_other_day_in_brazil,
     number_meanings,
+    short_year_meanings,
     whole_meanings,
     year_of,
 )
@@ -254,7 +255,8 @@ def _reject_date(
         order = "dmy" if native else "mdy"
         return "type-date", {"why": _OTHER_ORDER.format(order=order, other=display(other))}
     if has_short_year(text):
-        return "date-short-year", {}
+        is_day = short_year_meanings(text) is not None
+        return ("date-short-year", {}) if is_day else ("type-date", {"why": _NO_SUCH_DAY})
     if is_other_day_in_brazil(text):
         return "type-date", {"why": _OTHER_DAY}
     year = year_of(text)
