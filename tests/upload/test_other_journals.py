@@ -131,6 +131,9 @@ def test_commands_shown_for_a_profile_lead_back_to_it(
         assert elsewhere.returncode == 2
         assert f"There is no upload '{job}' in this environment." in elsewhere.stderr
         assert "It is of the profile company: add --profile company" in elsewhere.stderr
+    (home / "profiles" / "company" / "journal.db").unlink()
+    lost = xlbridge("jobs", "--profile", "company")
+    assert 'xlbridge doctor --accept-journal "reason" --profile company.' in lost.stderr
     unknown = xlbridge("jobs", "20260101-000000-0000")
     assert "See the existing uploads: xlbridge jobs" in unknown.stderr
 

@@ -151,12 +151,19 @@ def _insert_identity(db: LocalDatabase, journal: str, reason: str) -> None:
 
 def _wrong_file_error(path: Path, reason: Text) -> JournalError:
     """Return the error for an intact journal that is not the expected one."""
-    return JournalError(_UNUSABLE.format(path=path, reason=reason), _WHAT_NOW)
+    return JournalError(_UNUSABLE.format(path=path, reason=reason), _what_now(path))
 
 
 def _damaged_file_error(path: Path, reason: Text) -> LocalDatabaseError:
     """Return the error for a file that is lost or damaged."""
-    return LocalDatabaseError(_UNUSABLE.format(path=path, reason=reason), _WHAT_NOW)
+    return LocalDatabaseError(_UNUSABLE.format(path=path, reason=reason), _what_now(path))
+
+
+def _what_now(path: Path) -> Text:
+    """Return the remedy for a journal, whose profile has a folder of its own."""
+    folder = path.parent
+    profile = f" --profile {folder.name}" if folder.parent.name == "profiles" else ""
+    return _WHAT_NOW.format(profile=profile)
 
 
 _UNUSABLE = Text(
@@ -171,9 +178,9 @@ _OLDER = Text(
 )
 _WHAT_NOW = Text(
     pt="Nada foi enviado. Ponha de volta o arquivo certo. Se ele se perdeu, confira no sistema o "
-    'que já foi enviado e depois: xlbridge doctor --accept-journal "motivo".',
+    'que já foi enviado e depois: xlbridge doctor --accept-journal "motivo"{profile}.',
     en="Nothing was sent. Restore the right file. If it is lost, check in the system what was "
-    'already sent, then run: xlbridge doctor --accept-journal "reason".',
+    'already sent, then run: xlbridge doctor --accept-journal "reason"{profile}.',
 )
 
 

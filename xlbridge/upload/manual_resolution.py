@@ -41,7 +41,7 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
 
 def _record_resolution(
     journal: Journal, job: Job, seen: Resolution, reason: str, settle_seconds: float
-) -> Job:
+) -> None:
     """Record that a person found the doubtful rows of a job present, or absent.
 
     Rows that were already proven stay so. Raises what ``resolve_job`` raises.
@@ -68,17 +68,18 @@ def _record_resolution(
     if seen is Resolution.APPLIED:
         verdict = Verdict(known.read, known.read - known.rejected, 0, known.rejected_rows)
         state = State.PARTIAL if known.rejected_rows else State.DONE
-        return journal.record(job, state, verdict=verdict.to_json(), resolved=resolved)
-    if known.accepted == 0:
+        journal.record(job, state, verdict=verdict.to_json(), resolved=resolved)
+    elif known.accepted:
+        _record_partial(journal, job, known.accepted, resolved)
+    else:
         verdict = Verdict(known.read, 0, 0, known.rejected_rows)
         checked = asdict(_NOT_APPLIED.format(who=who, reason=reason))
-        return journal.record(
+        journal.record(
             job, State.ABANDONED, verdict=verdict.to_json(), resolved=resolved, reason=checked
         )
-    return _record_partial(journal, job, known.accepted, resolved)
 
 
-def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping[str, str]) -> Job:
+def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping[str, str]) -> None:
     """Record that the unproven rows are absent; the ``accepted`` ones stay proven."""
     missing = [position for position, proof in enumerate(job.last("proven")) if not proof]
     message = _NOT_APPLIED.format(who=resolved["by"], reason=resolved["reason"])
@@ -86,7 +87,7 @@ def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping
     rows = (job.spec.rows[at] for at in missing)
     rejected = (known.get(row, RejectedRow(row, None, None, message, itself=False)) for row in rows)
     verdict = Verdict(len(job.spec.rows), accepted, 0, tuple(rejected)).to_json()
-    return journal.record(job, State.PARTIAL, freed=missing, verdict=verdict, resolved=resolved)
+    journal.record(job, State.PARTIAL, freed=missing, verdict=verdict, resolved=resolved)
 
 
 def _require_in_doubt(job: Job) -> None:

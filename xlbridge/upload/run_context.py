@@ -1,6 +1,6 @@
 """Context of a run: connection, journal and options, and the operations that all steps share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from http import HTTPStatus
@@ -133,10 +133,25 @@ class RunContext:
     def end(self, job: Job, state: State, verdict: Verdict | None = None, **detail: Any) -> Job:
         """Record the end of a job; without a verdict, none of its rows was applied."""
         if verdict is not None:
-            resource = self.resource(job)
-            verdict = _with_sheet_columns(verdict, job.spec, resource, lambda: self.rows(job))
+            verdict = self._with_sheet_columns(job, verdict)
         stored = (verdict or Verdict.none_applied(job.spec.rows)).to_json()
         return self.journal.record(job, state, verdict=stored, **detail)
+
+    def _with_sheet_columns(self, job: Job, verdict: Verdict) -> Verdict:
+        """Return a verdict whose rejected rows name the sheet's columns, as far as they are known.
+
+        The rows that were sent are loaded only if needed.
+        """
+        resource, rejected_rows = self.resource(job), verdict.rejected_rows
+        candidates = [_candidate_columns(resource, job.spec, row.column) for row in rejected_rows]
+        if not any(candidates):
+            return verdict
+        sent = dict(zip(job.spec.rows, self.rows(job), strict=True))
+        resolved = [
+            _with_sheet_column(rejected, names, job.spec, resource, sent)
+            for rejected, names in zip(rejected_rows, candidates, strict=True)
+        ]
+        return replace(verdict, rejected_rows=tuple(resolved))
 
     def doubt(self, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any) -> Step:
         """Record that the outcome is unknown, except for the ``verdict``; the next step settles it
@@ -204,29 +219,15 @@ class RunContext:
         return policy.repeat(attempt, least_pause)
 
 
-def _with_sheet_columns(
-    verdict: Verdict, job: JobSpec, resource: Resource, rows: Callable[[], Sequence[RowValues]]
-) -> Verdict:
-    """Return a verdict whose rejected rows name the sheet's columns, as far as they are known.
-
-    ``rows`` loads the rows that were sent; it is called only if needed.
-    """
-    if not any(
-        _candidate_columns(resource, job, rejected.column) for rejected in verdict.rejected_rows
-    ):
-        return verdict
-    sent = dict(zip(job.rows, rows(), strict=True))
-    resolved = tuple(
-        _with_sheet_column(rejected, job, resource, sent) for rejected in verdict.rejected_rows
-    )
-    return replace(verdict, rejected_rows=resolved)
-
-
 def _with_sheet_column(
-    rejected: RejectedRow, job: JobSpec, resource: Resource, sent: dict[int, RowValues]
+    rejected: RejectedRow,
+    candidates: Sequence[str],
+    job: JobSpec,
+    resource: Resource,
+    sent: Mapping[int, RowValues],
 ) -> RejectedRow:
+    """Return a rejected row that names the likeliest of the candidate columns."""
     row = None if rejected.row is None else sent.get(rejected.row)
-    candidates = _candidate_columns(resource, job, rejected.column)
     if row is None or rejected.row is None or not candidates:
         return rejected
     lookups = lookups_for(resource, row)
