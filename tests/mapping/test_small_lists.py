@@ -282,3 +282,16 @@ def test_a_document_of_the_wrong_kind_does_not_hide_the_other_column(
     columns = yaml.safe_load(xlbridge("map", "clientes.csv", "--resource", "cliente").stdout)
     sources = {name: columns["columns"][name] for name in ("cnpj", "cpf")}
     assert sources == {"cnpj": {"from": "CNPJ"}, "cpf": {"from": "CPF"}}
+
+
+@pytest.mark.parametrize(
+    "header", ["Valor (R$ mil)", "Valor do lançamento (em milhares)", "Valor do lançamento (US$)"]
+)
+def test_amounts_in_another_unit_are_not_proposed(
+    tmp_path: Path, xlbridge: Xlbridge, header: str
+) -> None:
+    rows = f"Filial;Fornecedor;Vencimento;{header}\n1;501;25/11/2026;1,50\n1;502;26/11/2026;2,00"
+    (tmp_path / "lista.csv").write_text(rows, "utf-8")
+    proposed = yaml.safe_load(xlbridge("map", "lista.csv", "--resource", "contaspagar").stdout)
+    assert "valorDoLancamento" not in proposed["columns"]
+    assert header in proposed["ignore"]

@@ -38,6 +38,7 @@ class _Vocabulary:
     other_fillers: Words
     names: Words
     other_things: Words
+    other_units: Words
 
     @cached_property
     def fillers(self) -> Words:
@@ -147,6 +148,8 @@ class NameMatcher:
         if self._names.get(key) == column.name:
             return NameFit(0.98, _OWN_NAME)
         words = mapping_words(header)
+        if column.kind in {Kind.MONEY, Kind.NUMBER} and words & _vocabulary().other_units:
+            return None
         found = [
             fit for phrase, usual in _phrases(column.name) if (fit := _fit(words, phrase, usual))
         ]
