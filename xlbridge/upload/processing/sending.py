@@ -22,16 +22,15 @@ from xlbridge.upload.processing.process_kinds import (
     find_kind,
 )
 from xlbridge.upload.progress import RecordProgress
-from xlbridge.upload.reconcile import (
-    CHECK_AGAIN,
-    MAX_SETTLE_WAIT,
+from xlbridge.upload.reconcile import CHECK_AGAIN, MAX_SETTLE_WAIT
+from xlbridge.upload.single_records.dispatch import RecordDispatch, WriteOrder
+from xlbridge.upload.single_records.job_outcome import (
     end_of_writes,
     first_reason,
     settle_writes,
     stop_writes,
     verdict_of_writes,
 )
-from xlbridge.upload.single_records.dispatch import RecordDispatch, WriteOrder
 from xlbridge.upload.single_records.request import (
     MAX_ATTEMPTS,
     Announce,

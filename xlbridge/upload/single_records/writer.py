@@ -11,8 +11,11 @@ from xlbridge.errors import ApiError
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job, State, planned_note
 from xlbridge.upload.progress import RecordProgress
-from xlbridge.upload.reconcile import (
-    INTERRUPTED,
+from xlbridge.upload.reconcile import INTERRUPTED
+from xlbridge.upload.single_records.changes import RecordChanger, change_of_row
+from xlbridge.upload.single_records.creations import RecordCreator
+from xlbridge.upload.single_records.dispatch import RecordDispatch, WriteOrder
+from xlbridge.upload.single_records.job_outcome import (
     end_of_writes,
     first_reason,
     proofs_of_writes,
@@ -20,9 +23,6 @@ from xlbridge.upload.reconcile import (
     stop_writes,
     verdict_of_writes,
 )
-from xlbridge.upload.single_records.changes import RecordChanger, change_of_row
-from xlbridge.upload.single_records.creations import RecordCreator
-from xlbridge.upload.single_records.dispatch import RecordDispatch, WriteOrder
 from xlbridge.upload.single_records.request import SharedPause, with_reason
 from xlbridge.upload.single_records.write_journal import (
     CREATION,
