@@ -1,97 +1,45 @@
 """Scan of an .xls workbook's records for facts that the parser does not return.
 
-Runs only with limited memory and time. Source: [MS-XLS], BIFF8; [MS-CFB] for the OLE file.
+Runs only with limited memory and time. Source: [MS-XLS], BIFF8.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+
+from olefile import OleFileIO
 
 from xlbridge.workbook.read.binary_cells import BookStyles, add_formula, error_name
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.refusals import damaged, encrypted, other_ole_file
 
-_HEADER = struct.Struct("<H16xI4xII4xI")
-"""Fields of the header from its 30th byte on: the size of sectors as a power of two; the first
-sector of the directory; the size below which streams are in the mini stream; the first sectors of
-the mini FAT and of the DIFAT."""
-
-_DIFAT_START, _DIFAT_IN_HEADER = 76, 109
-_ENTRY = 128
-_LAST_SECTOR = 0xFFFFFFFA
-"""First number that is not a sector: those from here on mark ends of chains and free sectors."""
-
-_MINI_SECTOR = 64
-_SECTOR_SHIFTS = (9, 12)
-_STREAM, _ROOT = 2, 5
-_LONGEST_NAME = 64
+_STREAM = "Workbook"
 
 
-class OleFile:
-    """OLE file."""
-
-    def __init__(self, content: bytes) -> None:
-        """Raise ``WorkbookRefused`` or ``struct.error`` if the file is damaged."""
-        self._content = content
-        shift, directory, self._mini_cutoff, mini_fat, following = _HEADER.unpack_from(content, 30)
-        if shift not in _SECTOR_SHIFTS:
-            raise damaged()
-        self._size = 1 << shift
-        numbers = list(struct.unpack_from(f"<{_DIFAT_IN_HEADER}I", content, _DIFAT_START))
-        max_sectors = len(content) // self._size + 1
-        while following < _LAST_SECTOR and len(numbers) <= max_sectors:
-            *more, following = _numbers(self._sector(following))
-            numbers += more
-        used = [number for number in numbers if number < _LAST_SECTOR]
-        if len(used) > max_sectors:
-            raise damaged()
-        self._fat = _numbers(b"".join(map(self._sector, used)))
-        self._entries = list(self._read_entries(self._chain(directory)))
-        self._mini_fat = _numbers(self._chain(mini_fat))
-
-    def stream(self, name: str) -> bytes:
-        """Return the content of a stream. Raises ``WorkbookRefused`` if there is none."""
-        roots = [extent for _, kind, extent in self._entries if kind == _ROOT]
-        extents = [
-            extent for found, kind, extent in self._entries if kind == _STREAM and found == name
-        ]
-        if len(extents) != 1 or not roots:
-            raise damaged()
-        start, size = extents[0]
-        if size >= self._mini_cutoff:
-            return self._chain(start)[:size]
-        mini_stream = self._chain(roots[0][0])
-        starts = (n * _MINI_SECTOR for n in _chain_sectors(start, self._mini_fat))
-        return b"".join(mini_stream[first : first + _MINI_SECTOR] for first in starts)[:size]
-
-    def _sector(self, number: int) -> bytes:
-        start = (number + 1) * self._size
-        if start >= len(self._content):
-            raise damaged()
-        return self._content[start : start + self._size]
-
-    def _chain(self, start: int) -> bytes:
-        return b"".join(map(self._sector, _chain_sectors(start, self._fat)))
-
-    def _read_entries(self, directory: bytes) -> Iterator[tuple[str, int, tuple[int, int]]]:
-        for offset in range(0, len(directory) - _ENTRY + 1, _ENTRY):
-            length, kind = struct.unpack_from("<HB", directory, offset + 64)
-            extent = struct.unpack_from("<II", directory, offset + 116)
-            name = directory[offset : offset + min(max(length - 2, 0), _LONGEST_NAME)]
-            yield name.decode("utf-16-le", "replace"), kind, extent
+def _workbook_stream(content: bytes) -> bytes:
+    """Return the stream of the workbook in an OLE file. Raises ``WorkbookRefused``."""
+    try:
+        with OleFileIO(BytesIO(content)) as file:
+            file.loadminifat()
+            stream: bytes = file.openstream(_STREAM).read()
+            for entry in filter(None, file.direntries):
+                _require_end(entry.isectStart, file.minifat if entry.is_minifat else file.fat)
+            for start in (file.first_dir_sector, file.first_mini_fat_sector):
+                _require_end(start, file.fat)
+            if len(stream) != file.get_size(_STREAM):
+                raise damaged()
+            return stream
+    except (OSError, IndexError, OverflowError) as error:
+        raise damaged() from error
 
 
-def _numbers(content: bytes) -> tuple[int, ...]:
-    return struct.unpack(f"<{len(content) // 4}I", content[: len(content) // 4 * 4])
-
-
-def _chain_sectors(start: int, fat: tuple[int, ...]) -> Iterator[int]:
-    """Yield the sectors of a chain; a loop is refused as damaged."""
-    number, count = start, 0
-    while number < _LAST_SECTOR:
-        if number >= len(fat) or count >= len(fat):
-            raise damaged()
-        yield number
-        number, count = fat[number], count + 1
+def _require_end(sector: int, following: Sequence[int]) -> None:
+    """Raise ``WorkbookRefused`` if a chain of sectors has no end: the parser would not end."""
+    for _ in range(len(following) + 1):
+        if sector >= len(following):
+            return
+        sector = following[sector]
+    raise damaged()
 
 
 _BOF, _EOF = 0x809, 0x0A
@@ -115,7 +63,7 @@ class XlsScan:
         """Raise ``WorkbookRefused`` or ``struct.error`` if the records are damaged."""
         # Custom properties of the format are not read.
         self.fingerprint: str | None = None
-        self._stream = OleFile(content).stream("Workbook")
+        self._stream = _workbook_stream(content)
         self._offsets: dict[str, int] = {}
         self._styles = BookStyles()
         self._read_globals()
