@@ -66,6 +66,7 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     (CR, "numeroDoDocumento", "-", "text-placeholder"),
     (CR, "numeroDoDocumento", "N/A", "text-placeholder"),
     (CR, "numeroDoDocumento", "null", "text-placeholder"),
+    ("produto", "codigoDeBarras", "SEM GTIN", "text-placeholder"),
     (CR, "numeroDoDocumento", '"', "text-ditto"),
     (CR, "historico", "Idem", "text-ditto"),
     ("cliente", "cnpj", "idem", "text-ditto"),

@@ -42,6 +42,7 @@ _MAX_ADDED_ZEROS = 2
 _PLACEHOLDERS = frozenset(
     {"-", "--", "---", "–", "—", "N/A", "n/a", "N/D", "n/d", "N.A.", "n.a.", "(null)", "(NULL)"}
     | {"null", "Null", "NULL", "None", "NaN", "nan", "undefined", "NaT", "<NA>", "<null>", "<NULL>"}
+    | {"SEM GTIN", "Sem GTIN", "sem gtin", "SEM EAN", "Sem EAN", "sem ean"}
     | {"(vazio)", "(Vazio)", "(em branco)", "(nenhum)", "(nulo)", "(blank)", "(empty)", "(none)"}
 )
 _DITTO_MARKS = frozenset(
