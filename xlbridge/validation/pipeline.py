@@ -257,16 +257,10 @@ def _report_misnamed_lists(
     main: ValidatedSheet, resource: Resource, sheets: Sequence[SheetCells]
 ) -> None:
     """Add the findings of sheets whose rows would be lost, as they are not called like a list."""
-    misnamed = [
-        Finding(
-            CATALOGUE["list-misnamed"],
-            row=main.header_row,
-            details={"sheet": quoted(cells.name), "list": child.sheet},
-        )
-        for child, cells in misnamed_lists(sheets, main.sheet, resource)
-    ]
-    if misnamed:
-        main.findings = [*misnamed, *main.findings]
+    kind = CATALOGUE["list-misnamed"]
+    for child, cells in misnamed_lists(sheets, main.sheet, resource):
+        details = {"sheet": quoted(cells.name), "list": child.sheet}
+        main.add([Finding(kind, row=main.header_row, details=details)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ _LENGTHS = (10, 20, 40, 60, 80, 120, 255, 500, 1000, 4000, 32767)
 _KINDS = {"cnpj": Kind.CNPJ, "cpf": Kind.CPF, "email": Kind.TEXT, "uf": Kind.TEXT}
 """Kinds of columns by the format of their texts; columns with other formats are codes."""
 _MAX_WHOLE = 10**15
+_IMPORT = {"direct": "imports.direct", "queue": "imports.queue", "needs_processar": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +222,7 @@ def _document(proposal: SchemaProposal) -> dict[str, Any]:
         "metadata": {
             "resource": proposal.name,
             "layout": 1,
-            "import": {
-                "direct": "imports.direct",
-                "queue": "imports.queue",
-                "needs_processar": True,
-            },
+            "import": _IMPORT,
             **keys,
             "columns": described,
         },

@@ -17,23 +17,11 @@ _GENERIC_WORDS = frozenset(
 )
 """Words in the names of many columns: only the other words distinguish them."""
 _ABBREVIATIONS = {
-    "cli": "cliente",
-    "cod": "codigo",
-    "doc": "documento",
-    "dt": "data",
-    "forn": "fornecedor",
-    "hist": "historico",
-    "nr": "numero",
-    "nro": "numero",
-    "num": "numero",
-    "pagto": "pagamento",
-    "pgto": "pagamento",
-    "tel": "telefone",
-    "vcto": "vencimento",
-    "vencto": "vencimento",
-    "vl": "valor",
-    "vlr": "valor",
-}
+    "cli": "cliente", "cod": "codigo", "doc": "documento", "dt": "data", "forn": "fornecedor",
+    "hist": "historico", "nr": "numero", "nro": "numero", "num": "numero", "pagto": "pagamento",
+    "pgto": "pagamento", "tel": "telefone", "vcto": "vencimento", "vencto": "vencimento",
+    "vl": "valor", "vlr": "valor",
+}  # fmt: skip
 _LONG_WORD = 9
 _SHORT_WORD = 3
 _LONG_TEXT = 8

@@ -387,18 +387,18 @@ def misnamed_lists(
 ) -> Iterator[tuple[Resource, SheetCells]]:
     """Yield the lists of a resource that have no sheet, each with a sheet that has its columns but
     another name."""
-    lists = [
-        list_ for f in (True, False) for list_ in child_cells(sheets, main, resource, filled=f)
-    ]
-    present, read = {child.name for child, _ in lists}, {main, *(cells.name for _, cells in lists)}
+    lists = [*child_cells(sheets, main, resource)]
+    lists += child_cells(sheets, main, resource, filled=False)
+    read = {main, *(cells.name for _, cells in lists)}
+    missing = [child for child in resource.children if child not in [found for found, _ in lists]]
     for cells in sheets:
-        if cells.name in read:
-            continue
-        best: tuple[int, Resource] | None = None
-        for child in resource.children:
-            columns, others = matched_columns(cells, child)
-            fits = columns >= {KEY, *child.required} and len(columns) > max(1, others)
-            if fits and child.name not in present and (best is None or len(columns) > best[0]):
-                best = len(columns), child
-        if best is not None:
-            yield best[1], cells
+        fits = [0, *(_list_fit(child, cells) for child in missing if cells.name not in read)]
+        if best := max(fits):
+            yield missing[fits.index(best) - 1], cells
+
+
+def _list_fit(child: Resource, cells: SheetCells) -> int:
+    """Return the number of a list's columns that a sheet has, 0 if most or a required one lacks."""
+    columns, others = matched_columns(cells, child)
+    fits = columns >= {KEY, *child.required} and len(columns) > max(1, others)
+    return len(columns) if fits else 0

@@ -138,21 +138,17 @@ def _document_pieces(report: Report) -> Iterator[str]:
     yield end
 
 
+_NO_SHEET = dict.fromkeys(("resource", "sheet", "header_row")) | {
+    "rows": 0, "errors": 1, "warnings": 0, "truncated": False,
+}  # fmt: skip
+"""Entries of a refused file, which counts as an error."""
+
+
 def _file(item: ValidatedSheet | RefusedFile, limit: int | None) -> dict[str, Any]:
     """Return the entry of a file, with an empty list for its findings."""
     if isinstance(item, RefusedFile):
-        return {
-            "file": str(item.file),
-            "resource": None,
-            "sheet": None,
-            "header_row": None,
-            "rows": 0,
-            "errors": 1,
-            "warnings": 0,
-            "truncated": False,
-            "refused": {"code": item.code, "message": str(item.refusal)},
-            "findings": [],
-        }
+        refused = {"code": item.code, "message": str(item.refusal)}
+        return {"file": str(item.file), **_NO_SHEET, "refused": refused, "findings": []}
     return {
         "file": str(item.file),
         "resource": item.resource_name,
