@@ -1,5 +1,6 @@
 """No command overwrites a user's file without being asked to."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -130,3 +131,16 @@ def test_a_workbook_is_only_written_with_its_own_extension(
     assert main([*command, str(tmp_path / name)]) == 2
     assert f"{name}: the name must end in .xlsx" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dash_is_stdout_for_texts_and_no_file_for_exports(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    sheet = ROOT / "samples/cliente.xlsx"
+    page = xlbridge("validate", sheet, "--format", "json", "-o", "-")
+    assert json.loads(page.stdout)["ok"], page.stderr
+    assert "columns:" in xlbridge("map", sheet, "-o", "-").stdout
+    refused = xlbridge("export", "pedidos", "--format", "jsonl", "-o", "-")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "an export needs a file" in refused.stderr
+    assert not (tmp_path / "-").exists()

@@ -10,7 +10,13 @@ from xlbridge.batch.plan import read_plan
 from xlbridge.cli.batch_common import parameter_options, parameters_from_options
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode
-from xlbridge.cli.options import described_command, option, page_format_option, schemas_option
+from xlbridge.cli.options import (
+    described_command,
+    option,
+    page_format_option,
+    schemas_option,
+    stdout_by_dash,
+)
 from xlbridge.cli.output import print_message, write_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
@@ -103,6 +109,7 @@ _EXIT_CODES = {
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=stdout_by_dash,
     metavar="FILE",
     pt="Com --format html: grava a página nesse arquivo.",
     en="With --format html: writes the page to that file.",

@@ -13,7 +13,13 @@ import click
 from xlbridge.cli.completion import complete_listings
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
-from xlbridge.cli.options import described_command, force_option, option, scheduler_option
+from xlbridge.cli.options import (
+    described_command,
+    force_option,
+    option,
+    require_file_name,
+    scheduler_option,
+)
 from xlbridge.cli.output import print_message, print_result
 from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.client import Client, Target
@@ -75,6 +81,7 @@ def _parameter_name(name: Filter) -> str:
     "-o",
     "--output",
     type=click.Path(path_type=Path),
+    callback=require_file_name,
     required=True,
     pt="O arquivo a gravar.",
     en="The file to write.",

@@ -14,6 +14,7 @@ from xlbridge.cli.options import (
     option,
     schemas_option,
     sheet_options,
+    stdout_by_dash,
 )
 from xlbridge.cli.output import print_json, print_message, print_result
 from xlbridge.cli.progress import show_progress
@@ -41,6 +42,7 @@ def _print_format(context: click.Context, _parameter: click.Parameter, wanted: b
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=stdout_by_dash,
     metavar="MAPPING",
     pt="Grava o mapeamento num arquivo YAML (padrão: mostra na tela).",
     en="Writes the mapping to a YAML file (default: shows it).",

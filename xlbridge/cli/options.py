@@ -53,6 +53,22 @@ class _WorkbookPath(click.Path):
 WORKBOOK_OUTPUT = _WorkbookPath(path_type=Path, dir_okay=False)
 
 
+def stdout_by_dash(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """Return None, for stdout, if the path of a text is ``-``; a callback of options."""
+    return None if path == Path("-") else path
+
+
+def require_file_name(_: click.Context, __: click.Parameter, path: Path) -> Path:
+    """Raise ``BadParameter`` if the path is ``-``: rows and lists need files; a callback."""
+    if path == Path("-"):
+        message = Text(
+            pt="uma exportação precisa de um arquivo; informe o nome dele.",
+            en="an export needs a file; enter its name.",
+        )
+        raise click.BadParameter(str(message))
+    return path
+
+
 def combine_options(options: Sequence[Decorator]) -> Decorator:
     """Return a decorator that applies several options in this order."""
     return lambda command: reduce(lambda result, add: add(result), reversed(options), command)

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.options import csv_options, force_option, format_option, option, schemas_option
+from xlbridge.cli.options import (
+    csv_options,
+    force_option,
+    format_option,
+    option,
+    schemas_option,
+    stdout_by_dash,
+)
 from xlbridge.cli.output import print_json, print_message, print_result
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
@@ -89,6 +96,7 @@ def _as_json(resource: Resource) -> dict[str, object]:
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=stdout_by_dash,
     pt="Onde gravar (padrão: mostra na tela).",
     en="Where to write (default: shows it).",
 )

@@ -24,6 +24,7 @@ from xlbridge.cli.options import (
     parse_options,
     schemas_option,
     sheet_options,
+    stdout_by_dash,
     worker_options,
 )
 from xlbridge.cli.progress import ProgressDisplay, show_progress
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=stdout_by_dash,
     pt="Grava o relatório num arquivo.",
     en="Writes the report to a file.",
 )
