@@ -254,3 +254,22 @@ def test_batches_are_listed_and_unknown_ones_reported(
     assert "There is no batch 'b'" in run_batch("status", "b").stderr
     listed = json.loads(run_batch("status", "--format", "json").stdout)
     assert [item["batch"] for item in listed["batches"]] == ["a"]
+
+
+def test_steps_that_share_a_file_depend_on_each_other_however_its_path_is_spelt(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(
+        "name: month\nsteps:\n"
+        "  send: {upload: ./out/clients.xlsx, resource: cliente}\n"
+        "  fetch: {export: clientes, output: out/old/../clients.xlsx}\n"
+        "  payables:\n    upload: payables.xlsx\n    resource: contaspagar\n"
+        "    links: {codigoDoFornecedor: ./suppliers.xlsx#cnpj}\n"
+        "  suppliers: {upload: suppliers.xlsx, resource: fornecedor}\n"
+    )
+    write_payables(tmp_path, "payables.xlsx", 501)
+    shutil.copy(SAMPLES / "fornecedor.xlsx", tmp_path / "suppliers.xlsx")
+    assert run_batch("run", plan).returncode == 2
+    found = report(run_batch("status", "month", "--format", "json"), 1)
+    after = {step["step"]: step["after"] for step in found["steps"]}
+    assert after == {"fetch": [], "send": ["fetch"], "suppliers": [], "payables": ["suppliers"]}

@@ -1,6 +1,7 @@
 """Reader of plan files, which reports every mistake with its line."""
 
-from collections.abc import Callable, Iterator, Mapping
+import posixpath
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
@@ -293,25 +294,26 @@ def _file_dependencies(steps: Mapping[str, Mapping[str, Any]], name: str) -> lis
     body = steps[name]
     links = map(sheet_link, body.get("links", {}).values())
     linked = {link.file.as_posix() for link in links if link is not None}
-    inputs = _texts(body.get("upload", body.get("validate", body.get("file", ()))))
+    inputs = _paths(body.get("upload", body.get("validate", body.get("file", ()))))
     return [
         other
         for other, content in steps.items()
         if other != name
         and (
-            ("export" in content and content["output"] in inputs)
+            ("export" in content and _paths(content["output"]) <= inputs)
             or other == body.get("records_of")
             or any(
                 fnmatch(file, pattern)
-                for file in _texts(content.get("upload", ()))
+                for file in _paths(content.get("upload", ()))
                 for pattern in linked
             )
         )
     ]
 
 
-def _texts(value: Any) -> set[str]:
-    return {value} if isinstance(value, str) else set(value)
+def _paths(value: str | Sequence[str]) -> set[str]:
+    """Return one path or several of the plan, normalized."""
+    return set(map(posixpath.normpath, [value] if isinstance(value, str) else value))
 
 
 def _is_valid_pattern(text: str) -> bool:
