@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 import xlbridge
-from xlbridge.i18n import Text, language_from_environment, override_language, set_language
+from xlbridge.i18n import (
+    Text,
+    count_text,
+    group_thousands,
+    language_from_environment,
+    override_language,
+    set_language,
+)
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 
@@ -72,6 +79,18 @@ def test_plural_forms_follow_the_number() -> None:
 
 def lacks_singular_form(message: str) -> bool:
     return bool(COUNTED.search(AGREEING.sub("", message)))
+
+
+def test_the_page_groups_the_thousands_of_counts() -> None:
+    message = Text(pt="{n} {n:linha|linhas}", en="{n} {n:row|rows}")
+    assert message.format(n=count_text(1)) == Text(pt="1 linha", en="1 row")
+    assert message.format(n=count_text(3000)).pt == "3000 linhas"
+    group_thousands(True)
+    try:
+        assert message.format(n=count_text(1)) == Text(pt="1 linha", en="1 row")
+        assert message.format(n=count_text(3000)) == Text(pt="3.000 linhas", en="3,000 rows")
+    finally:
+        group_thousands(False)
 
 
 def test_messages_with_counts_have_singular_forms() -> None:

@@ -15,6 +15,7 @@ _PORTUGUESE = ("pt", "portuguese")
 """Prefixes of its locales; the second is for Windows."""
 
 _process_language: Language = "en"
+_groups_thousands = False
 _context_language: ContextVar[Language | None] = ContextVar("xlbridge_language", default=None)
 
 
@@ -108,7 +109,7 @@ _PLURAL_FORMS = re.compile(rf"\{{(\w+):{_WORD_FORM}\|{_WORD_FORM}\}}")
 def _fill(template: str, values: Mapping[str, object]) -> str:
     def choose_form(match: re.Match[str]) -> str:
         number, singular, plural = match.groups()
-        return singular if values[number] == 1 else plural
+        return singular if values[number] in (1, "1") else plural
 
     if "|" in template:  # The search takes longer than all the rest.
         template = _PLURAL_FORMS.sub(choose_form, template)
@@ -126,6 +127,20 @@ def joined(texts: Iterable[Text], separator: str = "; ") -> Text:
     return Text(
         pt=separator.join(m.pt for m in messages), en=separator.join(m.en for m in messages)
     )
+
+
+def group_thousands(grouped: bool) -> None:
+    """Group the thousands of counts in the messages of this process or not: the page does."""
+    global _groups_thousands
+    _groups_thousands = grouped
+
+
+def count_text(number: int) -> Text:
+    """Return a count for a message, with its thousands grouped if ``group_thousands`` was set."""
+    if not _groups_thousands:
+        return untranslated(str(number))
+    grouped = f"{number:,}"
+    return Text(pt=grouped.replace(",", "."), en=grouped)
 
 
 def localized_number(number: str) -> Text:

@@ -184,7 +184,7 @@ def test_an_undocumented_answer_to_a_read_is_described(
     server.steps = [step]
     with pytest.raises(TransportError, match=message) as caught:
         client.call(STOCK_BALANCE_OF_PRODUCT, path={"id": 7})
-    assert "XLBRIDGE_BASE_URL" in str(caught.value.hint)
+    assert f"the environment {client.target.label}," in str(caught.value.hint)
 
 
 def test_a_rejection_is_raised_with_its_details(server: ScriptedServer, client: Client) -> None:

@@ -37,6 +37,19 @@ def test_the_amount_of_a_sale_may_be_that_of_a_title(tmp_path: Path, xlbridge: X
     assert "Valor da venda → valorDoLancamento: medium confidence" in proposed.stderr
 
 
+def test_other_sheets_with_the_same_columns_are_reported(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    record = {"Razão Social": "Padaria Central", "CNPJ/CPF": "11444777000161"}
+    path = tmp_path / "clientes.xlsx"
+    write_workbook(path, Jan=[record], Fev=[record, record], Notas=[{"Assunto": "x", "Nota": "y"}])
+    remark = "Other sheets of the workbook fit, too: “Fev”; this mapping is of the sheet “Jan”"
+    assert remark in xlbridge("map", path, "--resource", "cliente").stderr
+    chosen = xlbridge("map", path, "--resource", "cliente", "--sheet", "Fev").stderr
+    assert "sheet Fev" in chosen
+    assert "Other sheets" not in chosen
+
+
 def test_a_proposal_is_written_confirmed_remembered_and_offered(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:

@@ -22,7 +22,8 @@ def test_a_workbook_without_data_is_reported(client: httpx.Client, tmp_path: Pat
     book.save(tmp_path / "vazio.xlsx")
     answer = open_workbook(client, tmp_path / "vazio.xlsx")
     assert "rows" not in answer
-    assert answer["error"] == {"message": "The workbook has no rows.", "hint": ""}
+    message = "The workbook is empty. Enter the rows in Excel, save, and open it again."
+    assert (answer["empty"], answer["error"]) == (True, {"message": message, "hint": ""})
     assert re.search(r"isOpen\W+false", client.get("/").text)
     book.active.append(["Resumo"])
     hidden = book.create_sheet("Títulos")

@@ -85,7 +85,7 @@ def test_missing_records_are_not_processed(page: Page, ui: RunningPage) -> None:
     shown = tab.locator("#process-shown")
     expect(shown.locator("td").nth(0)).to_have_text("987654321")
     expect(shown.locator("td").nth(1)).to_have_text("left out")
-    shown.get_by_text("Nothing to send.").wait_for()
+    shown.get_by_text("Nothing to process.").wait_for()
     expect(shown.get_by_test_id("send")).to_have_count(0)
 
 

@@ -158,6 +158,7 @@ def test_an_upload_is_undone_from_its_details(
     tab.locator("[data-view=jobs]").click()
     expect(jobs.get_by_role("button", name="Details")).to_have_count(3)
     expect(jobs.locator("tr").nth(1)).to_contain_text("undo")
+    expect(jobs.locator("tr").nth(3)).to_contain_text("done · reversed: 2")
     details.nth(2).click()
     shown.get_by_text("Reversed since").wait_for()
     expect(undo).to_have_count(0)

@@ -147,15 +147,15 @@ _STATUS_TEXTS: Mapping[UnitStatus, Text] = {
     UnitStatus.NEW: Text(pt="a fazer", en="to do"),
     UnitStatus.CHANGED: Text(pt="mudou", en="changed"),
     UnitStatus.INVALID: Text(pt="com erros", en="has errors"),
-    UnitStatus.REFUSED: Text(pt="recusada", en="refused"),
-    UnitStatus.HELD: Text(pt="não enviada", en="not sent"),
+    UnitStatus.REFUSED: Text(pt="recusado", en="refused"),
+    UnitStatus.HELD: Text(pt="não enviado", en="not sent"),
     UnitStatus.FAILED: Text(pt="falhou", en="failed"),
     UnitStatus.UNDER_WAY: Text(pt="em andamento", en="under way"),
     UnitStatus.PARTIAL: Text(pt="em parte", en="in part"),
     UnitStatus.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
-    UnitStatus.INCOMPLETE: Text(pt="incompleta", en="incomplete"),
-    UnitStatus.EDITED: Text(pt="editada", en="edited"),
-    UnitStatus.DONE: Text(pt="feita", en="done"),
+    UnitStatus.INCOMPLETE: Text(pt="incompleto", en="incomplete"),
+    UnitStatus.EDITED: Text(pt="editado", en="edited"),
+    UnitStatus.DONE: Text(pt="concluído", en="done"),
 }
 
 

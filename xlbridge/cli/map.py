@@ -1,5 +1,6 @@
 """``xlbridge map``: proposes a mapping of a foreign sheet's columns to those of a resource."""
 
+from functools import cache, partial
 from pathlib import Path
 
 import click
@@ -74,25 +75,40 @@ def command(
         require_new(output)
     settings = command_settings()
     with heavy_imports():
-        from xlbridge.cli.map_run import describe_mapping, known_mapping
+        from xlbridge.cli.map_run import (
+            describe_mapping,
+            known_mapping,
+            report_other_sheets,
+        )
         from xlbridge.resources import load_catalogue
-        from xlbridge.validation.mapping import propose_mapping, remembered_mappings
+        from xlbridge.validation.mapping import (
+            MappingProposal,
+            propose_mapping,
+            remembered_mappings,
+        )
+        from xlbridge.workbook.read import read_workbook
     with show_progress(Text(pt="Lendo {f}", en="Reading {f}").format(f=file)):
-        proposal = known_mapping(file, settings, resource, sheet) or propose_mapping(
+        catalogue = load_catalogue(settings.schemas)
+        workbook = cache(lambda: read_workbook(file, settings.limits))
+        propose = partial(
+            propose_mapping,
             file,
-            load_catalogue(settings.schemas),
+            catalogue,
             settings.limits,
-            resource=resource,
-            sheet=sheet,
             earlier=remembered_mappings(settings.mappings),
+            workbook=workbook,
             numbers=numbers,
         )
+        known = known_mapping(file, settings, resource, sheet)
+        proposal = known or propose(resource=resource, sheet=sheet)
     text = describe_mapping(proposal)
+    if sheet is None and isinstance(proposal, MappingProposal):
+        report_other_sheets(proposal, [cells.name for cells in workbook().sheets], propose)
     if output is None:
         print_result(text.rstrip())
         return
-    with replace_atomically(output, shared=True) as partial:
-        partial.write_text(text, encoding="utf-8")
+    with replace_atomically(output, shared=True) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
     print_message(
         Text(
             pt="Mapeamento gravado em {path}. Confira cada coluna; depois: xlbridge validate "

@@ -1,10 +1,10 @@
 """Implementation of ``xlbridge map``; remembered mappings for other commands."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from xlbridge.cli.output import print_message
-from xlbridge.errors import XlbridgeError
+from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.profiles import choose_profile, settings_for
@@ -75,6 +75,30 @@ def describe_mapping(proposal: MappingProposal | SheetMapping) -> str:
     return mapping_text(proposal)
 
 
+def report_other_sheets(
+    proposal: MappingProposal, sheets: Iterable[str], propose: Callable[..., MappingProposal]
+) -> None:
+    """Print which sheet was chosen, if others of the workbook have its required columns, too."""
+    required = _matched_names(proposal).intersection(proposal.resource.required)
+    others = []
+    for name in sheets:
+        if name == proposal.sheet:
+            continue
+        try:
+            other = propose(resource=proposal.resource.name, sheet=name)
+        except UsageError:
+            continue  # The sheet has no header, or no rows below it.
+        if required and required <= _matched_names(other):
+            others.append(f"“{name}”")
+    if others:
+        remark = _OTHER_SHEETS.format(sheet=proposal.sheet, others=", ".join(others))
+        print_message(remark)
+
+
+def _matched_names(proposal: MappingProposal) -> set[str]:
+    return {column.name for column in proposal.columns if column.sources}
+
+
 def remember(mapping: SheetMapping, results: list[ValidationResult], settings: Settings) -> None:
     """Store a mapping for the profile of the command, if a sheet with rows was read by it."""
     if not any(isinstance(result, ValidatedSheet) and len(result.rows) for result in results):
@@ -130,6 +154,12 @@ _NOT_REMEMBERED = Text(
 _MAP_IT = Text(
     pt="Se a planilha tem cabeçalhos próprios: xlbridge map {file} -o MAPEAMENTO.yaml",
     en="If the sheet has its own headers: xlbridge map {file} -o MAPPING.yaml",
+)
+_OTHER_SHEETS = Text(
+    pt="Outras planilhas do arquivo também servem: {others}; este mapeamento é da planilha "
+    "“{sheet}”. Para escolher outra: --sheet.",
+    en="Other sheets of the workbook fit, too: {others}; this mapping is of the sheet “{sheet}”. "
+    "To choose another one: --sheet.",
 )
 _KNOWN = Text(
     pt="Este cabeçalho já foi lido como {resource}: xlbridge {command} {options}",

@@ -253,9 +253,8 @@ class Client(Operations):
             lambda: self._session.exchange(call, streamed=True), pause_after_reply
         )
         if isinstance(reply, httpx.Response) and reply.is_success:
-            return ListingAnswer(
-                operation, reply, self._redactor, operation.returns_single_record(query)
-            )
+            single = operation.returns_single_record(query)
+            return ListingAnswer(operation, reply, self.target, self._redactor, single)
         self._data_of(operation, reply, rows_of_data)
         raise AssertionError("a reply that is not a success raises")
 
@@ -317,7 +316,8 @@ class Client(Operations):
         reads = call.method == "GET"
         reply = self._session.exchange(call) if reads else self._session.exchange_write(call)
         if isinstance(reply, NoAnswer):
-            raise lost_answer_error(reply.reason, doubtful=reply.may_be_executed and not reads)
+            doubtful = reply.may_be_executed and not reads
+            raise lost_answer_error(reply.reason, self.target, doubtful=doubtful)
         return reply
 
     def json_of(self, reply: httpx.Response) -> str | None:
@@ -358,6 +358,7 @@ class Client(Operations):
             raise TransportError(BUSY)
         return data_or_raise(
             self._classify(operation, reply, read),
+            self.target,
             retryable=operation.retryable,
             answered=not isinstance(reply, NoAnswer),
         )

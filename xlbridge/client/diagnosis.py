@@ -5,7 +5,7 @@ import os
 import platform
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.request import getproxies
@@ -14,7 +14,7 @@ import httpx
 
 from xlbridge import __version__
 from xlbridge.client.client import Client
-from xlbridge.client.outcomes import CHECK_ADDRESS, Executed
+from xlbridge.client.outcomes import Executed
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
@@ -56,7 +56,7 @@ class DiagnosticCheck:
             name,
             False,
             error.message,
-            _CHECK_ADDRESS if error.hint is CHECK_ADDRESS else error.hint,
+            error.hint,
             remote=isinstance(error, ApiError),
             local=isinstance(error, LocalFailure),
         )
@@ -95,7 +95,11 @@ class DiagnosticCheck:
             yield cls.failed("login", error)
             return
         except ApiError as error:
-            yield cls.failed("address", error)
+            check = cls.failed("address", error)
+            advice = _CHECK_ADDRESS.format(label=client.target.label)
+            yield (
+                replace(check, advice=advice) if error.hint == client.target.address_hint else check
+            )
             return
         yield cls("address", True, address)
         yield cls("login", True, untranslated(client.target.email))
@@ -104,8 +108,8 @@ class DiagnosticCheck:
 
 
 _CHECK_ADDRESS = Text(
-    pt="Confira o endereço do sistema (XLBRIDGE_BASE_URL), a rede e o proxy.",
-    en="Check the system's address (XLBRIDGE_BASE_URL), the network and the proxy.",
+    pt="Confira o endereço do ambiente {label}, a rede e o proxy.",
+    en="Check the address of the environment {label}, the network and the proxy.",
 )
 
 
@@ -196,9 +200,9 @@ def _check_answer(client: Client, reply: httpx.Response) -> DiagnosticCheck:
     if isinstance(outcome, Executed):
         return DiagnosticCheck("answers", True, message)
     advice = Text(
-        pt="Confira XLBRIDGE_BASE_URL e as permissões do usuário.",
-        en="Check XLBRIDGE_BASE_URL and the user's permissions.",
-    )
+        pt="Confira o endereço do ambiente {label} e as permissões do usuário.",
+        en="Check the address of the environment {label} and the user's permissions.",
+    ).format(label=client.target.label)
     return DiagnosticCheck("answers", False, message, advice, remote=True)
 
 

@@ -14,7 +14,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from xlbridge.client.listings.stream import UnexpectedContent, decode_json
-from xlbridge.client.transport import NoAnswer, Reply, retry_after
+from xlbridge.client.transport import NoAnswer, Reply, Target, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text
 from xlbridge.wire import Envelope, Operation, WireModel, spellings
@@ -104,18 +104,15 @@ class Declined(Doubtful):
 
 Outcome = NotExecuted | Rejected | Executed | Doubtful
 
-CHECK_ADDRESS = Text(
-    pt="Confira o endereço do sistema (XLBRIDGE_BASE_URL), a rede e o proxy: xlbridge doctor",
-    en="Check the system's address (XLBRIDGE_BASE_URL), the network and the proxy: xlbridge doctor",
-)
-
 LOOK_BEFORE_REPEATING = Text(
     pt="A requisição pode ter sido aplicada ou não: confira no sistema antes de repetir.",
     en="The request may or may not have been applied: check the system before repeating it.",
 )
 
 
-def data_or_raise(outcome: Outcome, *, retryable: bool, answered: bool = True) -> Any:
+def data_or_raise(
+    outcome: Outcome, target: Target, *, retryable: bool, answered: bool = True
+) -> Any:
     """Return the data of an executed request, or raise the error for its outcome.
 
     Raises ``RemoteRejected``, ``TransportError``, and ``InDoubt`` for a doubtful outcome of a
@@ -130,15 +127,15 @@ def data_or_raise(outcome: Outcome, *, retryable: bool, answered: bool = True) -
                 _rejection_message(status, messages), status=status, details=details
             )
         case NotExecuted(reason):
-            raise TransportError(reason, None if answered else CHECK_ADDRESS)
+            raise TransportError(reason, None if answered else target.address_hint)
         case Doubtful(reason):
-            raise lost_answer_error(reason, doubtful=not retryable)
+            raise lost_answer_error(reason, target, doubtful=not retryable)
 
 
-def lost_answer_error(reason: Text, *, doubtful: bool) -> ApiError:
+def lost_answer_error(reason: Text, target: Target, *, doubtful: bool) -> ApiError:
     """Return the error for a request without a clear answer, which is ``doubtful`` or not."""
     if not doubtful:
-        return TransportError(reason, CHECK_ADDRESS)
+        return TransportError(reason, target.address_hint)
     return InDoubt(reason, LOOK_BEFORE_REPEATING)
 
 

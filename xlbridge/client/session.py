@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import httpx
 
 from xlbridge.client.outcomes import (
-    CHECK_ADDRESS,
     LOOK_BEFORE_REPEATING,
     SecretRedactor,
     content_type,
@@ -162,6 +161,7 @@ class Session:
         token_file: TokenFile | None,
     ) -> None:
         self._transport = transport
+        self._target = target
         self._credentials = _credentials(target)
         self._retry_policy = retry_policy
         self._redactor = redactor
@@ -286,16 +286,16 @@ class Session:
     def _read(self, reply: Reply) -> Authentication:
         """Read the login's answer, in which ``authenticated`` decides, not the status."""
         if isinstance(reply, NoAnswer):
-            raise TransportError(reply.reason, CHECK_ADDRESS)
+            raise TransportError(reply.reason, self._target.address_hint)
         try:
             answer = Authentication.model_validate(parse_json(reply))
         except ValueError:
-            raise _unusable_login_answer(reply) from None
+            raise _unusable_login_answer(reply, self._target) from None
         if not answer.authenticated:
             return answer.model_copy(update={"accessToken": None})
         token = answer.accessToken
         if not (token and token.isascii() and token.isprintable()):
-            raise _unusable_login_answer(reply)
+            raise _unusable_login_answer(reply, self._target)
         return answer
 
 
@@ -329,12 +329,12 @@ def _credentials(target: Target) -> Credentials:
         ) from None
 
 
-def _unusable_login_answer(reply: httpx.Response) -> TransportError:
+def _unusable_login_answer(reply: httpx.Response, target: Target) -> TransportError:
     # The body is not shown: it may contain a token that is not recognised as one.
     return TransportError(
         Text(
             pt="O login não teve resposta utilizável: status {status}, {type}.",
             en="The login got no usable answer: status {status}, {type}.",
         ).format(status=reply.status_code, type=content_type(reply)),
-        CHECK_ADDRESS,
+        target.address_hint,
     )

@@ -60,6 +60,15 @@ class Target:
             self.profile if self.profile == self.base_url else f"{self.profile} ({self.base_url})"
         )
 
+    @property
+    def address_hint(self) -> Text:
+        """What to check if the system does not answer, or something else does."""
+        return Text(
+            pt="Confira o endereço do ambiente {label}, a rede e o proxy: xlbridge doctor",
+            en="Check the address of the environment {label}, the network and the proxy: xlbridge "
+            "doctor",
+        ).format(label=self.label)
+
 
 @dataclass(frozen=True, slots=True)
 class UploadFile:

@@ -5,9 +5,11 @@ One connection is used as long as the page runs, so that the embedded sandbox st
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from math import ceil
 from threading import Lock
 from typing import Any
 
@@ -15,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from xlbridge.client import Client
+from xlbridge.client import Client, RetryPolicy
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
@@ -39,6 +41,11 @@ _STOPPED_UNSENT = Text(
     en="Stopped; nothing was written. To send, see the plan.",
 )
 _STOPPED_OTHER = Text(pt="Interrompido.", en="Stopped.")
+
+_REPEATING = Text(
+    pt="O sistema não respondeu como esperado; nova tentativa em {seconds} s…",
+    en="The system did not answer as expected; next attempt in {seconds} s…",
+)
 
 OnChange = Callable[[], None]
 """Callback for changes of the work's state, from any thread."""
@@ -80,6 +87,7 @@ class PageConnection:
         self.state = WorkState()
         self._stack = ExitStack()
         self._client: Client | None = None
+        self._on_change: OnChange = lambda: None
         self._lock = Lock()
         self._cancelled = False
 
@@ -110,7 +118,11 @@ class PageConnection:
             raise UsageError(_BUSY)
         try:
             if self._client is None:
-                client = connect(self.settings, lambda text: self.state.lines.append(str(text)))
+                client = connect(
+                    self.settings,
+                    lambda text: self.state.lines.append(str(text)),
+                    RetryPolicy(sleep=self._wait),
+                )
                 self._client = self._stack.enter_context(client)
             with open_context(self.settings) as context:
                 yield context, self._client
@@ -121,6 +133,7 @@ class PageConnection:
     def track(self, work: str, on_change: OnChange, job: str | None = None) -> Iterator[None]:
         """Record the progress and errors of the block in ``state``."""
         self.state = WorkState(running=True, work=work, job=job)
+        self._on_change = on_change
         try:
             yield
         except XlbridgeError as error:
@@ -142,6 +155,15 @@ class PageConnection:
             on_change()
 
         return record
+
+    def _wait(self, seconds: float) -> None:
+        """Wait before a request is repeated, and show that. Raises ``Cancelled`` in exports."""
+        if self._cancelled and self.state.work == "export":
+            raise Cancelled
+        if self.state.running:
+            self.state.lines.append(str(_REPEATING.format(seconds=ceil(seconds))))
+            self._on_change()
+        time.sleep(seconds)
 
     def start(self) -> None:
         """Record that work starts. Raises ``UsageError`` while other work is running."""

@@ -20,7 +20,7 @@ from xlbridge.export import (
     OutputFile,
     find_listing,
 )
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, count_text
 from xlbridge.profiles import (
     EMBEDDED_NAME,
     Profile,
@@ -45,6 +45,7 @@ _NOT_IN_FILE = Text(
     pt="{name} não é um perfil salvo; só perfis salvos podem ser marcados.",
     en="{name} is not a stored profile; only those can be marked.",
 )
+_READING = Text(pt="Lendo os registros…", en="Reading the records…")
 _FETCHED = Text(
     pt="{n} {n:registro|registros}, {windows} {windows:período|períodos}",
     en="{n} {n:record|records}, {windows} {windows:window|windows}",
@@ -107,7 +108,8 @@ class ExportAndProfileRequests:
             progress = remote.progress(on_change)
 
             def on_progress(done: ExportProgress) -> None:
-                progress(_FETCHED.format(n=done.records, windows=done.windows))
+                counts = {"n": count_text(done.records), "windows": count_text(done.windows)}
+                progress(_FETCHED.format(**counts) if done.records or done.windows else _READING)
 
             export = request.prepare(OutputFile(path), lambda: self._workspace.catalogue)
             with remote.connected() as (_, client):

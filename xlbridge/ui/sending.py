@@ -6,7 +6,7 @@ from typing import Any
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, count_text
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Column, Mode
 from xlbridge.ui.environment import OnChange, PageConnection
@@ -37,6 +37,7 @@ from xlbridge.upload.processing import (
     find_kind,
     plan_processing,
     process_plan_json,
+    process_warnings,
 )
 from xlbridge.upload.results import (
     ensure_evidence,
@@ -58,6 +59,7 @@ _UNCONFIRMED = Text(
 _HOW_TO_CONFIRM = Text(
     pt="Abra a planilha, veja o plano e envie.", en="Open the workbook, see the plan and send."
 )
+_UNDONE_SINCE = Text(pt="{state} · desfeitas: {n}", en="{state} · reversed: {n}")
 _MAX_LISTED = 200
 _RETRIED = frozenset({State.PARTIAL, State.REJECTED})
 _RECORD_MODES = frozenset({Mode.PROCESS, Mode.UNDO})
@@ -204,7 +206,8 @@ class SheetUploads:
         kind = find_kind(listing)
         with self._remote.connected() as (context, client):
             plan = plan_processing(context, client, kind, explicit_numbers(numbers))
-            return process_plan_json(plan) | _target_json(client)
+            warnings = list(map(str, process_warnings(listing, plan.records)))
+            return process_plan_json(plan) | {"warnings": warnings} | _target_json(client)
 
     def process(
         self, listing: str, numbers: Sequence[int], token: str, on_change: OnChange
@@ -353,17 +356,28 @@ def _target_json(client: Client) -> dict[str, Any]:
     }
 
 
+def _state_text(job: Job, undone: int) -> Text:
+    """Return the state of a job, with the number of rows that were undone since."""
+    if not undone:
+        return job.state.text
+    return _UNDONE_SINCE.format(state=job.state.text, n=count_text(undone))
+
+
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
     later = later_rows(context.journal, job)
     is_upload = job.spec.mode not in _RECORD_MODES
     has_ended = job.state.is_final and job.state is not State.NEEDS_PERSON
     work = job.spec.resource if is_upload else f"{job.spec.resource} · {mode_name(job.spec.mode)}"
-    return job_json(job, later=later) | {
+    listed = job_json(job, later=later)
+    if job.spec.mode is Mode.PROCESS:  # Its report counts records that the plan skips as rejected.
+        rows = listed["rows"]
+        listed["rows"] = rows | {"rejected": rows["rejected"] + rows["held"], "held": 0}
+    return listed | {
         "work": work,
         "file": Path(job.spec.file).name,
         "profile": job.spec.profile,
         "created_at": job.created_at.strftime("%d/%m/%Y %H:%M"),
-        "state_name": str(job.state.text),
+        "state_name": str(_state_text(job, 0 if later.undone is None else later.undone.rows)),
         "final": job.state.is_final,
         "sent": not job.state.is_unsent,
         "doubtful": job.state is State.NEEDS_PERSON,

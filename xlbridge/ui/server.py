@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, group_thousands
 from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
@@ -96,7 +96,7 @@ class PageApplication:
                 for name in sorted(self._workspace.catalogue)
             ],
             listings=listings_json(),
-            processes=[each for each in listings_json() if each["name"] in KINDS],
+            processes=KINDS,
             is_open=self._workspace.is_open,
             running=self._remote.state.work if self._remote.state.running else "",
             environment=environments_json(self._remote)[0],
@@ -252,6 +252,8 @@ def serve_page(
     does not start.
     """
     with ExitStack() as stack:
+        group_thousands(True)
+        stack.callback(group_thousands, False)
         listener = stack.enter_context(listen(LOOPBACK, options.port))
         remote = PageConnection(settings)
         stack.callback(remote.close)

@@ -44,7 +44,10 @@ _CHOOSE_CSV_FORM = Text(
     en="Choose the delimiter or the encoding below, or save the file again as CSV UTF-8.",
 )
 _EMPTY = UsageError(
-    Text(pt="O arquivo não tem nenhuma linha.", en="The workbook has no rows."),
+    Text(
+        pt="O arquivo está vazio. Preencha-o no Excel, salve e abra-o de novo.",
+        en="The workbook is empty. Enter the rows in Excel, save, and open it again.",
+    ),
 )
 _HIDDEN = Text(
     pt="Planilhas ocultas não são lidas: {names}. Se os dados estão em uma delas, reexiba-a no "
@@ -363,6 +366,7 @@ class SheetRequests:
 def _unrecognised(editor: SheetEditor, error: UsageError | None) -> dict[str, Any]:
     """Return the answer for a sheet about which the page has to ask the user."""
     answer: dict[str, Any] = {"file": editor.name, "sheets": editor.sheet_names}
+    answer["empty"] = error is _EMPTY
     hidden = ", ".join(editor.workbook.hidden)
     hint = str(_HIDDEN.format(names=hidden)) if hidden else ""
     if error is not None or hidden:

@@ -299,6 +299,12 @@ _TEXTS: Mapping[str, Text] = {
         pt="Emite notas e processa pedidos, inventários e arquivos da fila, em lote.",
         en="Emits invoices and processes orders, inventories and queued files, in bulk.",
     ),
+    "process_pedidos": Text(pt="Pedidos de venda", en="Sales orders"),
+    "process_nfe": Text(pt="Notas fiscais de produto", en="Product invoices"),
+    "process_nfse": Text(pt="Notas fiscais de serviço", en="Service invoices"),
+    "process_inventario": Text(pt="Inventários", en="Inventories"),
+    "process_importacao": Text(pt="Arquivos na fila de importação", en="Files in the import queue"),
+    "process_kind": Text(pt="O que processar", en="What to process"),
     "process_numbers": Text(
         pt="Números dos registros, como 1831, 1833", en="Numbers of the records, such as 1831, 1833"
     ),
@@ -307,6 +313,7 @@ _TEXTS: Mapping[str, Text] = {
         en="Enter the numbers of the records, such as 1831, 1833.",
     ),
     "process_run": Text(pt="Processar · registros: {n}", en="Process · records: {n}"),
+    "nothing_to_process": Text(pt="Nada a processar.", en="Nothing to process."),
     "record_unknown": Text(pt="processar", en="process"),
     "record_already": Text(pt="já processado", en="already processed"),
     "record_rejected": Text(pt="fica de fora", en="left out"),

@@ -3,7 +3,7 @@
 import time
 from datetime import timedelta
 
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, count_text, untranslated
 from xlbridge.upload.job import Job
 from xlbridge.upload.options import UploadOptions
 from xlbridge.wire.imports import ImportLog, ImportState
@@ -39,8 +39,8 @@ class LogProgress:
             ).format(
                 id=self._job.last("log_id"),
                 state=status if state is None else _STATE_WORDS.get(state, status),
-                done=done,
-                rows=rows,
+                done=count_text(done),
+                rows=count_text(rows),
                 pace=_pace_text(newly_done, rows - done, seconds) if newly_done > 0 else "",
             )
         )
@@ -74,8 +74,8 @@ class RecordProgress:
                 pt="{done} de {total} {total:registro|registros}{pace}",
                 en="{done} of {total} {total:record|records}{pace}",
             ).format(
-                done=self._total - left,
-                total=self._total,
+                done=count_text(self._total - left),
+                total=count_text(self._total),
                 pace=_pace_text(self._done, left, now - self._started),
             )
         )

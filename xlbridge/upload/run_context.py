@@ -9,7 +9,7 @@ from typing import Any
 
 from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
 from xlbridge.errors import TransportError, UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
@@ -122,7 +122,7 @@ class RunContext:
         """Report progress on the rows of a job."""
         self.options.progress(
             Text(pt="Linhas: {rows} · {text}", en="Rows: {rows} · {text}").format(
-                rows=len(job.spec.rows), text=text
+                rows=count_text(len(job.spec.rows)), text=text
             )
         )
 

@@ -11,7 +11,7 @@ import pandas as pd
 from xlbridge.client import Client
 from xlbridge.errors import AuthenticationFailed, InDoubt, TransportError, UsageError
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
@@ -86,7 +86,7 @@ class Uploads:
             source, options = _retried_source(rows, options)
         else:
             source = _source(rows, options)
-        options.progress(_PLANNING.format(rows=len(source.rows)))
+        options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
         return plan_source(self._context, self._client, source, options)
 
     def create(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:
@@ -170,7 +170,7 @@ class Uploads:
         """Return the job with a current plan, or a new job that replaces it."""
         if not job.plan_is_old(self._context.journal.now()):
             return job
-        options.progress(_PLANNING.format(rows=len(job.spec.rows)))
+        options.progress(_PLANNING.format(rows=count_text(len(job.spec.rows))))
         planned = replan_job(self._context, self._client, job)
         if planned.plan.digest == job.last("plan_digest"):
             return refresh_plan(self._context, job, planned)
@@ -201,7 +201,7 @@ class Uploads:
         note = {**origin, "planning": options.to_journal()}
 
         def create() -> Job:
-            options.progress(_PLANNING.format(rows=len(source.rows)))
+            options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
             planned = plan_source(self._context, self._client, source, options, store=True)
             if check is not None:
                 check(planned.plan)

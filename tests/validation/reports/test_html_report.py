@@ -220,6 +220,22 @@ def test_printing_includes_all_filtered_findings(tmp_path: Path, page: Page) -> 
     assert page.run("document.querySelectorAll('tbody tr').length") == 900
 
 
+def test_hints_for_the_mouse_are_not_printed(tmp_path: Path, page: Page) -> None:
+    kinds = [CATALOGUE["type-boolean"]] * 4 + [CATALOGUE["type-integer"]]
+    found = [
+        Finding(kind, row, "codigo", f"B{row}", "x", {"why": ""})
+        for row, kind in enumerate(kinds, 2)
+    ]
+    page.open(written(tmp_path, sheet_of(found)), width=1200)
+    heading = "document.querySelector('.rules > p').innerText"
+    assert page.run(heading) == "By rule (click to filter)"
+    page.emulate_media("print")
+    try:
+        assert page.run(heading).strip() == "By rule"
+    finally:
+        page.emulate_media()
+
+
 VALUE = "document.querySelector('.value').textContent"
 MARKS = "[...document.querySelectorAll('.value .mark')].map((it) => [it.textContent, it.title])"
 

@@ -23,12 +23,12 @@ from xlbridge.client.listings.stream import (
     UnexpectedContent,
 )
 from xlbridge.client.outcomes import (
-    CHECK_ADDRESS,
     SecretRedactor,
     classify_envelope,
     data_or_raise,
     describe_reply,
 )
+from xlbridge.client.transport import Target
 from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.i18n import Text
 from xlbridge.wire import Envelope, Operation, WireModel, record_model, spellings
@@ -79,10 +79,16 @@ class ListingAnswer:
     """
 
     def __init__(
-        self, operation: Operation, reply: httpx.Response, redactor: SecretRedactor, single: bool
+        self,
+        operation: Operation,
+        reply: httpx.Response,
+        target: Target,
+        redactor: SecretRedactor,
+        single: bool,
     ) -> None:
         self._operation = operation
         self._reply = reply
+        self._target = target
         self._redactor = redactor
         self._single = single
 
@@ -141,7 +147,7 @@ class ListingAnswer:
                 yield convert(remaining)
         except UnexpectedContent as error:
             failure = TruncatedAnswer if error.truncated else TransportError
-            raise failure(error.reason, CHECK_ADDRESS) from None
+            raise failure(error.reason, self._target.address_hint) from None
 
     def _remaining_rows(self, reader: ListingReader, opening: str) -> list[Any]:
         """Check the envelope around the records; return the rows if ``data`` is not a list."""
@@ -152,13 +158,14 @@ class ListingAnswer:
         outcome = classify_envelope(envelope, rows_of_data, self._redactor)
         if outcome is None:
             raise self._undocumented(opening)
-        rows: list[Any] = data_or_raise(outcome, retryable=self._operation.retryable)
+        rows: list[Any] = data_or_raise(outcome, self._target, retryable=self._operation.retryable)
         if not (rows or reader.has_list or self._single or "data" in reader.envelope):
             raise UnexpectedContent(_MISSING_DATA)
         return rows
 
     def _undocumented(self, opening: str) -> TransportError:
-        return TransportError(describe_reply(self._reply, self._redactor, opening), CHECK_ADDRESS)
+        reason = describe_reply(self._reply, self._redactor, opening)
+        return TransportError(reason, self._target.address_hint)
 
 
 def _begins_with_object(reader: ListingReader) -> bool:

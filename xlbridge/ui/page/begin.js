@@ -81,8 +81,9 @@ export function showKnown(answer) {
   byId("header-row").value = answer.header_row ?? (form ? form.header_row : "");
   if (!recognised) {
     byId("known-title").textContent = form ? `${form.title} · ${form.sheet}` : answer.file;
-    const messages = [answer.error ? errorText(answer.error) : "", form ? texts.confirm_first : texts.say_resource];
-    byId("known-counts").textContent = messages.join(" ").trim();
+    const messages = answer.error ? [errorText(answer.error)] : [];
+    if (!answer.empty) messages.push(form ? texts.confirm_first : texts.say_resource);
+    byId("known-counts").textContent = messages.join(" ");
     if (form) byId("resource").value = form.resource;
     if (form) byId("sheet").value = form.sheet;
     state.sheet = null;

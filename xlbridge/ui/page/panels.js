@@ -80,8 +80,9 @@ async function planProcess() {
   const begin = (token, send) => startConfirmed("/api/process", { listing, numbers, token }, send);
   const count = planned.rows.unknown; // records to be sent have no outcome yet
   const text = fill(texts.process_run, { n: count });
-  const parts = count ? confirmParts(planned, text, begin) : [element("p", texts.nothing_to_send)];
-  shown.replaceChildren(environmentLine(planned), table, ...parts);
+  const parts = count ? confirmParts(planned, text, begin) : [element("p", texts.nothing_to_process)];
+  const warnings = planned.warnings.map((text) => element("p", text, "cut"));
+  shown.replaceChildren(environmentLine(planned), table, ...warnings, ...parts);
 }
 
 // Profiles

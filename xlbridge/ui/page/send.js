@@ -137,6 +137,7 @@ export async function startConfirmed(path, content, send) {
     return;
   }
   show("send");
+  byId("plan-form").hidden = true; // the work is not about the open sheet
   byId("outcome").hidden = true;
   followSending();
 }
@@ -160,7 +161,8 @@ function showOutcome(outcome) {
   const shown = byId("outcome");
   const rejected = outcome.rejected.slice(0, 100);
   const reasons = rejected.map((row) => element("p", `✗ ${row.cell ?? row.row}: ${row.message}`));
-  shown.dataset.state = outcome.state;
+  const isPartial = outcome.state === "done" && (outcome.rows.rejected || outcome.rows.left);
+  shown.dataset.state = isPartial ? "partial" : outcome.state;
   shown.hidden = false;
   const parts = [element("h2", outcome.headline)];
   const [refused] = outcome.in_grid || [];

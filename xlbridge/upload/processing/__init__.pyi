@@ -15,5 +15,6 @@ from .report import (
     process_counts as process_counts,
     process_plan_json as process_plan_json,
     process_plan_lines as process_plan_lines,
+    process_warnings as process_warnings,
     processed_records as processed_records,
 )

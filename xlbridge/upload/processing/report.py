@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import token_line
@@ -191,24 +191,33 @@ def process_plan_lines(
         left=counts[RecordAction.SKIP],
     )
     yield from _remark_lines((record.number, record.remark) for record in records)
+    for warning in process_warnings(listing, records, hidden):
+        yield untranslated("  {text}").format(text=warning)
+    if counts[RecordAction.PROCESS]:
+        yield token_line(token)
+
+
+def process_warnings(
+    listing: str, records: Sequence[PlannedRecord], hidden: int = 0
+) -> Iterator[Text]:
+    """Yield what to know before a processing is confirmed; ``hidden`` as in the plan's lines."""
     to_process = [record for record in records if record.action is RecordAction.PROCESS]
     if unknown := sum(record.status is RecordStatus.UNKNOWN for record in to_process):
         yield Text(
-            pt="  {n:para 1 registro|para {n} registros} o sistema não informa se já "
+            pt="{n:para 1 registro|para {n} registros} o sistema não informa se já "
             "{n:foi processado|foram processados}",
-            en="  for {n} {n:record|records} the system does not show whether "
-            "{n:it was|they were} already processed",
+            en="for {n} {n:record|records} the system does not show whether {n:it was|they were} "
+            "already processed",
         ).format(n=unknown)
     if hidden:
         yield Text(
-            pt="  {n} {n:está em linha oculta|estão em linhas ocultas} da planilha (um filtro?) e "
+            pt="{n} {n:está em linha oculta|estão em linhas ocultas} da planilha (um filtro?) e "
             "também {n:conta|contam}",
-            en="  {n} {n:is in a hidden row|are in hidden rows} of the sheet (a filter?) and "
+            en="{n} {n:is in a hidden row|are in hidden rows} of the sheet (a filter?) and "
             "{n:is|are} included",
         ).format(n=hidden)
     if to_process:
-        yield Text(pt="  {final}", en="  {final}").format(final=find_kind(listing).final)
-        yield token_line(token)
+        yield find_kind(listing).final
 
 
 def _remark_lines(records: Iterable[tuple[int, object]]) -> Iterator[Text]:
@@ -231,9 +240,9 @@ def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
     counts = process_counts(records)
     waiting = sum(write.state.is_waiting for write in journal.writes.iterate(job.id))
     yield _headline(job, records).format(
-        **counts,
-        waiting=waiting,
-        doubtful=counts[ProcessOutcome.UNKNOWN] - waiting,
+        **{name: count_text(count) for name, count in counts.items()},
+        waiting=count_text(waiting),
+        doubtful=count_text(counts[ProcessOutcome.UNKNOWN] - waiting),
         why=untranslated(" ({reason})").format(reason=job.reason) if job.last("reason") else "",
         job=job.arguments(),
         reason=job.reason,

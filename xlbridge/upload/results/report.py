@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.files import as_argument, short_path
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.planning.planned_row import PlannedRow
@@ -172,8 +172,10 @@ def _rest_text(job: Job) -> str:
     """Return the counts of the rows that were not sent, as the end of a sentence."""
     counts = job.row_counts
     texts = (
-        Text(pt="; sem alteração: {n}", en="; unchanged: {n}").format(n=counts["unchanged"]),
-        Text(pt="; retidas: {n}", en="; held: {n}").format(n=counts["held"]),
+        Text(pt="; sem alteração: {n}", en="; unchanged: {n}").format(
+            n=count_text(counts["unchanged"])
+        ),
+        Text(pt="; retidas: {n}", en="; held: {n}").format(n=count_text(counts["held"])),
     )
     shown = (counts["unchanged"], counts["held"])
     return "".join(str(text) for text, count in zip(texts, shown, strict=True) if count)
@@ -205,13 +207,13 @@ def job_lines(
                 "{left:falta|faltam} {left}",
                 en="Written since: {rows} {rows:row|rows}, the last by the upload {by}; "
                 "{left} left",
-            ).format(rows=settled.rows, by=settled.by, left=settled.left)
+            ).format(rows=count_text(settled.rows), by=settled.by, left=count_text(settled.left))
         )
     if job.state is State.NEEDS_PERSON:
         yield from map(str, _evidence_lines(job))
     yield job_headline(job)
     if undone is not None:
-        yield str(_UNDONE.format(rows=undone.rows, by=undone.by))
+        yield str(_UNDONE.format(rows=count_text(undone.rows), by=undone.by))
     if next_step:
         yield str(_next_step(job, settled))
 
@@ -230,12 +232,12 @@ def job_headline(job: Job) -> str:
         headline = _PARTLY_IN_DOUBT
     return str(
         headline.format(
-            read=job.row_counts["read"],
-            sent=verdict.read,
+            read=count_text(job.row_counts["read"]),
+            sent=count_text(verdict.read),
             rest=_rest_text(job),
-            accepted=verdict.accepted,
-            rejected=verdict.rejected,
-            unknown=verdict.unknown,
+            accepted=count_text(verdict.accepted),
+            rejected=count_text(verdict.rejected),
+            unknown=count_text(verdict.unknown),
             previewed=job.last("previewed"),
             reason=Text(pt=job.reason.pt.rstrip("."), en=job.reason.en.rstrip(".")),
             log_id=job.last("log_id"),

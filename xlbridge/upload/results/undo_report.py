@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, count_text, untranslated
 from xlbridge.report_forms import ReportForms
 from xlbridge.upload.job import Job, State
 
@@ -95,7 +95,7 @@ def before_texts(undone_before: Mapping[str, int]) -> Iterator[Text]:
         yield Text(
             pt="{n} {n:linha já foi desfeita|linhas já foram desfeitas} por {undo}",
             en="{n} {n:row was|rows were} already undone by {undo}",
-        ).format(n=count, undo=undo)
+        ).format(n=count_text(count), undo=undo)
 
 
 def left_texts(left: Iterable[LeftRow]) -> Iterator[Text]:
@@ -109,7 +109,7 @@ def left_texts(left: Iterable[LeftRow]) -> Iterator[Text]:
             "{rows}{more})",
             en="{n} {n:row|rows} not reversed: {message} ({n:row|rows} {rows}{more})",
         ).format(
-            n=len(rows),
+            n=count_text(len(rows)),
             message=message,
             rows=", ".join(map(str, rows[:_SHOWN_ROWS])),
             more=", …" if len(rows) > _SHOWN_ROWS else "",
@@ -149,7 +149,8 @@ def undo_lines(job: Job) -> Iterator[Text]:
     headline = _HEADLINES.get(job.state, _UNFINISHED)
     if headline is _DONE and not counts["undone"]:
         headline = _headline_without_rows(counts["read"], job.last("undone_before"))
-    yield headline.format(**counts, undo_of=job.undo_of, job=job.arguments(), reason=job.reason)
+    texts = {name: count_text(count) for name, count in counts.items()}
+    yield headline.format(**texts, undo_of=job.undo_of, job=job.arguments(), reason=job.reason)
     yield from left_lines(job)
 
 

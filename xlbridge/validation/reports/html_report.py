@@ -65,7 +65,8 @@ _PAGE_TEXTS = {
     "wrong": Text(pt="O que está errado", en="What is wrong"),
     "todo": Text(pt="O que fazer", en="What to do"),
     "record": Text(pt="Registro", en="Record"),
-    "rules": Text(pt="Por regra (clique para filtrar)", en="By rule (click to filter)"),
+    "rules": Text(pt="Por regra", en="By rule"),
+    "click": Text(pt="clique para filtrar", en="click to filter"),
     "shown": Text(
         pt="Mostrados {n} de {found} achados (em toda a planilha: {total})",
         en="Showing {n} of {found} findings (in the whole sheet: {total})",
@@ -169,8 +170,7 @@ def _details(sheet: ValidatedSheet, limit: int) -> dict[str, Any]:
         }
         for (column, code), group in groups.items()
     ]
-    shown_marks = [*islice(marks, _MAX_MARKS)]
-    shown_marks += ["…"] if len(marks) > _MAX_MARKS else []
+    shown_marks = [*islice(marks, _MAX_MARKS)] + ["…"] * (len(marks) > _MAX_MARKS)
     return {"rules": rules, "findings": findings, "texts": list(texts), "marks": shown_marks}
 
 

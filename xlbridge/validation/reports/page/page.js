@@ -165,7 +165,7 @@
       ? [make("p", { class: "quiet legend" }, say(words.marks, { marks: file.marks.join("; ") }))] : [];
     filters.hidden = total <= FEW && !search.value;
     const summary = make("div", { class: "rules", role: "group", "aria-label": words.rules },
-      make("p", { class: "quiet" }, words.rules), ...buttons);
+      make("p", { class: "quiet" }, words.rules, make("span", { class: "click" }, ` (${words.click})`)), ...buttons);
     summary.hidden = filters.hidden || buttons.length < 2;
     return [summary, filters, shown, ...legend, table, more];
   }
