@@ -4,7 +4,6 @@ import importlib
 import io
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NoReturn
@@ -300,7 +299,9 @@ def _report(error: XlbridgeError) -> int:
 
 def _report_crash(error: Exception) -> int:
     """Write the traceback to a file and print its path; tracebacks are never printed."""
+    # Imported here: rarely needed.
     import tempfile
+    import traceback
 
     try:
         with tempfile.NamedTemporaryFile(
