@@ -134,8 +134,7 @@ def first_occurrences(keys: pd.DataFrame) -> Positions:
     """Return, for each row, the position of the first row with the same values."""
     groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup().to_numpy()
     _, firsts = np.unique(groups, return_index=True)
-    first_of_each: Positions = firsts[groups]
-    return first_of_each
+    return np.asarray(firsts[groups], dtype=np.intp)
 
 
 _Amounts = npt.NDArray[np.float64]
@@ -183,8 +182,7 @@ def _with_usable_keys(sheet: ValidatedSheet, wanted: BoolArray) -> list[int]:
     """Return the positions of the wanted rows that are records with a key without an error."""
     keyed = wanted & sheet.frame[KEY].notna().to_numpy() & ~sheet.non_record_mask
     usable = keyed & ~sheet.rows_in_error((KEY,)) if keyed.any() else keyed
-    positions: list[int] = np.flatnonzero(usable).tolist()
-    return positions
+    return list(map(int, np.flatnonzero(usable)))
 
 
 def _childless(main: ValidatedSheet, parents: Mapping[str, Positions]) -> Iterator[Finding]:

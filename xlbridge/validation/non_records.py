@@ -105,8 +105,7 @@ class _Marks:
             self.found.setdefault(position, (code, column))
 
     def positions_of_rows(self, rows: Collection[int]) -> list[int]:
-        positions: list[int] = np.flatnonzero(np.isin(self.typed.rows, list(rows))).tolist()
-        return positions
+        return list(map(int, np.flatnonzero(np.isin(self.typed.rows, list(rows)))))
 
     @property
     def columns(self) -> list[Column]:

@@ -161,8 +161,7 @@ class ValidatedSheet:
         keys = self.frame[KEY][~self.non_record_mask].dropna().drop_duplicates()
         indexes = pd.Index(keys).get_indexer(child.frame[KEY])
         # A key that is not found has the index -1, the last element.
-        positions: Positions = np.append(keys.index, -1)[indexes]
-        return positions
+        return np.asarray(np.append(keys.index, -1)[indexes], dtype=np.intp)
 
     @property
     def has_stray_rows(self) -> bool:

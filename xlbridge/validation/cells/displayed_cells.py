@@ -97,8 +97,11 @@ def is_shown_as_text(value: object, form: str | None) -> bool:
     if form is None:
         return abs(value) < _MAX_EXACT
     shown = displayed_number(form, value)
-    texts = () if shown is None else (shown.pt, shown.en)
-    return display(value) in {_GROUPED.sub("", text.strip()) for text in texts}
+    return shown is not None and display(value) in _without_groups(shown)
+
+
+def _without_groups(number: Text) -> set[str]:
+    return {_GROUPED.sub("", text.strip()) for text in (number.pt, number.en)}
 
 
 def _may_change_amount(code: str) -> bool:
@@ -158,8 +161,7 @@ class DisplayedCells:
                 self._check_code(position, display(value), form)
             elif isinstance(value, float) and self.column.kind is Kind.TEXT:
                 shown, stored = self._shown(form, value), display(value)
-                plain = {_GROUPED.sub("", text.strip()) for text in (shown.pt, shown.en)}
-                if plain != {stored}:
+                if _without_groups(shown) != {stored}:
                     self.problems.add(
                         position, "text-shown-otherwise", {"shown": shown, "stored": quoted(stored)}
                     )

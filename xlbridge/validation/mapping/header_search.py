@@ -44,8 +44,7 @@ class HeaderCandidate:
     @cached_property
     def columns(self) -> Mapping[str, int]:
         """Index of the column of each unique header, by its key."""
-        remarks = remark_columns(self.texts)
-        keys = ["" if n in remarks else header_key(text) for n, text in enumerate(self.texts)]
+        keys = list(map(header_key, self.texts))
         counts = Counter(keys)
         return {key: index for index, key in enumerate(keys) if key and counts[key] == 1}
 
@@ -56,18 +55,18 @@ class HeaderCandidate:
     def changes(self, header: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return the missing and the new headers."""
         wanted = Counter(map(header_key, header))
-        remarks = remark_columns(self.texts)
-        texts = [text for index, text in enumerate(self.texts) if index not in remarks]
-        present = Counter(key for text in texts if (key := header_key(text)))
+        present = Counter(key for text in self.texts if (key := header_key(text)))
         missing = _with_keys(header, wanted - present)
-        new = _with_keys(texts, present - wanted)
+        new = _with_keys(self.texts, present - wanted)
         # Earlier versions did not propose columns of these names; their mappings stay valid.
         return missing, [text for text in new if header_key(text) not in REMARK_HEADERS]
 
 
 def header_texts(cells: SheetCells, position: int) -> list[str]:
-    """Return the texts of the cells of a header row."""
-    return [display(value).strip() for value in cells.row(position)]
+    """Return the texts of the cells of a header row, empty for columns that xlbridge added."""
+    values = cells.row(position)
+    remarks = remark_columns(values)
+    return ["" if n in remarks else display(value).strip() for n, value in enumerate(values)]
 
 
 def find_header(

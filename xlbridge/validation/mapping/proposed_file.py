@@ -22,7 +22,6 @@ from xlbridge.validation.headers.header_row import (
     exported_column_missing,
     find_header_row,
     key_column,
-    remark_columns,
 )
 from xlbridge.validation.headers.sheet_choice import (
     child_cells,
@@ -141,15 +140,12 @@ def _header_score(cells: SheetCells, position: int) -> tuple[int, ...]:
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
     """Return the unique columns with samples of their cells, and the repeated headers."""
     headers = _headers(cells, position)
-    remarks = remark_columns(headers)
-    counts = Counter(header_key(text) for n, text in enumerate(headers) if n not in remarks)
+    counts = Counter(map(header_key, headers))
     columns, repeated, rows = [], [], record_rows(cells, position)
     groups = _groups(cells, position)
-    for index, (header, column, group) in enumerate(
-        zip(headers, cells.columns, groups, strict=True)
-    ):
+    for header, column, group in zip(headers, cells.columns, groups, strict=True):
         key = header_key(header)
-        if not key or index in remarks:
+        if not key:
             continue
         if counts[key] > 1:
             repeated.append(header)
