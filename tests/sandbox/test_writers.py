@@ -153,9 +153,8 @@ def test_a_long_file_lets_others_write_and_is_resumed(
             )
         seen = set()
         while log(storage, log_id).situacao != ImportState.FINISHED:
-            working = handlers.ImportWorker(sandbox)
+            working, before = handlers.ImportWorker(sandbox), done(storage, log_id)
             working.start()
-            before = done(storage, log_id)
             while done(storage, log_id) == before:
                 with storage.transaction(writing=True):
                     seen.add(done(storage, log_id))
