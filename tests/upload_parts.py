@@ -42,7 +42,10 @@ def existing_cnpj(client: Client) -> str:
 
 def row_counts(**counts: int) -> dict[str, int]:
     """Return the counts of a report's rows, 0 by default; ``created`` follows from the others."""
-    names = ("read", "accepted", "created", "updated", "rejected", "unknown", "unchanged", "held")
+    names = (
+        *("read", "accepted", "created", "updated", "rejected"),
+        *("unknown", "unchanged", "held", "undone"),
+    )
     created = counts.get("accepted", 0) - counts.get("updated", 0)
     return dict.fromkeys(names, 0) | {"created": created} | counts
 

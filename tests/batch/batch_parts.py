@@ -66,7 +66,7 @@ def states(found: dict[str, Any]) -> dict[str, str]:
 
 def row_counts(**counts: int) -> dict[str, int]:
     """Return the row counts of a report, 0 by default."""
-    names = ("read", "accepted", "unchanged", "held", "unknown", "unsent", "rejected")
+    names = ("read", "accepted", "unchanged", "held", "unknown", "unsent", "undone", "rejected")
     return dict.fromkeys(names, 0) | counts
 
 

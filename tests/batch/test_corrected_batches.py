@@ -3,7 +3,16 @@
 from pathlib import Path
 
 import pytest
-from batch_parts import PLAN, RunBatch, WritePlan, report, states, write_clients, write_payables
+from batch_parts import (
+    PLAN,
+    RunBatch,
+    WritePlan,
+    report,
+    row_counts,
+    states,
+    write_clients,
+    write_payables,
+)
 from openpyxl import load_workbook
 from upload_parts import new_cnpj
 
@@ -41,15 +50,7 @@ def test_rejected_rows_are_sent_again_once_they_are_corrected(
                 sheet.cell(row, column).value = 1
         mended.save(rejects)
     found = report(run_batch("resume", "--yes", "--format", "json"), 0)
-    assert found["steps"][1]["rows"] == {
-        "read": 3,
-        "accepted": 3,
-        "unchanged": 0,
-        "held": 0,
-        "unknown": 0,
-        "unsent": 0,
-        "rejected": 0,
-    }
+    assert found["steps"][1]["rows"] == row_counts(read=3, accepted=3)
 
 
 def test_a_corrected_workbook_may_be_formatted_differently(

@@ -43,7 +43,7 @@ def test_the_folder_contents_are_reported_if_no_workbook_matches(
 ) -> None:
     (tmp_path / "clientes").mkdir()
     write_clients(tmp_path / "clientes", "2026-10-01.xlsx", [new_cnpj()])
-    found = report(run_batch("plan", write_plan(CLIENTS % pattern), "--format", "json"), 0)
+    found = report(run_batch("plan", write_plan(CLIENTS % pattern), "--format", "json"), 1)
     problem = found["steps"][0]["problem"]
     assert (f"no workbook matches {pattern} (" in problem, expected in problem) == (True, True)
 
@@ -69,7 +69,7 @@ def test_records_go_before_those_whose_lists_name_them(
         "name: a\nsteps:\n  orders: {upload: o.xlsx, resource: pedido}\n"
         "  products: {upload: p.xlsx, resource: produto}\n"
     )
-    found = report(run_batch("plan", plan, "--format", "json"), 0)
+    found = report(run_batch("plan", plan, "--format", "json"), 1)
     assert list(states(found)) == ["products", "orders"]
     assert found["steps"][1]["after"] == ["products"]
 
@@ -149,7 +149,7 @@ def test_a_workbook_of_two_steps_is_planned_and_sent_once(
     assert refused["rows"] == row_counts(read=1, unsent=1)
     done = run_batch("run", plan, "--yes", "--format", "json")
     assert report(done, 1)["rows"] == row_counts(read=1, accepted=1)
-    assert "rows: 1\n  confirmation: 1:" in done.stderr
+    assert "1 to create\n  confirmation: 1:" in done.stderr
 
 
 def test_a_plan_checks_workbooks_against_one_another_like_a_run(

@@ -153,7 +153,7 @@ def test_a_report_with_errors_is_not_sent(reading: xb.Connection) -> None:
         None,
     )
     counts = dict(outcome.rows)
-    parts = ("accepted", "rejected", "unchanged", "held", "unknown")
+    parts = ("accepted", "rejected", "unchanged", "held", "undone", "unknown")
     assert counts["read"] == sum(counts[part] for part in parts) > 0
     assert counts["accepted"] == counts["created"] + counts["updated"] == 0
     assert outcome.rejected["row"].dtype == "Int64"

@@ -45,12 +45,12 @@ def test_the_plan_compares_rows_with_existing_records(
     job = Uploads(context, client).run(
         write_job(context, client, path, "direct"), replace(YES, consent=decline)
     )
-    assert job_json(job)["plan"] == plan_counts(create=1, unchanged=1, held=1)
+    assert job_json(context.journal, job)["plan"] == plan_counts(create=1, unchanged=1, held=1)
     text = "\n".join(output)
     for expected in (
         f"cliente to rehearsal ({client.target.base_url}) · rows: 3",
         "rows read: 1",
-        "1 to create · 0 to update · 1 unchanged · 1 held",
+        "1 to create · 1 unchanged · 1 held",
         "unchanged, row 4: in the system with the same values",
         "held, row 5: in the system with other values, which the interface cannot change",
         f"row 5, nomeComercial: sheet 'Novo {changed}', system 'Antigo'",

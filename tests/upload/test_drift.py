@@ -31,7 +31,7 @@ def test_rejections_of_an_upload_are_counted_by_rule(
     path = make_clients(*existing, new_cnpj(), label="Novo")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
-    (rule,) = job_json(job)["drift"]
+    (rule,) = job_json(context.journal, job)["drift"]
     assert (rule["column"], rule["rows"]) == ("cnpj", 2)
     assert existing[0] not in rule["rule"]
-    assert f"2 × cnpj: {rule['rule']}" in "\n".join(job_lines(job))
+    assert f"2 × cnpj: {rule['rule']}" in "\n".join(job_lines(context.journal, job))

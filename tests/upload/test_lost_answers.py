@@ -50,7 +50,7 @@ def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
     path = make_clients(document)
     proxy.fail_once(fault, "importacao/cliente")
     job = Uploads(context, client).run(write_job(context, client, path, "direct"), NO_PREVIEW)
-    report = job_json(job)
+    report = job_json(context.journal, job)
     assert report["state"] == "in_doubt"
     assert report["rows"] == row_counts(read=1, unknown=1)
     assert registered(client, document)
@@ -58,7 +58,7 @@ def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
     assert Uploads(context, client).run(job, AT_ONCE).state is State.DONE
     assert count_requests(proxy, "importacao/cliente") == 1
     again = Uploads(context, client).run(write_job(context, client, path, "direct"), AT_ONCE)
-    assert job_json(again)["rows"] == row_counts(read=1, unchanged=1)
+    assert job_json(context.journal, again)["rows"] == row_counts(read=1, unchanged=1)
     assert count_requests(proxy, "importacao/cliente") == 1
 
 

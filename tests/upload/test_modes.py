@@ -58,7 +58,7 @@ def test_a_good_sheet_is_applied(
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(*documents), mode), options
     )
-    report = job_json(job)
+    report = job_json(context.journal, job)
     assert report["state"] == "done"
     assert report["rows"] == row_counts(read=5, accepted=5)
     assert (report["log_id"] is not None) == (job.spec.mode is Mode.QUEUE)
@@ -87,7 +87,7 @@ def test_rejected_lines_are_reported_at_the_rows_of_the_sheet(
     path = make_clients(fresh, existing, label="Outro")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
-    report = job_json(job)
+    report = job_json(context.journal, job)
     assert report["state"] == "partial"
     assert report["rows"] == row_counts(read=2, accepted=1, rejected=1)
     (rejected,) = report["rejected"]
@@ -108,7 +108,7 @@ def test_a_direct_import_is_all_or_nothing(
     path = make_clients(fresh, existing, label="Outro")
     job = write_job(context, client, path, "direct", look_up=False)
     job = Uploads(context, client).run(job, YES)
-    report = job_json(job)
+    report = job_json(context.journal, job)
     assert report["state"] == "rejected"
     assert report["rows"] == row_counts(read=2, rejected=2)
     assert [item["row"] for item in report["rejected"]] == [5]
@@ -126,7 +126,7 @@ def test_the_same_rows_are_not_sent_twice(
     copy = make_clients(document, name="copia.xlsx")
     for sheet, mode in ((path, "queue"), (copy, "direct"), (path, "preview")):
         again = Uploads(context, client).run(write_job(context, client, sheet, mode), YES)
-        assert job_json(again)["rows"] == row_counts(read=1, unchanged=1)
+        assert job_json(context.journal, again)["rows"] == row_counts(read=1, unchanged=1)
     with pytest.raises(UsageError, match="reason"):
         write_job(context, client, path, "direct", again=" ")
     again = write_job(context, client, path, "direct", again="the first was deleted by hand")
@@ -237,7 +237,7 @@ def test_an_upload_without_waiting_is_resumed_later(
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(new_cnpj()), "queue"), options
     )
-    report = job_json(job)
+    report = job_json(context.journal, job)
     assert report["state"] == "processing"
     assert report["rows"] == row_counts(read=1, unknown=1)
     assert Uploads(context, client).run(job, YES).state is State.DONE

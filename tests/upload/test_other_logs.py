@@ -75,7 +75,7 @@ def test_rejected_lines_are_found_in_other_shapes(
 ) -> None:
     reshape(proxy, "log-importacao", {"situacao": "Finalizado", "linhasRejeitadas": lines})
     job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
-    report = job_json(job)
+    report = job_json(context.journal, job)
     assert (report["state"], report["rows"]["accepted"]) == ("partial", 1)
     assert [(row["row"], row["message"]) for row in report["rejected"]] == [(5, "inválido")]
 

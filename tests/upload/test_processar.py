@@ -60,14 +60,14 @@ def test_a_queued_file_is_staged_started_and_done(
     states = [event.state for event in job.events]
     assert states[-4:] == [State.STAGED, State.STARTING, State.POLLING, State.DONE]
     assert count_titles(client, customer) == 2
-    assert "2" in " ".join(job_lines(job))
+    assert "2" in " ".join(job_lines(context.journal, job))
 
 
 def test_a_job_with_only_rejected_rows_is_rejected(
     context: UploadContext, client: Client, tmp_path: Path
 ) -> None:
     job = Uploads(context, client).run(receivables_job(context, client, tmp_path, 999_999), YES)
-    report = job_json(job)
+    report = job_json(context.journal, job)
     assert report["state"] == "rejected"
     assert report["rows"] == row_counts(read=1, rejected=1)
     assert report["rejected"][0]["cell"] == "F2"

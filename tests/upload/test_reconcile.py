@@ -69,7 +69,7 @@ def test_rows_found_after_a_lost_answer_are_done(
     path = make_clients(new_cnpj(), new_cnpj())
     job = run_with_lost_answer(context, client, proxy, path, applied=True)
     assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
-    assert job_json(job)["rows"] == row_counts(read=2, accepted=2)
+    assert job_json(context.journal, job)["rows"] == row_counts(read=2, accepted=2)
     assert [moment for _, moment, _ in context.journal.snapshots.all_of(job.id)] == [
         "before",
         "after",
@@ -84,7 +84,7 @@ def test_rows_not_found_after_a_lost_answer_need_a_person(
     path = make_clients(document)
     job = run_with_lost_answer(context, client, proxy, path, applied=False)
     assert job.state is State.NEEDS_PERSON
-    assert job_json(job)["state"] == "in_doubt"
+    assert job_json(context.journal, job)["state"] == "in_doubt"
     page = Path(job.last("evidence_file")).read_text(encoding="utf-8")
     for expected in (job.id, document, "rehearsal", "não está lá", "not there", "--as not-applied"):
         assert expected in page
@@ -92,11 +92,15 @@ def test_rows_not_found_after_a_lost_answer_need_a_person(
     assert "src=" not in page
     assert "default-src 'none'" in page
     assert "://" not in page.replace(client.target.base_url, "")
-    assert "xlbridge resolve" in "\n".join(job_lines(job))
+    assert "xlbridge resolve" in "\n".join(job_lines(context.journal, job))
     proxy.decide = lambda _method, _path: "pass"
     again = Uploads(context, client).run(write_job(context, client, path, "direct"), AT_ONCE)
     (row,) = context.journal.plan_of(again)
-    assert (row.reason, row.job, job_json(again)["rows"]["held"]) == ("claimed", job.id, 1)
+    assert (row.reason, row.job, job_json(context.journal, again)["rows"]["held"]) == (
+        "claimed",
+        job.id,
+        1,
+    )
     assert not registered(client, document)
 
 
@@ -110,7 +114,7 @@ def test_a_rejected_row_keeps_its_message_when_a_person_resolves_the_others(
         job, State.NEEDS_PERSON, verdict=verdict.to_json(), proven=[None, False]
     )
     resolved = resolve_job(context, job, Resolution.NOT_APPLIED, "looked by hand")
-    report = job_json(resolved)
+    report = job_json(context.journal, resolved)
     assert [row["message"] for row in report["rejected"]] == ["CNPJ inválido"]
     assert report["rows"] == row_counts(read=2, rejected=2)
     assert resolved.outcomes == (RowOutcome.NOT_WRITTEN, RowOutcome.REJECTED)
@@ -139,7 +143,7 @@ def test_a_manual_resolution_releases_or_keeps_the_rows(
     job = run_with_lost_answer(context, client, proxy, applied, applied=True, look_up=False)
     assert job.state is State.NEEDS_PERSON
     resolved = resolve_job(context, job, Resolution.APPLIED, "seen in the list of clients")
-    assert job_json(resolved)["rows"]["accepted"] == 1
+    assert job_json(context.journal, resolved)["rows"]["accepted"] == 1
     proxy.decide = lambda _method, _path: "pass"
     again = write_job(context, client, applied, "direct")
     assert again.last("plan") == plan_counts(unchanged=1)

@@ -35,5 +35,5 @@ def test_a_registered_document_is_reported_at_its_cell(
     path = write_rows(tmp_path / "clients.xlsx", header, rows)
     job = write_job(context, client, path, mode, look_up=False)
     job = Uploads(context, client).run(job, YES)
-    rejected = [(row["cell"], row["column"]) for row in job_json(job)["rejected"]]
+    rejected = [(row["cell"], row["column"]) for row in job_json(context.journal, job)["rejected"]]
     assert rejected == [("C2", "cnpj"), ("D3", "cpf"), ("D4", "cpf")]

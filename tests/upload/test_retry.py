@@ -30,7 +30,7 @@ from xlbridge.upload.planning import (
     corrected_rows,
     require_rejected,
 )
-from xlbridge.upload.results import job_json, later_rows
+from xlbridge.upload.results import RowLedger, job_json
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 
@@ -86,12 +86,12 @@ def test_uncorrected_rows_are_not_sent_again(
     assert "já está cadastrado" in str(held.why)
     again = send_again(context, client, job, read_rejects(context, job))
     assert (again.state, again.last("retry_of")) == (State.DONE, job.id)
-    assert job_json(again)["rows"] == row_counts(read=2, accepted=1, held=1)
+    assert job_json(context.journal, again)["rows"] == row_counts(read=2, accepted=1, held=1)
     assert registered(client, document)
     (left,) = read_rejects(context, again).rows
     correct(again, left, new_cnpj())
     assert send_again(context, client, again, read_rejects(context, again)).state is State.DONE
-    assert later_rows(context.journal, job).settled.rows == 2
+    assert RowLedger.of(context.journal, job).settled(job).rows == 2
 
 
 @pytest.mark.parametrize("mode", ["queue", "direct"])
@@ -133,7 +133,9 @@ def test_the_original_file_can_be_corrected_instead_of_the_rejects(
     book["Clientes"].cell(5, 3).value = new_cnpj()
     book.save(file)
     again = send_again(context, client, job, validate_workbook(file, context.catalogue))
-    assert job_json(again)["rows"] == row_counts(read=4, accepted=1, unchanged=2, held=1)
+    assert job_json(context.journal, again)["rows"] == row_counts(
+        read=4, accepted=1, unchanged=2, held=1
+    )
 
 
 def test_a_grown_sheet_sends_new_and_corrected_rows(
@@ -187,7 +189,7 @@ def test_held_rows_are_retried_like_rejected_ones(
     taken = existing_cnpj(client)
     path = make_clients(taken, new_cnpj(), label="Outro")
     job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
-    assert job_json(job)["rows"] == row_counts(read=2, accepted=1, held=1)
+    assert job_json(context.journal, job)["rows"] == row_counts(read=2, accepted=1, held=1)
     require_rejected(job)
     same = Uploads(context, client).create_retry(
         corrected_rows(context, job, read_rejects(context, job)), YES
@@ -198,9 +200,9 @@ def test_held_rows_are_retried_like_rejected_ones(
     document = new_cnpj()
     correct(job, 2, document)
     again = send_again(context, client, job, read_rejects(context, job))
-    assert job_json(again)["rows"] == row_counts(read=1, accepted=1)
+    assert job_json(context.journal, again)["rows"] == row_counts(read=1, accepted=1)
     assert registered(client, document)
-    settled = later_rows(context.journal, job).settled
+    settled = RowLedger.of(context.journal, job).settled(job)
     assert settled is not None
     assert (settled.rows, settled.by, settled.left) == (1, again.id, 0)
 
@@ -237,7 +239,7 @@ def test_rows_rejected_only_because_of_others_are_sent_unchanged(
     assert job.state is State.REJECTED
     assert len(read_rejects(context, job).rows) == 4
     again = send_again(context, client, job, read_rejects(context, job))
-    assert job_json(again)["rows"] == row_counts(read=4, accepted=2, held=2)
+    assert job_json(context.journal, again)["rows"] == row_counts(read=4, accepted=2, held=2)
     assert registered(client, fresh)
 
 

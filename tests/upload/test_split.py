@@ -26,7 +26,7 @@ from upload_parts import (
 )
 
 from xlbridge.batch.proof.model import StepFile
-from xlbridge.batch.proof.upload_history import UploadHistory
+from xlbridge.batch.proof.upload_history import sent_file
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import override_language
@@ -82,7 +82,7 @@ def test_every_part_is_sent_once_with_one_consent(
 
     job = split_job(context, client, make_clients(*documents), mode, 2)
     job = Uploads(context, client).run(job, replace(YES, consent=agree))
-    report = job_json(job)
+    report = job_json(context.journal, job)
     assert (report["state"], report["parts"], requests) == ("done", 3, [(5, 5)])
     assert report["rows"] == row_counts(read=5, accepted=5)
     assert job.last("plan") == plan_counts(create=5)
@@ -100,7 +100,7 @@ def test_rejected_rows_of_all_parts_are_in_one_rejects_workbook(
     path = make_clients(*fresh, existing, label="Outro")
     job = split_job(context, client, path, "direct", 2, look_up=False)
     job = Uploads(context, client).run(job, AT_ONCE)
-    report = job_json(job)
+    report = job_json(context.journal, job)
     assert report["state"] == "partial"
     assert report["rows"] == row_counts(read=4, accepted=2, rejected=2)
     assert [item["row"] for item in report["rejected"]] == [7]
@@ -147,8 +147,8 @@ def test_corrected_rows_are_sent_again_in_parts_and_once_each(
     assert all(registered(client, document) for document in corrected_cnpj.values())
     with pytest.raises(UsageError, match="not yet sent again"):
         corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
-    whole = StepFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), 4, job_ids=(job.id,))
-    sent = UploadHistory(context.journal).of("clientes", whole)
+    whole = StepFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), 4, job_id=job.id)
+    sent = sent_file(context.journal, "clientes", whole)
     assert (sent.breaches, [row.origin for row in sent.rows]) == ((), list(job.spec.rows))
     assert {row.outcome for row in sent.rows} == {RowOutcome.ACCEPTED}
 
@@ -198,8 +198,8 @@ def test_unsent_parts_are_resumed_with_the_parent(
         Uploads(context, client).run(job, AT_ONCE)
     half = context.journal.job(job.id)
     assert half.state is State.SENDING_PARTS
-    assert job_json(half)["rows"]["accepted"] == 2
-    assert "xlbridge resume" in " ".join(job_lines(half))
+    assert job_json(context.journal, half)["rows"]["accepted"] == 2
+    assert "xlbridge resume" in " ".join(job_lines(context.journal, half))
     held = split_job(context, client, path, "queue", 2)
     assert held.last("plan") == plan_counts(unchanged=2, held=4)
     assert {row.job for row in context.journal.plan_of(held) if row.action is RowAction.HELD} <= {
@@ -226,13 +226,13 @@ def test_a_job_is_in_doubt_until_a_person_resolves_its_doubtful_part(
     proxy.decide = decide
     job = Uploads(context, client).run(job, AT_ONCE)
     assert job.state is State.NEEDS_PERSON
-    assert job_json(job)["rows"] == row_counts(read=4, accepted=2, unknown=2)
+    assert job_json(context.journal, job)["rows"] == row_counts(read=4, accepted=2, unknown=2)
     first = context.journal.parts_of(job)[0]
     assert Path(first.last("evidence_file")).exists()
     resolve_job(context, first, Resolution.NOT_APPLIED, "the first two are missing")
     resolved = context.journal.job(job.id)
     assert resolved.state is State.PARTIAL
-    assert job_json(resolved)["rows"] == row_counts(read=4, accepted=2, rejected=2)
+    assert job_json(context.journal, resolved)["rows"] == row_counts(read=4, accepted=2, rejected=2)
     rejects = validate_workbook(Path(resolved.last("rejects_file")), context.catalogue)
     assert corrected_rows(context, resolved, rejects).origins == {2: 4, 3: 5}
 
@@ -268,14 +268,14 @@ def test_reports_of_declined_parts_claim_nothing_that_was_not_looked_up(
         "Nothing was sent (not confirmed).",
         f"Next: to send the rows, repeat xlbridge upload {path} with the same options.",
     ]
-    assert list(job_lines(job)) == output
-    assert job_json(job)["rows"]["accepted"] == 0
+    assert list(job_lines(context.journal, job)) == output
+    assert job_json(context.journal, job)["rows"]["accepted"] == 0
     job = Uploads(context, client).run(split_job(context, client, path, "direct", 2), declining)
     new = plan_counts(create=4)
     assert job.last("plan") == new
     preview = split_job(context, client, path, "preview", 2)
     assert Uploads(context, client).run(preview, declining).last("plan") == new
-    assert list(job_lines(job)) == output
+    assert list(job_lines(context.journal, job)) == output
 
 
 @pytest.mark.parametrize("mode", ["direct", "queue"])

@@ -58,6 +58,7 @@ def test_only_the_edited_payable_is_changed(
         "updated": 1,
         "unchanged": 2,
         "held": 0,
+        "undone": 0,
     }
     assert writes(proxy) == [("PUT", "/v2/financeiro/contaspagar")]
     ((key, name),) = differing(before, after := titles(client))

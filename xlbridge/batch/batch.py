@@ -23,8 +23,8 @@ from xlbridge.connection import connect
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, read_profile_file, settings_for
 from xlbridge.settings import Settings
-from xlbridge.upload import Job, Journal, State, UploadContext, open_context
-from xlbridge.upload.results import RowOutcome, outcomes_with_retries
+from xlbridge.upload import Job, State, UploadContext, open_context
+from xlbridge.upload.results import RowLedger, RowOutcome
 
 
 @dataclass(slots=True)
@@ -164,7 +164,8 @@ class RowCounts:
     """Row counts by outcome; ``read`` is always the sum of the others.
 
     ``unsent`` rows are only validated, or wait to be sent; ``held`` rows wait for a person's
-    decision. Rows that are not records are not counted.
+    decision; ``undone`` rows were accepted, and reversed since. Rows that are not records are not
+    counted.
     """
 
     read: int = 0
@@ -173,12 +174,13 @@ class RowCounts:
     held: int = 0
     unknown: int = 0
     unsent: int = 0
+    undone: int = 0
 
     @property
     def rejected(self) -> int:
         """Number of rows that were rejected and not accepted later."""
-        others = self.accepted + self.unchanged + self.held + self.unknown + self.unsent
-        return self.read - others
+        in_system = self.accepted + self.unchanged
+        return self.read - in_system - self.held - self.unknown - self.unsent - self.undone
 
     @property
     def settled(self) -> bool:
@@ -195,7 +197,8 @@ class UnitOverview:
     """Status of one workbook or export; ``problem`` is what is wrong, if anything is.
 
     ``jobs`` are all its jobs, oldest first. ``actions`` counts the planned actions of its rows,
-    None if they were not planned; ``held`` are the reasons why rows will be held.
+    None if they were not planned; ``held`` are the reasons why rows will be held. ``refused`` are
+    its rejected and held rows by the workbook in which they can be corrected.
     """
 
     name: str
@@ -207,6 +210,7 @@ class UnitOverview:
     sha256: str = ""
     actions: Mapping[str, int] | None = None
     held: tuple[Text, ...] = ()
+    refused: Mapping[str, RowCounts] = field(default_factory=dict)
 
     @property
     def needs_person(self) -> bool:
@@ -235,8 +239,9 @@ def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) 
     job = journal.job(sent.job)
     if job.state is State.ABANDONED:
         return _unsent_overview(step, workbook, check, fresh)
-    jobs = tuple(_with_retries(journal, job))
-    rows = _row_counts(journal, job)
+    ledger = RowLedger.of(journal, job)
+    jobs = tuple(one for one in ledger.attempts if one.state is not State.ABANDONED)
+    rows = _row_counts(ledger)
     status, problem = sent_status(jobs, rows), None
     if not workbook.sha256:
         problem = None if status is UnitStatus.DONE else _GONE
@@ -245,32 +250,41 @@ def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) 
     if fresh is not None and not fresh.ok and sent.sha256 != workbook.sha256:
         status, problem = failed_check_status(fresh), fresh.problem
     return UnitOverview(
-        workbook.name, status, rows, jobs, check, problem or _reason(jobs), workbook.sha256
+        workbook.name,
+        status,
+        rows,
+        jobs,
+        check,
+        problem or _reason(jobs),
+        workbook.sha256,
+        refused=_refused_rows(ledger),
     )
 
 
-def _with_retries(journal: Journal, job: Job) -> list[Job]:
-    """Return a job with its retries, and their retries."""
-    jobs = [job]
-    for retry in journal.retries_of(job.id):
-        if retry.state is not State.ABANDONED:
-            jobs += _with_retries(journal, retry)
-    return jobs
-
-
-def _row_counts(journal: Journal, job: Job) -> RowCounts:
-    """Return the row counts of a job, each row with its last outcome in the job or its retries."""
-    outcomes = outcomes_with_retries(journal, job)
-    if job.state.is_unsent:
-        return RowCounts(len(outcomes), unsent=len(outcomes))
-    counts = Counter(outcomes.values())
+def _row_counts(ledger: RowLedger) -> RowCounts:
+    """Return the counts of a workbook's rows as they are now."""
+    counts = Counter(change.outcome for change in ledger.now.values() if change.is_record)
     return RowCounts(
-        len(outcomes),
+        counts.total(),
         counts[RowOutcome.ACCEPTED],
         counts[RowOutcome.UNCHANGED],
         counts[RowOutcome.HELD],
         counts[RowOutcome.UNKNOWN],
+        counts[RowOutcome.UNSENT],
+        counts[RowOutcome.UNDONE],
     )
+
+
+def _refused_rows(ledger: RowLedger) -> dict[str, RowCounts]:
+    """Return the rejected and held rows by the rejects workbook in which they can be corrected."""
+    jobs = {job.id: job for job in ledger.attempts}
+    found: dict[str, RowCounts] = {}
+    for change in ledger.now.values():
+        file = jobs[change.whole_job].last("rejects_file") if change.is_refused else None
+        if file is not None:
+            held = int(change.outcome is RowOutcome.HELD)
+            found[file] = found.get(file, RowCounts()) + RowCounts(1, held=held)
+    return found
 
 
 _GONE = Text(

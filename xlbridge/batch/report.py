@@ -15,7 +15,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import ReportForms
 from xlbridge.upload import State
-from xlbridge.upload.planning import ACTION_COUNTS
+from xlbridge.upload.planning import action_counts, token_line
 
 if TYPE_CHECKING:
     from xlbridge.batch.run_options import BatchOutcome
@@ -42,6 +42,7 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
     page = outcome.findings_page
     return batch_json(batch, outcome.steps) | {
         "findings_page": None if page is None else str(page),
+        "confirm": outcome.confirm,
         "proofs": [proof_json(proof) for proof in outcome.proofs],
     }
 
@@ -55,6 +56,8 @@ def _lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
         ).format(page=short_path(outcome.findings_page))
     for proof in outcome.proofs:
         yield from proof_text(proof)
+    if outcome.confirm is not None:
+        yield token_line(outcome.confirm)
     yield from _closing_lines(batch, outcome)
 
 
@@ -91,7 +94,9 @@ def _status_lines(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]
             elif unit.problem is not None:
                 yield untranslated("      {p}").format(p=unit.problem)
     rows = _total_rows(steps)
-    yield _TOTALS.format(rejected=rows.rejected, **asdict(rows))
+    totals = _TOTALS.format(rejected=rows.rejected, **asdict(rows))
+    undone = _UNDONE.format(n=rows.undone) if rows.undone else ""
+    yield untranslated("{totals}{undone}").format(totals=totals, undone=undone)
 
 
 _TOTALS = Text(
@@ -101,6 +106,9 @@ _TOTALS = Text(
     en="Rows: {read} = {accepted} accepted + {unchanged} unchanged + {held} held + {rejected} "
     "rejected + {unknown} without proof + {unsent} not sent",
 )
+
+
+_UNDONE = Text(pt=" + {n} {n:desfeita|desfeitas}", en=" + {n} undone")
 
 
 def _total_rows(steps: Sequence[StepOverview]) -> RowCounts:
@@ -173,6 +181,7 @@ def _rows_text(rows: RowCounts, workbooks: int) -> Text:
         (rows.held, Text(pt="{n} {n:retida|retidas}", en="{n} held")),
         (rows.rejected, Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected")),
         (rows.unknown, Text(pt="{n} sem resultado", en="{n} without proof")),
+        (rows.undone, Text(pt="{n} {n:desfeita|desfeitas}", en="{n} undone")),
         (rows.unsent, Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent")),
     ):
         if count:
@@ -187,19 +196,19 @@ def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
     if unit.problem is not None:
         yield untranslated("        {p}").format(p=unit.problem)
     if unit.actions is not None:
-        yield untranslated("        {counts}").format(counts=ACTION_COUNTS.format(**unit.actions))
+        counts = " · ".join(map(str, action_counts(unit.actions)))
+        yield untranslated("        {counts}").format(counts=counts)
     for reason in unit.held:
         yield untranslated("      {reason}").format(reason=reason)
     if unit.status is UnitStatus.INVALID and unit.check is not None:
         yield Text(pt="        erros: {n}", en="        errors: {n}").format(n=unit.check.errors)
         for line in unit.check.first_findings:
             yield untranslated("        {line}").format(line=line)
-    for job in unit.jobs:
-        if (unit.rows.rejected or unit.rows.held) and job.last("rejects_file"):
-            yield Text(
-                pt="        rejeitadas: {n} · retidas: {held} · corrija em {file}",
-                en="        rejected: {n} · held: {held} · fix them in {file}",
-            ).format(n=unit.rows.rejected, held=unit.rows.held, file=job.last("rejects_file"))
+    for file, rows in unit.refused.items():
+        yield Text(
+            pt="        rejeitadas: {n} · retidas: {held} · corrija em {file}",
+            en="        rejected: {n} · held: {held} · fix them in {file}",
+        ).format(n=rows.rejected, held=rows.held, file=file)
     if unit.status is UnitStatus.IN_DOUBT:
         for job in unit.jobs:
             yield Text(

@@ -3,12 +3,12 @@
 A run holds the batch's lock, and ends with the findings page and the closing proofs.
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
@@ -29,17 +29,20 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.batch.proof.builder import are_proofs_missing, require_proof_folder, write_proofs
 from xlbridge.batch.run_options import (
-    BatchConsentRequest,
     BatchOutcome,
     BatchRunOptions,
     OpenProgress,
     RunProgress,
 )
-from xlbridge.batch.sender import WorkbookSender, run_processing
+from xlbridge.batch.sender import (
+    WorkbookPlan,
+    WorkbookSender,
+    consent_request,
+    run_processing,
+)
 from xlbridge.batch.status import (
     StepOverview,
     blocked_steps,
-    may_send,
     overview,
     step_overview,
     workbook_overviews,
@@ -88,6 +91,7 @@ class BatchRun:
         self._failed: set[tuple[str, str]] = set()
         self._unreachable: dict[str | None, XlbridgeError] = {}
         self._blocked: frozenset[str] = frozenset()
+        self._sender = WorkbookSender(batch, options.upload)
 
     def run(self) -> list[StepOverview]:
         """Check, send and export as far as possible; return the status of each step afterwards.
@@ -102,12 +106,47 @@ class BatchRun:
         self.refused = self._check()
         steps = overview(self._batch)
         self._blocked = frozenset(blocked_steps(steps))
-        request = self._consent_request()
         faulty = any(unit.cannot_be_sent for state in steps for unit in state.units)
-        stopped = self._options.all_or_nothing and faulty
-        if not stopped and (not request.total or self._options.consent(request)):
+        if self._options.all_or_nothing and faulty:
+            return overview(self._batch)
+        plans = self._plan(steps)
+        request = consent_request(plans, len(self.refused))
+        if not request.total or self._options.consent(request):
+            self._sender.approve(plans)
             self._run_steps()
         return overview(self._batch)
+
+    def _plan(self, steps: Sequence[StepOverview]) -> list[WorkbookPlan]:
+        """Return what this run would send of each workbook that can be planned."""
+        pending = [
+            (state, state.step, unit)
+            for state in steps
+            if isinstance(state.step, WorkbookStep) and state.step.sending is not None
+            if state.step.name not in self._blocked
+            for unit in state.units
+            if unit.status not in _FINISHED and not unit.cannot_be_sent
+            if (state.step.name, unit.name) not in self._failed
+        ]
+        plans: list[WorkbookPlan] = []
+        if not pending:
+            return plans
+        title = Text(pt="Planejando", en="Planning")
+        with self._options.progress(title, len(pending)) as progress:
+            for state, step, unit in pending:
+                progress.show(_UNIT.format(step=step.name, unit=unit.name))
+                target = StepWorkbook.of_unit(self._batch, step, unit)
+                self._attempt(step, unit, partial(self._add_plan, plans, target, unit, state))
+                progress.advance()
+        return plans
+
+    def _add_plan(
+        self,
+        plans: list[WorkbookPlan],
+        target: StepWorkbook,
+        unit: UnitOverview,
+        state: StepOverview,
+    ) -> None:
+        plans.append(self._sender.plan(target, unit, state.waits_for))
 
     def _export_sources(self) -> None:
         """Export the workbooks that other steps read, so that they can be checked."""
@@ -116,11 +155,10 @@ class BatchRun:
         if not sources:
             return
         before: dict[str, StepOverview] = {}
-        sender = WorkbookSender(self._batch, self._options.upload)
         with self._options.progress(_EXPORTING, len(sources)) as progress:
             for step in plan.ordered:
                 if step in sources:
-                    self._run_step(step, sender, before, progress)
+                    self._run_step(step, before, progress)
                 else:
                     before[step.name] = step_overview(self._batch, step, before)
 
@@ -158,39 +196,21 @@ class BatchRun:
             for workbook, unit in workbook_overviews(self._batch, step)
         ]
 
-    def _consent_request(self) -> BatchConsentRequest:
-        digest = hashlib.sha256()
-        rows: dict[str, tuple[WorkbookStep, int, int]] = {}
-        for target, unit in self._targets():
-            if target.step.sending is None or not may_send(unit):
-                continue
-            if target.step.name in self._blocked:
-                continue
-            unit_rows = unit.rows.unsent or unit.rows.rejected or unit.rows.read
-            digest.update(f"{target.step.name}\0{target.workbook.sha256}\0{unit_rows}\n".encode())
-            _, files, before = rows.get(target.step.name, (target.step, 0, 0))
-            rows[target.step.name] = target.step, files + 1, before + unit_rows
-        failed = len(self.refused)
-        return BatchConsentRequest(tuple(rows.values()), failed, digest.hexdigest())
-
     def _run_steps(self) -> None:
         steps = self._batch.plan.ordered
         before: dict[str, StepOverview] = {}
         title = Text(pt="Enviando e exportando", en="Sending and exporting")
         units = sum(len(state.units) for state in overview(self._batch))
         with self._options.progress(title, units) as progress:
-            sender = WorkbookSender(
-                self._batch, replace(self._options.upload, progress=progress.show)
-            )
+            self._sender.show = progress.show
             for step in steps:
                 if isinstance(step, ExportStep) and self._options.cluster_executor is not None:
                     self._export_on_cluster(self._options.cluster_executor, steps, before)
-                self._run_step(step, sender, before, progress)
+                self._run_step(step, before, progress)
 
     def _run_step(
         self,
         step: AnyStep,
-        sender: WorkbookSender,
         before: dict[str, StepOverview],
         progress: RunProgress,
     ) -> None:
@@ -199,7 +219,7 @@ class BatchRun:
         for unit in state.units:
             if not state.waits_for and step.name not in self._blocked:
                 progress.show(_UNIT.format(step=step.name, unit=unit.name))
-                self._try_unit(sender, step, unit)
+                self._try_unit(step, unit)
             progress.advance()
         before[step.name] = step_overview(self._batch, step, before)
 
@@ -229,16 +249,22 @@ class BatchRun:
                 if error is not None:
                     self._note_failure(export.step, export.step.output, export.fingerprint, error)
 
-    def _try_unit(self, sender: WorkbookSender, step: AnyStep, unit: UnitOverview) -> None:
+    def _try_unit(self, step: AnyStep, unit: UnitOverview) -> None:
         """Process a unit; record a failure instead of raising it."""
-        if unit.status in _FINISHED or (step.name, unit.name) in self._failed:
-            return
+        if unit.status not in _FINISHED and (step.name, unit.name) not in self._failed:
+            self._attempt(step, unit, lambda: self._run_unit(step, unit))
+
+    def _attempt(self, step: AnyStep, unit: UnitOverview, work: Callable[[], None]) -> None:
+        """Do ``work`` on a unit; record a failure instead of raising it.
+
+        Nothing is tried again with a system that did not answer.
+        """
         if step.profile in self._unreachable:
             self._note_failure(step, unit.name, unit.sha256, self._unreachable[step.profile])
             return
         try:
             with report_local_failures():
-                self._run_unit(sender, step, unit)
+                work()
         except LocalDatabaseError:
             # The outcome cannot be recorded, so no other unit may be started.
             raise
@@ -261,7 +287,7 @@ class BatchRun:
         failure = FailureRecord(error.message, sha256, isinstance(error, ApiError))
         self._batch.ledger.store_failure(self._batch.id, step.name, unit, profile, failure)
 
-    def _run_unit(self, sender: WorkbookSender, step: AnyStep, unit: UnitOverview) -> None:
+    def _run_unit(self, step: AnyStep, unit: UnitOverview) -> None:
         if isinstance(step, CompareStep):
             self.worked = True
             run_comparison(self._batch, step, unit.sha256, self._options.upload.progress)
@@ -274,7 +300,7 @@ class BatchRun:
             run_export(self._batch, PendingExport(step, unit.sha256))
         elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
-            sender.send(StepWorkbook.of_unit(self._batch, step, unit))
+            self._sender.send(StepWorkbook.of_unit(self._batch, step, unit), unit)
 
 
 _EXPORTING = Text(pt="Exportando", en="Exporting")

@@ -19,7 +19,7 @@ from xlbridge.parallel import Executor
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions
-from xlbridge.upload.planning import Consent
+from xlbridge.upload.planning import Consent, RowAction
 
 if TYPE_CHECKING:
     from xlbridge.batch.proof.verdict import WrittenProof
@@ -118,24 +118,50 @@ def _no_progress(_text: Text, _total: int) -> AbstractContextManager[RunProgress
 
 
 @dataclass(frozen=True, slots=True)
-class BatchConsentRequest:
-    """Request for consent before anything is sent: step, workbooks and rows of each step.
+class StepWrites:
+    """Rows of a step that a run would write: its workbooks, and the rows by planned action.
 
-    ``failed`` counts the workbooks that are not sent because they have errors.
+    ``later`` counts the rows of a step that waits for others: they are planned after these, and not
+    more are written. ``undone`` counts rows that were reversed, and would be sent again.
     """
 
-    rows: tuple[tuple[WorkbookStep, int, int], ...]
+    step: WorkbookStep
+    files: int
+    actions: Mapping[str, int]
+    later: int = 0
+    undone: int = 0
+
+    @property
+    def total(self) -> int:
+        """Number of rows that are written at most."""
+        return self.later + sum(n for name, n in self.actions.items() if RowAction(name).writes)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchConsentRequest:
+    """Request for consent before anything is sent: what is written of each step, by action.
+
+    ``failed`` counts the workbooks that are not sent because they have errors. ``digest`` covers
+    the plan of each workbook.
+    """
+
+    steps: tuple[StepWrites, ...]
     failed: int
     digest: str
 
     @property
     def total(self) -> int:
-        """Number of rows that may be sent."""
-        return sum(rows for _, _, rows in self.rows)
+        """Number of rows that are written at most."""
+        return sum(step.total for step in self.steps)
+
+    @property
+    def undone(self) -> int:
+        """Number of rows that were reversed, and would be sent again."""
+        return sum(step.undone for step in self.steps)
 
     @property
     def token(self) -> str:
-        """Token that consents to exactly these workbooks: ``ROWS:DIGEST8``."""
+        """Token that consents to exactly these writes: ``ROWS:DIGEST8``."""
         return f"{self.total}:{self.digest[:_DIGEST_LENGTH]}"
 
 
@@ -162,7 +188,8 @@ class BatchRunOptions:
 class BatchOutcome:
     """Outcome of a batch run: the status of each step, and the files written about it.
 
-    ``idle`` is true if the run found nothing to check, send or export.
+    ``idle`` is true if the run found nothing to check, send or export. ``confirm`` is the token
+    that consents to what a plan would write.
     ``findings_page`` is None if no workbook has errors, or the page cannot be written because of
     ``findings_error``. ``proof_error`` is why a proof is missing, ``failure`` a failure of this
     computer at a unit.
@@ -175,6 +202,7 @@ class BatchOutcome:
     proof_error: XlbridgeError | None = None
     failure: LocalFailure | None = None
     idle: bool = False
+    confirm: str | None = None
 
     @property
     def is_unchanged(self) -> bool:

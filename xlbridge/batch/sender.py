@@ -1,7 +1,12 @@
 """Sending of a batch's workbooks, new or in part, and processing of the records of a step."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeGuard
 
@@ -23,7 +28,8 @@ from xlbridge.batch.plan.steps import (
     WorkbookStep,
     file_digest,
 )
-from xlbridge.batch.status import StepOverview, last_processing, overview
+from xlbridge.batch.run_options import BatchConsentRequest, BatchOutcome, StepWrites
+from xlbridge.batch.status import StepOverview, blocked_steps, last_processing, overview
 from xlbridge.batch.workbook_checks import (
     BatchChecks,
     FileResult,
@@ -36,18 +42,22 @@ from xlbridge.i18n import Text
 from xlbridge.upload import (
     Job,
     State,
+    UploadContext,
     UploadOptions,
     Uploads,
 )
 from xlbridge.upload.planning import (
+    ConsentRequest,
     CorrectedRows,
     NotRetriable,
+    PlannedSheet,
     RowAction,
     RowReason,
     corrected_rows,
     has_sent_rows,
     may_be_sent,
     reason_lines,
+    require_changed_rows,
 )
 from xlbridge.upload.processing import (
     RecordNumbers,
@@ -59,142 +69,232 @@ from xlbridge.upload.processing import (
 from xlbridge.validation import ValidatedSheet
 
 _RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})
+_KEPT_ROWS = 50_000
+"""Rows of plans that are kept until they are sent; beyond that a workbook is planned again."""
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedSend:
+    """Rows that one job would send, with their plan."""
+
+    rows: ValidatedSheet | CorrectedRows
+    planned: PlannedSheet
+
+    @property
+    def token(self) -> str:
+        """Token that confirms exactly this plan."""
+        return self.planned.plan.token
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbookPlan:
+    """Plan of a workbook: what a run would send of it, before anything is written.
+
+    ``later`` counts the rows of a step that waits for others: what these write decides on their
+    actions, so they are planned when it is their turn. ``undone`` counts rows that were reversed
+    and would be sent again.
+    """
+
+    target: StepWorkbook
+    sends: tuple[PlannedSend, ...] = ()
+    later: int = 0
+    undone: int = 0
+    problem: Text | None = None
+
+    @property
+    def actions(self) -> Counter[str]:
+        """Number of rows by planned action."""
+        counts: Counter[str] = Counter()
+        for send in self.sends:
+            counts.update(send.planned.plan.counts)
+        return counts
+
+    @property
+    def held(self) -> Iterator[Text]:
+        """The reasons why rows will be held."""
+        for send in self.sends:
+            plan, resource = send.planned.plan, send.planned.source.resource
+            held = plan.rows.select(
+                lambda action, reason: (
+                    action is RowAction.HELD and reason is not RowReason.NO_RECORD
+                )
+            )
+            yield from reason_lines((plan.rows[position] for position in held), resource.by_path)
+
+    @property
+    def identity(self) -> list[object]:
+        """What consent to the plan covers: the workbook and each plan."""
+        step, book = self.target.step, self.target.workbook
+        return [step.name, book.name, book.sha256, [s.token for s in self.sends], self.later]
+
+
 class WorkbookSender:
     """Sender of the workbooks of a batch.
 
     ``options`` apply to each upload, except for those that the step sets. The workbooks of a step
-    share one ``Uploads``, and so the records found for their links.
+    share one ``Uploads``, and so the records found for their links. Only what was planned and
+    ``approve`` was called for is written. ``show`` receives messages on progress.
     """
 
-    batch: Batch
-    options: UploadOptions
-    _uploads_of: dict[str, Uploads] = field(default_factory=dict)
+    def __init__(self, batch: Batch, options: UploadOptions) -> None:
+        self._batch = batch
+        self._options = options
+        self._uploads_of: dict[str, Uploads] = {}
+        self._approved: dict[tuple[str, str], WorkbookPlan] = {}
+        self._keep_plans = True
+        self.show = options.progress
 
-    def send(self, target: StepWorkbook) -> None:
-        """Send a workbook as far as possible: resume its jobs, then send what was never sent.
-
-        Raises ``UsageError`` if the workbook cannot be sent as it is, ``JournalError`` if another
-        upload has sent rows of it, and what ``Uploads.run`` raises.
-        """
-        self._resume_jobs(target, workbook_overview(self.batch, target.step, target.workbook))
-        unit = workbook_overview(self.batch, target.step, target.workbook)
-        if unit.status is UnitStatus.CHANGED and unit.jobs:
-            result = self._prepared(target, validate_workbook(self.batch, target))
-            first, context = unit.jobs[0], self.batch.environments.context(target.step.profile)
-            if isinstance(result, ValidatedSheet) and has_sent_rows(context, first, result):
-                self._record_job(target, first)
-        elif unit.status in {UnitStatus.PARTIAL, UnitStatus.INVALID, UnitStatus.REFUSED}:
-            if unit.jobs:
-                self._send_corrected(target, unit)
-        elif not unit.jobs or all(job.state.is_unsent for job in unit.jobs):
-            self._send_whole(target)
-
-    def planned(
+    def plan(
         self,
         target: StepWorkbook,
-        result: FileResult,
         unit: UnitOverview,
-        waits_for: Sequence[str],
-    ) -> UnitOverview:
-        """Return the unit with the planned actions of its rows; nothing is written.
+        waits_for: Sequence[str] = (),
+        *,
+        ahead: bool = False,
+    ) -> WorkbookPlan:
+        """Return what a run would send of a workbook; nothing is written.
 
-        Names that the system does not have may belong to records that the steps in ``waits_for``
-        will create. Raises what ``Uploads.plan`` raises.
+        If its step ``waits_for`` others, the rows are only counted; with ``ahead`` they are planned
+        as the system is now, and names that it does not have may belong to records that those steps
+        will create. Raises ``UsageError`` if the workbook cannot be sent as it is, and what
+        ``Uploads.plan`` raises.
         """
-        prepared = self._prepared(target, result)
-        if not _is_sendable(prepared):
-            error = _not_sendable(target.workbook.path, prepared, waits_for)
-            return replace(unit, problem=error.message)
-        plan = self._uploads(target).plan(prepared, self._options(target)).plan
-        count = len(plan.rows) - plan.not_records
-        held = plan.rows.select(
-            lambda action, reason: action is RowAction.HELD and reason is not RowReason.NO_RECORD
-        )
-        columns = {} if prepared.resource is None else prepared.resource.by_path
-        return replace(
-            unit,
-            rows=RowCounts(read=count, unsent=count),
-            actions=plan.counts,
-            held=tuple(reason_lines((plan.rows[position] for position in held), columns)),
-        )
+        if waits_for and not ahead:
+            return WorkbookPlan(target, later=self._rows_at_most(target, unit))
+        sends = []
+        try:
+            for rows in self._rows_to_send(target, unit, waits_for):
+                planned = self._uploads(target).plan(rows, self._options_of(target))
+                if isinstance(rows, CorrectedRows):
+                    require_changed_rows(self._context(target), rows, planned.plan)
+                sends.append(PlannedSend(rows, planned))
+        except NotRetriable:
+            # No row was corrected, or none would change.
+            pass
+        except _NamesToCome as later:
+            return WorkbookPlan(target, later=later.rows, problem=later.message)
+        return WorkbookPlan(target, tuple(sends), undone=unit.rows.undone if sends else 0)
 
-    def _resume_jobs(self, target: StepWorkbook, unit: UnitOverview) -> None:
-        """Resume unfinished jobs; one that has sent nothing only if the workbook is unchanged."""
-        sent = self.batch.last_job(target.step, target.workbook.name)
-        unchanged = sent is not None and sent.sha256 == target.workbook.sha256
+    def approve(self, plans: Iterable[WorkbookPlan]) -> None:
+        """Allow ``send`` to write what the plans name. Only small plans are kept until then."""
+        # Later steps look up what earlier ones create.
+        self._uploads_of.clear()
+        kept = 0
+        for plan in plans:
+            kept += sum(len(send.planned.plan.rows) for send in plan.sends)
+            self._approved[plan.target.step.name, plan.target.workbook.name] = plan
+        self._keep_plans = kept <= _KEPT_ROWS
+
+    def send(self, target: StepWorkbook, unit: UnitOverview) -> None:
+        """Send a workbook as far as it was approved; jobs that were sent before are resumed first.
+
+        Raises ``UsageError`` if the workbook cannot be sent as it is, or its plan has changed since
+        it was approved; ``JournalError`` if another upload has sent rows of it, and what
+        ``Uploads.run`` raises.
+        """
         for job in unit.jobs:
-            if not job.state.is_final and (unchanged or not job.state.is_unsent):
+            if not job.state.is_final and not job.state.is_unsent:
                 self._run(target, job)
-
-    def _send_whole(self, target: StepWorkbook) -> None:
-        sheet = self._revalidated(target)
-        if sheet.resource is None or target.step.sending is None:
+        unit = workbook_overview(self._batch, target.step, target.workbook)
+        if unit.status is UnitStatus.CHANGED and unit.jobs:
+            result = self._prepared(target, validate_workbook(self._batch, target))
+            if isinstance(result, ValidatedSheet) and has_sent_rows(
+                self._context(target), unit.jobs[0], result
+            ):
+                self._record_job(target, unit.jobs[0])
             return
-        job = self._uploads(target).create(sheet, self._options(target))
-        self._record_job(target, job)
-        self._run(target, job)
+        approved = self._approved.get((target.step.name, target.workbook.name))
+        if approved is None or not (approved.sends or approved.later):
+            return
+        if file_digest(target.workbook.path) != approved.target.workbook.sha256 and (
+            approved.target.workbook.sha256
+        ):
+            raise UsageError(_CHANGED_SINCE.format(file=target.workbook.path))
+        plan = approved if approved.sends and self._keep_plans else self.plan(target, unit)
+        for send in plan.sends:
+            self._create_and_run(target, send, approved)
 
-    def _send_corrected(self, target: StepWorkbook, unit: UnitOverview) -> None:
-        """Send corrected rows, from the workbook itself or its rejects workbook."""
-        sent = self.batch.last_job(target.step, target.workbook.name)
+    def _rows_at_most(self, target: StepWorkbook, unit: UnitOverview) -> int:
+        """Return the number of rows that a run may send of a workbook."""
+        if not unit.jobs or all(job.state.is_unsent for job in unit.jobs):
+            return 0 if unit.status in _NOT_SENDABLE else unit.rows.read
+        try:
+            sent = list(self._rows_to_send(target, unit, [target.step.name]))
+        except NotRetriable:
+            return 0
+        except _NamesToCome as later:
+            return later.rows
+        return sum(
+            len(rows.sheet.rows) - len(rows.set_aside)
+            if isinstance(rows, CorrectedRows)
+            else len(rows.rows)
+            for rows in sent
+        )
+
+    def _create_and_run(
+        self, target: StepWorkbook, send: PlannedSend, approved: WorkbookPlan
+    ) -> None:
+        uploads, options = self._uploads(target), self._options_of(target)
+        options = replace(options, consent=partial(_require_approved, approved, target))
+        if isinstance(send.rows, CorrectedRows):
+            uploads.run(uploads.create_retry(send.rows, options, send.planned), options)
+            if send.rows.sheet.file == target.workbook.path:
+                self._record_job(target, send.rows.job)
+        else:
+            job = uploads.create(send.rows, options, send.planned)
+            self._record_job(target, job)
+            uploads.run(job, options)
+
+    def _rows_to_send(
+        self, target: StepWorkbook, unit: UnitOverview, waits_for: Sequence[str]
+    ) -> Iterator[ValidatedSheet | CorrectedRows]:
+        """Yield what would be sent of a workbook: all of it, or its corrected rows."""
+        if not unit.jobs or all(job.state.is_unsent for job in unit.jobs):
+            if unit.status not in _NOT_SENDABLE:
+                yield self._validated(target, waits_for)
+            return
+        if unit.status not in _TO_CORRECT or any(not job.state.is_final for job in unit.jobs):
+            return
         first = unit.jobs[0]
+        sent = self._batch.last_job(target.step, target.workbook.name)
         gone = not target.workbook.sha256
         changed = not gone and (sent is None or sent.sha256 != target.workbook.sha256)
         if changed and first.state is State.REJECTED:
-            self._send_whole(target)
-            return
-        if changed and (first.state in _RETRIABLE or first.held):
-            sheet = self._revalidated(target)
-            context = self.batch.environments.context(target.step.profile)
-            self._retry(target, corrected_rows(context, first, sheet, in_place=True))
-            self._record_job(target, first)
-            return
-        for job in reversed(unit.jobs):
-            corrected = self._corrected_rejects(target, job)
-            if corrected is not None:
-                self._retry(target, corrected)
+            yield self._validated(target, waits_for)
+        elif changed or (unit.rows.undone and not gone):
+            sheet = self._validated(target, waits_for)
+            yield corrected_rows(self._context(target), first, sheet, in_place=True)
+        else:
+            for job in reversed(unit.jobs):
+                yield from self._corrected_rejects(target, job)
 
-    def _corrected_rejects(self, target: StepWorkbook, job: Job) -> CorrectedRows | None:
-        """Return the corrected rows of a job's rejects workbook, None if there are none."""
+    def _corrected_rejects(self, target: StepWorkbook, job: Job) -> Iterator[CorrectedRows]:
+        """Yield the corrected rows of a job's rejects workbook, if there are any."""
         rejects = job.last("rejects_file")
         retriable = job.state in _RETRIABLE or job.held > 0
         if not retriable or rejects is None or not Path(rejects).exists():
-            return None
-        context = self.batch.environments.context(target.step.profile)
+            return
         book = replace(target.workbook, path=Path(rejects), sha256=file_digest(Path(rejects)))
         step = replace(target.step, resource=job.spec.resource, sheet=None, links={})
-        result = validate_workbook(self.batch, StepWorkbook(step, book))
+        result = validate_workbook(self._batch, StepWorkbook(step, book))
         if not _is_sendable(result):
             raise _not_sendable(Path(rejects), result)
-        try:
-            return corrected_rows(context, job, result)
-        except NotRetriable:
-            # No row was corrected, or all corrected rows were sent already.
-            return None
+        # No row may have been corrected, or all corrected rows were sent already.
+        with suppress(NotRetriable):
+            yield corrected_rows(self._context(target), job, result)
 
-    def _options(self, target: StepWorkbook) -> UploadOptions:
+    def _options_of(self, target: StepWorkbook) -> UploadOptions:
         """Return the upload options with those that the step sets."""
         sending = target.step.sending or SendOptions()
         return replace(
-            self.options,
+            self._options,
+            progress=self.show,
             mode=sending.mode,
             chunk_rows=sending.chunk_rows,
             pause_seconds=sending.rest,
-            update=self.options.update or sending.update,
+            update=self._options.update or sending.update,
             foreign_numbers=sending.foreign_numbers,
         )
-
-    def _retry(self, target: StepWorkbook, corrected: CorrectedRows) -> None:
-        options = self._options(target)
-        try:
-            job = self._uploads(target).create_retry(corrected, options, require_changes=True)
-        except NotRetriable:
-            # No row would change.
-            return
-        self._run(target, job)
 
     def _prepared(self, target: StepWorkbook, result: FileResult) -> FileResult:
         """Remove columns that are not sent, and resolve record names to codes."""
@@ -204,33 +304,63 @@ class WorkbookSender:
             return result
         return self._uploads(target).with_codes(result)
 
-    def _revalidated(self, target: StepWorkbook) -> ValidatedSheet:
-        """Validate a workbook again, so that what is sent is what was validated."""
-        result = self._prepared(target, validate_workbook(self.batch, target))
+    def _validated(self, target: StepWorkbook, waits_for: Sequence[str]) -> ValidatedSheet:
+        """Validate a workbook again, so that what is planned is what was validated."""
+        result = self._prepared(target, validate_workbook(self._batch, target))
         if not _is_sendable(result):
-            raise _not_sendable(target.workbook.path, result)
+            raise _not_sendable(target.workbook.path, result, waits_for)
         if file_digest(target.workbook.path) != target.workbook.sha256:
-            raise UsageError(
-                Text(
-                    pt="{file} mudou durante a execução do lote; nada dele foi enviado.",
-                    en="{file} was changed while the batch was running; nothing of it was sent.",
-                ).format(file=target.workbook.path)
-            )
+            raise UsageError(_CHANGED_SINCE.format(file=target.workbook.path))
         return result
 
     def _record_job(self, target: StepWorkbook, job: Job) -> None:
         sent = JobRecord(target.workbook.sha256, job.id)
-        self.batch.record_job(target.step, target.workbook.name, sent)
+        self._batch.record_job(target.step, target.workbook.name, sent)
 
     def _run(self, target: StepWorkbook, job: Job) -> None:
-        self._uploads(target).run(job, self._options(target))
+        self._uploads(target).run(job, self._options_of(target))
+
+    def _context(self, target: StepWorkbook) -> UploadContext:
+        return self._batch.environments.context(target.step.profile)
 
     def _uploads(self, target: StepWorkbook) -> Uploads:
-        environments, profile = self.batch.environments, target.step.profile
+        environments, profile = self._batch.environments, target.step.profile
         if target.step.name not in self._uploads_of:
             context, client = environments.context(profile), environments.client(profile)
             self._uploads_of[target.step.name] = Uploads(context, client)
         return self._uploads_of[target.step.name]
+
+
+_NOT_SENDABLE = frozenset({UnitStatus.HELD, UnitStatus.DONE})
+_TO_CORRECT = frozenset({UnitStatus.PARTIAL, UnitStatus.INVALID, UnitStatus.REFUSED})
+_CHANGED_SINCE = Text(
+    pt="{file} mudou durante a execução do lote; nada dele foi enviado.",
+    en="{file} was changed while the batch was running; nothing of it was sent.",
+)
+_PLAN_CHANGED = Text(
+    pt="{file}: os registros do sistema mudaram depois da confirmação; nada dele foi enviado. A "
+    "próxima execução mostra o novo plano e pergunta de novo.",
+    en="{file}: records in the system have changed since the consent; nothing of it was sent. The "
+    "next run shows the new plan and asks again.",
+)
+
+
+def _require_approved(
+    approved: WorkbookPlan, target: StepWorkbook, request: ConsentRequest
+) -> bool:
+    """Return True if consent to a batch covers a job. Raises ``UsageError`` if it does not."""
+    writes = int(request.job.last("writes") or 0)
+    if request.token in {send.token for send in approved.sends} or writes <= approved.later:
+        return True
+    raise UsageError(_PLAN_CHANGED.format(file=target.workbook.path.name))
+
+
+class _NamesToCome(UsageError):
+    """Names that the system does not have yet, in a workbook with the given number of rows."""
+
+    def __init__(self, message: Text, rows: int) -> None:
+        super().__init__(message)
+        self.rows = rows
 
 
 def _without_columns(sheet: ValidatedSheet, names: Collection[str]) -> ValidatedSheet:
@@ -269,63 +399,106 @@ def _not_sendable(path: Path, result: FileResult, waits_for: Sequence[str] = ())
     count = sum(sheet.errors for sheet in result.with_children)
     if waits_for and all(finding.kind.code == "link-unknown" for finding in errors):
         names = ", ".join(waits_for)
-        return UsageError(
-            _NAMES_TO_COME.format(file=path.name, n=count, cell=errors[0].cell, steps=names)
-        )
+        text = _NAMES_TO_COME.format(file=path.name, n=count, cell=errors[0].cell, steps=names)
+        return _NamesToCome(text, len(result.rows))
     return UsageError(_ERRORS.format(file=path.name, n=count, first=next(error_texts(result))))
 
 
-def plan_batch(batch: Batch, options: UploadOptions) -> list[StepOverview]:
-    """Return the status of each step, with the planned actions of workbooks that were never sent.
+def plan_batch(batch: Batch, options: UploadOptions) -> BatchOutcome:
+    """Return the status of each step, with the planned actions of the workbooks to send.
 
     Workbooks are validated, also against one another, and their records looked up; nothing is
     written, not even to the ledger. ``problem`` of a unit says why it could not be planned. Raises
     ``ConfigError`` if an environment cannot be used at all, and what ``Client.records`` raises.
     """
     sender, checks = WorkbookSender(batch, options), BatchChecks(batch)
-    steps = [
-        replace(
-            state,
-            units=tuple(
-                _with_actions(sender, checks, state.step, unit, state.waits_for)
-                if isinstance(state.step, WorkbookStep) and state.step.sending is not None
-                else unit
-                for unit in state.units
-            ),
-        )
-        for state in overview(batch)
-    ]
+    steps, plans = [], []
+    for state in overview(batch):
+        units = list(state.units)
+        if isinstance(state.step, WorkbookStep) and state.step.sending is not None:
+            found = [_planned_unit(sender, checks, state, unit, batch) for unit in units]
+            units = [unit for unit, _ in found]
+            plans += [plan for _, plan in found if plan is not None]
+        steps.append(replace(state, units=tuple(units)))
     failed = {
         (target.step.name, target.workbook.name): check
         for target, check, _ in checks.results()
         if not check.ok
     }
-    return [
+    steps = [
         replace(state, units=tuple(_with_check(state.step, unit, failed) for unit in state.units))
         for state in steps
     ]
+    blocked = {*blocked_steps(steps)}
+    good = [plan for plan in plans if not _is_excluded(plan, failed, blocked)]
+    request = consent_request(good, len(failed))
+    return BatchOutcome(steps, confirm=request.token if request.total else None)
 
 
-def _with_actions(
+def _is_excluded(
+    plan: WorkbookPlan, failed: Collection[tuple[str, str]], blocked: Collection[str]
+) -> bool:
+    step, book = plan.target.step.name, plan.target.workbook.name
+    return step in blocked or (step, book) in failed
+
+
+def consent_request(plans: Sequence[WorkbookPlan], failed: int) -> BatchConsentRequest:
+    """Return the request for consent to what the plans would write, by step and action."""
+    by_step: dict[str, list[WorkbookPlan]] = {}
+    for plan in plans:
+        if plan.later or plan.sends:
+            by_step.setdefault(plan.target.step.name, []).append(plan)
+    steps = tuple(
+        StepWrites(
+            of_step[0].target.step,
+            len(of_step),
+            sum((plan.actions for plan in of_step), Counter()),
+            sum(plan.later for plan in of_step),
+            sum(plan.undone for plan in of_step),
+        )
+        for of_step in by_step.values()
+    )
+    identity = [plan.identity for of_step in by_step.values() for plan in of_step]
+    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+    return BatchConsentRequest(steps, failed, digest)
+
+
+def _planned_unit(
     sender: WorkbookSender,
     checks: BatchChecks,
-    step: WorkbookStep,
+    state: StepOverview,
     unit: UnitOverview,
-    waits_for: Sequence[str],
-) -> UnitOverview:
-    target = StepWorkbook.of_unit(sender.batch, step, unit)
-    if unit.jobs or unit.status not in _TO_PLAN:
-        if unit.jobs and unit.status is not UnitStatus.DONE:
-            checks.add_unsettled(target)
-        return unit
-    result = validate_workbook(sender.batch, target)
-    checks.add(target, result)
+    batch: Batch,
+) -> tuple[UnitOverview, WorkbookPlan | None]:
+    """Return a unit with the planned actions of its rows, and the plan unless there is none."""
+    step = state.step
+    if not isinstance(step, WorkbookStep):
+        raise TypeError(step)
+    target = StepWorkbook.of_unit(batch, step, unit)
+    if unit.jobs and unit.status is not UnitStatus.DONE:
+        checks.add_unsettled(target)
+    elif not unit.jobs and unit.status in _TO_PLAN:
+        result = validate_workbook(batch, target)
+        checks.add(target, result)
+        if isinstance(result, ValidatedSheet):
+            unit = replace(unit, rows=RowCounts(len(result.rows), unsent=len(result.rows)))
     try:
-        return sender.planned(target, result, unit, waits_for)
+        approved = sender.plan(target, unit, state.waits_for)
+        plan = approved
+        if state.waits_for:
+            plan = sender.plan(target, unit, state.waits_for, ahead=True)
     except ApiError as error:
-        return replace(unit, status=UnitStatus.FAILED, problem=error.message)
+        return replace(unit, status=UnitStatus.FAILED, problem=error.message), None
     except UsageError as error:
-        return replace(unit, status=UnitStatus.HELD, problem=error.message)
+        return replace(unit, status=UnitStatus.HELD, problem=error.message), None
+    if plan.problem is not None:
+        return replace(unit, problem=plan.problem), approved
+    if not plan.sends:
+        return unit, approved
+    counted = [send.planned.plan for send in plan.sends]
+    count = sum(len(one.rows) - one.not_records for one in counted)
+    rows = unit.rows if unit.jobs else RowCounts(read=count, unsent=count)
+    return replace(unit, rows=rows, actions=plan.actions, held=tuple(plan.held)), approved
 
 
 def _with_check(
@@ -375,17 +548,15 @@ def _numbers(batch: Batch, step: ProcessStep) -> RecordNumbers:
 def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:
     """Yield the codes of the records that the workbooks of a step have written or found."""
     # A plan without processing steps does not need this import.
-    from xlbridge.upload.results import row_statuses, with_retries
+    from xlbridge.upload.results import codes_of_sheet
 
     uploads = (other for other in batch.plan.steps if isinstance(other, WorkbookStep))
     sending = next(other for other in uploads if other.name == step.records_of)
     context = batch.environments.context(sending.profile)
     for file in batch.sent_files(sending):
         sent = batch.last_job(sending, file)
-        if sent is None:
-            continue
-        for job, _ in with_retries(context.journal, context.journal.job(sent.job)):
-            yield from (row.code for row in row_statuses(context, job).values() if row.code)
+        if sent is not None:
+            yield from codes_of_sheet(context, context.journal.job(sent.job))
 
 
 _NO_NUMBERS = Text(

@@ -41,12 +41,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StepOverview:
-    """Status of a step. ``waits_for`` are the steps before it that are not done."""
+    """Status of a step. ``waits_for`` are the steps before it that are not done.
+
+    ``problem`` is why it has no workbook; ``lacks_workbook`` is false while an export of this batch
+    may still write one.
+    """
 
     step: AnyStep
     units: tuple[UnitOverview, ...]
     waits_for: tuple[str, ...] = ()
     problem: Text | None = None
+    lacks_workbook: bool = False
 
     @property
     def status(self) -> UnitStatus:
@@ -147,7 +152,6 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
     waits_for = tuple(name for name in step.after if not before[name].done)
     # Exports and comparisons depend on everything that was sent before them.
     sent = [unit for state in before.values() for unit in state.units]
-    problem = None
     if isinstance(step, ExportStep):
         units = [_export_overview(batch, step, sent)]
     elif isinstance(step, CompareStep):
@@ -155,18 +159,24 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
     elif isinstance(step, ProcessStep):
         units = [_processing_overview(batch, step)]
     else:
-        units, problem = _workbook_units(batch, step)
+        units = [unit for _, unit in workbook_overviews(batch, step)]
+        if not units and not step.may_be_empty and not _empty_exports(batch, step):
+            exported = any(
+                batch.plan.is_source(other)
+                for other in batch.plan.steps
+                if other.name in step.after
+            )
+            problem = _no_workbook_text(batch, step, exported=exported)
+            return StepOverview(step, (), waits_for, problem, lacks_workbook=not exported)
     with_failures = tuple(_with_failure(batch, step, unit) for unit in units)
-    return StepOverview(step, with_failures, waits_for, problem)
+    return StepOverview(step, with_failures, waits_for)
 
 
-def _workbook_units(batch: Batch, step: WorkbookStep) -> tuple[list[UnitOverview], Text | None]:
-    units = [unit for _, unit in workbook_overviews(batch, step)]
-    if units or step.may_be_empty or _empty_exports(batch, step):
-        return units, None
-    if any(batch.plan.is_source(other) for other in batch.plan.steps if other.name in step.after):
-        return [], _NOT_EXPORTED.format(patterns=", ".join(step.patterns))
-    return [], joined(
+def _no_workbook_text(batch: Batch, step: WorkbookStep, *, exported: bool) -> Text:
+    """Return why a step has no workbook; ``exported`` if this batch writes it."""
+    if exported:
+        return _NOT_EXPORTED.format(patterns=", ".join(step.patterns))
+    return joined(
         _NO_WORKBOOK.format(pattern=pattern, contents=folder_contents(batch.plan.folder, pattern))
         for pattern in step.patterns
     )
@@ -245,21 +255,12 @@ def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
     during the run.
     """
     stuck: set[str] = set()
-    exports = {state.step.name for state in steps if isinstance(state.step, ExportStep)}
     for state in steps:
         blocked = not stuck.isdisjoint(state.waits_for)
         if blocked:
             yield state.step.name
-        missing = state.problem is not None and exports.isdisjoint(state.step.after)
-        if blocked or missing or any(unit.cannot_be_sent for unit in state.units):
+        if blocked or state.lacks_workbook or any(unit.cannot_be_sent for unit in state.units):
             stuck.add(state.step.name)
-
-
-def may_send(unit: UnitOverview) -> bool:
-    """Return whether a run may send rows of a workbook."""
-    if unit.jobs:
-        return unit.status in {UnitStatus.PARTIAL, UnitStatus.UNDER_WAY, UnitStatus.INVALID}
-    return unit.status is UnitStatus.NEW
 
 
 def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOverview:

@@ -41,10 +41,7 @@ from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.upload import UploadOptions
-from xlbridge.upload.planning import (
-    ApproveAll,
-    ConsentRequest,
-)
+from xlbridge.upload.planning import ApproveAll, ConsentRequest, action_counts
 
 
 @described_command(
@@ -82,7 +79,7 @@ def plan_command(
         show_progress(Text(pt="Planejando", en="Planning")) as display,
     ):
         options = UploadOptions(consent=ApproveAll(), progress=display.show)
-        outcome = BatchOutcome(plan_batch(batch, options))
+        outcome = plan_batch(batch, options)
         with display.paused():
             print_report(batch_report(batch, outcome), form)
     return batch_exit_code(outcome, planned=True)
@@ -262,7 +259,9 @@ def _consent_to_sending(
     """Show what will be sent and ask for consent."""
     for line in _request_lines(batch, request):
         print_message(line)
-    profiles = {step.profile for step, _, _ in request.rows}
+    if request.undone and consent.yes:
+        raise UsageError(_UNDONE_AGAIN.format(n=request.undone), _token_hint(request))
+    profiles = {writes.step.profile for writes in request.steps}
     clients = (batch.environments.client(profile) for profile in profiles)
     return consent.ask(
         _token_hint(request),
@@ -285,17 +284,22 @@ _PROCESSING_HINT = Text(
 
 
 def _request_lines(batch: Batch, request: BatchConsentRequest) -> Iterator[Text]:
-    for step, files, rows in request.rows:
+    for writes in request.steps:
+        step = writes.step
         yield Text(
-            pt="  {step} · {resource} para {profile} · arquivos: {files} · linhas: {rows}",
-            en="  {step} · {resource} to {profile} · workbooks: {files} · rows: {rows}",
+            pt="  {step} · {resource} para {profile} · arquivos: {files}{counts}",
+            en="  {step} · {resource} to {profile} · workbooks: {files}{counts}",
         ).format(
             step=step.name,
             resource=step.resource,
             profile=batch.environments.name(step.profile),
-            files=files,
-            rows=rows,
+            files=writes.files,
+            counts="".join(f" · {text}" for text in action_counts(writes.actions)),
         )
+        if writes.later:
+            yield _LATER.format(n=writes.later, steps=", ".join(step.after))
+        if writes.undone:
+            yield _UNDONE.format(n=writes.undone)
         if _cannot_be_looked_up(batch, step.profile, step.resource):
             yield _WITHOUT_KEY
     if request.failed:
@@ -308,6 +312,19 @@ def _request_lines(batch: Batch, request: BatchConsentRequest) -> Iterator[Text]
     )
 
 
+_LATER = Text(
+    pt="    até {n} {n:linha, planejada|linhas, planejadas} depois de: {steps}",
+    en="    up to {n} {n:row|rows}, planned after: {steps}",
+)
+_UNDONE = Text(
+    pt="    entre elas, {n} {n:linha desfeita|linhas desfeitas} antes, a incluir de novo",
+    en="    among them {n} {n:row|rows} undone before, to be created again",
+)
+_UNDONE_AGAIN = Text(
+    pt="{n} {n:linha foi desfeita|linhas foram desfeitas} e {n:iria|iriam} de novo; --yes não vale "
+    "para isso.",
+    en="{n} {n:row was|rows were} undone and would be sent again; --yes does not cover that.",
+)
 _WITHOUT_KEY = Text(
     pt="    sem chave para procurar no sistema: as linhas sem o número do sistema são incluídas, "
     "também as que outro computador já enviou",

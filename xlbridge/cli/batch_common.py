@@ -114,7 +114,8 @@ def open_batch_named(batch_id: str | None) -> AbstractContextManager[Batch]:
 def batch_exit_code(outcome: BatchOutcome, *, planned: bool = False) -> ExitCode:
     """Return the exit code of a batch, from its worst step.
 
-    If it was only ``planned``, an open step is not an error unless a person has to correct it.
+    If it was only ``planned``, an open step is not an error unless a person has to correct it or
+    it has no workbook.
     """
     steps = outcome.steps
     statuses = {unit.status for state in steps for unit in state.units}
@@ -122,5 +123,8 @@ def batch_exit_code(outcome: BatchOutcome, *, planned: bool = False) -> ExitCode
     for status, code in _EXIT_CODE_BY_STATUS.items():
         if status in statuses:
             return code
-    good = not outcome.needs_person if planned else all(state.done for state in steps)
+    if planned:
+        good = not outcome.needs_person and not any(state.lacks_workbook for state in steps)
+    else:
+        good = all(state.done for state in steps)
     return ExitCode.GOOD if good else ExitCode.DATA_ERRORS

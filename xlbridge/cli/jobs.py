@@ -40,8 +40,9 @@ from xlbridge.upload import Job, Journal, Resolution, State, UploadContext, open
 from xlbridge.upload.results import (
     ensure_evidence,
     job_json,
-    later_rows,
     mode_name,
+    row_counts,
+    state_text,
 )
 
 
@@ -61,7 +62,7 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
                 save_status_copy(context, job, annotate)
             if form == "text":
                 _print_history(job)
-                _print_table(context.journal.parts_of(job))
+                _print_table(context.journal, context.journal.parts_of(job))
             print_job(context, job, form)
             return ExitCode.GOOD
         jobs = context.journal.jobs()
@@ -78,14 +79,14 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
                     en="No upload yet. To send one: xlbridge upload FILE{profile}",
                 ).format(profile=_profile_option(choose_profile(context.settings)))
             )
-        _print_table(with_parts)
+        _print_table(context.journal, with_parts)
         return ExitCode.GOOD
 
 
 def _listed_json(journal: Journal, job: Job) -> dict[str, Any]:
     """Return the report of a job with its file, environment and time."""
     return {
-        **job_json(job, later=later_rows(journal, job)),
+        **job_json(journal, job, with_rows=False),
         "file": job.spec.file,
         "sheet": job.spec.sheet,
         "profile": job.spec.profile,
@@ -111,22 +112,24 @@ _HEADER = (
     Text(pt="rejeitadas", en="rejected"),
     Text(pt="sem alteração", en="unchanged"),
     Text(pt="retidas", en="held"),
+    Text(pt="desfeitas", en="undone"),
     Text(pt="sem resultado", en="unknown"),
     Text(pt="ambiente", en="profile"),
     Text(pt="arquivo", en="file"),
 )
-_COUNTS = ("read", "accepted", "rejected", "unchanged", "held", "unknown")
+_COUNTS = ("read", "accepted", "rejected", "unchanged", "held", "undone", "unknown")
 _FIRST_COUNT = 5
 _OPTIONAL_COUNTS = range(_FIRST_COUNT + 3, _FIRST_COUNT + len(_COUNTS))
 """Columns of counts that are hidden if all are zero, so that lines fit the screen."""
 
 
-def _print_table(jobs: Sequence[Job]) -> None:
+def _print_table(journal: Journal, jobs: Sequence[Job]) -> None:
     """Print a header and a line per job, with counts aligned to the right."""
     if not jobs:
         return
     counts = range(_FIRST_COUNT, _FIRST_COUNT + len(_COUNTS))
-    columns = zip(*([str(title) for title in _HEADER], *map(_cells, jobs)), strict=True)
+    lines = ([str(title) for title in _HEADER], *(_cells(journal, job) for job in jobs))
+    columns = zip(*lines, strict=True)
     padded = [
         [cell.rjust(width) if number in counts else cell.ljust(width) for cell in cells]
         for number, cells in enumerate(columns)
@@ -137,12 +140,12 @@ def _print_table(jobs: Sequence[Job]) -> None:
         print_result("  ".join(line).rstrip())
 
 
-def _cells(job: Job) -> list[str]:
-    spec, counted = job.spec, job.row_counts
+def _cells(journal: Journal, job: Job) -> list[str]:
+    spec, counted = job.spec, row_counts(journal, job)
     return [
         job.id if job.parent is None else f"  {job.id}",
         f"{job.created_at:%d/%m/%Y %H:%M}",
-        str(job.state.text),
+        str(state_text(journal, job)),
         str(mode_name(spec.mode)),
         spec.resource,
         *(str(counted[name]) for name in _COUNTS),

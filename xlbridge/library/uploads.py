@@ -162,13 +162,15 @@ def upload_report(
         except XlbridgeError as error:
             error.add_note(f"xlbridge resume {job.arguments()}")
             raise
-        return _outcome(report, job_json(job, context.journal.plan_of(job)), job.token)
+        return _outcome(report, job_json(context.journal, job), job.token)
 
 
 def _invalid_outcome(report: Report, mode: str) -> UploadOutcome:
     errors = report.findings[report.findings["severity"] == "error"]
     count = len(report.frame)
-    zeros = dict.fromkeys(("accepted", "created", "updated", "unchanged", "held", "unknown"), 0)
+    zeros = dict.fromkeys(
+        ("accepted", "created", "updated", "unchanged", "held", "undone", "unknown"), 0
+    )
     return UploadOutcome(
         job=None,
         state="rejected",

@@ -6,7 +6,7 @@ from typing import Any
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, count_text
+from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Column, Mode
 from xlbridge.ui.environment import OnChange, PageConnection
@@ -40,13 +40,14 @@ from xlbridge.upload.processing import (
     process_warnings,
 )
 from xlbridge.upload.results import (
+    changed_ledger,
     ensure_evidence,
     job_headline,
     job_json,
     job_lines,
     job_report,
-    later_rows,
     mode_name,
+    state_text,
     write_status_copy,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
@@ -59,7 +60,6 @@ _UNCONFIRMED = Text(
 _HOW_TO_CONFIRM = Text(
     pt="Abra a planilha, veja o plano e envie.", en="Open the workbook, see the plan and send."
 )
-_UNDONE_SINCE = Text(pt="{state} · desfeitas: {n}", en="{state} · reversed: {n}")
 _MAX_LISTED = 200
 _RETRIED = frozenset({State.PARTIAL, State.REJECTED})
 _RECORD_MODES = frozenset({Mode.PROCESS, Mode.UNDO})
@@ -245,8 +245,8 @@ class SheetUploads:
             outcome: dict[str, Any] = job_report(journal, job).forms.document()
             outcome |= {"rejected": [], "headline": headline, "lines": lines}
         else:
-            outcome = job_json(job, journal.plan_of(job), later_rows(journal, job))
-            outcome |= {"headline": job_headline(job), "lines": []}
+            outcome = job_json(journal, job)
+            outcome |= {"headline": job_headline(journal, job), "lines": []}
         self._remote.state.outcome = outcome
 
     def _show_refusals(
@@ -306,7 +306,8 @@ def _retried(
         return None  # The job is in another environment's journal.
     if job is None or job.parent is not None or job.state not in _RETRIED:
         return None
-    if later_rows(context.journal, job).undone is not None:
+    ledger = changed_ledger(context.journal, job)
+    if ledger is not None and ledger.undone(job) is not None:
         return None
     return corrected_rows(context, ensure_evidence(context, job), sheet, in_place=True)
 
@@ -329,7 +330,7 @@ def _lines(context: UploadContext, job: Job) -> list[str]:
         return [str(line).strip() for line in job_report(context.journal, job).forms.lines()]
     # The page has buttons for the next step, unless that is to wait.
     waits = job.state is State.IN_DOUBT
-    lines = list(job_lines(job, later_rows(context.journal, job), next_step=waits))
+    lines = list(job_lines(context.journal, job, next_step=waits))
     return [*lines, str(_HOW_TO_CONFIRM)] if job.state.is_unsent else lines
 
 
@@ -356,19 +357,11 @@ def _target_json(client: Client) -> dict[str, Any]:
     }
 
 
-def _state_text(job: Job, undone: int) -> Text:
-    """Return the state of a job, with the number of rows that were undone since."""
-    if not undone:
-        return job.state.text
-    return _UNDONE_SINCE.format(state=job.state.text, n=count_text(undone))
-
-
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
-    later = later_rows(context.journal, job)
     is_upload = job.spec.mode not in _RECORD_MODES
     has_ended = job.state.is_final and job.state is not State.NEEDS_PERSON
     work = job.spec.resource if is_upload else f"{job.spec.resource} · {mode_name(job.spec.mode)}"
-    listed = job_json(job, later=later)
+    listed = job_json(context.journal, job, with_rows=False)
     if job.spec.mode is Mode.PROCESS:  # Its report counts records that the plan skips as rejected.
         rows = listed["rows"]
         listed["rows"] = rows | {"rejected": rows["rejected"] + rows["held"], "held": 0}
@@ -377,10 +370,10 @@ def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
         "file": Path(job.spec.file).name,
         "profile": job.spec.profile,
         "created_at": job.created_at.strftime("%d/%m/%Y %H:%M"),
-        "state_name": str(_state_text(job, 0 if later.undone is None else later.undone.rows)),
+        "state_name": str(state_text(context.journal, job)),
         "final": job.state.is_final,
         "sent": not job.state.is_unsent,
         "doubtful": job.state is State.NEEDS_PERSON,
         "is_upload": is_upload,
-        "can_undo": is_upload and has_ended and later.remaining(job.row_counts["accepted"]) > 0,
+        "can_undo": is_upload and has_ended and listed["rows"]["accepted"] > 0,
     }

@@ -156,7 +156,7 @@ class UploadRequests:
             if source.parent.name in {draft["id"] for draft in self._workspace.drafts()}:
                 return self._workspace.continue_draft(source.parent.name)
             require_unchanged(job, source)
-            rejected = job_json(job, context.journal.plan_of(job))["rejected"]
+            rejected = job_json(context.journal, job)["rejected"]
         workspace = self._workspace
         path = workspace.new_folder() / source.name
         shutil.copyfile(source, path)
@@ -351,7 +351,8 @@ class BatchRequests:
 def _consent_json(batch: Batch, request: BatchConsentRequest) -> dict[str, Any]:
     """Return what a run would send, for confirmation."""
     targets = {
-        step.profile: batch.environments.client(step.profile).target for step, _, _ in request.rows
+        writes.step.profile: batch.environments.client(writes.step.profile).target
+        for writes in request.steps
     }
     return {
         "token": request.token,
@@ -360,7 +361,15 @@ def _consent_json(batch: Batch, request: BatchConsentRequest) -> dict[str, Any]:
         "production": any(target.production for target in targets.values()),
         "environment": ", ".join(dict.fromkeys(target.profile for target in targets.values())),
         "steps": [
-            {"step": step.name, "files": files, "rows": rows} for step, files, rows in request.rows
+            {
+                "step": writes.step.name,
+                "files": writes.files,
+                "rows": writes.total,
+                "actions": dict(writes.actions),
+                "later": writes.later,
+                "undone": writes.undone,
+            }
+            for writes in request.steps
         ],
     }
 

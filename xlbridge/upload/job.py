@@ -6,7 +6,7 @@ States: see the upload protocol (``docs/upload-protocol.md``).
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -273,13 +273,8 @@ class Job:
 
     @property
     def origins(self) -> Mapping[int, int]:
-        """Row numbers in the sheet of the retried job, by the row numbers of this retry.
-
-        An earlier version stored a list of the numbers of the rows that were sent.
-        """
+        """Row numbers in the sheet of the first job, by the row numbers of this retry."""
         stored = self.events[0].detail.get("origins", {})
-        if isinstance(stored, list):
-            return dict(zip(self.spec.rows, stored, strict=True))
         return {int(row): origin for row, origin in stored.items()}
 
     def belongs_to(self, system: str, profile: str) -> bool:
@@ -361,15 +356,25 @@ class Job:
     @property
     def updated(self) -> int:
         """Number of accepted rows that changed a record instead of creating one."""
-        if self.spec.mode.is_by_record and not self.last("creates"):
-            return self.verdict.accepted
         if self.parts:
             return int(self.last("updated") or 0)
-        updates = self.last("updates")
-        if not updates:
+        positions = self.updated_positions
+        if not positions:
             return 0
         outcomes = self.outcomes
-        return sum(outcomes[position] is RowOutcome.ACCEPTED for position in updates)
+        return sum(outcomes[position] is RowOutcome.ACCEPTED for position in positions)
+
+    @property
+    def updated_positions(self) -> Collection[int]:
+        """Positions of the rows that change a record, for a job that is not a parent."""
+        if self.spec.mode.is_by_record and not self.last("creates"):
+            return range(len(self.spec.rows))
+        return frozenset(self.last("updates") or ())
+
+    @property
+    def is_task(self) -> bool:
+        """True for an undo or a processing, which changes records instead of sending rows."""
+        return self.spec.mode in {Mode.UNDO, Mode.PROCESS}
 
     @property
     def undo_of(self) -> str | None:

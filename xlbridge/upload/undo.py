@@ -6,8 +6,7 @@ protocol, Undo.
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -26,7 +25,7 @@ from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, RowSnap
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.retried_rows import undos_with_retries, with_retries
+from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.undo_report import (
     LeftReason,
     LeftRow,
@@ -34,9 +33,8 @@ from xlbridge.upload.results.undo_report import (
     empty_undo_report,
     left_texts,
 )
-from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.upload.single_records.changes import PresentRecord, blank_values
-from xlbridge.upload.single_records.write_journal import RecordTask, Values, WriteState
+from xlbridge.upload.single_records.write_journal import RecordTask, Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +81,20 @@ class UndoPlan:
 def plan_undo(context: UploadContext, client: Client, job: Job) -> UndoPlan:
     """Plan the undo of a job, as ``Uploads.plan_undo`` does."""
     job.require_system(client.identity, client.target.profile)
-    _require_reversible(context, job)
-    before = _reversed_before(context, job)
-    planned = list(_plan_rows(context, client, job, before))
+    ledger = RowLedger.of(context.journal, job)
+    attempts = [job, *_retries_of(ledger, job)]
+    _require_reversible(job, attempts, ledger)
+    planned = list(_plan_rows(context, client, job, attempts, ledger))
     rows = [row for row in planned if isinstance(row, RowToUndo)]
     left = [row for row in planned if isinstance(row, LeftRow)]
     left.sort(key=lambda row: row.row)
-    return UndoPlan(job, rows, left, Counter(before.values()))
+    return UndoPlan(job, rows, left, ledger.undone_before)
 
 
 def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
     """Record the job of an undo, as ``Uploads.create_undo`` does."""
     job = plan.job
-    for earlier in undos_with_retries(context.journal, job):
+    for earlier in RowLedger.of(context.journal, job).undos:
         if earlier.state.is_unsent:
             context.journal.record(earlier, State.ABANDONED)
     resource = context.catalogue.named(job.spec.resource)
@@ -122,17 +121,18 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
     return context.journal.create_from_tasks(spec, [row.task for row in plan.rows], note)
 
 
-def _reversed_before(context: UploadContext, job: Job) -> dict[tuple[str, int], str]:
-    """Return the undo that has reversed each row, by the row's job and position."""
-    return {
-        write.task.claim: undo.id
-        for undo in undos_with_retries(context.journal, job)
-        for write in context.journal.writes.load(undo.id)
-        if write.state is WriteState.APPLIED and write.task.claim is not None
-    }
+def _retries_of(ledger: RowLedger, job: Job) -> list[Job]:
+    """Return the retries of a job, and theirs."""
+    family = {job.id}
+    found = []
+    for attempt in ledger.attempts:
+        if attempt.retry_of in family:
+            family.add(attempt.id)
+            found.append(attempt)
+    return found
 
 
-def _require_reversible(context: UploadContext, job: Job) -> None:
+def _require_reversible(job: Job, attempts: Sequence[Job], ledger: RowLedger) -> None:
     if job.spec.mode is Mode.PROCESS:
         raise UsageError(
             Text(
@@ -148,9 +148,7 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
                 en="{job} is not a whole upload; undo the upload {whole}.",
             ).format(job=job.id, whole=whole)
         )
-    retries = context.journal.retries_of(job.id)
-    undos = undos_with_retries(context.journal, job)
-    for related in [job, *retries, *undos]:
+    for related in [*attempts, *ledger.undos]:
         if related.state.is_unsent and related is not job:
             continue
         if not related.state.is_final or related.state is State.NEEDS_PERSON:
@@ -168,52 +166,54 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _SentRow:
-    """Row that a job wrote: its position in the job, its number in the first job's sheet, and its
-    values as sent."""
+    """Row that a job wrote: its position in the job, its number in the sheet of the job to undo,
+    its values as sent, and whether it changed a record."""
 
     position: int
     row: int
     values: RowValues
+    updates: bool
 
 
 def _plan_rows(
-    context: UploadContext, client: Client, job: Job, before: Collection[tuple[str, int]]
+    context: UploadContext, client: Client, job: Job, attempts: Sequence[Job], ledger: RowLedger
 ) -> Iterator[RowToUndo | LeftRow]:
-    """Plan the rows that a job, its parts and retries have written, except those reversed before.
+    """Plan the rows that a job, its parts and retries have written and that are not reversed.
 
     Raises ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` if the system cannot
     be read.
     """
-    writers = (
-        (part, numbers)
-        for whole, numbers in with_retries(context.journal, job)
-        for part in context.journal.parts_of(whole) or [whole]
-    )
-    for writer, numbers in writers:
+    ids = {attempt.id for attempt in attempts}
+    origins = {origin: row for row, origin in job.origins.items()}
+    by_job: dict[str, list[RowChange]] = {}
+    for change in ledger.standing:
+        if change.whole_job in ids:
+            by_job.setdefault(change.job.id, []).append(change)
+    for changes in by_job.values():
+        writer = changes[0].job
+        sent = sent_rows(context, writer)
         rows = [
-            _SentRow(at, numbers[number], values)
-            for at, (number, outcome, values) in enumerate(
-                zip(writer.spec.rows, writer.outcomes, sent_rows(context, writer), strict=True)
+            _SentRow(
+                change.position,
+                origins.get(change.origin, change.origin),
+                sent[change.position],
+                updates=change.updates,
             )
-            if outcome is RowOutcome.ACCEPTED and (writer.id, at) not in before
+            for change in sorted(changes, key=lambda change: change.position)
         ]
-        if rows:
-            yield from _plan_job(context, client, writer, rows)
+        yield from _plan_job(context, client, writer, rows)
 
 
 def _plan_job(
     context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow]
 ) -> Iterator[RowToUndo | LeftRow]:
     """Plan the rows that a job wrote: created, changed one by one, or replaced by an import."""
-    by_record = job.spec.mode is Mode.RECORDS
-    all_updated = by_record and not job.last("creates")
-    updates = set(job.last("updates") or ())
-    updated = [row for row in rows if all_updated or row.position in updates]
-    created = [row for row in rows if not (all_updated or row.position in updates)]
+    updated = [row for row in rows if row.updates]
+    created = [row for row in rows if not row.updates]
     if created:
         yield from _CreatedRecords(context, client, job, created).plan()
     if updated:
-        planner = _ChangedRecords if by_record else _ReplacedRecords
+        planner = _ChangedRecords if job.spec.mode is Mode.RECORDS else _ReplacedRecords
         yield from planner(context, client, job, updated).plan()
 
 

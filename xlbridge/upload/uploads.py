@@ -1,8 +1,8 @@
 """Uploads: create the job of a validated sheet, run it and write its evidence."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import has_lists, sheet_digest, store_payload
-from xlbridge.upload.planning.corrected_rows import CorrectedRows, require_changed_rows
+from xlbridge.upload.planning.corrected_rows import CorrectedRows
 from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
     SheetSource,
@@ -28,7 +28,6 @@ from xlbridge.upload.planning.plan_builder import (
     refresh_plan,
     replan_job,
 )
-from xlbridge.upload.planning.row_actions import RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.validation import ValidatedSheet
 
@@ -89,9 +88,12 @@ class Uploads:
         options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
         return plan_source(self._context, self._client, source, options)
 
-    def create(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:
+    def create(
+        self, sheet: ValidatedSheet, options: UploadOptions, planned: PlannedSheet | None = None
+    ) -> Job:
         """Plan the rows of a sheet, store their payload and record a job, before anything is sent.
 
+        ``planned`` is a plan by ``plan``, which is recorded unless it is too old by now.
         A sheet with more than ``chunk_rows`` rows to send becomes a parent with parts. An unsent
         job with the same plan is reused. Raises ``UsageError`` if ``again`` is empty, the sheet has
         errors, or its resource does not accept the mode; ``TransportError`` or
@@ -100,24 +102,25 @@ class Uploads:
         source = _source(sheet, options)
         lists = has_lists(source.resource, source.frame)
         mode = options.choose_mode(source.resource, with_lists=lists).mode
-        return self._create(source, mode, options)
+        return self._create(source, mode, options, planned=planned)
 
     def create_retry(
-        self, corrected: CorrectedRows, options: UploadOptions, *, require_changes: bool = False
+        self,
+        corrected: CorrectedRows,
+        options: UploadOptions,
+        planned: PlannedSheet | None = None,
     ) -> Job:
         """Record the job that sends the corrected rows of an earlier one, in the same mode.
 
-        Raises what ``create`` raises; with ``require_changes`` also ``NotRetriable`` if every row
-        would stay as it is.
+        ``planned`` is as in ``create``. Raises what that raises.
         """
         earlier = corrected.job
         # An unsent retry is replaced, not reused, since it may have other origins.
         origin = {"retry_of": earlier.id, "origins": corrected.origins}
         source, options = _retried_source(corrected, options)
-        check = partial(require_changed_rows, self._context, corrected) if require_changes else None
         lists = has_lists(source.resource, source.frame)
         mode = Mode.RECORDS if lists else earlier.import_mode
-        return self._create(source, mode, options, origin, check)
+        return self._create(source, mode, options, origin, planned)
 
     def plan_undo(self, job: Job) -> "UndoPlan":
         """Plan the undo of a job, without writing anything.
@@ -192,21 +195,23 @@ class Uploads:
         mode: Mode,
         options: UploadOptions,
         origin: Mapping[str, Any] = _NO_ORIGIN,
-        check: Callable[[RowPlan], None] | None = None,
+        planned: PlannedSheet | None = None,
     ) -> Job:
         """Plan the rows and record their job; repeat if other jobs claim rows in the meantime.
 
-        ``check`` may raise an error to refuse the plan.
+        The first time a given plan is used, unless it is old.
         """
         note = {**origin, "planning": options.to_journal()}
+        ready = [] if planned is None or planned.is_old(self._context.journal.now()) else [planned]
 
         def create() -> Job:
-            options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
-            planned = plan_source(self._context, self._client, source, options, store=True)
-            if check is not None:
-                check(planned.plan)
+            if ready:
+                current = ready.pop()
+            else:
+                options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
+                current = plan_source(self._context, self._client, source, options, store=True)
             with gc_paused():
-                return self._record(planned, mode, options.chunk_rows, note, reuse=not origin)
+                return self._record(current, mode, options.chunk_rows, note, reuse=not origin)
 
         return repeat_while_outdated(create)
 

@@ -76,19 +76,20 @@ class Bench:
         """Return the closing proof of the steps so far."""
         return build_proof(self.context, self.client, TITLE, self.steps, at=AT)
 
-    def retry(self, job: Job, path: Path) -> Job:
+    def retry(self, job: Job, path: Path, *, again: str | None = None) -> Job:
         """Send the corrected rows of a job."""
+        options = replace(AT_ONCE, again=again)
         sheet = validate_workbook(path, self.context.catalogue)
         uploads = Uploads(self.context, self.client)
-        again = uploads.create_retry(corrected_rows(self.context, job, sheet), AT_ONCE)
-        return uploads.run(again, AT_ONCE)
+        retry = uploads.create_retry(corrected_rows(self.context, job, sheet), options)
+        return uploads.run(retry, options)
 
     def add(
-        self, step: str, path: Path, rows: int, *jobs: str, because: Text | None = None
+        self, step: str, path: Path, rows: int, job: str | None = None, because: Text | None = None
     ) -> StepFile:
         """Add a workbook to a step of the batch."""
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        file = StepFile(path, digest, rows, because, jobs)
+        file = StepFile(path, digest, rows, because, job)
         self.steps.setdefault(step, []).append(file)
         return file
 

@@ -195,7 +195,8 @@ def test_what_a_stopped_upload_has_written_is_accepted_and_the_rest_in_doubt(
     proxy.decide = lambda _method, _path: "pass"
     (job,) = bench.context.journal.jobs()
     assert (job.state, job.verdict.accepted) == (State.IN_DOUBT, 2)
-    assert "whether 2 rows were written is not known. Rows: 4, accepted: 2" in job_headline(job)
+    headline = job_headline(bench.context.journal, job)
+    assert "whether 2 rows were written is not known. Rows: 4, accepted: 2" in headline
     proof = bench.prove()
     assert (proof.counts.accepted, proof.counts.unknown) == (2, 2)
     assert proof.breaches == ()
@@ -362,19 +363,18 @@ def test_a_job_that_is_still_under_way_has_no_outcome(bench: Bench) -> None:
 
 def test_rows_that_were_accepted_twice_are_reported(bench: Bench) -> None:
     ana = bench.customer()
-    path = bench.write("r.xlsx", "contasreceber", title_row(ana, "TWICE", 5, OCTOBER))
-    one = bench.send("receber", path)
-    two = bench.send("receber", path, again="outra vez")
-    file = bench.steps.pop("receber")[0]
-    bench.steps["receber"] = [replace(file, job_ids=(one.id, two.id))]
+    rows = [title_row(ana, f"TWICE-{number}", 5, OCTOBER) for number in range(2)]
+    wrong = rows[1] | {"codigoDaContaCorrente": 99999}
+    one = bench.send("receber", bench.write("r.xlsx", "contasreceber", rows[0], wrong))
+    two = bench.retry(one, bench.write("r.xlsx", "contasreceber", *rows), again="outra vez")
     proof = bench.prove()
-    assert proof.counts == ProofCounts(read=1, accepted=1, doubled=1)
+    assert proof.counts == ProofCounts(read=2, accepted=2, same=1, doubled=1)
     assert [
         f"row 2: accepted by more than one upload ({one.id}, {two.id})" in str(b)
         for b in proof.breaches
     ] == [True]
     notes = [str(line.values[1] or "") for line in job_table(proof).lines]
-    assert notes == ["", "sent again: outra vez"]
+    assert notes == ["", f"retry of {one.id}; sent again: outra vez"]
 
 
 def test_rejected_rows_that_are_in_the_system_are_reported(bench: Bench, proxy: LossyProxy) -> None:

@@ -38,7 +38,8 @@ def test_the_cover_lists_open_items(tmp_path: Path, month: Proof) -> None:
     assert facts["Proven at"] == "02/11/2026 08:30:00"
     assert facts["Parameter month"] == "2026-10"
     assert facts["Rows"] == (
-        "read 12 · accepted 8 · unchanged 0 · held 0 · rejected 1 · not sent 1 · unknown 2"
+        "read 12 · accepted 8 · unchanged 0 · held 0 · rejected 1 · undone 0 · not sent 1 · "
+        "unknown 2"
     )
     assert book.sheetnames == [
         "Proof",

@@ -29,7 +29,7 @@ from xlbridge.batch.proof.model import (
 )
 from xlbridge.batch.proof.proof_forms import proof_report
 from xlbridge.batch.proof.read_back import ReadBackRow, ShowText, read_back, repeated_key_breaches
-from xlbridge.batch.proof.upload_history import SentFile, SentRow, UploadHistory
+from xlbridge.batch.proof.upload_history import SentFile, sent_file
 from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.status import StepOverview
 from xlbridge.client import Client
@@ -37,7 +37,7 @@ from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.upload import State, UploadContext
-from xlbridge.upload.results import RowOutcome
+from xlbridge.upload.results import RowChange, RowOutcome
 from xlbridge.workbook import WorkbookMark
 
 
@@ -156,7 +156,7 @@ def _step_file(batch: Batch, unit: UnitOverview) -> StepFile:
         file_hash or unit.sha256,
         unit.rows.read,
         reason,
-        tuple(job.id for job in unit.jobs[:1]),
+        unit.jobs[0].id if unit.jobs else None,
     )
 
 
@@ -183,9 +183,9 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
 
 _DOES_NOT_ADD_UP = Text(
     pt="{file}: lidas {read}, mas aceitas {accepted}, sem alteração {unchanged}, retidas {held}, "
-    "rejeitadas {rejected}, não enviadas {unsent}, sem resultado {unknown}",
+    "rejeitadas {rejected}, desfeitas {undone}, não enviadas {unsent}, sem resultado {unknown}",
     en="{file}: read {read}, but accepted {accepted}, unchanged {unchanged}, held {held}, "
-    "rejected {rejected}, not sent {unsent}, unknown {unknown}",
+    "rejected {rejected}, undone {undone}, not sent {unsent}, unknown {unknown}",
 )
 
 _READ_BACK = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED, RowOutcome.UNKNOWN})
@@ -245,8 +245,11 @@ def _sent_files(
     context: UploadContext, client: Client, steps: Mapping[str, Sequence[StepFile]]
 ) -> list[SentFile]:
     """Return the workbooks with the outcomes of their rows, in the order of the steps."""
-    history = UploadHistory(context.journal)
-    files = [history.of(step, file) for step, of_step in steps.items() for file in of_step]
+    files = [
+        sent_file(context.journal, step, file)
+        for step, of_step in steps.items()
+        for file in of_step
+    ]
     for job in (job for file in files for job in file.jobs):
         job.require_system(client.identity, client.target.profile)
     return files
@@ -254,12 +257,12 @@ def _sent_files(
 
 def _rows_by_resource(
     context: UploadContext, files: Sequence[SentFile]
-) -> Iterator[tuple[Resource, list[tuple[SentFile, SentRow]]]]:
+) -> Iterator[tuple[Resource, list[tuple[SentFile, RowChange]]]]:
     """Yield the rows that may have records in the system, by resource.
 
     They include rejected rows that the system answered for: it may have written them anyway.
     """
-    rows: dict[str, list[tuple[SentFile, SentRow]]] = {}
+    rows: dict[str, list[tuple[SentFile, RowChange]]] = {}
     for file in files:
         for row in file.rows:
             if row.outcome in _READ_BACK or (row.job.state in _ANSWERED and row.planned is None):

@@ -41,6 +41,7 @@ _STEP_HEADINGS = (
         12,
         alarming=True,
     ),
+    Heading(Text(pt="Desfeitas", en="Undone"), 12, alarming=True),
     Heading(Text(pt="Não enviadas", en="Not sent"), 12, alarming=True),
     Heading(Text(pt="Sem resultado", en="Unknown"), 12, alarming=True),
     Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 12),
@@ -68,12 +69,13 @@ def _step_table(proof: Proof) -> ReportTable:
         lines=lines,
         none=Text(pt="O lote não tem envios.", en="The batch has no uploads."),
         about=Text(
-            pt="Lidas = aceitas + sem alteração + retidas + rejeitadas + não enviadas + sem "
-            "resultado. Aceitas e sem alteração = iguais + com diferença + ausentes + mais de uma "
-            "vez + sem leitura possível. Linhas que não são registros não são contadas.",
-            en="Read = accepted + unchanged + held + rejected + not sent + unknown. Accepted and "
-            "unchanged = the same + different + missing + more than once + cannot be read back. "
-            "Rows that are not records are not counted.",
+            pt="Lidas = aceitas + sem alteração + retidas + rejeitadas + desfeitas + não "
+            "enviadas + sem resultado. Aceitas e sem alteração = iguais + com diferença + ausentes "
+            "+ mais de uma vez + sem leitura possível. Linhas que não são registros não são "
+            "contadas.",
+            en="Read = accepted + unchanged + held + rejected + undone + not sent + unknown. "
+            "Accepted and unchanged = the same + different + missing + more than once + cannot be "
+            "read back. Rows that are not records are not counted.",
         ),
     )
 
@@ -207,9 +209,9 @@ _PROOF_TITLE = Text(pt="Prova de fechamento · {batch}", en="Closing proof · {b
 
 _ROW_COUNTS = Text(
     pt="lidas {read} · aceitas {accepted} · sem alteração {unchanged} · retidas {held} · "
-    "rejeitadas {rejected} · não enviadas {unsent} · sem resultado {unknown}",
+    "rejeitadas {rejected} · desfeitas {undone} · não enviadas {unsent} · sem resultado {unknown}",
     en="read {read} · accepted {accepted} · unchanged {unchanged} · held {held} · "
-    "rejected {rejected} · not sent {unsent} · unknown {unknown}",
+    "rejected {rejected} · undone {undone} · not sent {unsent} · unknown {unknown}",
 )
 _READ_BACK_COUNTS = Text(
     pt="iguais {same} · com diferença {differs} · ausentes {missing} · mais de uma vez {doubled} · "

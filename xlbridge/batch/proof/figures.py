@@ -33,7 +33,7 @@ def count_rows(file: SentFile, rows: Sequence[ReadBackRow]) -> ProofCounts:
     if not file.jobs:
         outcomes[RowOutcome.UNSENT] = file.file.rows_in_sheet
     statuses = Counter(row.status for row in rows if row.accepted)
-    non_records = sum(row.is_non_record for row in file.rows)
+    non_records = sum(not row.is_record for row in file.rows)
     return ProofCounts(
         read=file.file.rows_in_sheet,
         accepted=outcomes[RowOutcome.ACCEPTED],
@@ -41,6 +41,7 @@ def count_rows(file: SentFile, rows: Sequence[ReadBackRow]) -> ProofCounts:
         held=outcomes[RowOutcome.HELD] - non_records,
         rejected=outcomes[RowOutcome.REJECTED] + outcomes[RowOutcome.NOT_WRITTEN],
         not_written=outcomes[RowOutcome.NOT_WRITTEN],
+        undone=outcomes[RowOutcome.UNDONE],
         unsent=outcomes[RowOutcome.UNSENT],
         unknown=outcomes[RowOutcome.UNKNOWN],
         **{status.value: statuses[status] for status in ReadBackStatus},
@@ -288,7 +289,7 @@ def refused_rows(file: SentFile, catalogue: Catalogue) -> Iterator[RefusedRow]:
         job for job, _ in rejected
     }
     for row in file.rows:
-        if row.outcome is RowOutcome.HELD and row.planned is not None and not row.is_non_record:
+        if row.outcome is RowOutcome.HELD and row.planned is not None and row.is_record:
             yield RefusedRow(
                 file.step,
                 file.file.path,

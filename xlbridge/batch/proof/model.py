@@ -46,15 +46,15 @@ class StepFile:
     """A workbook of a step, with what the batch knows about it.
 
     ``sha256`` and ``rows_in_sheet`` are those when it was read; rows that are not records are not
-    counted. ``job_ids`` are its uploads without parts and retries; ``not_sent_because`` is the
-    reason if there are none, or not for all rows.
+    counted. ``job_id`` is its first upload, whose retries send it again; ``not_sent_because`` is
+    the reason if there is none, or not for all rows.
     """
 
     path: Path
     sha256: str
     rows_in_sheet: int
     not_sent_because: Text | None = None
-    job_ids: tuple[str, ...] = ()
+    job_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,8 @@ class ProofCounts:
 
     ``unchanged`` rows were in the system already, ``held`` rows were not sent by the plan.
     ``rejected`` rows were sent and not written; of these ``not_written`` have no error of their
-    own. ``unsent`` rows were never sent. Accepted and unchanged rows have a read-back status.
+    own. ``undone`` rows were accepted and reversed since; ``unsent`` rows were never sent. Accepted
+    and unchanged rows have a read-back status.
     """
 
     read: int = 0
@@ -118,6 +119,7 @@ class ProofCounts:
     held: int = 0
     rejected: int = 0
     not_written: int = 0
+    undone: int = 0
     unsent: int = 0
     unknown: int = 0
     same: int = 0
@@ -140,8 +142,8 @@ class ProofCounts:
         """True if every read row has an outcome, and every accepted row a read-back status."""
         read_back = self.same + self.differs + self.missing + self.doubled + self.unread
         in_system = self.accepted + self.unchanged
-        outcomes = in_system + self.held + self.rejected + self.unsent + self.unknown
-        return self.read == outcomes and in_system == read_back
+        others = self.held + self.rejected + self.undone + self.unsent + self.unknown
+        return self.read == in_system + others and in_system == read_back
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from xlbridge.batch.proof.matches import RecordMatch, key_text, match_rows
 from xlbridge.batch.proof.model import ReadBackStatus
-from xlbridge.batch.proof.upload_history import SentFile, SentRow
+from xlbridge.batch.proof.upload_history import SentFile
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text
@@ -27,7 +27,7 @@ from xlbridge.upload.lookup import (
     comparable_value,
     look_up_rows,
 )
-from xlbridge.upload.results import RowOutcome, assigned_codes
+from xlbridge.upload.results import RowChange, RowOutcome, assigned_codes
 from xlbridge.validation.cross_sheet import unique_keys
 
 ShowText = Callable[[Text], None]
@@ -63,7 +63,7 @@ class ReadBackRow:
     """
 
     file: SentFile
-    sent: SentRow
+    sent: RowChange
     labels: tuple[str | None, ...]
     amount: Decimal = Decimal(0)
     keys: tuple[tuple[str | None, ...], ...] = ()
@@ -93,7 +93,7 @@ def read_back(
     context: UploadContext,
     client: Client,
     resource: Resource,
-    rows: Sequence[tuple[SentFile, SentRow]],
+    rows: Sequence[tuple[SentFile, RowChange]],
     show: ShowText,
 ) -> list[ReadBackRow]:
     """Return the rows of a resource with their records, in the order in which they were sent.
@@ -103,7 +103,7 @@ def read_back(
     queried.
     """
     show(_READING.format(resource=resource.title, rows=len(rows)))
-    by_job: dict[tuple[str, bool], list[tuple[SentFile, SentRow]]] = {}
+    by_job: dict[tuple[str, bool], list[tuple[SentFile, RowChange]]] = {}
     in_order = sorted(rows, key=lambda r: (r[1].job.created_at, r[1].job.id, r[1].position))
     for file, sent in in_order:
         by_job.setdefault((sent.job.id, sent.planned is None), []).append((file, sent))
@@ -170,7 +170,7 @@ def _read_records(
 
 
 def _rows_of_job(
-    context: UploadContext, resource: Resource, pairs: Sequence[tuple[SentFile, SentRow]]
+    context: UploadContext, resource: Resource, pairs: Sequence[tuple[SentFile, RowChange]]
 ) -> list[tuple[ReadBackRow, RowValues | None]]:
     """Return a job's rows with their values, None if those are lost."""
     try:

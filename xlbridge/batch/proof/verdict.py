@@ -48,6 +48,9 @@ _REJECTED = Text(
 )
 _HELD = Text(pt="linhas retidas, não enviadas: {n}", en="rows held, not sent: {n}")
 _UNSENT = Text(pt="linhas não enviadas: {n}", en="rows not sent: {n}")
+_UNDONE = Text(
+    pt="linhas aceitas e depois desfeitas: {n}", en="rows accepted, and undone since: {n}"
+)
 _COUNTED = {
     "unknown": Text(
         pt="linhas sem resultado, em dúvida ou ainda em andamento: {n}",
@@ -153,6 +156,8 @@ def open_items(proof: Proof) -> Iterator[Text]:
         )
     if held := proof.counts.held:
         yield _HELD.format(n=grouped_number(held))
+    if undone := proof.counts.undone:
+        yield _UNDONE.format(n=grouped_number(undone))
     if unsent := proof.counts.unsent:
         yield _UNSENT.format(n=grouped_number(unsent))
     for step in proof.steps:

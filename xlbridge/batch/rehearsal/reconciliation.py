@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.proof.model import StepFile
-from xlbridge.batch.proof.upload_history import SentFile, SentRow, UploadHistory
+from xlbridge.batch.proof.upload_history import SentFile, sent_file
 from xlbridge.batch.rehearsal.result import (
     Refusal,
     RowId,
@@ -34,7 +34,7 @@ from xlbridge.sandbox.rehearsal import (
 )
 from xlbridge.sandbox.storage import Storage
 from xlbridge.upload import UploadContext, sent_rows
-from xlbridge.upload.results import RowOutcome
+from xlbridge.upload.results import RowChange, RowOutcome
 
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
 
@@ -89,12 +89,12 @@ def _sent_files(
         step = state.step
         if not isinstance(step, WorkbookStep) or step.sending is None:
             continue
-        history = UploadHistory(batch.environments.context(step.profile).journal)
+        journal = batch.environments.context(step.profile).journal
         for unit in state.units:
-            path, jobs = batch.plan.folder / unit.name, tuple(job.id for job in unit.jobs[:1])
+            path, job = batch.plan.folder / unit.name, unit.jobs[0].id if unit.jobs else None
             count = rows[step.name, unit.name]
-            step_file = StepFile(path, unit.sha256, count, unit.problem, jobs)
-            files.append((unit, history.of(step.name, step_file)))
+            step_file = StepFile(path, unit.sha256, count, unit.problem, job)
+            files.append((unit, sent_file(journal, step.name, step_file)))
     return files
 
 
@@ -117,7 +117,7 @@ def _workbook_result(unit: UnitOverview, file: SentFile) -> WorkbookResult:
     outcomes = {
         row.origin: row.outcome
         for row in file.rows
-        if row.outcome is not RowOutcome.UNSENT and not row.is_non_record
+        if row.outcome is not RowOutcome.UNSENT and row.is_record
     }
     check = unit.check if unit.status is UnitStatus.INVALID else None
     return WorkbookResult(
@@ -132,7 +132,7 @@ def _workbook_result(unit: UnitOverview, file: SentFile) -> WorkbookResult:
 
 def _held_rows(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
     for row in file.rows:
-        if row.outcome is RowOutcome.HELD and row.planned is not None and not row.is_non_record:
+        if row.outcome is RowOutcome.HELD and row.planned is not None and row.is_record:
             reason = row.planned.text or untranslated("–")
             yield Refusal(RowId(file.step, unit.name, row.origin), reason)
 
@@ -161,7 +161,7 @@ class _SentRows:
         self._rows: dict[str, Sequence[Mapping[str, Any]]] = {}
         self.by_table: defaultdict[str, list[ExpectedRow]] = defaultdict(list)
 
-    def add(self, row: SentRow, row_id: RowId) -> None:
+    def add(self, row: RowChange, row_id: RowId) -> None:
         """Add a row."""
         spec = row.job.spec
         resource = self._context.catalogue.named(spec.resource)
@@ -176,7 +176,7 @@ class _SentRows:
             expected = ExpectedRow(row_id, row.outcome, digest)
         self.by_table[table_name_of(resource)].append(expected)
 
-    def _record(self, row: SentRow) -> tuple[str, bool]:
+    def _record(self, row: RowChange) -> tuple[str, bool]:
         """Return the number of a row's record, empty if unknown, and whether it existed before."""
         job = row.job
         if row.planned is not None:
@@ -189,7 +189,7 @@ class _SentRows:
         written = self._records[job.id]
         return written[row.position] if written else ("", False)
 
-    def _items_of(self, row: SentRow, resource: Resource) -> dict[str, int]:
+    def _items_of(self, row: RowChange, resource: Resource) -> dict[str, int]:
         """Return the number of items in each list of a row that has some."""
         names = [child.sheet for child in resource.children]
         if not names:

@@ -10,12 +10,13 @@ from .corrected_rows import (
     NotRetriable as NotRetriable,
     corrected_rows as corrected_rows,
     has_sent_rows as has_sent_rows,
+    require_changed_rows as require_changed_rows,
     require_rejected as require_rejected,
 )
-from .plan_builder import may_be_sent as may_be_sent
-from .planned_row import PlannedRow as PlannedRow
+from .plan_builder import PlannedSheet as PlannedSheet, may_be_sent as may_be_sent
+from .planned_row import PlannedRow as PlannedRow, token_line as token_line
 from .row_reasons import (
-    ACTION_COUNTS as ACTION_COUNTS,
     RowAction as RowAction,
     RowReason as RowReason,
+    action_counts as action_counts,
 )

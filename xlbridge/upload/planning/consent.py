@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow, token_line
-from xlbridge.upload.planning.row_reasons import ACTION_COUNTS, RowAction, RowReason
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason, action_counts
 from xlbridge.upload.results.report import mode_name
 from xlbridge.upload.results.undo_report import left_lines
 
@@ -114,7 +114,7 @@ def _plan_lines(
     plan = job.last("plan")
     if plan is None:
         return
-    yield Text(pt="  {counts}", en="  {counts}").format(counts=ACTION_COUNTS.format(**plan))
+    yield untranslated("  {counts}").format(counts=" · ".join(map(str, action_counts(plan))))
     if plan[RowAction.UNREAD] and (unread := job.last("unread")):
         yield Text(pt="  sem conferir: {why}", en="  without a look-up: {why}").format(
             why=Text(**unread)

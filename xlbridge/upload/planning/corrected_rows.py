@@ -21,12 +21,7 @@ from xlbridge.upload.planning.plan_builder import SheetSource
 from xlbridge.upload.planning.planned_row import PlannedRow, SetAside
 from xlbridge.upload.planning.row_actions import RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
-from xlbridge.upload.results.retried_rows import (
-    doubtful_rows,
-    outcomes_with_retries,
-    rows_in_system,
-    with_retries,
-)
+from xlbridge.upload.results.row_ledger import RowLedger
 from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.headers import header_key
@@ -38,7 +33,7 @@ from xlbridge.workbook.read import read_workbook
 class CorrectedRows:
     """Sheet with rows of a job, and their origins.
 
-    ``origins`` maps each row number to the one in the sheet of ``job``; added rows get unused
+    ``origins`` maps each row number to the one in the sheet of the first job; added rows get unused
     numbers. ``set_aside`` are the rows to leave out, by position.
     """
 
@@ -97,30 +92,41 @@ def corrected_rows(
 
     ``sheet`` is the rejects workbook, whose column ``linha original`` has the row numbers, or the
     file that was sent, in which rows may have moved or been added; ``in_place`` means the latter
-    under another path. Rows that were rejected for an error of their own and have not changed are
-    left out. Raises ``NotRetriable`` if no row belongs to the job or nothing is left to send.
+    under another path. Of two rows with the same original one the second is new, as is a row
+    without one. Rows that were rejected for an error of their own and have not changed are left
+    out. Raises ``NotRetriable`` if no row belongs to the job or nothing is left to send.
     """
     resource = context.catalogue.named(job.spec.resource)
     in_place = in_place or (
         sheet.file.resolve() == Path(job.spec.file) and sheet.sheet == job.spec.sheet
     )
-    stated = {} if in_place else _origin_column(context, sheet)
+    stated = _origin_column(context, sheet)
     if stated:
         sheet = _with_job_columns(context, job, sheet, stated)
     source = SheetSource.of_sheet(sheet, resource)
     numbers, claims = source.rows, source.claims()
-    sent = SheetSource.of_job(context, job)
-    matcher = _OriginMatcher(sent.rows, sent.claims(), numbers, claims)
+    ledger = RowLedger.of(context.journal, job)
+    attempts = {attempt.id: _SentSheet.of(context, attempt) for attempt in ledger.sent_attempts}
+    matcher = _OriginMatcher(list(attempts.values()), numbers, claims)
     matcher.match_stated(stated)
     matcher.match_contents()
     if not matcher.origins and not in_place:
         raise _foreign_rows_error(job, sheet)
-    origins = matcher.complete()
-    rejected, applied = _outcomes(context, job)
+    origins = matcher.complete(by_number=not stated)
+    rejected = _rejection_messages(attempts)
     aside: dict[int, SetAside] = {}
     settled = 0
     for at, (number, digest) in enumerate(zip(numbers, claims.digests, strict=True)):
-        written = applied.get(origins[number])
+        changes = ledger.changes.get(origins[number], ())
+        may_be_there = [
+            change
+            for change in changes
+            if change.outcome in _MAY_BE_IN_SYSTEM
+            or not attempts[change.whole_job].job.state.is_final
+        ]
+        written = None
+        if may_be_there:
+            written = attempts[may_be_there[-1].whole_job].row(may_be_there[-1].row)
         if written is not None and written.digest == digest:
             settled += 1
         elif digest in rejected:
@@ -131,6 +137,15 @@ def corrected_rows(
     if len(aside) + settled == len(numbers):
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file), _HOW_TO_RETRY)
     return CorrectedRows(job, sheet, origins, aside)
+
+
+_MAY_BE_IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED, RowOutcome.UNKNOWN})
+
+
+def _origins(job: Job, rows: Sequence[int]) -> list[int]:
+    """Return the numbers in the sheet of the first job of rows of a job."""
+    origins = job.origins
+    return [origins.get(row, row) for row in rows]
 
 
 def _foreign_rows_error(job: Job, sheet: ValidatedSheet) -> NotRetriable:
@@ -169,7 +184,12 @@ def _with_job_columns(
     """
     filled = {name for name in sheet.frame if sheet.frame[name].notna().any()}
     kept = filled | job.spec.columns.keys()
-    numbers = {row.row: row.number for row in context.journal.plan_of(job) if row.number}
+    job_origins = job.origins
+    numbers = {
+        job_origins.get(row.row, row.row): row.number
+        for row in context.journal.plan_of(job)
+        if row.number
+    }
     row_numbers = [numbers.get(origins.get(row, 0), {}) for row in sheet.rows]
     return replace(
         sheet,
@@ -183,18 +203,23 @@ def _with_job_columns(
 
 
 class _OriginMatcher:
-    """Matcher of the rows of a sheet with a job's rows, one to one, by their numbers and claims."""
+    """Matcher of the rows of a sheet with those of a job and its retries, one to one, by their
+    numbers and claims.
+
+    ``attempts`` are the first job and its retries, oldest first.
+    """
 
     def __init__(
-        self,
-        sent: Sequence[int],
-        sent_claims: RowClaims,
-        rows: Sequence[int],
-        claims: RowClaims,
+        self, attempts: "Sequence[_SentSheet]", rows: Sequence[int], claims: RowClaims
     ) -> None:
-        self._sent, self._sent_claims = sent, sent_claims
+        self._first = attempts[0].positions.keys()
+        self._sent = [origin for attempt in attempts for origin in attempt.origins]
+        self._sent_claims = RowClaims(
+            [digest for attempt in attempts for digest in attempt.claims.digests],
+            [keys for attempt in attempts for keys in attempt.claims.keys],
+        )
         self._rows, self._claims = rows, claims
-        self._unmatched = dict.fromkeys(sent)
+        self._unmatched = dict.fromkeys(self._sent)
         self.origins: dict[int, int] = {}
 
     def match_stated(self, origins: Mapping[int, int]) -> None:
@@ -210,10 +235,14 @@ class _OriginMatcher:
             keys = [keys[index] if index < len(keys) else "" for keys in claims.keys]
             self._match_by(sent.keys, keys)
 
-    def complete(self) -> dict[int, int]:
-        """Match the remaining rows by number; return all origins, with new numbers for new rows."""
-        for row in self._rows:
-            self._match(row, [row])
+    def complete(self, *, by_number: bool) -> dict[int, int]:
+        """Match the remaining rows by number if that is wanted; return the origins of all rows.
+
+        New rows get unused numbers.
+        """
+        for row in self._rows if by_number else ():
+            if row in self._first:
+                self._match(row, [row])
         highest = max(self._sent, default=0)
         for row in self._rows:
             if row not in self.origins:
@@ -247,29 +276,44 @@ class _AppliedRow:
     keys: frozenset[str]
 
 
-def _outcomes(context: UploadContext, job: Job) -> tuple[dict[str, Text], dict[int, _AppliedRow]]:
-    """Return the outcomes of a job's rows, as recorded by the job and its retries.
+@dataclass(frozen=True, slots=True)
+class _SentSheet:
+    """Rows of a job, with the digests of their values and keys, by position."""
 
-    First the messages on rows that were rejected for an error of their own, by the digests of their
-    values; then the rows that are or may be in the system, by their numbers in the job's sheet.
-    """
-    rejected: dict[str, Text] = {}
-    applied: dict[int, _AppliedRow] = {}
-    for attempt, origins in with_retries(context.journal, job):
-        source = SheetSource.of_job(context, attempt)
-        claims = source.claims()
+    job: Job
+    positions: Mapping[int, int]
+    claims: RowClaims
+
+    @property
+    def origins(self) -> list[int]:
+        """Row numbers in the sheet of the first job."""
+        return _origins(self.job, list(self.positions))
+
+    @classmethod
+    def of(cls, context: UploadContext, job: Job) -> "_SentSheet":
+        """Return the rows of a job from its stored workbook."""
+        source = SheetSource.of_job(context, job)
         positions = {number: position for position, number in enumerate(source.rows)}
-        own_errors = {row.row for row in attempt.verdict.rejected_rows if row.itself}
-        for number, reason in attempt.verdict.reasons.items():
-            if number in own_errors and number in positions:
-                rejected[claims.digests[positions[number]]] = reason
-        for number in rows_in_system(context.journal, attempt) | doubtful_rows(
-            context.journal, attempt
-        ):
-            at = positions[number]
-            keys = frozenset(claims.keys[at])
-            applied[origins[number]] = _AppliedRow(attempt.id, claims.digests[at], keys)
-    return rejected, applied
+        return cls(job, positions, source.claims())
+
+    def row(self, number: int) -> _AppliedRow:
+        """Return a row by its number in the sheet."""
+        at = self.positions[number]
+        keys = frozenset(self.claims.keys[at])
+        return _AppliedRow(self.job.id, self.claims.digests[at], keys)
+
+
+def _rejection_messages(attempts: Mapping[str, _SentSheet]) -> dict[str, Text]:
+    """Return the messages on rows that were rejected for an error of their own, by the digests of
+    their values."""
+    messages: dict[str, Text] = {}
+    for sent in attempts.values():
+        verdict = sent.job.verdict
+        own_errors = {row.row for row in verdict.rejected_rows if row.itself}
+        for number, reason in verdict.reasons.items():
+            if number in own_errors and number in sent.positions:
+                messages[sent.claims.digests[sent.positions[number]]] = reason
+    return messages
 
 
 def require_changed_rows(context: UploadContext, corrected: CorrectedRows, plan: RowPlan) -> None:
@@ -278,23 +322,17 @@ def require_changed_rows(context: UploadContext, corrected: CorrectedRows, plan:
     That is, if every row is held for the same reason as before, was rejected unchanged, or is in
     the system according to the job and its retries.
     """
-    journal, job = context.journal, corrected.job
-    before: defaultdict[int, list[PlannedRow]] = defaultdict(list)
-    for attempt, origins in with_retries(journal, job):
-        for row in journal.plan_of(attempt):
-            before[origins[row.row]].append(row)
-    outcomes = outcomes_with_retries(journal, job)
-    in_system = {row for row, outcome in outcomes.items() if outcome in _IN_SYSTEM}
+    ledger = RowLedger.of(context.journal, corrected.job)
     for row in plan.rows:
         origin = corrected.origins[row.row]
-        if row.action is RowAction.UNCHANGED and origin in in_system:
+        changes = ledger.changes.get(origin, ())
+        if row.action is RowAction.UNCHANGED and any(change.in_system for change in changes):
             continue
-        if row.reason is not RowReason.REJECTED and not _was_held_before(row, before[origin]):
+        before = (change.planned for change in changes)
+        held_before = _was_held_before(row, filter(None, before))
+        if row.reason is not RowReason.REJECTED and not held_before:
             return
     raise NotRetriable(_NOTHING_CORRECTED.format(file=corrected.sheet.file), _HOW_TO_RETRY)
-
-
-_IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED})
 
 
 def _was_held_before(row: PlannedRow, before: Iterable[PlannedRow]) -> bool:
@@ -316,10 +354,10 @@ def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bo
     if sheet_digest(digests) == job.spec.digest:
         return True
     known: defaultdict[int, set[str]] = defaultdict(set)
-    for attempt, origins in with_retries(context.journal, job):
+    for attempt in RowLedger.of(context.journal, job).sent_attempts:
         source = SheetSource.of_job(context, attempt)
         sent = row_digests(source.resource, source.frame)
-        for number, digest in zip(source.rows, sent, strict=True):
-            known[origins[number]].add(digest)
+        for origin, digest in zip(_origins(attempt, source.rows), sent, strict=True):
+            known[origin].add(digest)
     now = dict(zip(sheet.rows, digests, strict=True))
     return now.keys() == known.keys() and all(now[row] in known[row] for row in now)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import reduce
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +20,7 @@ from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_POSITION, Job
+from xlbridge.upload.job import MAX_PLAN_AGE, NO_POSITION, Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.lookup.row_lookup import business_keys
@@ -245,6 +246,7 @@ class PlannedSheet:
 
     ``claimed`` are the claims in this journal, ``elsewhere`` those in the home's other journals.
     ``payload`` is the content hash of the stored payload of all rows, None if it is not stored.
+    ``at`` is the time of the look-up.
     """
 
     source: SheetSource
@@ -253,6 +255,11 @@ class PlannedSheet:
     claimed: ClaimedRows
     elsewhere: Mapping[Path, ClaimedRows]
     payload: str | None
+    at: datetime
+
+    def is_old(self, now: datetime) -> bool:
+        """Return whether the keys of the rows must be read again before anything is written."""
+        return now - self.at > MAX_PLAN_AGE
 
     def claims_of(self, positions: Sequence[int]) -> RowClaims:
         """Return the claims of the rows at the given positions."""
@@ -290,7 +297,7 @@ def plan_source(
     resource = source.resource
     scope = ClaimScope(client.identity, client.target.profile, resource.name)
     with gc_paused(), ThreadPoolExecutor(1) as meanwhile:
-        rows = source.sheet_rows()
+        rows, at = source.sheet_rows(), context.journal.now()
         look_up = prepare_lookup(client, resource, rows, options)
         claiming = meanwhile.submit(_find_claims, context, scope, source, job)
         writing = None
@@ -302,7 +309,7 @@ def plan_source(
             everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
             plan = plan_rows(resource, rows, claims, found, everywhere, options)
         payload = None if writing is None else writing.result().keep()
-        return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload)
+        return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload, at)
 
 
 @contextmanager

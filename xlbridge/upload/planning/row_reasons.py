@@ -3,7 +3,7 @@
 See the product brief, Row actions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from xlbridge.i18n import Text
@@ -27,13 +27,20 @@ class RowAction(StrEnum):
 _WRITING = frozenset({RowAction.CREATE, RowAction.UPDATE, RowAction.UNREAD})
 
 
-ACTION_COUNTS = Text(
-    pt="{create} a incluir · {update} a alterar · {unchanged} sem alteração · {held} "
-    "{held:retida|retidas} · {unread} a incluir sem conferir",
-    en="{create} to create · {update} to update · {unchanged} unchanged · {held} held · "
-    "{unread} to create without a look-up",
-)
-"""Counts of a plan by action."""
+_COUNT_TEXTS: Mapping[RowAction, Text] = {
+    RowAction.CREATE: Text(pt="{n} a incluir", en="{n} to create"),
+    RowAction.UPDATE: Text(pt="{n} a alterar", en="{n} to update"),
+    RowAction.UNCHANGED: Text(pt="{n} sem alteração", en="{n} unchanged"),
+    RowAction.HELD: Text(pt="{n} {n:retida|retidas}", en="{n} held"),
+    RowAction.UNREAD: Text(pt="{n} a incluir sem conferir", en="{n} to create without a look-up"),
+}
+
+
+def action_counts(counts: Mapping[str, int]) -> Iterator[Text]:
+    """Yield the number of rows of a plan for each action that it has, in words."""
+    for action, text in _COUNT_TEXTS.items():
+        if counts.get(action):
+            yield text.format(n=counts[action])
 
 
 class RowReason(StrEnum):

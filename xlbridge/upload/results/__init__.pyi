@@ -4,15 +4,18 @@ from .report import (
     job_json as job_json,
     job_lines as job_lines,
     mode_name as mode_name,
+    state_text as state_text,
 )
 from .result_files import ensure_evidence as ensure_evidence
-from .retried_rows import (
-    later_rows as later_rows,
-    outcomes_with_retries as outcomes_with_retries,
-    with_retries as with_retries,
+from .row_ledger import (
+    RowChange as RowChange,
+    RowLedger as RowLedger,
+    changed_ledger as changed_ledger,
+    row_counts as row_counts,
 )
 from .status_copy import (
     assigned_codes as assigned_codes,
+    codes_of_sheet as codes_of_sheet,
     require_unchanged as require_unchanged,
     row_statuses as row_statuses,
     write_status_copy as write_status_copy,

@@ -8,7 +8,6 @@ from xlbridge.resources import Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.results.report import job_json, job_lines
-from xlbridge.upload.results.retried_rows import later_rows
 from xlbridge.upload.results.undo_report import undo_counts, undo_json, undo_lines
 
 
@@ -36,9 +35,6 @@ def job_report(journal: Journal, job: Job) -> JobReport:
             lambda: bool(undo_counts(job)["left"]),
         )
     return JobReport(
-        ReportForms(
-            lambda: job_json(job, journal.plan_of(job), later_rows(journal, job)),
-            lambda: job_lines(job, later_rows(journal, job)),
-        ),
+        ReportForms(lambda: job_json(journal, job), lambda: job_lines(journal, job)),
         lambda: bool(job.held),
     )

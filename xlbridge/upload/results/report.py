@@ -1,7 +1,7 @@
 """Report of an upload: the JSON of the contract, and text."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,14 @@ from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.results.verdict import (
-    NO_LATER_ROWS,
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.results.row_ledger import (
     LaterRows,
-    SettledRows,
-    Verdict,
-    drifted_rules,
+    RowLedger,
+    changed_ledger,
+    row_counts,
 )
+from xlbridge.upload.results.verdict import RejectedRow, Verdict, drifted_rules
 
 _SHOWN_ROWS = 10
 
@@ -127,17 +127,15 @@ def mode_name(mode: Mode) -> Text:
     return _MODES[mode]
 
 
-def job_json(
-    job: Job,
-    planned: Sequence[PlannedRow] = (),
-    later: LaterRows = NO_LATER_ROWS,
-) -> dict[str, Any]:
+def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str, Any]:
     """Return the job as JSON. See the product brief, ``upload --format json``.
 
-    ``planned`` are the rows of its plan; those that are not created are listed. ``later`` are the
-    rows that other jobs have written or reversed since.
+    ``rows`` and ``rejected`` are as they are now, after retries and undos. ``with_rows`` lists the
+    rows of its plan that are not created.
     """
-    verdict, settled = job.verdict, later.settled
+    ledger = changed_ledger(journal, job)
+    settled = None if ledger is None else ledger.settled(job)
+    undone = None if ledger is None else ledger.undone(job)
     return {
         "version": 1,
         "job": job.id,
@@ -145,61 +143,101 @@ def job_json(
         "mode": job.spec.mode,
         "resource": job.spec.resource,
         "log_id": job.last("log_id"),
-        "rows": job.row_counts,
+        "rows": row_counts(journal, job),
         "rejected": [
             {"row": row.row, "cell": row.cell, "column": row.column, "message": str(row.message)}
-            for row in verdict.rejected_rows
+            for row in rejected_now(job, ledger)
             if row.has_reason
         ],
         "rejects_file": job.last("rejects_file"),
         "digest": job.spec.digest,
         "plan": job.last("plan"),
-        "not_created": [row.to_json() for row in planned if not row.is_created],
+        "not_created": [
+            row.to_json()
+            for row in (journal.plan_of(job) if with_rows else ())
+            if not row.is_created
+        ],
         "confirm": job.token,
         "previewed": job.last("previewed"),
-        "drift": [asdict(rule) for rule in drifted_rules(verdict)],
+        "drift": [asdict(rule) for rule in drifted_rules(job.verdict)],
         "evidence_file": job.last("evidence_file"),
         "resolved": job.last("resolved"),
         "parts": job.parts,
         "part_of": job.parent,
         "settled": None if settled is None else {"rows": settled.rows, "by": settled.by},
-        "undone": None if later.undone is None else asdict(later.undone),
+        "undone": None if undone is None else {"rows": undone.rows, "by": undone.by},
         "undo_of": job.undo_of,
     }
 
 
-def _rest_text(job: Job) -> str:
-    """Return the counts of the rows that were not sent, as the end of a sentence."""
-    counts = job.row_counts
-    texts = (
-        Text(pt="; sem alteração: {n}", en="; unchanged: {n}").format(
-            n=count_text(counts["unchanged"])
-        ),
-        Text(pt="; retidas: {n}", en="; held: {n}").format(n=count_text(counts["held"])),
+def state_text(journal: Journal, job: Job) -> Text:
+    """Return the state of a job in words, and what later jobs made of its rows."""
+    ledger = changed_ledger(journal, job)
+    settled = None if ledger is None else ledger.settled(job)
+    undone = None if ledger is None else ledger.undone(job)
+    if undone is not None:
+        text = Text(pt="{state} · desfeitas: {n}", en="{state} · reversed: {n}")
+        return text.format(state=job.state.text, n=count_text(undone.rows))
+    if settled is not None:
+        text = Text(pt="{state} · gravadas depois: {n}", en="{state} · written since: {n}")
+        return text.format(state=job.state.text, n=count_text(settled.rows))
+    return job.state.text
+
+
+def rejected_now(job: Job, ledger: RowLedger | None) -> list[RejectedRow]:
+    """Return the rows of a job that are rejected now, with the newest messages about each.
+
+    Cells are those of the job's sheet. Messages about the whole sheet stay while rows are missing.
+    """
+    own = job.verdict.rejected_rows
+    if ledger is None:
+        return list(own)
+    found: list[RejectedRow] = []
+    rows = ledger.rows_of(job)
+    for row, change in rows.items():
+        if change.is_refused and change.planned is None:
+            found += [
+                replace(
+                    message,
+                    row=row,
+                    cell=message.cell
+                    if change.whole_job == (job.parent or job.id)
+                    else job.spec.cell(row, message.column or ""),
+                )
+                for message in ledger.rejections(change)
+            ]
+    whole = [message for message in own if message.row is None]
+    return [*whole, *found] if any(change.is_refused for change in rows.values()) else found
+
+
+def _rest_text(counts: Mapping[str, int]) -> str:
+    """Return the counts of the rows that were not sent, or are undone, as the end of a sentence."""
+    texts = {
+        "unchanged": Text(pt="; sem alteração: {n}", en="; unchanged: {n}"),
+        "held": Text(pt="; retidas: {n}", en="; held: {n}"),
+        "undone": Text(pt="; desfeitas: {n}", en="; undone: {n}"),
+    }
+    return "".join(
+        str(text.format(n=count_text(counts[name]))) for name, text in texts.items() if counts[name]
     )
-    shown = (counts["unchanged"], counts["held"])
-    return "".join(str(text) for text, count in zip(texts, shown, strict=True) if count)
 
 
-def job_lines(
-    job: Job,
-    later: LaterRows = NO_LATER_ROWS,
-    *,
-    next_step: bool = True,
-) -> Iterator[str]:
+def job_lines(journal: Journal, job: Job, *, next_step: bool = True) -> Iterator[str]:
     """Yield the lines of the report: rejected rows, then the verdict and the next step.
 
-    ``later`` is as in ``job_json``; ``next_step`` includes the command of the next step.
+    ``next_step`` includes the command of the next step.
     """
-    verdict, settled, undone = job.verdict, later.settled, later.undone
-    shown = verdict.rejected_rows[:_SHOWN_ROWS]
-    for row in shown:
+    ledger = changed_ledger(journal, job)
+    settled = None if ledger is None else ledger.settled(job)
+    undone = None if ledger is None else ledger.undone(job)
+    rejected = rejected_now(job, ledger)
+    for row in rejected[:_SHOWN_ROWS]:
         address = row.cell or (f"{row.row}" if row.row else "–")
         yield f"  ✗ {address}  {row.column or ''}: {row.message}"
-    if len(verdict.rejected_rows) > len(shown):
+    if len(rejected) > _SHOWN_ROWS:
         more = Text(pt="  … e mais {n}", en="  … and {n} more")
-        yield str(more.format(n=len(verdict.rejected_rows) - len(shown)))
-    yield from map(str, _drift_lines(verdict))
+        yield str(more.format(n=len(rejected) - _SHOWN_ROWS))
+    yield from map(str, _drift_lines(job.verdict))
     if settled is not None:
         yield str(
             Text(
@@ -211,7 +249,7 @@ def job_lines(
         )
     if job.state is State.NEEDS_PERSON:
         yield from map(str, _evidence_lines(job))
-    yield job_headline(job)
+    yield job_headline(journal, job)
     if undone is not None:
         yield str(_UNDONE.format(rows=count_text(undone.rows), by=undone.by))
     if next_step:
@@ -224,20 +262,17 @@ _UNDONE = Text(
 )
 
 
-def job_headline(job: Job) -> str:
-    """Return the verdict of a job in one line."""
-    verdict = job.verdict
+def job_headline(journal: Journal, job: Job) -> str:
+    """Return the verdict of a job in one line, with the counts of its rows as they are now."""
+    verdict, counts = job.verdict, row_counts(journal, job)
     headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
     if job.state is State.IN_DOUBT and verdict.unknown < verdict.read:
         headline = _PARTLY_IN_DOUBT
     return str(
         headline.format(
-            read=count_text(job.row_counts["read"]),
             sent=count_text(verdict.read),
-            rest=_rest_text(job),
-            accepted=count_text(verdict.accepted),
-            rejected=count_text(verdict.rejected),
-            unknown=count_text(verdict.unknown),
+            rest=_rest_text(counts),
+            **{n: count_text(counts[n]) for n in ("read", "accepted", "rejected", "unknown")},
             previewed=job.last("previewed"),
             reason=Text(pt=job.reason.pt.rstrip("."), en=job.reason.en.rstrip(".")),
             log_id=job.last("log_id"),
@@ -245,7 +280,7 @@ def job_headline(job: Job) -> str:
     )
 
 
-def _next_step(job: Job, settled: SettledRows | None) -> Text:
+def _next_step(job: Job, settled: LaterRows | None) -> Text:
     """Return the next step; rejected or held rows take precedence."""
     file = Path(job.spec.file)
     known = {"job": job.arguments(), "file": as_argument(file)}

@@ -110,6 +110,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     positions = [at for at, row in enumerate(numbers) if row in reasons]
     rejected = frame.iloc[positions].reset_index(drop=True)
     rows = [numbers[at] for at in positions]
+    origins = job.origins
     messages = [reasons[row] for row in rows]
     raw_cells = {
         index: planned[at].raw_cells
@@ -121,7 +122,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     write_rejects(
         target,
         RejectedRows(resource, rejected, messages, raw_cells, wrong),
-        rows,
+        [origins.get(row, row) for row in rows],
         [_rejected_items(items, messages, raw_cells, wrong) for items in children],
     )
 

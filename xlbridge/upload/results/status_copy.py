@@ -20,10 +20,8 @@ from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import RowSnapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.payload import file_hash, sent_rows
-from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.planning.row_reasons import RowAction
-from xlbridge.upload.results.retried_rows import with_retries
-from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
+from xlbridge.upload.results.row_ledger import RowChange, RowLedger
+from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.upload.single_records.write_journal import WriteState
 from xlbridge.validation.cells import display
 from xlbridge.validation.headers import child_cells, find_header_row, header_key, key_column
@@ -35,29 +33,31 @@ if TYPE_CHECKING:
     from xlbridge.workbook.edit import RemarkColumns
 
 
-_ACCEPTED = Text(pt="aceita", en="accepted")
-_REJECTED = Text(pt="rejeitada", en="rejected")
-_NOT_WRITTEN = Text(pt="não gravada", en="not written")
-_IN_DOUBT = Text(pt="em dúvida", en="in doubt")
-_NOT_SENT = Text(pt="não enviada", en="not sent")
-_UNCHANGED = Text(pt="sem alteração", en="unchanged")
-_HELD = Text(pt="retida", en="held")
-
-
-_SEVERITIES: Mapping[Text, Severity] = {
-    _REJECTED: Severity.ERROR,
-    _NOT_WRITTEN: Severity.ERROR,
-    _IN_DOUBT: Severity.WARNING,
-    _HELD: Severity.WARNING,
+_STATES: Mapping[RowOutcome, Text] = {
+    RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
+    RowOutcome.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
+    RowOutcome.HELD: Text(pt="retida", en="held"),
+    RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
+    RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
+    RowOutcome.UNSENT: Text(pt="não enviada", en="not sent"),
+    RowOutcome.UNDONE: Text(pt="desfeita", en="undone"),
+    RowOutcome.UNKNOWN: Text(pt="em dúvida", en="in doubt"),
 }
-"""Severities that colour rows, by status."""
+_SEVERITIES: Mapping[RowOutcome, Severity] = {
+    RowOutcome.REJECTED: Severity.ERROR,
+    RowOutcome.NOT_WRITTEN: Severity.ERROR,
+    RowOutcome.UNKNOWN: Severity.WARNING,
+    RowOutcome.HELD: Severity.WARNING,
+    RowOutcome.UNDONE: Severity.WARNING,
+}
+"""Severities that colour rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowStatus:
-    """Status columns of a row."""
+    """Status columns of a row: what became of it, the reason, and the code of its record."""
 
-    state: Text
+    outcome: RowOutcome
     reason: str = ""
     code: str = ""
 
@@ -127,12 +127,15 @@ def _status_columns(
         cells.name,
         header + 1,
         STATUS_COLUMNS,
-        {row: (str(status.state), status.reason, status.code) for row, status in statuses.items()},
+        {
+            row: (str(_STATES[status.outcome]), status.reason, status.code)
+            for row, status in statuses.items()
+        },
         cells.first_column + names.index(first) if first in names else None,
         {
-            row: _SEVERITIES[status.state]
+            row: _SEVERITIES[status.outcome]
             for row, status in statuses.items()
-            if status.state in _SEVERITIES
+            if status.outcome in _SEVERITIES
         },
     )
 
@@ -164,44 +167,40 @@ def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None
 
 
 def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
-    """Return the status of each row of a job, by Excel's row number."""
-    statuses = _statuses_of_plan(context.journal.plan_of(job))
-    for part in context.journal.parts_of(job) or [job]:
-        statuses |= _statuses_of_part(context, part)
-    return statuses
-
-
-def _statuses_of_plan(planned: Sequence[PlannedRow]) -> dict[int, RowStatus]:
-    """Return the status of the rows that were not sent."""
-    states = {RowAction.UNCHANGED: _UNCHANGED, RowAction.HELD: _HELD}
+    """Return the status of each row of a job as it is now, by Excel's row number in its sheet."""
+    ledger = RowLedger.of(context.journal, job)
+    codes = _CodesByJob(context)
     return {
-        row.row: RowStatus(states[row.action], str(row.text), row.record or "")
-        for row in planned
-        if row.action in states
+        row: RowStatus(change.outcome, str(ledger.reason(change) or ""), codes.of(change))
+        for row, change in ledger.rows_of(job).items()
+        if change.is_record
     }
 
 
-def _statuses_of_part(context: UploadContext, job: Job) -> dict[int, RowStatus]:
-    reasons = job.verdict.reasons
-    codes = _remote_codes(context, job)
-    statuses = {}
-    for row, outcome in zip(job.spec.rows, job.outcomes, strict=True):
-        match outcome:
-            case RowOutcome.REJECTED:
-                statuses[row] = RowStatus(_REJECTED, str(reasons[row]))
-            case RowOutcome.NOT_WRITTEN if job.state is State.REJECTED:
-                statuses[row] = RowStatus(_NOT_WRITTEN, str(REJECTED_AS_A_WHOLE))
-            case RowOutcome.NOT_WRITTEN | RowOutcome.UNSENT:
-                statuses[row] = RowStatus(_NOT_SENT, _reason_text(job))
-            case RowOutcome.ACCEPTED:
-                statuses[row] = RowStatus(_ACCEPTED, code=codes.get(row, ""))
-            case RowOutcome.UNKNOWN:
-                statuses[row] = RowStatus(_IN_DOUBT, _reason_text(job))
-    return statuses
+def codes_of_sheet(context: UploadContext, job: Job) -> list[str]:
+    """Return the codes of the records of a sheet, rows added in retries included."""
+    codes = _CodesByJob(context)
+    found = map(codes.of, RowLedger.of(context.journal, job).now.values())
+    return list(filter(None, found))
 
 
-def _reason_text(job: Job) -> str:
-    return "" if job.last("reason") is None else str(job.reason)
+class _CodesByJob:
+    """Codes of the records of rows, read from the journal once for each job."""
+
+    def __init__(self, context: UploadContext) -> None:
+        self._context = context
+        self._codes: dict[str, dict[int, str]] = {}
+
+    def of(self, change: RowChange) -> str:
+        """Return the code of a row's record, empty if it has none or that is unknown."""
+        if change.planned is not None:
+            return change.planned.record or ""
+        if not change.in_system:
+            return ""
+        job = change.job
+        if job.id not in self._codes:
+            self._codes[job.id] = _remote_codes(self._context, job)
+        return self._codes[job.id].get(change.row, "")
 
 
 def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
@@ -318,14 +317,12 @@ class SheetCodes:
         ]
 
     def _codes_of(self, job: Job) -> dict[int, str]:
-        """Return the codes of a job and its retries, by the rows of the job's sheet."""
-        codes: dict[int, str] = {}
-        for attempt, origins in with_retries(self._context.journal, job):
+        """Return the codes of the records of a job's rows, by the rows of its sheet."""
+        for attempt in RowLedger.of(self._context.journal, job).attempts:
             if not attempt.state.is_unsent:
                 store_remote_codes(self._context, self._client, attempt)
-            statuses = row_statuses(self._context, attempt)
-            codes |= {origins[row]: s.code for row, s in statuses.items() if s.code}
-        return codes
+        statuses = row_statuses(self._context, job)
+        return {row: status.code for row, status in statuses.items() if status.code}
 
     def _values(self, file: Path, column: str, job: Job) -> dict[int, str]:
         """Return the values of a sheet's column by Excel's row numbers."""

@@ -41,6 +41,12 @@ class RejectedRow:
         return f"{self.cell} ({item[2]})" if item and self.cell else self.column or ""
 
     @property
+    def labelled(self) -> Text:
+        """The message, after the label of the column if there is one."""
+        label = f"{self.label}: " if self.label else ""
+        return Text(pt=label + self.message.pt, en=label + self.message.en)
+
+    @property
     def has_reason(self) -> bool:
         """True if the row has a reason of its own: an error or a changed column."""
         return self.itself or self.column is not None
@@ -109,9 +115,7 @@ class Verdict:
         reasons: dict[int, list[Text]] = defaultdict(list)
         for rejected in self.rejected_rows:
             if rejected.row is not None:
-                label = f"{rejected.label}: " if rejected.label else ""
-                message = rejected.message
-                reasons[rejected.row].append(Text(pt=label + message.pt, en=label + message.en))
+                reasons[rejected.row].append(rejected.labelled)
         return {row: joined(texts) for row, texts in reasons.items()}
 
     @property
@@ -124,6 +128,7 @@ class Verdict:
             "unknown": self.unknown,
             "unchanged": 0,
             "held": 0,
+            "undone": 0,
         }
 
 
@@ -153,7 +158,8 @@ class RowOutcome(StrEnum):
 
     ``NOT_WRITTEN`` rows have no error of their own but were not applied: the whole sheet was
     rejected, or a person saw that they are missing. ``UNSENT``: no request that could write was
-    sent. ``UNCHANGED`` and ``HELD`` rows were left out by the plan.
+    sent. ``UNCHANGED`` and ``HELD`` rows were left out by the plan. ``UNDONE`` rows were accepted,
+    and reversed since.
     """
 
     ACCEPTED = "accepted"
@@ -162,44 +168,12 @@ class RowOutcome(StrEnum):
     REJECTED = "rejected"
     NOT_WRITTEN = "not_written"
     UNSENT = "unsent"
+    UNDONE = "undone"
     UNKNOWN = "unknown"
 
 
 _VALUE = re.compile(r"[“\"'‘].*?[”\"'’]|\b[\w./-]*\d[\w./-]*")
 _ELLIPSIS = "…"
-
-
-@dataclass(frozen=True, slots=True)
-class SettledRows:
-    """Rows of a job that retries have written: their number, the last retry, and the rows left."""
-
-    rows: int
-    by: str
-    left: int
-
-
-@dataclass(frozen=True, slots=True)
-class UndoneRows:
-    """Rows of a job that were reversed: how many, and by which undo, the latest of several."""
-
-    rows: int
-    by: str
-
-
-@dataclass(frozen=True, slots=True)
-class LaterRows:
-    """Rows of a job whose outcome later jobs have changed, None if there are none."""
-
-    settled: SettledRows | None = None
-    undone: UndoneRows | None = None
-
-    def remaining(self, accepted: int) -> int:
-        """Return the number of rows in the system, if the job itself wrote ``accepted``."""
-        settled = 0 if self.settled is None else self.settled.rows
-        return accepted + settled - (0 if self.undone is None else self.undone.rows)
-
-
-NO_LATER_ROWS = LaterRows()
 
 
 @dataclass(frozen=True, slots=True)
