@@ -108,6 +108,12 @@ def test_a_title_whose_splits_were_removed_from_its_export_is_held(
     assert (code, len(held), held[0]["reason"]) == (1, 1, "cannot-change"), held
     assert [one["column"] for one in held[0]["differences"]] == ["rateio"]
     assert held[0]["differences"][0]["yours"] is None
+    # So is every title if no row of the sheet is left.
+    items.delete_rows(2, items.max_row)
+    book.save(path)
+    code, report = run("upload", path, "--update", "--yes")
+    held = [one for one in report["not_created"] if one["action"] == "held"]
+    assert (code, [one["reason"] for one in held]) == (1, ["cannot-change"] * 2), held
 
 
 def test_a_plan_shows_the_values_that_differ_in_an_edited_split(

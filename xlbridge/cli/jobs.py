@@ -32,7 +32,7 @@ from xlbridge.cli.upload_run import (
     run_upload,
     save_status_copy,
 )
-from xlbridge.errors import InDoubt, LocalFailure, UsageError
+from xlbridge.errors import ApiError, ConfigError, InDoubt, LocalFailure, UsageError
 from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
@@ -59,7 +59,7 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
         if job_id is not None:
             job = ensure_evidence(context, find_job(context, job_id))
             if annotate is not None:
-                save_status_copy(context, job, annotate)
+                _annotate(context, job, annotate)
             if form == "text":
                 _print_history(job)
                 _print_table(context.journal, context.journal.parts_of(job))
@@ -81,6 +81,29 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
             )
         _print_table(context.journal, with_parts)
         return ExitCode.GOOD
+
+
+def _annotate(context: UploadContext, job: Job, target: Path) -> None:
+    """Write the status copy of a job, with the codes of its records read from the system.
+
+    Without an answer the copy has the codes that are known.
+    """
+    with heavy_imports():
+        from xlbridge.connection import connect
+
+    try:
+        with connect(context.settings, print_message) as client:
+            job.require_system(client.identity, client.target.profile)
+            save_status_copy(context, job, target, client)
+    except (ApiError, ConfigError) as error:
+        save_status_copy(context, job, target)
+        print_message(_WITHOUT_CODES.format(reason=error.message))
+
+
+_WITHOUT_CODES = Text(
+    pt="Os códigos do sistema não puderam ser lidos ({reason}): a cópia tem só os conhecidos.",
+    en="The system's codes could not be read ({reason}): the copy has only the known ones.",
+)
 
 
 def _listed_json(journal: Journal, job: Job) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
@@ -231,13 +231,23 @@ ListItem = Mapping[str, Any]
 
 
 def frame_with_lists(sheet: ValidatedSheet) -> pd.DataFrame:
-    """Return the frame of a validated sheet with a column for each list that any record has."""
-    filled = {
-        name: pd.Series(items, index=sheet.frame.index, dtype=object)
-        for name, column in _lists_of(sheet).items()
-        if any(items := list(column))
+    """Return the frame of a validated sheet with a column for each list that any record has, and
+    for those that were emptied."""
+    lists: dict[str, list[list[ListItem] | None]] = {
+        name: items for name, column in _lists_of(sheet).items() if any(items := list(column))
     }
-    return sheet.frame.assign(**filled) if filled else sheet.frame
+    return with_empty_lists(
+        sheet.frame.assign(
+            **{n: pd.Series(i, index=sheet.frame.index, dtype=object) for n, i in lists.items()}
+        ),
+        sheet.emptied_lists,
+    )
+
+
+def with_empty_lists(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """Return a frame with an empty column for each named list that it lacks."""
+    missing = [name for name in names if name not in frame]
+    return frame.assign(**{n: pd.Series(None, index=frame.index, dtype=object) for n in missing})
 
 
 def _lists_of(sheet: ValidatedSheet) -> "Mapping[str, ItemLists]":
@@ -309,7 +319,8 @@ def child_rows(resource: Resource, frame: pd.DataFrame) -> Iterator[ChildRows]:
 
 def has_lists(resource: Resource, frame: pd.DataFrame) -> bool:
     """Return whether a frame has a list of any record."""
-    return any(child.sheet in frame for child in resource.children)
+    names = (child.sheet for child in resource.children)
+    return any(name in frame and frame[name].notna().any() for name in names)
 
 
 def record_positions(main: ValidatedSheet, child: ValidatedSheet) -> dict[int, tuple[int, int]]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 
 from xlbridge.client import Client
 from xlbridge.errors import AuthenticationFailed, InDoubt, TransportError, UsageError
+from xlbridge.files import as_argument, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode
@@ -18,7 +20,7 @@ from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.payload import has_lists, sheet_digest, store_payload
+from xlbridge.upload.payload import file_hash, has_lists, sheet_digest, store_payload
 from xlbridge.upload.planning.corrected_rows import CorrectedRows
 from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
@@ -143,7 +145,8 @@ class Uploads:
         """Run a job as far as possible, and write its evidence.
 
         A finished job is returned as it is, without a connection. Raises ``UsageError`` if the job
-        belongs to another environment or is run by another process; ``AuthenticationFailed`` or
+        belongs to another environment or is run by another process, or nothing of it was sent and
+        its workbook has changed since the plan; ``AuthenticationFailed`` or
         ``TransportError`` if nothing was applied and the job can be resumed; ``InDoubt`` if the
         connection is lost while the outcome is awaited, or if only a part of the job was applied.
         """
@@ -155,6 +158,7 @@ class Uploads:
             job.require_system(self._client.identity, self._client.target.profile)
         has_rows = job.spec.mode not in {Mode.UNDO, Mode.PROCESS}
         if job.state.is_unsent and job.parent is None and has_rows:
+            _require_planned_file(job)
             job = self._with_current_plan(job, options)
         context = RunContext(self._context, self._client, options)
         with job_lock(self._context.settings.home, job.parent or job.id):
@@ -331,6 +335,30 @@ def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
     if options.foreign_numbers:
         source = replace(source, numbers=pd.DataFrame(index=sheet.numbers.index))
     return source
+
+
+def _require_planned_file(job: Job) -> None:
+    """Raise ``UsageError`` if a job's workbook is another than when its rows were planned."""
+    file = Path(job.spec.file)
+    if job.file_hash is None or not file.is_file() or file_hash(file) == job.file_hash:
+        return
+    command = (
+        "xlbridge upload {file}" if job.retry_of is None else "xlbridge retry {job} --file {file}"
+    )
+    raise UsageError(
+        Text(
+            pt="{file} mudou depois do plano do envio {job}; nada foi enviado.",
+            en="{file} has changed since the upload {job} was planned; nothing was sent.",
+        ).format(file=short_path(file), job=job.id),
+        Text(
+            pt="Para ver o plano do arquivo como está agora, e confirmar: {command}",
+            en="To see the plan of the file as it is now, and confirm: {command}",
+        ).format(
+            command=command.format(
+                file=as_argument(file), job=job.arguments(job.retry_of or job.id)
+            )
+        ),
+    )
 
 
 def _retried_source(

@@ -166,6 +166,9 @@ class _Validator:
             choice = ChosenSheet(cells, child, main=MainSheet(resource, main.sheet))
             children[child.sheet] = replace(self, memo=memo).validate_sheet(choice)
         main.children = children
+        if not main.numbers.empty:
+            blank = child_cells(sheets, main.sheet, resource, filled=False)
+            main.emptied_lists = [child.sheet for child, _ in blank]
         check_children(main)
 
     def format_lookup(self, cells: SheetCells) -> FormatLookup:

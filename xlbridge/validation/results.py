@@ -58,7 +58,9 @@ class ValidatedSheet:
     For a mapped sheet, ``headers`` are its own headers by column name, ``constants`` the columns
     that the mapping fills, which are not in ``columns``.
 
-    ``children`` are the validated sheets of the records' lists, by the lists' names.
+    ``children`` are the validated sheets of the records' lists, by the lists' names;
+    ``emptied_lists`` names those whose sheets are blank, if records have the system's own number:
+    such a sheet was exported, and its rows were deleted.
     """
 
     file: Path
@@ -78,6 +80,7 @@ class ValidatedSheet:
     read_as: Text | None = None
     limits: WorkbookLimits = field(default_factory=WorkbookLimits, repr=False)
     children: Mapping[str, "ValidatedSheet"] = field(default_factory=dict, repr=False)
+    emptied_lists: Sequence[str] = ()
 
     @property
     def resource_name(self) -> str | None:

@@ -360,7 +360,8 @@ class _Comparison:
         """Store the differences in the lists of the pairs."""
         kinds = {name: column.kind for name, column in child.by_name.items()}
         own, theirs = values_of(self._rows, child.sheet), self._records.column(child.sheet)
-        removed = self._have_number() if any(own) else [False] * len(own)
+        has_list = any(have_column(self._rows, child.sheet))
+        removed = self._have_number() if has_list else [False] * len(own)
         for pair, (row, record) in enumerate(zip(*self._pairs, strict=True)):
             mine = own[row] or ([] if removed[row] else None)
             if mine is not None and isinstance(theirs[record], list):

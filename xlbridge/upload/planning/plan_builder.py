@@ -36,6 +36,7 @@ from xlbridge.upload.payload import (
     item_addresses,
     record_positions,
     row_digests,
+    with_empty_lists,
     write_pending_payload,
 )
 from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, SetAside
@@ -78,7 +79,12 @@ class SheetSource:
             frame_with_lists(sheet),
             sheet.numbers,
             sheet.rows,
-            {**sheet.columns, **dict.fromkeys((*sheet.constants, *sheet.children), NO_POSITION)},
+            {
+                **sheet.columns,
+                **dict.fromkeys(
+                    (*sheet.constants, *sheet.children, *sheet.emptied_lists), NO_POSITION
+                ),
+            },
             _rows_set_aside(sheet),
             item_addresses(sheet),
         )
@@ -92,6 +98,8 @@ class SheetSource:
         spec = job.spec
         resource = context.catalogue.named(spec.resource)
         frame = frame_of_payload(context, resource, spec.planned or spec.payload)
+        lists = (child.sheet for child in resource.children if child.sheet in spec.columns)
+        frame = with_empty_lists(frame, lists)
         planned = _planned_rows(context, job)
         return cls(
             resource,

@@ -1,0 +1,142 @@
+"""Workbooks that leave for a person and come back are what their job says, row by row."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from environment import Xlbridge
+from lossy_proxy import LossyProxy
+from openpyxl import load_workbook
+from sheets import write_records
+from update_parts import Run, edit, titles, writes
+from upload_parts import MakeClients
+
+from xlbridge.client import Client
+
+
+def payables(name: str, count: int, *, wrong: tuple[int, ...] = ()) -> list[dict[str, object]]:
+    """Return payables with documents of their own; some have an unknown account."""
+    return [
+        {
+            "numeroDoDocumento": f"{name}-{number}",
+            "dataDeVencimento": "2026-12-01",
+            "codigoDaContaCorrente": 99999 if number in wrong else 1,
+        }
+        for number in range(count)
+    ]
+
+
+def column(path: Path, name: str) -> list[object]:
+    """Return the values of a column of the first sheet."""
+    sheet = load_workbook(path).worksheets[0]
+    header = [cell.value for cell in sheet[1]]
+    at = header.index(name) + 1
+    return [sheet.cell(row, at).value for row in range(2, sheet.max_row + 1)]
+
+
+def test_rows_of_the_queue_have_the_codes_of_their_records(
+    run: Run, xlbridge: Xlbridge, proxy_environment: dict[str, str], tmp_path: Path, client: Client
+) -> None:
+    path = write_records(tmp_path / "fila.xlsx", "contaspagar", payables("FILA", 3))
+    code, report = run("upload", path, "--mode", "queue", "--yes")
+    assert (code, report["rows"]["accepted"]) == (0, 3)
+    copy = tmp_path / "copia.xlsx"
+    assert xlbridge("jobs", report["job"], "--annotate", copy, **proxy_environment).returncode == 0
+    codes = column(copy, "código no sistema")
+    known = {"/".join(map(str, key)) for key in titles(client)}
+    assert len({*codes}) == 3
+    assert known.issuperset(codes)
+
+
+def test_an_unsent_job_is_not_resumed_with_another_workbook_than_planned(
+    run: Run,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    tmp_path: Path,
+    proxy: LossyProxy,
+) -> None:
+    path = write_records(tmp_path / "valor.xlsx", "contaspagar", payables("VALOR", 1))
+    asked = xlbridge("upload", path, **proxy_environment)
+    assert asked.returncode == 2
+    job = run("jobs")[1]["jobs"][0]["job"]
+    edit(path, "valorDoLancamento", 2, 77.0)
+    proxy.seen.clear()
+    refused = xlbridge("resume", job, "--yes", **proxy_environment)
+    assert refused.returncode == 2
+    assert f"has changed since the upload {job} was planned" in refused.stderr
+    assert "xlbridge upload " in refused.stderr
+    assert writes(proxy) == []
+    assert run("upload", path, "--yes")[1]["rows"]["created"] == 1
+
+
+Rejected = Callable[..., tuple[str, Path]]
+
+
+@pytest.fixture
+def rejected(run: Run, tmp_path: Path) -> Rejected:
+    """Upload payables of which some are rejected; return the job and its rejects workbook."""
+
+    def upload(name: str, *wrong: int) -> tuple[str, Path]:
+        path = write_records(
+            tmp_path / f"{name}.xlsx", "contaspagar", payables(name, 5, wrong=wrong)
+        )
+        code, report = run("upload", path, "--mode", "queue", "--yes")
+        assert (code, report["rows"]["rejected"]) == (1, len(wrong))
+        return report["job"], Path(report["rejects_file"])
+
+    return upload
+
+
+def test_a_rejects_workbook_needs_no_job_and_belongs_to_one(
+    run: Run, rejected: Rejected, proxy: LossyProxy
+) -> None:
+    first, rejects = rejected("UM", 2)
+    second, others = rejected("DOIS", 3)
+    edit(rejects, "codigoDaContaCorrente", 2, 1)
+    edit(others, "codigoDaContaCorrente", 2, 1)
+    proxy.seen.clear()
+    code, report = run("retry", first, "--file", others, "--yes")
+    assert (code, report["error"]["type"]) == (2, "UsageError")
+    assert second in report["error"]["message"]
+    assert writes(proxy) == []
+    code, report = run("retry", rejects, "--yes")
+    assert (code, report["rows"]["created"]) == (0, 1)
+    shown = run("jobs", first)[1]
+    assert shown["settled"] == {"rows": 1, "by": report["job"]}
+    assert (shown["rows"]["accepted"], shown["rows"]["rejected"]) == (5, 0)
+    assert run("jobs", second)[1]["rows"]["rejected"] == 1
+
+
+def test_a_rejected_row_may_become_two(run: Run, rejected: Rejected, client: Client) -> None:
+    before = len(titles(client))
+    _, rejects = rejected("METADE", 1, 3)
+    book = load_workbook(rejects)
+    sheet = book.worksheets[0]
+    header = [cell.value for cell in sheet[1]]
+    values = [sheet.cell(2, at + 1).value for at in range(len(header))]
+    sheet.insert_rows(3)
+    for at, value in enumerate(values):
+        sheet.cell(3, at + 1).value = value
+    for row, document in ((2, "METADE-a"), (3, "METADE-b"), (4, "METADE-c")):
+        sheet.cell(row, header.index("codigoDaContaCorrente") + 1).value = 1
+        sheet.cell(row, header.index("numeroDoDocumento") + 1).value = document
+    book.save(rejects)
+    code, report = run("retry", rejects, "--yes")
+    assert (code, report["rows"]["created"], report["rows"]["held"]) == (0, 3, 0)
+    assert len(titles(client)) == before + 3 + 3
+
+
+def test_the_original_row_is_named_in_every_round(
+    run: Run, rejected: Rejected, make_clients: MakeClients, client: Client
+) -> None:
+    job, rejects = rejected("VOLTA", 0, 2, 4)
+    assert column(rejects, "linha original") == [2, 4, 6]
+    edit(rejects, "codigoDaContaCorrente", 2, 1)
+    code, report = run("retry", rejects, "--yes")
+    assert (code, report["rows"]["created"]) == (1, 1)
+    second = Path(report["rejects_file"])
+    assert column(second, "linha original") == [4, 6]
+    edit(second, "codigoDaContaCorrente", 3, 1)
+    code, report = run("retry", second, "--yes")
+    assert column(Path(report["rejects_file"]), "linha original") == [4]
+    assert run("jobs", job)[1]["rows"]["rejected"] == 1
