@@ -20,6 +20,7 @@ from xlbridge.upload.lookup.row_table import (
     RowValues,
     TypedRows,
     batched,
+    have_column,
     values_of,
 )
 from xlbridge.upload.lookup.snapshot import LookupResult, Snapshot
@@ -133,7 +134,7 @@ class _RecordReader:
         fields = [*declared.columns, *declared.codes, *declared.fields.values()]
         fields += [name for lookup in declared.lookups for name in lookup.key.values()]
         fields += () if resource.change is None else resource.change.until
-        lists = [child.sheet for child in resource.children if any(values_of(rows, child.sheet))]
+        lists = [child.sheet for child in resource.children if any(have_column(rows, child.sheet))]
         self._records = RecordTable(dict.fromkeys(fields), lists)
         self._sought: dict[int, SoughtRecords] = {}
         for lookup in self._used_lookups:
