@@ -68,8 +68,7 @@ def hash_password(password: str, cost: HashCost = STANDARD_COST) -> str:
 def password_matches(password: str, stored: str) -> bool:
     """Return, in constant time, whether a password has the stored hash."""
     *cost_text, salt, digest = stored.split("$")
-    # Earlier databases do not store the cost.
-    cost = HashCost(*map(int, cost_text)) if cost_text else STANDARD_COST
+    cost = HashCost(*map(int, cost_text))
     actual = hashlib.scrypt(password.encode(), salt=b64decode(salt), **cost._asdict())
     return hmac.compare_digest(actual, b64decode(digest))
 

@@ -16,8 +16,6 @@ from xlbridge.sandbox.areas.purchasing.tables import purchase_order_files
 from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.http.messages import failure_response
 
-ATTACHMENT_PATH = "/arquivos/{name}"
-
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _PDF = "application/pdf"
 _MEDIA_TYPES = {"pdf": _PDF, "xml": "application/xml"}
