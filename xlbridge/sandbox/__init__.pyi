@@ -4,7 +4,7 @@ from .embedded import (
     require_extra as require_extra,
     sandbox_process as sandbox_process,
 )
-from .imports.queue import has_unfinished_files as has_unfinished_files
+from .imports.handlers import has_unfinished_files as has_unfinished_files
 from .options import (
     Behaviour as Behaviour,
     FaultKind as FaultKind,

@@ -25,11 +25,10 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
     seed_contacts,
 )
 from xlbridge.sandbox.areas.registry.tables import clients, products
-from xlbridge.sandbox.areas.sales.seed_billing import seed_services
-from xlbridge.sandbox.areas.sales.seed_orders import seed_orders
+from xlbridge.sandbox.areas.sales.seed import seed_orders, seed_services
 from xlbridge.sandbox.areas.stock.seed import seed_stock
 from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.imports import lines, queue  # noqa: F401 - adds their tables to the metadata
+from xlbridge.sandbox.imports import handlers, lines  # noqa: F401 - adds their tables to the metadata
 from xlbridge.sandbox.options import ProgressCallback, SeedKind
 from xlbridge.sandbox.storage import Storage
 

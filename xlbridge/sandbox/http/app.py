@@ -7,6 +7,7 @@ import asyncio
 import ipaddress
 import itertools
 import logging
+import re
 import socket
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -14,9 +15,11 @@ from contextlib import ExitStack
 from datetime import datetime
 from functools import cache
 from typing import Any
+from urllib.parse import quote
+from xml.sax.saxutils import escape
 
 from anyio import CapacityLimiter, to_thread
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row, select
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
@@ -24,16 +27,18 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xlbridge.sandbox import users
-from xlbridge.sandbox.areas.financial import handlers as financial
+from xlbridge.sandbox.areas.financial import titles
+from xlbridge.sandbox.areas.financial.tables import payable_files
 from xlbridge.sandbox.areas.purchasing import handlers as purchasing
-from xlbridge.sandbox.areas.registry import handlers as registry
-from xlbridge.sandbox.areas.sales import handlers as sales
+from xlbridge.sandbox.areas.purchasing.tables import purchase_order_files
+from xlbridge.sandbox.areas.registry import records
+from xlbridge.sandbox.areas.sales import invoices, orders
 from xlbridge.sandbox.areas.stock import addresses, handlers as stock, inventories
 from xlbridge.sandbox.handler_registry import HANDLERS, Call, Sandbox
 from xlbridge.sandbox.http import messages
-from xlbridge.sandbox.http.attachments import attachment_response
 from xlbridge.sandbox.http.messages import (
     bounded_request,
+    failure_response,
     nonblank_parameters,
     parse_body,
     parse_path,
@@ -47,8 +52,65 @@ from xlbridge.sandbox.problems import InvalidParameterError, RequestError
 from xlbridge.sandbox.storage import POOL_SIZE, is_busy
 from xlbridge.wire import OPERATIONS, Operation
 
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+_PDF = "application/pdf"
+_MEDIA_TYPES = {"pdf": _PDF, "xml": "application/xml"}
+
+
+def attachment_response(sandbox: Sandbox, name: str, token: str) -> Response:
+    """Return the file with this name and token, or a 404 response."""
+    with sandbox.storage.transaction(writing=False) as connection:
+        file = _find_file(connection, name, token)
+    if file is None:
+        return failure_response(404, [("", "Arquivo não encontrado.")])
+    media_type = _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), _PDF)
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
+        "X-Content-Type-Options": "nosniff",
+    }
+    text = f"{name} - {file.Observacao or 'arquivo de teste'}"
+    xml = f'<?xml version="1.0" encoding="UTF-8"?>\n<arquivo>{escape(text)}</arquivo>\n'
+    content = _pdf_page(text) if media_type == _PDF else xml
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def _find_file(connection: Connection, name: str, token: str) -> Row[tuple[str | None]] | None:
+    if not _TOKEN.fullmatch(token):
+        return None
+    for files in (payable_files, purchase_order_files):
+        condition = files.c.Url.endswith(f"token={token}") & (files.c.NomeDoArquivo == name)
+        file = connection.execute(select(files.c.Observacao).where(condition)).first()
+        if file is not None:
+            return file
+    return None
+
+
+def _pdf_page(text: str) -> bytes:
+    """Return a PDF of one page with one line."""
+    line = re.sub(r"([\\()])", r"\\\1", text).encode("latin-1", "replace")
+    drawing = b"BT /F1 12 Tf 60 760 Td (" + line + b") Tj ET"
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources 6 0 R >>",
+        b"<< /Length %d >>\nstream\n%b\nendstream" % (len(drawing), drawing),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        b"<< /Font << /F1 5 0 R >> >>",
+    ]
+    document, offsets = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        offsets.append(len(document))
+        document += b"%d 0 obj\n%b\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    size = len(objects) + 1
+    return document + (
+        b"xref\n0 %d\n0000000000 65535 f \n%btrailer\n<< /Size %d /Root 1 0 R >>\n"
+        b"startxref\n%d\n%%%%EOF\n" % (size, table, size, len(document))
+    )
+
+
 HANDLER_MODULES = (
-    addresses, financial, imports, inventories, purchasing, registry, sales, stock, users,
+    addresses, imports, inventories, invoices, orders, purchasing, records, stock, titles, users,
 )  # fmt: skip
 """Modules with handlers: importing them completes ``HANDLERS``."""
 

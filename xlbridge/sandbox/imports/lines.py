@@ -17,8 +17,8 @@ from sqlalchemy import JSON, Column as TableColumn, Connection, Integer, Table, 
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue, Column, Kind, Resource
-from xlbridge.sandbox.areas.financial.rules import PayableRegistration, ReceivableRegistration
-from xlbridge.sandbox.areas.registry.rules import ClientRegistration
+from xlbridge.sandbox.areas.financial.titles import PayableRegistration, ReceivableRegistration
+from xlbridge.sandbox.areas.registry.records import ClientRegistration
 from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.stock.addresses import AddressingRegistration
 from xlbridge.sandbox.columns import metadata

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, and_, exists, select, update
 
 from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems, item_total
-from xlbridge.sandbox.areas.financial.rules import category_problems
+from xlbridge.sandbox.areas.financial.titles import category_problems
 from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,
     buying_orders,

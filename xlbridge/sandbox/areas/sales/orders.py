@@ -1,4 +1,4 @@
-"""Sales orders: registration, reading, and processing into titles and a product invoice.
+"""Sales orders: registration, reading, processing into titles and a product invoice, handlers.
 
 Source: the spec, Sales order (Pedido de Venda) object, States (sales order), Receivable entry.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from xlbridge.sandbox.amounts import amount_problems
-from xlbridge.sandbox.areas.financial.rules import ReceivableRegistration
+from xlbridge.sandbox.areas.financial.titles import ReceivableRegistration
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, next_number
 from xlbridge.sandbox.areas.registry.tables import issuers, payment_conditions, products
 from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceRegistration
@@ -29,7 +29,14 @@ from xlbridge.sandbox.areas.sales.tables import (
     sales_order_items,
     sales_orders,
 )
-from xlbridge.sandbox.handler_registry import document_lines, register_one
+from xlbridge.sandbox.handler_registry import (
+    Call,
+    document_lines,
+    equal_conditions,
+    handles,
+    register_one,
+    window_conditions,
+)
 from xlbridge.sandbox.problems import (
     Problem,
     invalid,
@@ -38,7 +45,16 @@ from xlbridge.sandbox.problems import (
 )
 from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.product_invoices import ProductInvoiceInput
-from xlbridge.wire.sales import SalesOrder, SalesOrderInput, SalesOrderInstallment, SalesOrderItem
+from xlbridge.wire.sales import (
+    SALES_ORDER_CREATE,
+    SALES_ORDER_LIST,
+    SALES_ORDER_PROCESS,
+    SalesOrder,
+    SalesOrderInput,
+    SalesOrderInstallment,
+    SalesOrderItem,
+    SalesOrderQuery,
+)
 
 _LISTS = ("parcelas", "produtos")
 _CODES = (
@@ -306,3 +322,32 @@ def _title_input(order: SalesOrder, instalment: SalesOrderInstallment) -> Receiv
             "valorDoLancamento": instalment.valor,
         }
     )
+
+
+@handles(SALES_ORDER_CREATE)
+def create_sales_order(call: Call) -> SalesOrder:
+    return register_order(call.connection, call.body_as(SalesOrderInput), call.now)
+
+
+@handles(SALES_ORDER_PROCESS)
+def process_sales_order(call: Call) -> SalesOrder:
+    number = call.path["numeroPedido"]
+    process_order(call.connection, number, call.now)
+    header = call.connection.execute(SELECT_ORDER, {"number": number}).one()
+    (order,) = load_orders(call.connection, [header])
+    return order
+
+
+@handles(SALES_ORDER_LIST)
+def list_sales_orders(call: Call) -> list[SalesOrder]:
+    query = call.query_as(SalesOrderQuery)
+    statement = (
+        select(sales_orders)
+        .where(
+            *window_conditions(call, sales_orders.c.updated),
+            *equal_conditions(sales_orders, query, "codigoDaFilial"),
+        )
+        .order_by(sales_orders.c.updated, sales_orders.c.numeroDoPedido)
+        .limit(query.qtde or None)
+    )
+    return load_orders(call.connection, call.connection.execute(statement).all())

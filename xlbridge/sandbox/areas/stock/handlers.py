@@ -30,9 +30,11 @@ from xlbridge.sandbox.areas.registry.tables import (
     units,
     warehouses,
 )
-from xlbridge.sandbox.areas.stock.movements import balance_sums, product_balance, register_entry
-from xlbridge.sandbox.areas.stock.outputs import (
+from xlbridge.sandbox.areas.stock.movements import (
+    balance_sums,
     change_output,
+    product_balance,
+    register_entry,
     register_output,
     select_requested_items,
 )
