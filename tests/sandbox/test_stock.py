@@ -21,7 +21,7 @@ from servers import Start, log_in
 from sqlalchemy import Connection, insert, select
 
 from xlbridge.sandbox import SeedKind, seed_database
-from xlbridge.sandbox.areas.registry.seed_demo import make_products, product_rows
+from xlbridge.sandbox.areas.registry.seed import make_products, product_rows
 from xlbridge.sandbox.areas.stock.inventories import (
     find_inventory,
     open_inventory,

@@ -12,17 +12,14 @@ from xlbridge.sandbox.areas.financial.seed import seed_payables
 from xlbridge.sandbox.areas.purchasing.seed import seed_purchases
 from xlbridge.sandbox.areas.registry.codes import counters
 from xlbridge.sandbox.areas.registry.seed import (
-    is_seeded,
-    seed_billing_registries,
-    seed_registries,
-    write_rows,
-)
-from xlbridge.sandbox.areas.registry.seed_demo import (
     client_rows,
+    is_seeded,
     make_customers,
     make_products,
     product_rows,
     seed_contacts,
+    seed_registries,
+    write_rows,
 )
 from xlbridge.sandbox.areas.registry.tables import clients, products
 from xlbridge.sandbox.areas.sales.seed import seed_orders, seed_services
@@ -51,7 +48,6 @@ def seed_database(
     if is_seeded(connection):
         return False
     seed_registries(connection)
-    seed_billing_registries(connection)
     if kind is SeedKind.DEMO:
         _seed_demo(connection, scale, on_progress)
     return True

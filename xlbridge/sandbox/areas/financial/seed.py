@@ -19,8 +19,7 @@ from xlbridge.sandbox.areas.financial.tables import (
     payables,
 )
 from xlbridge.sandbox.areas.financial.titles import allocation_rows, title_scope
-from xlbridge.sandbox.areas.registry.seed import codes, write_rows
-from xlbridge.sandbox.areas.registry.seed_demo import FIRST_DAY, TODAY, attachment_row
+from xlbridge.sandbox.areas.registry.seed import FIRST_DAY, TODAY, attachment_row, codes, write_rows
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
     accounts,

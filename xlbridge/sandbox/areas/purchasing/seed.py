@@ -20,13 +20,15 @@ from xlbridge.sandbox.areas.purchasing.tables import (
     purchase_requisitions,
     spending_limits,
 )
-from xlbridge.sandbox.areas.registry.seed import active_codes, codes, write_rows
-from xlbridge.sandbox.areas.registry.seed_demo import (
+from xlbridge.sandbox.areas.registry.seed import (
     FIRST_DAY,
     TODAY,
     DemoProduct,
+    active_codes,
     attachment_row,
+    codes,
     office_moments,
+    write_rows,
 )
 from xlbridge.sandbox.areas.registry.tables import (
     branches,

@@ -1,40 +1,37 @@
 """Sales of the demo: orders with their titles and invoices, service invoices and forecasts."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from enum import Enum, auto
 from operator import attrgetter
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Table, insert, select
 
 from xlbridge.sandbox.amounts import equal_parts, percent_of
 from xlbridge.sandbox.areas.financial.seed import split_rows
 from xlbridge.sandbox.areas.financial.tables import receivable_allocations, receivables
 from xlbridge.sandbox.areas.financial.titles import title_scope
 from xlbridge.sandbox.areas.registry.seed import (
-    ISSUER_ENTRIES,
-    SERIES_OF_MODEL,
-    SUPPLIER_DOCUMENTS,
-    codes,
-    write_rows,
-)
-from xlbridge.sandbox.areas.registry.seed_demo import (
     TODAY,
     Customer,
     DemoProduct,
+    codes,
+    company,
+    entries,
     gross_weight,
     office_moments,
     random_day,
     random_office_time,
+    write_rows,
 )
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
     cost_centres,
+    issuers,
     payment_methods,
     projects,
     services,
@@ -64,8 +61,6 @@ from xlbridge.sandbox.options import ProgressCallback
 from xlbridge.wire.sales import SalesOrder, SalesOrderItemInput
 from xlbridge.wire.services import MONTHS_PER_YEAR, ServiceInvoice
 
-ISSUERS = {entry["code"]: Issuer(entry["cnpj"], entry["municipality"]) for entry in ISSUER_ENTRIES}
-
 _INVOICES, _FORECASTS = 60, 24
 _EMITTED = 0.6
 _IBS, _CBS = Decimal("0.1"), Decimal("0.9")
@@ -76,25 +71,6 @@ _NBS_OF_SERVICE = {
     "14.01": "120011000",
     "17.01": "114011100",
 }
-_COPIED = (*INVOICE_FIELDS, "idNF", "numeroDoPedido")
-
-
-def order_invoice(
-    header: dict[str, Any], items: list[dict[str, Any]], number: int
-) -> dict[str, Any]:
-    """Return the emitted product invoice of a processed order, with its number in the series."""
-    branch, emitted = header["codigoDaFilial"], header["dataDeProcessamento"]
-    series = SERIES_OF_MODEL[header["codigoDaNotaFiscal"]]
-    return {name: header[name] for name in _COPIED} | {
-        **SALE_TERMS,
-        **invoice_amounts(items),
-        "dataDeEmissao": emitted,
-        "numeroDaNotaFiscalEletronica": number,
-        "chaveDaNotaFiscalEletronica": product_invoice_key(
-            ISSUERS[branch], series, number, emitted
-        ),
-        "ultimaAtualizacao": emitted,
-    }
 
 
 def seed_services(
@@ -116,7 +92,7 @@ def seed_services(
             invoice |= {
                 "dataDeEmissao": moment,
                 "numeroDaNotaFiscalEletronica": number,
-                "chaveDaNotaFiscalEletronica": service_invoice_key(ISSUERS[branch], number, moment),
+                "chaveDaNotaFiscalEletronica": service_invoice_key(_issuer(branch), number, moment),
             }
         invoices.append(invoice)
     forecasts = list(_forecast_rows(random, customers, _FORECASTS * scale))
@@ -124,6 +100,11 @@ def seed_services(
     write_rows(connection, service_forecasts, forecasts)
     last_numbers |= {"service_invoice": len(invoices), "service_forecast": len(forecasts)}
     return last_numbers
+
+
+def _issuer(branch: int) -> Issuer:
+    entry = entries(issuers)[branch]
+    return Issuer(entry["cnpj"], entry["municipality"])
 
 
 def _service_invoice(
@@ -135,7 +116,7 @@ def _service_invoice(
     share_of_ibs = percent_of(amount, half_of_ibs)
     values = {
         "idNF": id_nf,
-        "codigoDaFilial": random.choice(list(ISSUERS)),
+        "codigoDaFilial": random.choice(codes(issuers)),
         "codigoDoCliente": customer.code,
         "codigoDoServicoPrestado": service,
         "valorDoServico": amount,
@@ -175,7 +156,7 @@ def _forecast_rows(
         is_readjusted = random.random() < _READJUSTED
         yield {
             "codigoDaPrevisao": code,
-            "codigoDaFilial": random.choice(list(ISSUERS)),
+            "codigoDaFilial": random.choice(codes(issuers)),
             "codigoDoCliente": random.choice(active).code,
             "codigoDoServicoPrestado": random.choice(codes(services)),
             "valorDoServico": Decimal(random.randrange(20_000, 400_000)).scaleb(-2),
@@ -208,34 +189,22 @@ _BATCH_SIZE = 1_000
 _SPLIT_EVERY = 20
 _MONTH = timedelta(days=30)
 _MAX_INSTALMENTS = 4
+_BATCH_SIZE = 1_000
+_SPLIT_EVERY = 20
+_MONTH = timedelta(days=30)
+_MAX_INSTALMENTS = 4
 _CANCELLED, _WITH_CARRIER, _WITH_PROJECT, _PAID = 0.08, 0.4, 0.1, 0.85
 _STILL_PENDING = timedelta(days=20)
 _PORTFOLIO_OF_ACCOUNT = {1: 1, 2: 2, 3: None}
 _FREIGHT_PER_LINE = Decimal("12.50")
-_INVOICE_MODEL = 1
+_INVOICE_MODEL, _SERIES = 1, 1
 _DISCOUNTS = (0, 0, 0, 5, 10)
 _IPI = (0, 0, 5)
 _ICMS = (7, 12, 18)
 _MAX_LINES, _MAX_UNITS = 8, 20
+_PAID_BY_SENDER = "E"
 
-
-class OrderStatus(Enum):
-    """State of an order."""
-
-    PENDING = auto()
-    PROCESSED = auto()
-    CANCELLED = auto()
-
-
-@dataclass(slots=True)
-class OrderRows:
-    """Rows of the tables that orders fill."""
-
-    orders: list[dict[str, Any]] = field(default_factory=list)
-    items: list[dict[str, Any]] = field(default_factory=list)
-    instalments: list[dict[str, Any]] = field(default_factory=list)
-    titles: list[dict[str, Any]] = field(default_factory=list)
-    invoices: list[dict[str, Any]] = field(default_factory=list)
+Rows = defaultdict[Table, list[dict[str, Any]]]
 
 
 @dataclass(slots=True)
@@ -250,7 +219,7 @@ class OrderPlan:
     number: int
     branch: int
     ordered: datetime
-    status: OrderStatus
+    status: Literal["pending", "processed", "cancelled"]
     ended: datetime
     id_nf: int | None = None
     invoice_number: int = 0
@@ -269,45 +238,42 @@ def seed_orders(
     plans, last_numbers = _plan_orders(random, count)
     for done in range(0, count, _BATCH_SIZE):
         on_progress(done, count)
-        batch = OrderRows()
+        batch: Rows = defaultdict(list)
         for plan in plans[done : done + _BATCH_SIZE]:
             _add_order(random, plan, customers, products, batch)
-        write_rows(connection, sales_orders, batch.orders)
-        write_rows(connection, sales_order_items, batch.items)
-        write_rows(connection, sales_order_installments, batch.instalments)
-        write_rows(connection, receivables, batch.titles)
-        split = [row for title in batch.titles[::_SPLIT_EVERY] for row in split_rows(title)]
-        write_rows(connection, receivable_allocations, split)
-        write_rows(connection, product_invoices, batch.invoices)
+        for title in batch[receivables][::_SPLIT_EVERY]:
+            batch[receivable_allocations].extend(split_rows(title))
+        for table, rows in batch.items():
+            write_rows(connection, table, rows)
     on_progress(count, count)
-    _copy_items_to_invoices(connection)
-    return last_numbers
-
-
-def _copy_items_to_invoices(connection: Connection) -> None:
-    """Copy the products of all invoiced orders to their invoices."""
+    # Copy the products of all invoiced orders to their invoices.
     names = ("seq", "idProduto", "descricaoDoProduto", "quantidade", "valorUnitario", "valorTotal")
-    items = (
-        select(sales_orders.c.idNF, *(sales_order_items.c[name] for name in names))
-        .join(
-            sales_order_items, sales_order_items.c.numeroDoPedido == sales_orders.c.numeroDoPedido
-        )
-        .where(sales_orders.c.idNF.is_not(None))
+    items, orders = sales_order_items.c, sales_orders.c
+    invoiced = (
+        select(orders.idNF, *(items[name] for name in names))
+        .join(sales_order_items, items.numeroDoPedido == orders.numeroDoPedido)
+        .where(orders.idNF.is_not(None))
     )
-    connection.execute(insert(product_invoice_items).from_select(["idNF", *names], items))
+    connection.execute(insert(product_invoice_items).from_select(["idNF", *names], invoiced))
+    return last_numbers
 
 
 def _plan_orders(random: Random, count: int) -> tuple[list[OrderPlan], Counter[str]]:
     """Return plans of orders, numbered by date, and the last number of each scope."""
     plans = []
     for number, ordered in enumerate(office_moments(random, count), start=1):
-        status = _status(random, ordered)
-        ended = max(min(ordered + timedelta(days=random.randrange(1, 10)), TODAY), ordered)
-        plans.append(OrderPlan(number, random.choice(codes(branches)), ordered, status, ended))
-    processed = (plan for plan in plans if plan.status is OrderStatus.PROCESSED)
+        plan = OrderPlan(number, 0, ordered, "processed", ordered)
+        if random.random() < _CANCELLED:
+            plan.status = "cancelled"
+        elif ordered > TODAY - _STILL_PENDING:
+            plan.status = "pending"
+        plan.ended = max(min(ordered + timedelta(days=random.randrange(1, 10)), TODAY), ordered)
+        plan.branch = random.choice(codes(branches))
+        plans.append(plan)
+    processed = (plan for plan in plans if plan.status == "processed")
     last_numbers = Counter({"sales_order": count})
     for plan in sorted(processed, key=attrgetter("ended")):
-        invoices = product_invoice_scope(plan.branch, SERIES_OF_MODEL[_INVOICE_MODEL])
+        invoices = product_invoice_scope(plan.branch, _SERIES)
         titles = title_scope("receivable", plan.ended.year, plan.branch)
         last_numbers.update(("product_invoice", invoices, titles))
         plan.id_nf = last_numbers["product_invoice"]
@@ -320,38 +286,46 @@ def _add_order(
     plan: OrderPlan,
     customers: list[Customer],
     products: list[DemoProduct],
-    batch: OrderRows,
+    batch: Rows,
 ) -> None:
     """Add one order with its products, instalments, titles and invoice to a batch."""
     customer = random.choice(customers)
     has_carrier = random.random() < _WITH_CARRIER
-    freight = _FREIGHT_PER_LINE if has_carrier else Decimal("0.00")
-    items = _make_items(random, plan.number, products, freight, plan.status)
+    items = _make_items(random, plan, products, _FREIGHT_PER_LINE if has_carrier else ZERO)
     header = _header(random, plan, customer)
-    header |= (
-        _client_fields(customer)
-        | _delivery_fields(customer)
-        | (_carrier_fields(random, items) if has_carrier else _NO_CARRIER)
-    )
+    header |= _carrier_fields(random, items) if has_carrier else _NO_CARRIER
     total = sum((item["totalLiquido"] for item in items), Decimal(0))
-    instalments = _make_instalments(header, total)
-    if plan.status is OrderStatus.PROCESSED:
-        for instalment in instalments:
+    batch[sales_orders].append(header)
+    batch[sales_order_items].extend(items)
+    count = header["quantidadeDeParcelas"]
+    values, percents = equal_parts(total, count), equal_parts(Decimal(100), count)
+    first_due = plan.ordered.replace(hour=0, minute=0, second=0)
+    for sequence, (value, percent) in enumerate(zip(values, percents, strict=True), start=1):
+        instalment = {
+            "numeroDoPedido": plan.number,
+            "numeroDaParcela": sequence,
+            "dataDeVencimento": first_due + sequence * _MONTH,
+            "percentual": percent,
+            "valor": value,
+            "totalDoPedido": total,
+            "existeLancamentoCR": plan.status == "processed",
+            **dict.fromkeys(TITLE_COLUMNS.values()),
+        }
+        if plan.status == "processed":
             title = _title(random, header, instalment, plan)
-            key = {column: title[name] for name, column in TITLE_COLUMNS.items()}
-            instalment.update(key, existeLancamentoCR=True)
-            batch.titles.append(title)
-        batch.invoices.append(order_invoice(header, items, plan.invoice_number))
-    batch.orders.append(header)
-    batch.items.extend(items)
-    batch.instalments.extend(instalments)
+            instalment |= {column: title[name] for name, column in TITLE_COLUMNS.items()}
+            batch[receivables].append(title)
+        batch[sales_order_installments].append(instalment)
+    if plan.status == "processed":
+        batch[product_invoices].append(_invoice(header, items, plan))
 
 
 def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, Any]:
-    number, ordered, status, ended = plan.number, plan.ordered, plan.status, plan.ended
+    """Return an order's header with the client's address, without its carrier."""
+    number, city = plan.number, customer.city
     account = random.choice(list(_PORTFOLIO_OF_ACCOUNT))
     count = random.randint(1, _MAX_INSTALMENTS)
-    processed, cancelled = status is OrderStatus.PROCESSED, status is OrderStatus.CANCELLED
+    for_project = random.random() < _WITH_PROJECT
     return {
         "codigoDaNotaFiscal": _INVOICE_MODEL,
         "codigoDaFilial": plan.branch,
@@ -359,18 +333,16 @@ def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, An
         "numeroDoPedido": number,
         "numeroDaOrdem": number,
         "codigoDoVendedor": customer.seller,
-        "codigoDoProjeto": (
-            random.choice(codes(projects)) if random.random() < _WITH_PROJECT else None
-        ),
+        "codigoDoProjeto": random.choice(codes(projects)) if for_project else None,
         "codigoDaFormaDePagamento": random.choice(codes(payment_methods)),
         "codigoDaContaCorrente": account,
         "codigoDaCarteira": _PORTFOLIO_OF_ACCOUNT[account],
         "codigoDaClassificacaoAuxiliar": 1,
         "idNF": plan.id_nf,
         "quantidadeDeParcelas": count,
-        "dataDaOrdem": ordered,
-        "dataDeProcessamento": ended if processed else None,
-        "dataDeCancelamento": ended if cancelled else None,
+        "dataDaOrdem": plan.ordered,
+        "dataDeProcessamento": plan.ended if plan.status == "processed" else None,
+        "dataDeCancelamento": plan.ended if plan.status == "cancelled" else None,
         "observacao": f"Pedido {number} do site" if number % 3 == 0 else None,
         "dadosAdicionais": None,
         "codigoDoItemDeLancamento": "1.01.001",
@@ -379,31 +351,113 @@ def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, An
         "observacaoCR": None,
         "faturamentoNotaFiscalUnica": True,
         "consolidado": False,
-        "pendente": status is OrderStatus.PENDING,
-        "processado": processed,
-        "cancelado": cancelled,
+        "pendente": plan.status == "pending",
+        "processado": plan.status == "processed",
+        "cancelado": plan.status == "cancelled",
         "avisos": [] if customer.active else ["Cliente inativo."],
-        "updated": ordered if status is OrderStatus.PENDING else ended,
+        "updated": plan.ordered if plan.status == "pending" else plan.ended,
+        "codigoDoCliente": customer.code,
+        "nomeDoCliente": customer.name,
+        "nomeDoClienteFmt": f"{customer.code} - {customer.name}",
+        "naturezaJuridica": customer.nature,
+        "cnpjcpf": customer.document,
+        "inscricaoEstadual": "ISENTO" if customer.nature == "J" else None,
+        "inscricaoMunicipal": None,
+        "contato": customer.contact,
+        "telefone": customer.telephone,
+        "email": customer.email,
+        "cep": customer.postcode,
+        "logradouro": customer.street,
+        "numero": customer.number,
+        "complemento": None,
+        "bairro": customer.district,
+        "cidade": city["name"],
+        "uf": city["state"],
+        "codigoDoMunicipio": city["municipality"],
+        "entregaNomeContato": customer.contact,
+        "entregaCEP": customer.postcode,
+        "entregaLogradouro": customer.street,
+        "entregaNumero": customer.number,
+        "entregaComplemento": None,
+        "entregaBairro": customer.district,
+        "entregaCidade": city["name"],
+        "entregaCodigoMunicipio": city["municipality"],
+        "entregaUF": city["state"],
     }
 
 
-def _make_instalments(header: dict[str, Any], total: Decimal) -> list[dict[str, Any]]:
-    count = header["quantidadeDeParcelas"]
-    values, percents = equal_parts(total, count), equal_parts(Decimal(100), count)
-    first_due = header["dataDaOrdem"].replace(hour=0, minute=0, second=0)
-    return [
-        {
-            "numeroDoPedido": header["numeroDoPedido"],
-            "numeroDaParcela": sequence,
-            "dataDeVencimento": first_due + sequence * _MONTH,
-            "percentual": percent,
-            "valor": value,
-            "totalDoPedido": total,
-            "existeLancamentoCR": False,
-            **dict.fromkeys(TITLE_COLUMNS.values()),
+_NO_CARRIER: dict[str, Any] = {
+    name: None for name in SalesOrder.model_fields if name.startswith("transportadora")
+}
+
+
+def _carrier_fields(random: Random, items: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        **random.choice(company()["carriers"]),
+        "transportadoraNatureza": "J",
+        "transportadoraIE": "ISENTO",
+        "transportadoraEspecie": "CAIXA",
+        "transportadoraVolume": str(len(items)),
+        "transportadoraFreteEmiDest": _PAID_BY_SENDER,
+        "transportadoraObservacao": "Entregar em horário comercial",
+        "transportadoraPesoBruto": sum(item["pesoBruto"] for item in items),
+        "transportadoraPesoLiquido": sum(item["pesoLiquido"] for item in items),
+        "transportadoraValorFrete": sum(item["valorFrete"] for item in items),
+        "transportadoraValorSeguro": ZERO,
+        "transportadoraVolumeComprimento": Decimal("0.60"),
+        "transportadoraVolumeAltura": Decimal("0.40"),
+        "transportadoraVolumeLargura": Decimal("0.40"),
+        "transportadoraQtde": Decimal(len(items)),
+    }
+
+
+def _make_items(
+    random: Random, plan: OrderPlan, products: list[DemoProduct], freight: Decimal
+) -> list[dict[str, Any]]:
+    """Return an order's lines with ``freight`` on each."""
+    ordered = random.sample(products, random.randint(1, min(_MAX_LINES, len(products))))
+    items = []
+    for seq, product in enumerate(ordered, start=1):
+        quantity = Decimal(random.randint(1, _MAX_UNITS))
+        weight, total = product.weight * quantity, quantity * product.price
+        rates = (_DISCOUNTS, _IPI, _ICMS)
+        discount, ipi, icms = (Decimal(random.choice(values)) for values in rates)
+        terms = SalesOrderItemInput.model_construct(
+            idProduto=product.code,
+            quantidade=quantity,
+            valorFrete=freight,
+            valorDescontoPercentual=discount,
+            aliquotaIPI=ipi,
+            aliquotaICMS=icms,
+        )
+        amounts = line_amounts(terms, total)
+        is_pending = plan.status == "pending"
+        item = {
+            "numeroDoPedido": plan.number,
+            "seq": seq,
+            "idProduto": product.code,
+            "idMapeamentoPadrao": product.code,
+            "codigoInterno": product.internal_code,
+            "codigoDeBarras": product.barcode,
+            "descricaoDoProduto": product.name,
+            "ncm": product.kind["ncm"],
+            "url": f"https://loja.example/{product.internal_code}",
+            "largura": "10",
+            "altura": "20",
+            "comprimento": "30",
+            "pesoLiquido": weight,
+            "pesoBruto": gross_weight(weight),
+            "quantidade": quantity,
+            "valorUnitario": product.price,
+            "valorTotal": total,
+            **amounts,
+            "quantidadeProcessadaParcial": quantity if plan.status == "processed" else Decimal(0),
+            "quantidadeDisponivelParaProcessamento": quantity if is_pending else Decimal(0),
+            "valorDisponivelParaProcessamento": amounts["totalLiquido"] if is_pending else ZERO,
+            "disponivelParaProcessamentoParcial": is_pending,
         }
-        for sequence, (value, percent) in enumerate(zip(values, percents, strict=True), start=1)
-    ]
+        items.append(item)
+    return items
 
 
 def _title(
@@ -419,8 +473,8 @@ def _title(
         "numeroDaTransacao": plan.transaction,
         "sequenciaDaTransacao": sequence,
         "historico": header["historicoCR"],
-        "numeroDoDocumento": f"PV-{header['numeroDoPedido']:06}/{sequence}",
-        "idws": f"WS-{header['numeroDoPedido']}-{sequence}",
+        "numeroDoDocumento": f"PV-{plan.number:06}/{sequence}",
+        "idws": f"WS-{plan.number}-{sequence}",
         "dataDeEmissao": issued,
         "dataDeVencimento": due,
         "valorDoLancamento": value,
@@ -430,150 +484,16 @@ def _title(
     }
 
 
-def _status(random: Random, ordered: datetime) -> OrderStatus:
-    if random.random() < _CANCELLED:
-        return OrderStatus.CANCELLED
-    return OrderStatus.PENDING if ordered > TODAY - _STILL_PENDING else OrderStatus.PROCESSED
-
-
-def _make_items(
-    random: Random, order: int, products: list[DemoProduct], freight: Decimal, status: OrderStatus
-) -> list[dict[str, Any]]:
-    """Return an order's lines with ``freight`` on each."""
-    ordered = random.sample(products, random.randint(1, min(_MAX_LINES, len(products))))
-    items = []
-    for seq, product in enumerate(ordered, start=1):
-        quantity = Decimal(random.randint(1, _MAX_UNITS))
-        item: dict[str, Any] = {"numeroDoPedido": order, "seq": seq}
-        item |= _product_fields(product, quantity)
-        total = quantity * product.price
-        rates = (_DISCOUNTS, _IPI, _ICMS)
-        discount, ipi, icms = (Decimal(random.choice(values)) for values in rates)
-        terms = SalesOrderItemInput.model_construct(
-            idProduto=product.code,
-            quantidade=quantity,
-            valorFrete=freight,
-            valorDescontoPercentual=discount,
-            aliquotaIPI=ipi,
-            aliquotaICMS=icms,
-        )
-        prices = {"valorUnitario": product.price, "valorTotal": total}
-        item |= prices | line_amounts(terms, total)
-        item |= _processing_fields(quantity, item["totalLiquido"], status)
-        items.append(item)
-    return items
-
-
-def _product_fields(product: DemoProduct, quantity: Decimal) -> dict[str, Any]:
-    weight = product.weight * quantity
-    return {
-        "idProduto": product.code,
-        "idMapeamentoPadrao": product.code,
-        "codigoInterno": product.internal_code,
-        "codigoDeBarras": product.barcode,
-        "descricaoDoProduto": product.name,
-        "ncm": product.ncm,
-        "url": f"https://loja.example/{product.internal_code}",
-        "largura": "10",
-        "altura": "20",
-        "comprimento": "30",
-        "pesoLiquido": weight,
-        "pesoBruto": gross_weight(weight),
-        "quantidade": quantity,
-    }
-
-
-def _processing_fields(quantity: Decimal, net: Decimal, status: OrderStatus) -> dict[str, Any]:
-    pending = status is OrderStatus.PENDING
-    return {
-        "quantidadeProcessadaParcial": quantity if status is OrderStatus.PROCESSED else Decimal(0),
-        "quantidadeDisponivelParaProcessamento": quantity if pending else Decimal(0),
-        "valorDisponivelParaProcessamento": net if pending else ZERO,
-        "disponivelParaProcessamentoParcial": pending,
-    }
-
-
-_CARRIERS = (
-    {
-        "transportadoraCodigo": 503,
-        "transportadoraNome": "Transportes Rio Claro S.A.",
-        "transportadoraEndereco": "Rodovia Washington Luís, km 173",
-        "transportadoraCidade": "Rio Claro",
-        "transportadoraUF": "SP",
-        "transportadoraPlaca": "BRA2E19",
-        "transportadoraPlacaUF": "SP",
-        "transportadoraCNPJ": SUPPLIER_DOCUMENTS[503],
-    },
-    {
-        "transportadoraCodigo": 506,
-        "transportadoraNome": "Expresso Araucária Ltda",
-        "transportadoraEndereco": "Avenida das Araucárias, 1500",
-        "transportadoraCidade": "Araucária",
-        "transportadoraUF": "PR",
-        "transportadoraPlaca": "QQP4F56",
-        "transportadoraPlacaUF": "PR",
-        "transportadoraCNPJ": SUPPLIER_DOCUMENTS[506],
-    },
-)
-_NO_CARRIER: dict[str, Any] = {
-    name: None for name in SalesOrder.model_fields if name.startswith("transportadora")
-}
-_PAID_BY_SENDER = "E"
-
-
-def _client_fields(customer: Customer) -> dict[str, Any]:
-    return {
-        "codigoDoCliente": customer.code,
-        "nomeDoCliente": customer.name,
-        "nomeDoClienteFmt": f"{customer.code} - {customer.name}",
-        "naturezaJuridica": customer.nature,
-        "cnpjcpf": customer.document,
-        "inscricaoEstadual": "ISENTO" if customer.nature == "J" else None,
-        "inscricaoMunicipal": None,
-        "cep": customer.postcode,
-        "logradouro": customer.street,
-        "numero": customer.number,
-        "complemento": None,
-        "bairro": customer.district,
-        "cidade": customer.city.name,
-        "uf": customer.city.state,
-        "codigoDoMunicipio": customer.city.municipality,
-        "contato": customer.contact,
-        "telefone": customer.telephone,
-        "email": customer.email,
-    }
-
-
-def _delivery_fields(customer: Customer) -> dict[str, Any]:
-    """Return the delivery fields, with the client's address."""
-    return {
-        "entregaNomeContato": customer.contact,
-        "entregaCEP": customer.postcode,
-        "entregaLogradouro": customer.street,
-        "entregaNumero": customer.number,
-        "entregaComplemento": None,
-        "entregaBairro": customer.district,
-        "entregaCidade": customer.city.name,
-        "entregaCodigoMunicipio": customer.city.municipality,
-        "entregaUF": customer.city.state,
-    }
-
-
-def _carrier_fields(random: Random, items: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        **random.choice(_CARRIERS),
-        "transportadoraNatureza": "J",
-        "transportadoraIE": "ISENTO",
-        "transportadoraEspecie": "CAIXA",
-        "transportadoraVolume": str(len(items)),
-        "transportadoraFreteEmiDest": _PAID_BY_SENDER,
-        "transportadoraObservacao": "Entregar em horário comercial",
-        "transportadoraPesoBruto": sum(item["pesoBruto"] for item in items),
-        "transportadoraPesoLiquido": sum(item["pesoLiquido"] for item in items),
-        "transportadoraValorFrete": sum(item["valorFrete"] for item in items),
-        "transportadoraValorSeguro": Decimal("0.00"),
-        "transportadoraVolumeComprimento": Decimal("0.60"),
-        "transportadoraVolumeAltura": Decimal("0.40"),
-        "transportadoraVolumeLargura": Decimal("0.40"),
-        "transportadoraQtde": Decimal(len(items)),
+def _invoice(
+    header: dict[str, Any], items: list[dict[str, Any]], plan: OrderPlan
+) -> dict[str, Any]:
+    """Return the emitted product invoice of a processed order."""
+    issuer, number = _issuer(plan.branch), plan.invoice_number
+    return {name: header[name] for name in (*INVOICE_FIELDS, "idNF", "numeroDoPedido")} | {
+        **SALE_TERMS,
+        **invoice_amounts(items),
+        "dataDeEmissao": plan.ended,
+        "numeroDaNotaFiscalEletronica": number,
+        "chaveDaNotaFiscalEletronica": product_invoice_key(issuer, _SERIES, number, plan.ended),
+        "ultimaAtualizacao": plan.ended,
     }

@@ -11,14 +11,17 @@ from typing import Any
 from sqlalchemy import Connection
 
 from xlbridge.sandbox.amounts import round_half_up
-from xlbridge.sandbox.areas.registry.seed import WAREHOUSES, codes, section_codes, write_rows
-from xlbridge.sandbox.areas.registry.seed_demo import (
+from xlbridge.sandbox.areas.registry.seed import (
     FIRST_DAY,
+    SECTIONS,
     TODAY,
     DemoProduct,
+    codes,
+    company,
     office_moments,
     random_day,
     random_office_time,
+    write_rows,
 )
 from xlbridge.sandbox.areas.registry.tables import branches, collaborators, cost_centres, projects
 from xlbridge.sandbox.areas.stock.inventories import open_inventory
@@ -37,7 +40,7 @@ _MAX_RECEIVED, _MAX_MOVEMENTS = 400, 4
 _MIN_REQUESTED, _MAX_REQUESTED = 2, 20
 _FIRST_REQUEST = TODAY - timedelta(days=30)
 _RELEASED, _REQUISITIONS = 0.8, 36
-_FIRST_WAREHOUSE = min(WAREHOUSES)
+_FIRST_WAREHOUSE = 1
 
 
 def seed_stock(
@@ -94,12 +97,13 @@ def _make_stock(random: Random, products: list[DemoProduct], requisitions: int) 
 
 def _addressing_rows(random: Random, products: list[DemoProduct]) -> Iterator[dict[str, Any]]:
     """Yield each product's address in the first warehouse of each branch."""
+    sections = list(SECTIONS)
     for branch in codes(branches):
         for product in products:
             yield {
                 "codigoDaFilial": branch,
                 "codigoDoAlmoxarifado": _FIRST_WAREHOUSE,
-                "codigoDaSecao": random.choice(section_codes()),
+                "codigoDaSecao": random.choice(sections),
                 "idProd": product.code,
                 "codigoDaFilialSecao": branch,
                 "codigoDoAlmoxarifadoSecao": _FIRST_WAREHOUSE,
@@ -113,7 +117,7 @@ def _balance_keys(
 ) -> Iterator[tuple[BalanceKey, DemoProduct]]:
     """Yield the balances to create, each in a warehouse that has the product."""
     for branch in codes(branches):
-        for warehouse in WAREHOUSES:
+        for warehouse in company()["warehouses"]:
             for product in products:
                 if random.random() < _EMPTY:
                     continue
