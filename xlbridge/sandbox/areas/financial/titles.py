@@ -92,13 +92,25 @@ class ReceivableRegistration(RecordRegistration):
 
     def problems(self, data: ReceivableInput) -> list[Problem]:
         """Return the problems of a new title."""
-        return [
+        problems = [
             *self._lookup.client_problems(data.codigoDoCliente),
             *entry_problems(self._lookup, data, revenue=True),
             *allocation_problems(self._lookup, data, revenue=True),
-            *self._portfolio_problems(data),
-            *self._idws_problems(data.idws),
         ]
+        code, account, idws = data.codigoDaCarteira, data.codigoDaContaCorrente, data.idws
+        portfolio = self._lookup.entry(portfolios, code)
+        if code is not None and (portfolio is None or portfolio.account != account):
+            message = f"A carteira {code} não pertence à conta corrente {account}."
+            problems.append(("codigoDaCarteira", message))
+        if idws is not None and not idws.strip():
+            problems.append(("idws", "O identificador externo está em branco."))
+        elif idws is not None and self._is_registered(idws):
+            problems.append(("idws", f"O identificador {idws} já é de outro título."))
+        return problems
+
+    def _is_registered(self, idws: str) -> bool:
+        stored = select(exists().where(receivables.c.idws == idws))
+        return idws in self._accepted_idws or bool(self._connection.scalar(stored))
 
     def accept(self, data: ReceivableInput) -> Receivable:
         """Accept a title, with the next key of its branch and exercise."""
@@ -113,26 +125,6 @@ class ReceivableRegistration(RecordRegistration):
         self._rows[receivable_allocations].extend(allocation_rows(tuple(key.values()), parts))
         return title
 
-    def _portfolio_problems(self, data: ReceivableInput) -> list[Problem]:
-        code, account = data.codigoDaCarteira, data.codigoDaContaCorrente
-        if code is None:
-            return []
-        portfolio = self._lookup.entry(portfolios, code)
-        if portfolio is not None and portfolio.account == account:
-            return []
-        message = f"A carteira {code} não pertence à conta corrente {account}."
-        return [("codigoDaCarteira", message)]
-
-    def _idws_problems(self, idws: str | None) -> list[Problem]:
-        if idws is None:
-            return []
-        if not idws.strip():
-            return [("idws", "O identificador externo está em branco.")]
-        stored = select(exists().where(receivables.c.idws == idws))
-        if idws not in self._accepted_idws and not self._connection.scalar(stored):
-            return []
-        return [("idws", f"O identificador {idws} já é de outro título.")]
-
 
 _AMOUNTS = tuple(name for name in PayableInput.model_fields if name.startswith("Valor"))
 _RETAINED = tuple(name for name in _AMOUNTS if name.endswith("Retido"))
@@ -145,14 +137,23 @@ class PayableRegistration(RecordRegistration):
     def problems(self, data: PayableInput) -> list[Problem]:
         """Return the problems of a title, new or altered."""
         lookup = self._lookup
-        return [
+        problems = [
             *lookup.field_problems(data, "codigoDoFornecedor"),
             *entry_problems(lookup, data, revenue=False),
             *allocation_problems(lookup, data, revenue=False),
             *lookup.field_problems(data, "CodigoDoCustoABC"),
-            *_barcode_problems(data.CodigoDeBarras),
-            *_retention_problems(data),
         ]
+        if data.CodigoDeBarras is not None and not is_boleto(data.CodigoDeBarras):
+            message = "Código de barras inválido: os dígitos não conferem."
+            problems.append(("CodigoDeBarras", message))
+        for name in _AMOUNTS:
+            problems += amount_problems(name, getattr(data, name))
+        net = data.valorDoLancamento or Decimal(0)
+        retained = sum((getattr(data, name) or Decimal(0) for name in _RETAINED), Decimal(0))
+        if data.ValorBruto is not None and net + retained > data.ValorBruto:
+            message = "O valor líquido mais os tributos retidos ultrapassa o valor bruto."
+            problems.append(("ValorBruto", message))
+        return problems
 
     def accept(self, data: PayableInput) -> Payable:
         """Accept a title, with the next key of its branch and exercise."""
@@ -164,22 +165,6 @@ class PayableRegistration(RecordRegistration):
         self._rows[payables].append(title.model_dump(exclude=_NOT_STORED))
         self._rows[payable_allocations].extend(allocation_rows(tuple(key.values()), parts))
         return title
-
-
-def _barcode_problems(code: str | None) -> list[Problem]:
-    if code is None or is_boleto(code):
-        return []
-    return [("CodigoDeBarras", "Código de barras inválido: os dígitos não conferem.")]
-
-
-def _retention_problems(data: PayableInput) -> Iterator[Problem]:
-    """Yield invalid amounts, and a gross amount less than net amount plus retained taxes."""
-    for name in _AMOUNTS:
-        yield from amount_problems(name, getattr(data, name))
-    net = data.valorDoLancamento or Decimal(0)
-    retained = sum((getattr(data, name) or Decimal(0) for name in _RETAINED), Decimal(0))
-    if data.ValorBruto is not None and net + retained > data.ValorBruto:
-        yield "ValorBruto", "O valor líquido mais os tributos retidos ultrapassa o valor bruto."
 
 
 _FIRST_OF_TRANSACTION = 1
@@ -380,7 +365,20 @@ def show_statement(call: Call) -> Statement:
         *read_payables(call.connection, *_settled_in_period(call, payables)),
     ]
     titles.sort(key=attrgetter("dataDeBaixa"))
-    lines = list(_statement_lines(titles, initial_balance))
+    lines, balance = [], initial_balance
+    for title in titles:
+        value = title.valorBaixado or _ZERO
+        is_income = isinstance(title, Receivable)
+        balance += value if is_income else -value
+        line = StatementLine(
+            **title.model_dump(include=_COPIED),
+            data=title.dataDeBaixa,
+            tipo=_INCOME if is_income else _EXPENSE,
+            valor=value,
+            saldo=balance,
+            rateio=title.rateio or [whole_allocation(title, value)],
+        )
+        lines.append(line)
     income, expense = _total(lines, _INCOME), _total(lines, _EXPENSE)
     return Statement(
         codigoDaContaCorrente=query.codigoDaContaCorrente,
@@ -390,7 +388,7 @@ def show_statement(call: Call) -> Statement:
         saldoAnterior=initial_balance,
         totalDeEntradas=income,
         totalDeSaidas=expense,
-        saldoFinal=initial_balance + income - expense,
+        saldoFinal=balance,
         lancamentos=lines,
     )
 
@@ -412,23 +410,6 @@ def _settled_in_period(call: Call, titles: Table) -> Iterator[ColumnElement[bool
     query = call.query_as(StatementQuery)
     yield titles.c.codigoDaContaCorrente == query.codigoDaContaCorrente
     yield from window_conditions(call, titles.c.dataDeBaixa)
-
-
-def _statement_lines(
-    titles: list[Receivable | Payable], balance: Decimal
-) -> Iterator[StatementLine]:
-    for title in titles:
-        value = title.valorBaixado or _ZERO
-        is_income = isinstance(title, Receivable)
-        balance += value if is_income else -value
-        yield StatementLine(
-            **title.model_dump(include=_COPIED),
-            data=title.dataDeBaixa,
-            tipo=_INCOME if is_income else _EXPENSE,
-            valor=value,
-            saldo=balance,
-            rateio=title.rateio or [whole_allocation(title, value)],
-        )
 
 
 Key = tuple[int, ...]

@@ -230,6 +230,11 @@ class RecordRegistration:
         self._numbers = Numbers(connection)
         self._rows: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
 
+    def _keep(self, rows: Mapping[Table, list[dict[str, Any]]]) -> None:
+        """Keep rows of an accepted record for ``write``."""
+        for table, new in rows.items():
+            self._rows[table].extend(new)
+
     def write(self) -> None:
         """Write all accepted records, in the order in which their tables were first used."""
         self._numbers.write()

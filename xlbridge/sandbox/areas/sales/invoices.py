@@ -48,7 +48,6 @@ from xlbridge.wire.product_invoices import (
     ProductInvoice,
     ProductInvoiceInput,
     ProductInvoiceItem,
-    ProductInvoiceItemInput,
 )
 from xlbridge.wire.sales import SalesOrder
 from xlbridge.wire.services import (
@@ -107,7 +106,16 @@ class ProductInvoiceRegistration(RecordRegistration):
     def accept(self, data: ProductInvoiceInput) -> ProductInvoice:
         """Accept an invoice, with the next id."""
         id_nf = self._numbers.next("product_invoice")
-        items = [self._item(id_nf, seq, item) for seq, item in enumerate(data.produtos, start=1)]
+        items = [
+            ProductInvoiceItem(
+                idNF=id_nf,
+                seq=seq,
+                descricaoDoProduto=self._lookup.checked_entry(products, item.idProduto).name,
+                valorTotal=item_total(item),
+                **item.model_dump(),
+            )
+            for seq, item in enumerate(data.produtos, start=1)
+        ]
         order = self._order
         lines = items if order is None else order.produtos
         invoice = ProductInvoice(
@@ -121,15 +129,6 @@ class ProductInvoiceRegistration(RecordRegistration):
         self._rows[product_invoices].append(invoice.model_dump(exclude={_ITEMS}))
         self._rows[product_invoice_items].extend(item.model_dump() for item in items)
         return invoice
-
-    def _item(self, id_nf: int, seq: int, item: ProductInvoiceItemInput) -> ProductInvoiceItem:
-        return ProductInvoiceItem(
-            idNF=id_nf,
-            seq=seq,
-            descricaoDoProduto=self._lookup.checked_entry(products, item.idProduto).name,
-            valorTotal=item_total(item),
-            **item.model_dump(),
-        )
 
 
 _SUMMED = (

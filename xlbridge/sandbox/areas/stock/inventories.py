@@ -13,7 +13,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
-    RowMapping,
     Select,
     and_,
     exists,
@@ -46,7 +45,6 @@ from xlbridge.sandbox.columns import Amount
 from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import (
     InvalidParameterError,
-    Problem,
     RequestError,
     invalid,
     require_no_problems,
@@ -251,7 +249,26 @@ def read_inventories(connection: Connection, *conditions: ColumnElement[bool]) -
         .where(*conditions)
         .order_by(inventories.c.idInventario)
     )
-    return [_inventory(row) for row in connection.execute(statement).mappings()]
+    found = []
+    for row in connection.execute(statement).mappings():
+        situation, count = InventorySituation(row["situation"]), row["count"]
+        can_count_again = situation is InventorySituation.COUNTING and row["counted"]
+        states = {
+            **{f"inventarioContagem{number}": count >= number for number in _COUNTS},
+            "situacaoDoInventario": situation,
+            # Processing is one transaction, so it is never seen in progress.
+            "emProcessamento": False,
+            "encerrado": situation is InventorySituation.CLOSED,
+            "podeEditar": situation in _BEFORE_VALIDATION,
+            "podeAtualizarSaldos": situation in _BEFORE_PROCESSING,
+            "podeIniciarContagem1": situation is InventorySituation.OPEN,
+            "podeIniciarContagem2": can_count_again and count == 1,
+            "podeIniciarContagem3": can_count_again and count == 2,
+            "podeProcessar": situation is InventorySituation.VALIDATED,
+            "podeEncerrar": situation is not InventorySituation.CLOSED,
+        }
+        found.append(Inventory.model_validate({**row, **states}))
+    return found
 
 
 def find_inventory(connection: Connection, number: int) -> Inventory | None:
@@ -267,7 +284,17 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
         *lookup.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
         *lookup.field_problems(data, "codigoDoCentroDeCusto"),
     ]
-    require_no_problems(problems or _unfinished_problems(connection, data))
+    # Of two unprocessed inventories in a warehouse both would adjust it.
+    unfinished = (
+        (inventories.c.codigoDaFilial == data.codigoDaFilial)
+        & (inventories.c.codigoDoAlmoxarifado == data.codigoDoAlmoxarifado)
+        & inventories.c.situation.in_(_BEFORE_PROCESSING)
+    )
+    other = connection.scalar(select(inventories.c.idInventario).where(unfinished).limit(1))
+    if other is not None and not problems:
+        message = f"O inventário {other} deste almoxarifado está aberto."
+        problems.append(("codigoDoAlmoxarifado", message))
+    require_no_problems(problems)
     number = next_number(connection, "inventory")
     row = data.model_dump() | {
         "idInventario": number,
@@ -280,19 +307,6 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
     if data.carregarBaseDeProdutos:
         load_balances(connection, number, data, now)
     return number
-
-
-def _unfinished_problems(connection: Connection, data: InventoryInput) -> list[Problem]:
-    """Return the problem of an unprocessed inventory in the warehouse: both would adjust it."""
-    unfinished = (
-        (inventories.c.codigoDaFilial == data.codigoDaFilial)
-        & (inventories.c.codigoDoAlmoxarifado == data.codigoDoAlmoxarifado)
-        & inventories.c.situation.in_(_BEFORE_PROCESSING)
-    )
-    number = connection.scalar(select(inventories.c.idInventario).where(unfinished).limit(1))
-    if number is None:
-        return []
-    return [("codigoDoAlmoxarifado", f"O inventário {number} deste almoxarifado está aberto.")]
 
 
 def start_count(connection: Connection, number: int, count: int, now: datetime) -> None:
@@ -389,32 +403,6 @@ def _update_inventory(connection: Connection, number: int, now: datetime, **valu
     by_id = inventories.c.idInventario == number
     values["ultimaAtualizacao"] = now
     connection.execute(update(inventories).where(by_id).values(values))
-
-
-def _inventory(row: RowMapping) -> Inventory:
-    situation = InventorySituation(row["situation"])
-    started = {f"inventarioContagem{count}": row["count"] >= count for count in _COUNTS}
-    permissions = _permissions(situation, row["count"], counted=row["counted"])
-    others = {
-        "situacaoDoInventario": situation,
-        # Processing is one transaction, so it is never seen in progress.
-        "emProcessamento": False,
-        "encerrado": situation is InventorySituation.CLOSED,
-    }
-    return Inventory.model_validate({**row, **started, **permissions, **others})
-
-
-def _permissions(situation: InventorySituation, count: int, *, counted: bool) -> dict[str, bool]:
-    counting = situation is InventorySituation.COUNTING
-    return {
-        "podeEditar": situation in _BEFORE_VALIDATION,
-        "podeAtualizarSaldos": situation in _BEFORE_PROCESSING,
-        "podeIniciarContagem1": situation is InventorySituation.OPEN,
-        "podeIniciarContagem2": counting and count == 1 and counted,
-        "podeIniciarContagem3": counting and count == 2 and counted,
-        "podeProcessar": situation is InventorySituation.VALIDATED,
-        "podeEncerrar": situation is not InventorySituation.CLOSED,
-    }
 
 
 @handles(INVENTORY_LIST)

@@ -233,7 +233,13 @@ def register_entry(connection: Connection, data: StockEntryInput, now: datetime)
     warehouse = data.codigoDoAlmoxarifado
     if warehouse is None:
         warehouse = default_warehouse(connection, data.codigoDaFilial)
-    unit_cost = _unit_cost(connection, now, data, warehouse)
+    unit_cost = data.valorUnitario
+    if unit_cost is None and data.idProd is not None:
+        balance_key = BalanceKey(
+            data.codigoDaFilial, warehouse, data.idProd, data.numeroDeSerie, data.codigoDoProjeto
+        )
+        unit_cost = average_cost(connection, now, balance_key)
+    unit_cost = unit_cost or Decimal(0)
     value = round_half_up(data.quantidade * unit_cost)
     require_no_problems(amount_problems("valorUnitario", value, limit=STOCK_LIMIT))
     row = data.model_dump(exclude={"dataDaEntrada"}) | value_columns(unit_cost, value)
@@ -248,19 +254,6 @@ def average_cost(connection: Connection, now: datetime, balance_key: BalanceKey)
     """
     balance = balance_at(connection, now, balance_key)
     return balance.unit_cost or product_balance(connection, now, balance_key.product).unit_cost
-
-
-def _unit_cost(
-    connection: Connection, now: datetime, data: StockEntryInput, warehouse: int
-) -> Decimal:
-    if data.idProd is None:
-        return data.valorUnitario or Decimal(0)
-    if data.valorUnitario is not None:
-        return data.valorUnitario
-    balance_key = BalanceKey(
-        data.codigoDaFilial, warehouse, data.idProd, data.numeroDeSerie, data.codigoDoProjeto
-    )
-    return average_cost(connection, now, balance_key)
 
 
 _ZERO = Decimal(0)
@@ -329,26 +322,22 @@ def change_output(connection: Connection, data: StockOutputChange, now: datetime
 
 def _code_problems(lookup: CodeLookup, data: StockOutputInput) -> list[Problem]:
     warehouse = data.codigoDoAlmoxarifado
+    key, unit = "codigoDaUnidadeDeMedida", data.codigoDaUnidadeDeMedida
+    unit_problems = lookup.field_problems(data, key)
+    product = lookup.entry(products, data.idProd)
+    # There is no conversion of units.
+    if not unit_problems and unit and product is not None and product.unit not in (None, unit):
+        symbol = lookup.checked_entry(units, product.unit).symbol
+        unit_problems = [(key, f"O produto {product.code} é medido em {symbol}.")]
     return [
         *movement_problems(lookup, data),
         *lookup.section_problems(data.codigoDaFilial, warehouse, data.codigoDaSecao),
         *lookup.field_problems(data, "codigoDoCentroDeCusto"),
-        *_unit_problems(lookup, data),
+        *unit_problems,
         *lookup.field_problems(
             data, "codigoDoColaboradorSolicitante", "codigoDoColaboradorDestino"
         ),
     ]
-
-
-def _unit_problems(lookup: CodeLookup, data: StockOutputInput) -> list[Problem]:
-    """Return the problem of a unit other than the product's: there is no conversion."""
-    key, code = "codigoDaUnidadeDeMedida", data.codigoDaUnidadeDeMedida
-    problems = lookup.field_problems(data, key)
-    product = lookup.entry(products, data.idProd)
-    if problems or code is None or product is None or product.unit in (None, code):
-        return problems
-    symbol = lookup.checked_entry(units, product.unit).symbol
-    return [(key, f"O produto {product.code} é medido em {symbol}.")]
 
 
 def _source_columns(
@@ -363,21 +352,18 @@ def _source_columns(
         if warehouse is None:
             warehouse = default_warehouse(connection, data.codigoDaFilial)
         return {"codigoDoAlmoxarifado": warehouse} | value_columns(_ZERO, _ZERO)
+    conditions = [movements.c.idProd == data.idProd]
+    conditions.append(movements.c.codigoDaFilial == data.codigoDaFilial)
+    for name in ("codigoDoAlmoxarifado", "numeroDeSerie", "codigoDoProjeto"):
+        if (value := getattr(data, name)) is not None:
+            conditions.append(movements.c[name] == value)
     largest = _ZERO
-    for balance_key, balance in balances_of(connection, now, *_source_conditions(data)):
+    for balance_key, balance in balances_of(connection, now, *conditions):
         if balance.quantity >= data.quantidade:
             values = balance.value_columns_of(data.quantidade)
             return balance_key.movement_columns() | values
         largest = max(largest, balance.quantity)
     raise _insufficient(data.idProd, largest)
-
-
-def _source_conditions(data: StockOutputInput) -> Iterator[ColumnElement[bool]]:
-    yield movements.c.idProd == data.idProd
-    yield movements.c.codigoDaFilial == data.codigoDaFilial
-    for name in ("codigoDoAlmoxarifado", "numeroDeSerie", "codigoDoProjeto"):
-        if (value := getattr(data, name)) is not None:
-            yield movements.c[name] == value
 
 
 def _alteration_problems(output: Row[Any], data: StockOutputChange) -> Iterator[Problem]:
