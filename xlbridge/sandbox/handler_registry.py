@@ -29,15 +29,12 @@ from xlbridge.wire import DAY_FORMAT, Attachment, Operation, WireModel
 
 
 @dataclass(slots=True)
-class UploadCache:
-    """The last workbook that was read: its digest and its lines."""
-
-    entry: tuple[bytes, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Resources shared by all calls. ``file_released`` wakes the worker that imports files."""
+    """Resources shared by all calls.
+
+    ``file_released`` wakes the worker that imports files. ``last_upload`` is the digest and the
+    lines of the last workbook that was read.
+    """
 
     storage: Storage
     catalogue: Catalogue
@@ -45,7 +42,7 @@ class Sandbox:
     behaviour: Behaviour = field(default_factory=Behaviour)
     clock: Callable[[], datetime] = datetime.now
     file_released: Event = field(default_factory=Event)
-    upload_cache: UploadCache = field(default_factory=UploadCache)
+    last_upload: tuple[bytes, Any] | None = None
 
 
 Model = TypeVar("Model", bound=WireModel)

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape
 
 from anyio import CapacityLimiter, to_thread
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, select
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
@@ -59,8 +59,13 @@ _MEDIA_TYPES = {"pdf": _PDF, "xml": "application/xml"}
 
 def attachment_response(sandbox: Sandbox, name: str, token: str) -> Response:
     """Return the file with this name and token, or a 404 response."""
-    with sandbox.storage.transaction(writing=False) as connection:
-        file = _find_file(connection, name, token)
+    file = None
+    if _TOKEN.fullmatch(token):
+        with sandbox.storage.transaction(writing=False) as connection:
+            for files in (payable_files, purchase_order_files):
+                by_key = files.c.Url.endswith(f"token={token}") & (files.c.NomeDoArquivo == name)
+                found = select(files.c.Observacao).where(by_key)
+                file = file or connection.execute(found).first()
     if file is None:
         return failure_response(404, [("", "Arquivo não encontrado.")])
     media_type = _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), _PDF)
@@ -72,17 +77,6 @@ def attachment_response(sandbox: Sandbox, name: str, token: str) -> Response:
     xml = f'<?xml version="1.0" encoding="UTF-8"?>\n<arquivo>{escape(text)}</arquivo>\n'
     content = _pdf_page(text) if media_type == _PDF else xml
     return Response(content, media_type=media_type, headers=headers)
-
-
-def _find_file(connection: Connection, name: str, token: str) -> Row[tuple[str | None]] | None:
-    if not _TOKEN.fullmatch(token):
-        return None
-    for files in (payable_files, purchase_order_files):
-        condition = files.c.Url.endswith(f"token={token}") & (files.c.NomeDoArquivo == name)
-        file = connection.execute(select(files.c.Observacao).where(condition)).first()
-        if file is not None:
-            return file
-    return None
 
 
 def _pdf_page(text: str) -> bytes:
@@ -215,31 +209,29 @@ class Endpoint:
         """Answer one request."""
         operation = self._operations.get(scope["method"])
         if operation is None:
-            response = messages.method_not_allowed(self._operations)
-        else:
-            response = await _respond(operation, scope, receive)
+            await messages.method_not_allowed(self._operations)(scope, receive, send)
+            return
+        service: Service = scope["app"].state.service
+        upload_limit = service.sandbox.limits.file_size + _MULTIPART_OVERHEAD
+        request = bounded_request(scope, receive, upload_limit if operation.upload else JSON_LIMIT)
+        try:
+            response = await _serve(operation, service, request)
+        except InvalidParameterError as error:
+            response = messages.bare_message_response(error)
+        except RequestError as error:
+            headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
+            response = messages.failure_response(error.status, error.problems, headers)
+        except ClientDisconnect:
+            problem = ("body", "A requisição chegou incompleta.")
+            response = messages.failure_response(400, [problem])
+        except Exception as error:
+            if is_busy(error):
+                headers = {"Retry-After": _RETRY_SECONDS}
+                response = messages.failure_response(503, [_BUSY], headers)
+            else:
+                _log.exception("%s %s failed", operation.method, operation.path)
+                response = messages.failure_response(500, [_INTERNAL_ERROR])
         await response(scope, receive, send)
-
-
-async def _respond(operation: Operation, scope: Scope, receive: Receive) -> Response:
-    """Return the response to a request, also if it fails."""
-    service: Service = scope["app"].state.service
-    upload_limit = service.sandbox.limits.file_size + _MULTIPART_OVERHEAD
-    request = bounded_request(scope, receive, upload_limit if operation.upload else JSON_LIMIT)
-    try:
-        return await _serve(operation, service, request)
-    except InvalidParameterError as error:
-        return messages.bare_message_response(error)
-    except RequestError as error:
-        headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
-        return messages.failure_response(error.status, error.problems, headers)
-    except ClientDisconnect:
-        return messages.failure_response(400, [("body", "A requisição chegou incompleta.")])
-    except Exception as error:
-        if is_busy(error):
-            return messages.failure_response(503, [_BUSY], {"Retry-After": _RETRY_SECONDS})
-        _log.exception("%s %s failed", operation.method, operation.path)
-        return messages.failure_response(500, [_INTERNAL_ERROR])
 
 
 async def _serve(operation: Operation, service: Service, request: Request) -> Response:

@@ -351,7 +351,7 @@ class ImportWorker:
             sandbox = self._sandbox
             resource = sandbox.catalogue[file.resource]
             lines = read_cached(file.content, resource, sandbox)
-            sandbox.upload_cache.entry = None
+            sandbox.last_upload = None
             while not self._stopping.is_set() and self._import_next(file.id, lines, resource):
                 pass
         except TRANSIENT_ERRORS:

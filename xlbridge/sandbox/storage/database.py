@@ -110,7 +110,19 @@ class WriteQueue:
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Hold the write lock for the block, in order of arrival. Raises ``Busy``."""
-        self._wait()
+        turn = Event()
+        with self._lock:
+            if self._is_busy:
+                self._waiting.append(turn)
+            else:
+                self._is_busy = True
+                turn.set()
+        if not turn.wait(TURN_SECONDS):
+            with self._lock:
+                # The turn may have been granted since the timeout.
+                if not turn.is_set():
+                    self._waiting.remove(turn)
+                    raise Busy
         try:
             yield
         finally:
@@ -119,21 +131,6 @@ class WriteQueue:
                     self._waiting.popleft().set()
                 else:
                     self._is_busy = False
-
-    def _wait(self) -> None:
-        turn = Event()
-        with self._lock:
-            if not self._is_busy:
-                self._is_busy = True
-                return
-            self._waiting.append(turn)
-        if turn.wait(TURN_SECONDS):
-            return
-        with self._lock:
-            # The turn may have been granted since the timeout.
-            if not turn.is_set():
-                self._waiting.remove(turn)
-                raise Busy
 
 
 _layout = Table(

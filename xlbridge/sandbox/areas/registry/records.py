@@ -5,7 +5,6 @@ Source: the spec, Client, Client contact, Errors, Product type, Registry, Limits
 """
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -177,28 +176,22 @@ class DocumentRules:
 
     def problems(self, data: PartyInput) -> list[Problem]:
         """Return the problems of a new party's document: invalid, or already registered."""
-        return [*_format_problems(data), *self._duplicate_problems(party_document(data))]
+        problems: list[Problem] = []
+        field = "cnpj" if data.natureza == "J" else "cpf"
+        formatted = getattr(data, field)
+        if formatted and not DOCUMENTS[field].is_valid(unmasked_document(formatted)):
+            problems.append((field, f"{field.upper()} inválido."))
+        document = party_document(data)
+        stored = select(exists().where(self._column == document))
+        if document and (document in self._accepted or self._connection.scalar(stored)):
+            message = f"O número {document} já está cadastrado para outro {self._label}."
+            problems.append(("cnpjcpf", message))
+        return problems
 
     def accept(self, document: str | None) -> None:
         """Mark a document as registered."""
         if document:
             self._accepted.add(document)
-
-    def _duplicate_problems(self, document: str | None) -> list[Problem]:
-        if not document:
-            return []
-        stored = select(exists().where(self._column == document))
-        if document not in self._accepted and not self._connection.scalar(stored):
-            return []
-        return [("cnpjcpf", f"O número {document} já está cadastrado para outro {self._label}.")]
-
-
-def _format_problems(data: PartyInput) -> list[Problem]:
-    field = "cnpj" if data.natureza == "J" else "cpf"
-    document = getattr(data, field)
-    if not document or DOCUMENTS[field].is_valid(unmasked_document(document)):
-        return []
-    return [(field, f"{field.upper()} inválido.")]
 
 
 _CODES = (
@@ -214,31 +207,30 @@ class ProductRegistration(RecordRegistration):
 
     def problems(self, data: ProductInput) -> list[Problem]:
         """Return the problems of a product, new or altered."""
-        return list(self._problems(data))
+        problems = self._lookup.field_problems(data, *_CODES)
+        problems += amount_problems("valorUnitario", data.valorUnitario, PRICE_PLACES)
+        for key in _WEIGHTS:
+            problems += amount_problems(key, getattr(data, key), _WEIGHT_PLACES)
+        gross, net = data.PesoBruto, data.PesoLiquido
+        if gross is not None and net is not None and net > gross:
+            problems.append(("PesoLiquido", "O peso líquido é maior que o peso bruto."))
+        code = data.codigoInterno
+        if code is None:
+            return problems
+        if not code.strip():
+            problems.append(("codigoInterno", "O código interno está em branco."))
+        others = products.c.internal_code == code
+        if isinstance(data, ProductChange):
+            others &= products.c.code != data.idProduto
+        if self._connection.scalar(select(exists().where(others))):
+            problems.append(("codigoInterno", f"O código {code} já é de outro produto."))
+        return problems
 
     def accept(self, data: ProductInput) -> Product:
         """Accept a product, with the next id."""
         product = Product(idProduto=self._numbers.next("product"), **data.model_dump())
         self._rows[products].append(to_row(product, PRODUCT_COLUMNS))
         return product
-
-    def _problems(self, data: ProductInput) -> Iterator[Problem]:
-        yield from self._lookup.field_problems(data, *_CODES)
-        yield from amount_problems("valorUnitario", data.valorUnitario, PRICE_PLACES)
-        for key in _WEIGHTS:
-            yield from amount_problems(key, getattr(data, key), _WEIGHT_PLACES)
-        gross, net = data.PesoBruto, data.PesoLiquido
-        if gross is not None and net is not None and net > gross:
-            yield "PesoLiquido", "O peso líquido é maior que o peso bruto."
-        if data.codigoInterno is None:
-            return
-        if not data.codigoInterno.strip():
-            yield "codigoInterno", "O código interno está em branco."
-        others = products.c.internal_code == data.codigoInterno
-        if isinstance(data, ProductChange):
-            others &= products.c.code != data.idProduto
-        if self._connection.scalar(select(exists().where(others))):
-            yield "codigoInterno", f"O código {data.codigoInterno} já é de outro produto."
 
 
 handle_creation(CLIENT_CREATE, ClientRegistration)

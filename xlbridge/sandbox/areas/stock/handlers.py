@@ -255,7 +255,24 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
         .limit(query.qtde or None)
     )
     headers = call.connection.execute(statement).all()
-    items = _items_by_number(call, [header.number for header in headers])
+    numbers = [header.number for header in headers]
+    lines = (
+        select(requested, products.c.name)
+        .join(products, products.c.code == requested.c.product)
+        .where(requested.c.requisition.in_(numbers))
+        .order_by(requested.c.requisition, requested.c.seq)
+    )
+    items: defaultdict[int, list[StockRequisitionItem]] = defaultdict(list)
+    for line in call.connection.execute(lines):
+        item = StockRequisitionItem(
+            seq=line.seq,
+            idProd=line.product,
+            descricaoDoProduto=line.name,
+            quantidade=line.quantity,
+            quantidadeAtendida=line.settled,
+            quantidadePendente=line.pending,
+        )
+        items[line.requisition].append(item)
     return [
         StockRequisition(
             numeroDaRequisicao=header.number,
@@ -268,28 +285,3 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
         )
         for header in headers
     ]
-
-
-def _items_by_number(
-    call: Call, numbers: list[int]
-) -> defaultdict[int, list[StockRequisitionItem]]:
-    items = select_requested_items().subquery()
-    statement = (
-        select(items, products.c.name)
-        .join(products, products.c.code == items.c.product)
-        .where(items.c.requisition.in_(numbers))
-        .order_by(items.c.requisition, items.c.seq)
-    )
-    grouped: defaultdict[int, list[StockRequisitionItem]] = defaultdict(list)
-    for row in call.connection.execute(statement):
-        grouped[row.requisition].append(
-            StockRequisitionItem(
-                seq=row.seq,
-                idProd=row.product,
-                descricaoDoProduto=row.name,
-                quantidade=row.quantity,
-                quantidadeAtendida=row.settled,
-                quantidadePendente=row.pending,
-            )
-        )
-    return grouped

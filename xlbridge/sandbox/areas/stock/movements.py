@@ -325,10 +325,11 @@ def _code_problems(lookup: CodeLookup, data: StockOutputInput) -> list[Problem]:
     key, unit = "codigoDaUnidadeDeMedida", data.codigoDaUnidadeDeMedida
     unit_problems = lookup.field_problems(data, key)
     product = lookup.entry(products, data.idProd)
-    # There is no conversion of units.
-    if not unit_problems and unit and product is not None and product.unit not in (None, unit):
+    if unit is not None and product is not None and product.unit not in (None, unit):
+        # There is no conversion of units.
         symbol = lookup.checked_entry(units, product.unit).symbol
-        unit_problems = [(key, f"O produto {product.code} é medido em {symbol}.")]
+        message = f"O produto {product.code} é medido em {symbol}."
+        unit_problems = unit_problems or [(key, message)]
     return [
         *movement_problems(lookup, data),
         *lookup.section_problems(data.codigoDaFilial, warehouse, data.codigoDaSecao),
@@ -352,11 +353,11 @@ def _source_columns(
         if warehouse is None:
             warehouse = default_warehouse(connection, data.codigoDaFilial)
         return {"codigoDoAlmoxarifado": warehouse} | value_columns(_ZERO, _ZERO)
-    conditions = [movements.c.idProd == data.idProd]
-    conditions.append(movements.c.codigoDaFilial == data.codigoDaFilial)
-    for name in ("codigoDoAlmoxarifado", "numeroDeSerie", "codigoDoProjeto"):
-        if (value := getattr(data, name)) is not None:
-            conditions.append(movements.c[name] == value)
+    conditions = [
+        column == value
+        for column in _BALANCE_KEY_COLUMNS
+        if (value := getattr(data, column.name)) is not None
+    ]
     largest = _ZERO
     for balance_key, balance in balances_of(connection, now, *conditions):
         if balance.quantity >= data.quantidade:
