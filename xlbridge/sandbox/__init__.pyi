@@ -13,8 +13,5 @@ from .options import (
     parse_faults as parse_faults,
 )
 from .seed import open_database as open_database, seed_database as seed_database
-from .server import (
-    ServeOptions as ServeOptions,
-    serve as serve,
-)
+from .server import ServeOptions as ServeOptions, serve as serve
 from .users import prepare_account as prepare_account

@@ -29,6 +29,9 @@ from xlbridge.sandbox.imports import handlers, lines  # noqa: F401 - adds their 
 from xlbridge.sandbox.options import ProgressCallback, SeedKind
 from xlbridge.sandbox.storage import Storage
 
+_CLIENTS, _PRODUCTS, _ORDERS, _PAYABLES, _PURCHASES = 1_300, 120, 2_000, 60, 60
+_CLIENTS_WITH_CONTACTS = 40
+
 
 def open_database(url: URL) -> Storage:
     """Open a database with the tables of all areas. Raises ``ConfigError`` like ``Storage``."""
@@ -48,17 +51,8 @@ def seed_database(
     if is_seeded(connection):
         return False
     seed_registries(connection)
-    if kind is SeedKind.DEMO:
-        _seed_demo(connection, scale, on_progress)
-    return True
-
-
-_CLIENTS, _PRODUCTS, _ORDERS, _PAYABLES, _PURCHASES = 1_300, 120, 2_000, 60, 60
-_CLIENTS_WITH_CONTACTS = 40
-
-
-def _seed_demo(connection: Connection, scale: int, on_progress: ProgressCallback) -> None:
-    """Write the demo's records, multiplied by ``scale``."""
+    if kind is not SeedKind.DEMO:
+        return True
     random = _new_random()
     customers = make_customers(random, _CLIENTS * scale)
     demo_products = make_products(random, _PRODUCTS * scale)
@@ -78,6 +72,7 @@ def _seed_demo(connection: Connection, scale: int, on_progress: ProgressCallback
     }
     rows = [{"scope": scope, "last": last} for scope, last in last_numbers.items()]
     write_rows(connection, counters, rows)
+    return True
 
 
 def _new_random() -> Random:

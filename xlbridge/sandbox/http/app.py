@@ -240,8 +240,13 @@ async def _serve(operation: Operation, service: Service, request: Request) -> Re
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     token = token.strip() if scheme.lower() == "bearer" else ""
     if operation.authenticated and (operation.upload or token not in service.known_tokens):
+
+        def authorise() -> int:
+            with service.sandbox.storage.transaction(writing=False) as connection:
+                return _token_owner(connection, token, service.sandbox.clock())
+
         # Check the token before reading the body or queueing for a write.
-        call.user_id = await service.run(_authorise, service.sandbox, token)
+        call.user_id = await service.run(authorise)
         if len(service.known_tokens) >= _MAX_KNOWN_TOKENS:
             service.known_tokens.clear()
         service.known_tokens.add(token)
@@ -252,11 +257,6 @@ async def _serve(operation: Operation, service: Service, request: Request) -> Re
         _run_handler, call, request, token, content, writing=call.writing
     )
     return response
-
-
-def _authorise(sandbox: Sandbox, token: str) -> int:
-    with sandbox.storage.transaction(writing=False) as connection:
-        return _token_owner(connection, token, sandbox.clock())
 
 
 def _token_owner(connection: Connection, token: str, now: datetime) -> int:

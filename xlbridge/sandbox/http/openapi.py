@@ -181,7 +181,11 @@ def query_schema(model: type[WireModel]) -> Schema:
         by_alias=False, mode="serialization", schema_generator=_Generator
     )
     required = schema.get("required", ())
-    properties = {name: _without_null(kind) for name, kind in schema["properties"].items()}
+    properties: Schema = {}
+    for name, described in schema["properties"].items():
+        kind, *_ = described.get("anyOf", [described])  # a parameter cannot be null
+        without_null = (entry for entry in kind.items() if entry != ("default", None))
+        properties[name] = dict(without_null)
     _add_limits(properties, required)
     for name in properties.keys() - set(required):
         if (
@@ -202,12 +206,6 @@ def response_schemas(data: Any) -> tuple[Schema, Schema]:
         schemas[schema["title"]] = schema
         schema = {"$ref": REFERENCE.format(model=schema["title"])}
     return schema, schemas
-
-
-def _without_null(schema: Schema) -> Schema:
-    """Return the schema of a query parameter, which cannot be null."""
-    kind, *_ = schema.get("anyOf", [schema])
-    return {name: value for name, value in kind.items() if (name, value) != ("default", None)}
 
 
 def _add_limits(properties: Schema, required: Collection[str]) -> None:

@@ -24,12 +24,7 @@ from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.stock.addresses import AddressingRegistration
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import MakeRegistration, Registration, Sandbox
-from xlbridge.sandbox.problems import (
-    Problem,
-    invalid,
-    record_problems,
-    validation_problems,
-)
+from xlbridge.sandbox.problems import Problem, invalid, record_problems, validation_problems
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
 from xlbridge.wire.financial import PayableInput, ReceivableInput

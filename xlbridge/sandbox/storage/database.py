@@ -189,28 +189,24 @@ def complete_layout(connection: Connection, tables: MetaData, layout: Layout) ->
     connection.execute(insert(_system).values(id=str(uuid4())))
 
 
-@cache
-def fingerprint(tables: MetaData) -> str:
-    """Return a hash of the layout of tables, which must be complete."""
-    description = "\n".join(
-        line for table in tables.sorted_tables for line in _describe_table(table)
-    )
-    return hashlib.sha256(description.encode()).hexdigest()[:16]
-
-
 _ANY_DIALECT = StrCompileDialect()  # shared: creating it takes longer than using it
 
 
-def _describe_table(table: Table) -> Iterator[str]:
-    yield f"table {table.name}"
-    for column in table.columns:
-        keys = sorted(key.target_fullname for key in column.foreign_keys)
-        kind = column.type.compile(dialect=_ANY_DIALECT)
-        yield f"{column.name} {kind} {column.nullable} {column.primary_key} {keys}"
-    for index in sorted(table.indexes, key=lambda index: str(index.name)):
-        yield f"index {index.columns.keys()} {index.unique}"
-    yield from sorted(
-        f"unique {constraint.columns.keys()}"
-        for constraint in table.constraints
-        if isinstance(constraint, UniqueConstraint)
-    )
+@cache
+def fingerprint(tables: MetaData) -> str:
+    """Return a hash of the layout of tables, which must be complete."""
+    lines = []
+    for table in tables.sorted_tables:
+        lines.append(f"table {table.name}")
+        for column in table.columns:
+            keys = sorted(key.target_fullname for key in column.foreign_keys)
+            kind = column.type.compile(dialect=_ANY_DIALECT)
+            lines.append(f"{column.name} {kind} {column.nullable} {column.primary_key} {keys}")
+        indexes = sorted(table.indexes, key=lambda index: str(index.name))
+        lines += (f"index {index.columns.keys()} {index.unique}" for index in indexes)
+        lines += sorted(
+            f"unique {constraint.columns.keys()}"
+            for constraint in table.constraints
+            if isinstance(constraint, UniqueConstraint)
+        )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]

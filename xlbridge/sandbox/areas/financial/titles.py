@@ -45,13 +45,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     portfolios,
 )
 from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
-from xlbridge.sandbox.problems import (
-    Problem,
-    first_or_404,
-    invalid,
-    not_found,
-    require_no_problems,
-)
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
 from xlbridge.wire import Attachment
 from xlbridge.wire.financial import (
     CASH_STATEMENT,

@@ -8,15 +8,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    RowMapping,
-    Select,
-    Table,
-    delete,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, RowMapping, Select, Table, delete, select, update
 
 from xlbridge.sandbox.areas.purchasing.rules import (
     LIMIT_CODES,
@@ -52,12 +44,7 @@ from xlbridge.sandbox.handler_registry import (
     handles,
     register_one,
 )
-from xlbridge.sandbox.problems import (
-    Problem,
-    RequestError,
-    first_or_404,
-    require_no_problems,
-)
+from xlbridge.sandbox.problems import Problem, RequestError, first_or_404, require_no_problems
 from xlbridge.wire import Attachment
 from xlbridge.wire.budget import (
     SPENDING_LIMIT_CREATE,

@@ -22,11 +22,7 @@ from xlbridge.sandbox.areas.purchasing.tables import (
     spending_limits,
 )
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration
-from xlbridge.sandbox.areas.registry.tables import (
-    collaborators,
-    products,
-    projects,
-)
+from xlbridge.sandbox.areas.registry.tables import collaborators, products, projects
 from xlbridge.sandbox.areas.stock.tables import stock_requisitions
 from xlbridge.sandbox.problems import Problem
 from xlbridge.wire.budget import SpendingLimit, SpendingLimitChange, SpendingLimitInput

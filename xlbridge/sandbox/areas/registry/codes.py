@@ -73,6 +73,9 @@ _select_registry = cache(select)
 _select_keys = cache(lambda table: select(*table.primary_key))
 _SELECT_CLIENT = select(tables.clients).where(tables.clients.c.codigoDoCliente == bindparam("code"))
 _SELECT_LAST_NUMBER = select(counters.c.last).where(counters.c.scope == bindparam("name"))
+_UPDATE_COUNTER = (
+    update(counters).where(counters.c.scope == bindparam("name")).values(last=bindparam("number"))
+)
 
 
 class CodeLookup:
@@ -191,8 +194,7 @@ class Numbers:
         """Store the last numbers."""
         for scope, last in self._last.items():
             if scope in self._stored:
-                statement = update(counters).where(counters.c.scope == scope).values(last=last)
-                self._connection.execute(statement)
+                self._connection.execute(_UPDATE_COUNTER, {"name": scope, "number": last})
             else:
                 self._connection.execute(insert(counters).values(scope=scope, last=last))
                 self._stored.add(scope)

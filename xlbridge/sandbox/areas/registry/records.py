@@ -31,13 +31,7 @@ from xlbridge.sandbox.areas.registry.tables import (
 )
 from xlbridge.sandbox.columns import labelled_columns, to_row
 from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
-from xlbridge.sandbox.problems import (
-    Problem,
-    first_or_404,
-    invalid,
-    not_found,
-    require_no_problems,
-)
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
 from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.products import (
     PRODUCT_CREATE,
@@ -182,11 +176,14 @@ class DocumentRules:
         if formatted and not DOCUMENTS[field].is_valid(unmasked_document(formatted)):
             problems.append((field, f"{field.upper()} inválido."))
         document = party_document(data)
-        stored = select(exists().where(self._column == document))
-        if document and (document in self._accepted or self._connection.scalar(stored)):
+        if document and self._is_registered(document):
             message = f"O número {document} já está cadastrado para outro {self._label}."
             problems.append(("cnpjcpf", message))
         return problems
+
+    def _is_registered(self, document: str) -> bool:
+        stored = select(exists().where(self._column == document))
+        return document in self._accepted or bool(self._connection.scalar(stored))
 
     def accept(self, document: str | None) -> None:
         """Mark a document as registered."""

@@ -135,34 +135,33 @@ class Customer:
 def make_customers(random: Random, count: int) -> list[Customer]:
     """Return the clients, with sequential codes and unique documents."""
     documents: set[str] = set()
-    return [_customer(random, FIRST_CLIENT + index, documents) for index in range(count)]
-
-
-def _customer(random: Random, code: int, documents: set[str]) -> Customer:
-    is_company = random.random() < _COMPANIES
-    city = random.choice(company()["cities"])
-    name = company_name(random) if is_company else person_name(random)
-    return Customer(
-        code=code,
-        name=name,
-        nature="J" if is_company else "F",
-        document=_document(random, is_company, documents),
-        contact=person_name(random),
-        email=email_of(name, code),
-        telephone=f"({city['area_code']}) 9{_four_digits(random)}-{_four_digits(random)}",
-        seller=random.choice(codes(tables.sellers)),
-        active=random.random() >= _INACTIVE,
-        updated=random_office_time(random, random_day(random)),
-        city=city,
-        street=random.choice(company()["streets"]),
-        number=str(random.randrange(1, 3000)),
-        district=random.choice(city["districts"]),
-        postcode=f"{city['postcode']}-{random.randrange(10, 990):03}",
-    )
-
-
-def _four_digits(random: Random) -> str:
-    return f"{random.randrange(10**4):04}"
+    customers = []
+    for code in range(FIRST_CLIENT, FIRST_CLIENT + count):
+        is_company = random.random() < _COMPANIES
+        city = random.choice(company()["cities"])
+        name = company_name(random) if is_company else person_name(random)
+        document = _document(random, is_company, documents)
+        contact, email = person_name(random), email_of(name, code)
+        halves = f"{random.randrange(10**4):04}-{random.randrange(10**4):04}"
+        customer = Customer(
+            code=code,
+            name=name,
+            nature="J" if is_company else "F",
+            document=document,
+            contact=contact,
+            email=email,
+            telephone=f"({city['area_code']}) 9{halves}",
+            seller=random.choice(codes(tables.sellers)),
+            active=random.random() >= _INACTIVE,
+            updated=random_office_time(random, random_day(random)),
+            city=city,
+            street=random.choice(company()["streets"]),
+            number=str(random.randrange(1, 3000)),
+            district=random.choice(city["districts"]),
+            postcode=f"{city['postcode']}-{random.randrange(10, 990):03}",
+        )
+        customers.append(customer)
+    return customers
 
 
 def _document(random: Random, is_company: bool, documents: set[str]) -> str | None:

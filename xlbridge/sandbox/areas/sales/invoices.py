@@ -16,11 +16,7 @@ from sqlalchemy import Connection, Row, Table, select, update
 from xlbridge.resources.checks import access_key_digit
 from xlbridge.sandbox.amounts import amount_problems, item_total, rate_problems
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration, next_number
-from xlbridge.sandbox.areas.registry.tables import (
-    invoice_models,
-    issuers,
-    products,
-)
+from xlbridge.sandbox.areas.registry.tables import invoice_models, issuers, products
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
     product_invoices,
@@ -34,13 +30,7 @@ from xlbridge.sandbox.handler_registry import (
     handles,
     window_conditions,
 )
-from xlbridge.sandbox.problems import (
-    Problem,
-    first_or_404,
-    invalid,
-    not_found,
-    require_no_problems,
-)
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
 from xlbridge.wire.product_invoices import (
     PRODUCT_INVOICE_CREATE,
     PRODUCT_INVOICE_GET,

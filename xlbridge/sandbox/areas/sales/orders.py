@@ -37,11 +37,7 @@ from xlbridge.sandbox.handler_registry import (
     register_one,
     window_conditions,
 )
-from xlbridge.sandbox.problems import (
-    invalid,
-    not_found,
-    require_no_problems,
-)
+from xlbridge.sandbox.problems import invalid, not_found, require_no_problems
 from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.product_invoices import ProductInvoiceInput
 from xlbridge.wire.sales import (
@@ -202,7 +198,14 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
 
     Raises ``RequestError``: 404 if it does not exist, 400 if it is not pending or has problems.
     """
-    (order,) = load_orders(connection, [_pending_order(connection, number)])
+    header = connection.execute(SELECT_ORDER, {"number": number}).one_or_none()
+    if header is None:
+        raise not_found(_NUMBER_FIELD, "Pedido não encontrado.")
+    if header.processado:
+        raise invalid((_NUMBER_FIELD, f"O pedido {number} já foi processado."))
+    if header.cancelado:
+        raise invalid((_NUMBER_FIELD, f"O pedido {number} está cancelado."))
+    (order,) = load_orders(connection, [header])
     create_titles(connection, order, now)
     id_nf = None
     if order.produtos:
@@ -230,17 +233,6 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
         .where(sales_orders.c.numeroDoPedido == number)
         .values(idNF=id_nf, pendente=False, processado=True, dataDeProcessamento=now, updated=now)
     )
-
-
-def _pending_order(connection: Connection, number: int) -> Row[Any]:
-    order = connection.execute(SELECT_ORDER, {"number": number}).one_or_none()
-    if order is None:
-        raise not_found(_NUMBER_FIELD, "Pedido não encontrado.")
-    if order.processado:
-        raise invalid((_NUMBER_FIELD, f"O pedido {number} já foi processado."))
-    if order.cancelado:
-        raise invalid((_NUMBER_FIELD, f"O pedido {number} está cancelado."))
-    return order
 
 
 TITLE_FIELDS = (

@@ -31,24 +31,14 @@ from xlbridge.sandbox.amounts import (
     round_half_up,
 )
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, next_number
-from xlbridge.sandbox.areas.registry.tables import (
-    products,
-    units,
-    warehouses,
-)
+from xlbridge.sandbox.areas.registry.tables import products, units, warehouses
 from xlbridge.sandbox.areas.stock.tables import (
     movements,
     stock_requisition_items,
     stock_requisitions,
 )
 from xlbridge.sandbox.columns import Amount
-from xlbridge.sandbox.problems import (
-    Problem,
-    RequestError,
-    invalid,
-    not_found,
-    require_no_problems,
-)
+from xlbridge.sandbox.problems import Problem, RequestError, invalid, not_found, require_no_problems
 from xlbridge.wire.stock import StockEntryInput, StockOutputChange, StockOutputInput
 
 _UNIT_COST_STEP = Decimal("0.000001")
