@@ -38,7 +38,6 @@ from xlbridge.sandbox.handler_registry import HANDLERS, Call, Sandbox
 from xlbridge.sandbox.http import messages
 from xlbridge.sandbox.http.messages import (
     bounded_request,
-    failure_response,
     nonblank_parameters,
     parse_body,
     parse_path,
@@ -51,57 +50,6 @@ from xlbridge.sandbox.options import Fault, FaultKind, FaultPlan
 from xlbridge.sandbox.problems import InvalidParameterError, RequestError
 from xlbridge.sandbox.storage import POOL_SIZE, is_busy
 from xlbridge.wire import OPERATIONS, Operation
-
-_TOKEN = re.compile(r"[0-9a-f]{32}")
-_PDF = "application/pdf"
-_MEDIA_TYPES = {"pdf": _PDF, "xml": "application/xml"}
-
-
-def attachment_response(sandbox: Sandbox, name: str, token: str) -> Response:
-    """Return the file with this name and token, or a 404 response."""
-    file = None
-    if _TOKEN.fullmatch(token):
-        with sandbox.storage.transaction(writing=False) as connection:
-            for files in (payable_files, purchase_order_files):
-                by_key = files.c.Url.endswith(f"token={token}") & (files.c.NomeDoArquivo == name)
-                found = select(files.c.Observacao).where(by_key)
-                file = file or connection.execute(found).first()
-    if file is None:
-        return failure_response(404, [("", "Arquivo não encontrado.")])
-    media_type = _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), _PDF)
-    headers = {
-        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
-        "X-Content-Type-Options": "nosniff",
-    }
-    text = f"{name} - {file.Observacao or 'arquivo de teste'}"
-    xml = f'<?xml version="1.0" encoding="UTF-8"?>\n<arquivo>{escape(text)}</arquivo>\n'
-    content = _pdf_page(text) if media_type == _PDF else xml
-    return Response(content, media_type=media_type, headers=headers)
-
-
-def _pdf_page(text: str) -> bytes:
-    """Return a PDF of one page with one line."""
-    line = re.sub(r"([\\()])", r"\\\1", text).encode("latin-1", "replace")
-    drawing = b"BT /F1 12 Tf 60 760 Td (" + line + b") Tj ET"
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources 6 0 R >>",
-        b"<< /Length %d >>\nstream\n%b\nendstream" % (len(drawing), drawing),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
-        b"<< /Font << /F1 5 0 R >> >>",
-    ]
-    document, offsets = b"%PDF-1.4\n", []
-    for number, content in enumerate(objects, start=1):
-        offsets.append(len(document))
-        document += b"%d 0 obj\n%b\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    size = len(objects) + 1
-    return document + (
-        b"xref\n0 %d\n0000000000 65535 f \n%btrailer\n<< /Size %d /Root 1 0 R >>\n"
-        b"startxref\n%d\n%%%%EOF\n" % (size, table, size, len(document))
-    )
-
 
 HANDLER_MODULES = (
     addresses, imports, inventories, invoices, orders, purchasing, records, stock, titles, users,
@@ -390,3 +338,58 @@ class FaultInjection:
 
 async def _discard(_message: Message) -> None:
     """Drop a response."""
+
+
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+_PDF = "application/pdf"
+_MEDIA_TYPES = {"pdf": _PDF, "xml": "application/xml"}
+
+
+def attachment_response(sandbox: Sandbox, name: str, token: str) -> Response:
+    """Return the attached file with this name and token, or a 404 response.
+
+    The spec shows URLs with a token but no file. This one is small, so that downloads can be
+    rehearsed.
+    """
+    file = None
+    if _TOKEN.fullmatch(token):
+        with sandbox.storage.transaction(writing=False) as connection:
+            for files in (payable_files, purchase_order_files):
+                by_key = files.c.Url.endswith(f"token={token}") & (files.c.NomeDoArquivo == name)
+                found = select(files.c.Observacao).where(by_key)
+                file = file or connection.execute(found).first()
+    if file is None:
+        return messages.failure_response(404, [("", "Arquivo não encontrado.")])
+    media_type = _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), _PDF)
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
+        "X-Content-Type-Options": "nosniff",
+    }
+    text = f"{name} - {file.Observacao or 'arquivo de teste'}"
+    xml = f'<?xml version="1.0" encoding="UTF-8"?>\n<arquivo>{escape(text)}</arquivo>\n'
+    content = _pdf_page(text) if media_type == _PDF else xml
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def _pdf_page(text: str) -> bytes:
+    """Return a PDF of one page with one line."""
+    line = re.sub(r"([\\()])", r"\\\1", text).encode("latin-1", "replace")
+    drawing = b"BT /F1 12 Tf 60 760 Td (" + line + b") Tj ET"
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources 6 0 R >>",
+        b"<< /Length %d >>\nstream\n%b\nendstream" % (len(drawing), drawing),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        b"<< /Font << /F1 5 0 R >> >>",
+    ]
+    document, offsets = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        offsets.append(len(document))
+        document += b"%d 0 obj\n%b\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    size = len(objects) + 1
+    return document + (
+        b"xref\n0 %d\n0000000000 65535 f \n%btrailer\n<< /Size %d /Root 1 0 R >>\n"
+        b"startxref\n%d\n%%%%EOF\n" % (size, table, size, len(document))
+    )

@@ -83,9 +83,9 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
         problems += item_problems(item, priced, f"produtos.{index}.")
     if not order.produtos and not total:
         problems.append(("produtos", "Informe produtos, ou parcelas com valor."))
+    problems += instalment_problems(data, ordered, total)
     # The titles that processing would create must have no problems either.
     title = _title_input(order, SalesOrderInstallment(numeroDaParcela=1))
-    problems += instalment_problems(data, ordered, total)
     problems += ReceivableRegistration(connection, now, lookup).problems(title)
     require_no_problems(problems)
     condition = lookup.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
