@@ -15,7 +15,6 @@ from random import Random
 from typing import Any
 from urllib.parse import quote
 
-import yaml
 from sqlalchemy import Connection, Table, exists, insert, select
 from stdnum.br import cnpj
 from stdnum.ean import calc_check_digit
@@ -31,6 +30,9 @@ FIRST_PRODUCT = 2001
 @cache
 def company() -> Mapping[str, Any]:
     """Return the content of ``company.yaml``."""
+    # Loaded only when a database is seeded.
+    import yaml
+
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = Path(__file__).with_name("company.yaml").read_text("utf-8")
     data: Mapping[str, Any] = yaml.load(text, loader)  # noqa: S506 - a safe loader
