@@ -46,6 +46,7 @@ _NOT_FIRST = ("xlbridge.__main__", "xlbridge.parallel.cluster")
 """Not imported beforehand: the program itself, and a module that starts threads."""
 
 _LATE = (
+    "anyio._backends._asyncio",
     "certifi",
     "encodings.idna",
     "httpcore",

@@ -59,10 +59,9 @@ def test_stored_password_does_not_depend_on_the_spelling_of_the_path(
     assert accounts[0] == accounts[1]
 
 
-def test_hashes_with_and_without_a_stored_cost_match() -> None:
-    cost, salt, digest = hash_password("secret").rsplit("$", 2)
+def test_a_hash_matches_at_the_cost_that_it_stores() -> None:
+    cost, _salt, _digest = hash_password("secret").rsplit("$", 2)
     assert cost == "16384$8$1"
     cheap = hash_password("secret", HashCost(n=2, r=1, p=1))
-    for stored in (cheap, f"{salt}${digest}"):
-        assert password_matches("secret", stored)
-        assert not password_matches("Secret", stored)
+    assert password_matches("secret", cheap)
+    assert not password_matches("Secret", cheap)

@@ -14,7 +14,7 @@ from load_audit import balances_of
 from sqlalchemy import Connection, Table, select
 
 from xlbridge.sandbox import SeedKind, seed_database
-from xlbridge.sandbox.areas.registry.seed_demo import TODAY
+from xlbridge.sandbox.areas.registry.seed import TODAY
 from xlbridge.sandbox.storage import Storage
 
 branches = TABLES["branches"]

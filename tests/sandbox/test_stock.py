@@ -21,18 +21,24 @@ from servers import Start, log_in
 from sqlalchemy import Connection, insert, select
 
 from xlbridge.sandbox import SeedKind, seed_database
-from xlbridge.sandbox.areas.registry.seed_demo import make_products, product_rows
+from xlbridge.sandbox.areas.registry.seed import make_products, product_rows
 from xlbridge.sandbox.areas.stock.inventories import (
     find_inventory,
     open_inventory,
     process_inventory,
+    record_counts,
     require_running_count,
     start_count,
     validate_inventory,
 )
-from xlbridge.sandbox.areas.stock.inventory_items import record_counts
-from xlbridge.sandbox.areas.stock.movements import Balance, BalanceKey, balances_of, register_entry
-from xlbridge.sandbox.areas.stock.outputs import change_output, register_output
+from xlbridge.sandbox.areas.stock.movements import (
+    Balance,
+    BalanceKey,
+    balances_of,
+    change_output,
+    register_entry,
+    register_output,
+)
 from xlbridge.sandbox.problems import RequestError
 from xlbridge.sandbox.storage import Storage
 from xlbridge.wire.inventory import CountedProduct, InventoryCount, InventoryInput

@@ -76,12 +76,12 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
     ids=["column", "nullable", "type", "index", "table"],
 )
 def test_any_change_of_a_table_changes_the_fingerprint(change: Callable[[MetaData], None]) -> None:
-    copied = MetaData()
+    same, changed = MetaData(), MetaData()
     for table in metadata.sorted_tables:
-        table.to_metadata(copied)
-    assert fingerprint(copied) == fingerprint(metadata)
-    change(copied)
-    assert fingerprint(copied) != fingerprint(metadata)
+        table.to_metadata(same)
+        table.to_metadata(changed)
+    change(changed)
+    assert fingerprint(same) == fingerprint(metadata) != fingerprint(changed)
 
 
 def test_each_database_has_a_permanent_unique_id(tmp_path: Path) -> None:

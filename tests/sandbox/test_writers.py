@@ -22,7 +22,7 @@ from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import prepare_account, seed_database
 from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.http.app import build_app
-from xlbridge.sandbox.imports import handlers, queue
+from xlbridge.sandbox.imports import handlers
 from xlbridge.sandbox.storage import Storage, database, engines
 from xlbridge.settings import Settings
 from xlbridge.wire.imports import ImportLog, ImportState
@@ -36,9 +36,7 @@ LINES = 20
 
 def log(storage: Storage, log_id: int) -> ImportLog:
     with storage.transaction(writing=False) as connection:
-        found = queue.read_log(connection, log_id)
-    assert found is not None
-    return found
+        return handlers.read_log(connection, log_id)
 
 
 def done(storage: Storage, log_id: int) -> int:
@@ -142,7 +140,7 @@ def test_a_long_file_lets_others_write_and_is_resumed(
         prepare_account(storage, Settings(home=tmp_path))
         sandbox = Sandbox(storage, load_catalogue(Settings(home=tmp_path).schemas))
         with storage.transaction(writing=True) as connection:
-            log_id = queue.enqueue(
+            log_id = handlers.enqueue(
                 connection,
                 resource="cliente",
                 filename="c.xlsx",

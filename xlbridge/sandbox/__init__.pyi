@@ -4,7 +4,7 @@ from .embedded import (
     require_extra as require_extra,
     sandbox_process as sandbox_process,
 )
-from .imports.queue import has_unfinished_files as has_unfinished_files
+from .imports.handlers import has_unfinished_files as has_unfinished_files
 from .options import (
     Behaviour as Behaviour,
     FaultKind as FaultKind,
@@ -13,8 +13,5 @@ from .options import (
     parse_faults as parse_faults,
 )
 from .seed import open_database as open_database, seed_database as seed_database
-from .server import (
-    ServeOptions as ServeOptions,
-    serve as serve,
-)
+from .server import ServeOptions as ServeOptions, serve as serve
 from .users import prepare_account as prepare_account

@@ -9,16 +9,7 @@ from functools import cache, cached_property
 from threading import Event
 from typing import Any, Protocol, TypeVar, cast
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Connection,
-    Select,
-    Table,
-    bindparam,
-    exists,
-    select,
-)
+from sqlalchemy import Column, ColumnElement, Connection, Select, Table, exists, select
 
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.options import Behaviour
@@ -29,15 +20,12 @@ from xlbridge.wire import DAY_FORMAT, Attachment, Operation, WireModel
 
 
 @dataclass(slots=True)
-class UploadCache:
-    """The last workbook that was read: its digest and its lines."""
-
-    entry: tuple[bytes, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Resources shared by all calls. ``file_released`` wakes the worker that imports files."""
+    """Resources shared by all calls.
+
+    ``file_released`` wakes the worker that imports files. ``last_upload`` is the digest and the
+    lines of the last workbook that was read.
+    """
 
     storage: Storage
     catalogue: Catalogue
@@ -45,7 +33,7 @@ class Sandbox:
     behaviour: Behaviour = field(default_factory=Behaviour)
     clock: Callable[[], datetime] = datetime.now
     file_released: Event = field(default_factory=Event)
-    upload_cache: UploadCache = field(default_factory=UploadCache)
+    last_upload: tuple[bytes, Any] | None = None
 
 
 Model = TypeVar("Model", bound=WireModel)
@@ -272,19 +260,12 @@ def document_lines(
     """
     construct = cast("Callable[..., Model]", model.model_construct)
     grouped: defaultdict[int, list[Any]] = defaultdict(list)
-    if isinstance(numbers, Select):
-        rows = connection.execute(_select_lines(number, number.in_(numbers)))
-    else:
-        rows = connection.execute(_select_lines_of_numbers(number), {"numbers": numbers})
+    rows = connection.execute(_select_lines(number).where(number.in_(numbers)))
     for row in rows.mappings():
         grouped[row[number.name]].append(construct(**row))
     return grouped
 
 
-def _select_lines(number: Column[int], condition: ColumnElement[bool]) -> Select[Any]:
-    return select(number.table).where(condition).order_by(*number.table.primary_key)
-
-
 @cache
-def _select_lines_of_numbers(number: Column[int]) -> Select[Any]:
-    return _select_lines(number, number.in_(bindparam("numbers", expanding=True)))
+def _select_lines(number: Column[int]) -> Select[Any]:
+    return select(number.table).order_by(*number.table.primary_key)

@@ -35,17 +35,14 @@ Problem = tuple[str, str]
 
 def validation_problems(error: ValidationError) -> list[Problem]:
     """Return the problems of a failed validation: path of the field, and message."""
-    return [
-        (".".join(str(part) for part in item["loc"]) or "body", _message(item["type"], item))
-        for item in error.errors()
-    ]
-
-
-def _message(kind: str, details: Mapping[str, Any]) -> str:
-    context = details.get("ctx", {})
-    if "expected" in context:  # pydantic lists the values in English
-        context = {**context, "expected": context["expected"].replace("' or '", "' ou '")}
-    return _PYDANTIC_MESSAGES.get(kind, "Valor inválido.").format(**context)
+    problems = []
+    for item in error.errors():
+        context = item.get("ctx", {})
+        if "expected" in context:  # pydantic lists the values in English
+            context = {**context, "expected": context["expected"].replace("' or '", "' ou '")}
+        message = _PYDANTIC_MESSAGES.get(item["type"], "Valor inválido.").format(**context)
+        problems.append((".".join(map(str, item["loc"])) or "body", message))
+    return problems
 
 
 class RequestError(Exception):
@@ -148,20 +145,17 @@ MISSPELLED = "Grafia do nome: escreva"
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,7})?)?")
 
 
-def _is_document(text: str) -> bool:
-    bare = bare_document(text)
-    return any(document.is_valid(bare) for document in DOCUMENTS.values())
-
-
-def _is_masked_cnpj(text: str) -> bool:
-    return DOCUMENTS["cnpj"].is_valid(bare_document(text))
-
-
 _FORMATS: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "cep": (is_cep, "um CEP"),
     "entregaCEP": (is_cep, "um CEP"),
-    "cnpjcpf": (_is_document, "um CNPJ ou CPF"),
-    "transportadoraCNPJ": (_is_masked_cnpj, "um CNPJ"),
+    "cnpjcpf": (
+        lambda text: any(one.is_valid(bare_document(text)) for one in DOCUMENTS.values()),
+        "um CNPJ ou CPF",
+    ),
+    "transportadoraCNPJ": (
+        lambda text: DOCUMENTS["cnpj"].is_valid(bare_document(text)),
+        "um CNPJ",
+    ),
     "uf": (is_uf, "a sigla de um estado"),
     "entregaUF": (is_uf, "a sigla de um estado"),
     "transportadoraUF": (is_uf, "a sigla de um estado"),

@@ -12,26 +12,25 @@ from xlbridge.sandbox.areas.financial.seed import seed_payables
 from xlbridge.sandbox.areas.purchasing.seed import seed_purchases
 from xlbridge.sandbox.areas.registry.codes import counters
 from xlbridge.sandbox.areas.registry.seed import (
-    is_seeded,
-    seed_billing_registries,
-    seed_registries,
-    write_rows,
-)
-from xlbridge.sandbox.areas.registry.seed_demo import (
     client_rows,
+    is_seeded,
     make_customers,
     make_products,
     product_rows,
     seed_contacts,
+    seed_registries,
+    write_rows,
 )
 from xlbridge.sandbox.areas.registry.tables import clients, products
-from xlbridge.sandbox.areas.sales.seed_billing import seed_services
-from xlbridge.sandbox.areas.sales.seed_orders import seed_orders
+from xlbridge.sandbox.areas.sales.seed import seed_orders, seed_services
 from xlbridge.sandbox.areas.stock.seed import seed_stock
 from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.imports import lines, queue  # noqa: F401 - adds their tables to the metadata
+from xlbridge.sandbox.imports import handlers, lines  # noqa: F401 - adds their tables to the metadata
 from xlbridge.sandbox.options import ProgressCallback, SeedKind
 from xlbridge.sandbox.storage import Storage
+
+_CLIENTS, _PRODUCTS, _ORDERS, _PAYABLES, _PURCHASES = 1_300, 120, 2_000, 60, 60
+_CLIENTS_WITH_CONTACTS = 40
 
 
 def open_database(url: URL) -> Storage:
@@ -52,18 +51,8 @@ def seed_database(
     if is_seeded(connection):
         return False
     seed_registries(connection)
-    seed_billing_registries(connection)
-    if kind is SeedKind.DEMO:
-        _seed_demo(connection, scale, on_progress)
-    return True
-
-
-_CLIENTS, _PRODUCTS, _ORDERS, _PAYABLES, _PURCHASES = 1_300, 120, 2_000, 60, 60
-_CLIENTS_WITH_CONTACTS = 40
-
-
-def _seed_demo(connection: Connection, scale: int, on_progress: ProgressCallback) -> None:
-    """Write the demo's records, multiplied by ``scale``."""
+    if kind is not SeedKind.DEMO:
+        return True
     random = _new_random()
     customers = make_customers(random, _CLIENTS * scale)
     demo_products = make_products(random, _PRODUCTS * scale)
@@ -83,6 +72,7 @@ def _seed_demo(connection: Connection, scale: int, on_progress: ProgressCallback
     }
     rows = [{"scope": scope, "last": last} for scope, last in last_numbers.items()]
     write_rows(connection, counters, rows)
+    return True
 
 
 def _new_random() -> Random:

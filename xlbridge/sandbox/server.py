@@ -182,20 +182,26 @@ def serve(
         )
 
         def report_ready() -> None:
-            ready_file = _ready_file(options, settings)
+            ready_file = options.ready_file
+            if ready_file is None and options.database is None:
+                ready_file = default_ready_file(settings)
             if ready_file is not None:
                 write_ready_file(ready_file, running)
                 stack.callback(ready_file.unlink, missing_ok=True)
             on_ready(running)
 
-        _run_server(sandbox, listener, report_ready)
-
-
-def _ready_file(options: ServeOptions, settings: Settings) -> Path | None:
-    """Return the ready file to write, by default the one of the default database."""
-    if options.ready_file is None and options.database is None:
-        return default_ready_file(settings)
-    return options.ready_file
+        seconds = options.behaviour.request_timeout.total_seconds()
+        server = Server(
+            build_app(sandbox),
+            report_ready,
+            http=type("TimeoutProtocol", (_TimeoutProtocol,), {"seconds": seconds}),
+            timeout_graceful_shutdown=_STOP_SECONDS,
+        )
+        server.run(sockets=[listener])
+        if not server.started:
+            raise ConfigError(
+                Text(pt="O ambiente de testes não iniciou.", en="The sandbox did not start.")
+            )
 
 
 def _base_url(listener: socket.socket) -> str:
@@ -205,21 +211,6 @@ def _base_url(listener: socket.socket) -> str:
         # It listens on all addresses, also on loopback.
         address = "::1" if ":" in address else LOOPBACK
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
-
-
-def _run_server(sandbox: Sandbox, listener: socket.socket, on_ready: Callable[[], None]) -> None:
-    seconds = sandbox.behaviour.request_timeout.total_seconds()
-    server = Server(
-        build_app(sandbox),
-        on_ready,
-        http=type("TimeoutProtocol", (_TimeoutProtocol,), {"seconds": seconds}),
-        timeout_graceful_shutdown=_STOP_SECONDS,
-    )
-    server.run(sockets=[listener])
-    if not server.started:
-        raise ConfigError(
-            Text(pt="O ambiente de testes não iniciou.", en="The sandbox did not start.")
-        )
 
 
 def _stop_when_stdin_closes() -> None:

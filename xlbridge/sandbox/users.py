@@ -9,13 +9,14 @@ import json
 import secrets
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import URL, Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
@@ -68,8 +69,7 @@ def hash_password(password: str, cost: HashCost = STANDARD_COST) -> str:
 def password_matches(password: str, stored: str) -> bool:
     """Return, in constant time, whether a password has the stored hash."""
     *cost_text, salt, digest = stored.split("$")
-    # Earlier databases do not store the cost.
-    cost = HashCost(*map(int, cost_text)) if cost_text else STANDARD_COST
+    cost = HashCost(*map(int, cost_text))
     actual = hashlib.scrypt(password.encode(), salt=b64decode(salt), **cost._asdict())
     return hmac.compare_digest(actual, b64decode(digest))
 
@@ -155,7 +155,9 @@ def prepare_account(
     path = settings.home / f"sandbox-user-{hashlib.sha256(address.encode()).hexdigest()[:12]}.json"
     # Locked by the transaction: two sandboxes that start at once must agree on a new password.
     with storage.transaction(writing=True) as connection:
-        saved = _read_saved_account(path)
+        saved = None
+        with suppress(OSError, ValueError, TypeError):
+            saved = Account(**json.loads(path.read_text(encoding="utf-8")))
         email = settings.email or (saved.email if saved else _DEFAULT_EMAIL)
         password = settings.password or (saved.password if saved else None)
         email = email.strip().lower()
@@ -164,49 +166,36 @@ def prepare_account(
         user_id = connection.scalar(select(users.c.id).where(users.c.email == email))
         if user_id is None:
             account = Account(email, password or secrets.token_urlsafe(_PASSWORD_BYTES))
-            _insert_user(connection, account, cost)
+            connection.execute(
+                insert(users).values(
+                    code="INTEGRACAO",
+                    name="Usuário de integração",
+                    email=email,
+                    password=hash_password(account.password, cost),
+                    administrator=False,
+                    active=True,
+                )
+            )
         elif settings.password:
             account = Account(email, settings.password)
             hashed = hash_password(account.password, cost)
             connection.execute(update(users).where(users.c.id == user_id).values(password=hashed))
         else:
-            raise _unknown_password(storage.url, email)
+            raise ConfigError(
+                Text(
+                    pt="O banco de dados {url} já tem o usuário {email}, e a senha dele não é "
+                    "conhecida.",
+                    en="The database {url} already has the user {email}, whose password is "
+                    "unknown.",
+                ).format(url=redacted_url(storage.url), email=email),
+                Text(
+                    pt="Defina XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD, ou apague o banco de dados.",
+                    en="Set XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD, or delete the database.",
+                ),
+            )
         if password is None:
             write_private(path, json.dumps(asdict(account)))
     return account
-
-
-def _read_saved_account(path: Path) -> Account | None:
-    try:
-        return Account(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
-
-
-def _insert_user(connection: Connection, account: Account, cost: HashCost) -> None:
-    connection.execute(
-        insert(users).values(
-            code="INTEGRACAO",
-            name="Usuário de integração",
-            email=account.email,
-            password=hash_password(account.password, cost),
-            administrator=False,
-            active=True,
-        )
-    )
-
-
-def _unknown_password(url: URL, email: str) -> ConfigError:
-    return ConfigError(
-        Text(
-            pt="O banco de dados {url} já tem o usuário {email}, e a senha dele não é conhecida.",
-            en="The database {url} already has the user {email}, whose password is unknown.",
-        ).format(url=redacted_url(url), email=email),
-        Text(
-            pt="Defina XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD, ou apague o banco de dados.",
-            en="Set XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD, or delete the database.",
-        ),
-    )
 
 
 def _reject_credentials(problems: Sequence[Problem]) -> Authentication:

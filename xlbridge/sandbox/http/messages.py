@@ -71,7 +71,10 @@ def parse_body(
         raise invalid(("Content-Type", "O corpo da requisição deve ser application/json."))
     try:
         document = json.loads(
-            raw, parse_float=_parse_decimal, parse_int=_parse_int, parse_constant=_reject_constant
+            raw,
+            parse_float=_parse_decimal,
+            parse_int=lambda text: int(text) if len(text) <= _MAX_NUMBER_LENGTH else _TOO_LARGE,
+            parse_constant=_reject_constant,
         )
     except (ValueError, RecursionError) as error:
         raise invalid(("body", "O corpo da requisição não é um JSON válido.")) from error
@@ -109,7 +112,13 @@ def parse_query(model: type[WireModel], query: QueryParams, *, strict: bool) -> 
         parsed = model.model_validate(document)
     except ValidationError as error:
         raise invalid(*validation_problems(error)) from error
-    problems = list(_parameter_problems(parsed))
+    problems = [
+        (name, problem)
+        for name, value in parsed
+        for item in (value if isinstance(value, list) else [value])
+        # Any date can bound a window, even one beyond the limits of records.
+        if not isinstance(item, datetime) and (problem := limit_problem(name, item))
+    ]
     if problems:
         raise invalid(*problems)
     return parsed
@@ -150,10 +159,6 @@ def _parse_decimal(text: str) -> Decimal | float:
     return number if abs(number.adjusted()) <= _MAX_EXPONENT else _TOO_LARGE
 
 
-def _parse_int(text: str) -> int | float:
-    return int(text) if len(text) <= _MAX_NUMBER_LENGTH else _TOO_LARGE
-
-
 def _reject_constant(name: str) -> None:
     raise ValueError(name)
 
@@ -169,15 +174,6 @@ def _spelling_problem(kind: Any, text: Any) -> str | None:
     if pattern is None or pattern.fullmatch(text):
         return None
     return f"Valor inválido: {_JSON_TYPES[kind][1]}."
-
-
-def _parameter_problems(query: WireModel) -> Iterator[Problem]:
-    for name, value in query:
-        for item in value if isinstance(value, list) else [value]:
-            # Any date can bound a window, even one beyond the limits of records.
-            problem = None if isinstance(item, datetime) else limit_problem(name, item)
-            if problem is not None:
-                yield name, problem
 
 
 def _object_problems(

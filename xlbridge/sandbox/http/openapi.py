@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import cache
 from typing import Any
 
@@ -71,13 +71,20 @@ def openapi_content() -> bytes:
 @cache
 def docs_page() -> str:
     """Return a self-contained page that lists all operations, for use without a network."""
-    rows = "".join(
-        f"<tr><td><code>{operation.method}</code></td>"
-        f"<td><code>{html.escape(operation.path)}</code></td>"
-        f"<td>{html.escape(operation.section)}</td><td>{html.escape(_parameter_names(operation))}</td>"
-        f"<td>{html.escape(_type_name(operation.data))}</td></tr>"
-        for operation in OPERATIONS.values()
-    )
+    rows = ""
+    for operation in OPERATIONS.values():
+        query = operation.query.model_fields if operation.query else ()
+        body = [operation.body.__name__] if operation.body else []
+        upload = [f"{UPLOAD_FIELD} (.xlsx)"] if operation.upload else []
+        names = ", ".join([*operation.path_parameters, *query, *body, *upload])
+        data = operation.data
+        type_name = data.__name__ if isinstance(data, type) else _MODULES.sub("", str(data))
+        rows += (
+            f"<tr><td><code>{operation.method}</code></td>"
+            f"<td><code>{html.escape(operation.path)}</code></td>"
+            f"<td>{html.escape(operation.section)}</td><td>{html.escape(names)}</td>"
+            f"<td>{html.escape(type_name)}</td></tr>"
+        )
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{_TITLE}</title>"
         "<style>body{font:1rem/1.4 sans-serif;margin:2rem}td,th{padding:.3rem .8rem;"
@@ -100,10 +107,20 @@ def _describe(operation: Operation) -> dict[str, Any]:
         statuses.append("401")
     if operation.path_parameters or operation.query or operation.body:
         statuses.append("404")
+    parameters: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": _PATH_TYPES[kind]}
+        for name, kind in operation.path_parameters.items()
+    ]
+    if operation.query is not None:
+        query = query_schema(operation.query)
+        parameters += [
+            {"name": n, "in": "query", "required": n in query.get("required", ()), "schema": schema}
+            for n, schema in query["properties"].items()
+        ]
     described: dict[str, Any] = {
         "operationId": operation.name,
         "tags": [operation.section],
-        "parameters": list(_parameters(operation)),
+        "parameters": parameters,
         "responses": {"200": ({"description": "Success"} | _content("application/json", data))}
         | dict.fromkeys(sorted(statuses), _ERROR),
     }
@@ -120,29 +137,8 @@ def _describe(operation: Operation) -> dict[str, Any]:
     return described
 
 
-def _parameters(operation: Operation) -> Iterator[dict[str, Any]]:
-    for name, kind in operation.path_parameters.items():
-        yield {"name": name, "in": "path", "required": True, "schema": _PATH_TYPES[kind]}
-    if operation.query is not None:
-        query = query_schema(operation.query)
-        for name, schema in query["properties"].items():
-            required = name in query.get("required", ())
-            yield {"name": name, "in": "query", "required": required, "schema": schema}
-
-
 def _content(media_type: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"content": {media_type: {"schema": schema}}}
-
-
-def _parameter_names(operation: Operation) -> str:
-    query = list(operation.query.model_fields) if operation.query else []
-    body = [operation.body.__name__] if operation.body else []
-    upload = [f"{UPLOAD_FIELD} (.xlsx)"] if operation.upload else []
-    return ", ".join([*operation.path_parameters, *query, *body, *upload])
-
-
-def _type_name(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) else _MODULES.sub("", str(kind))
 
 
 REFERENCE = "#/components/schemas/{model}"
@@ -185,7 +181,11 @@ def query_schema(model: type[WireModel]) -> Schema:
         by_alias=False, mode="serialization", schema_generator=_Generator
     )
     required = schema.get("required", ())
-    properties = {name: _without_null(kind) for name, kind in schema["properties"].items()}
+    properties: Schema = {}
+    for name, described in schema["properties"].items():
+        kind, *_ = described.get("anyOf", [described])  # a parameter cannot be null
+        without_null = (entry for entry in kind.items() if entry != ("default", None))
+        properties[name] = dict(without_null)
     _add_limits(properties, required)
     for name in properties.keys() - set(required):
         if (
@@ -208,25 +208,16 @@ def response_schemas(data: Any) -> tuple[Schema, Schema]:
     return schema, schemas
 
 
-def _without_null(schema: Schema) -> Schema:
-    """Return the schema of a query parameter, which cannot be null."""
-    kind, *_ = schema.get("anyOf", [schema])
-    return {name: value for name, value in kind.items() if (name, value) != ("default", None)}
-
-
 def _add_limits(properties: Schema, required: Collection[str]) -> None:
     for name, schema in properties.items():
         for kind in schema.get("anyOf", [schema]):
-            _add_value_limits(kind.get("items", kind), name, is_required=name in required)
-
-
-def _add_value_limits(schema: Schema, name: str, *, is_required: bool) -> None:
-    if schema.get("type") == "integer":
-        schema.update(INTEGER | schema)
-    elif schema.get("type") == "number":
-        limits = {"exclusiveMinimum": -NUMBER_LIMIT, "exclusiveMaximum": NUMBER_LIMIT}
-        schema.update(limits | schema)
-    elif schema.get("type") == "string" and name in MAX_LENGTHS:
-        schema["maxLength"] = MAX_LENGTHS[name]
-        if is_required:
-            schema["pattern"] = _NOT_BLANK
+            value = kind.get("items", kind)
+            if value.get("type") == "integer":
+                value.update(INTEGER | value)
+            elif value.get("type") == "number":
+                limits = {"exclusiveMinimum": -NUMBER_LIMIT, "exclusiveMaximum": NUMBER_LIMIT}
+                value.update(limits | value)
+            elif value.get("type") == "string" and name in MAX_LENGTHS:
+                value["maxLength"] = MAX_LENGTHS[name]
+                if name in required:
+                    value["pattern"] = _NOT_BLANK

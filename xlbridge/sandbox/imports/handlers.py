@@ -1,16 +1,39 @@
-"""Imports of uploaded workbooks, directly or by a background thread that processes the queue.
+"""Imports of uploaded workbooks, directly or through the queue, which a thread processes.
 
-Source: the spec, Import, and Authentication and utilities.
+Source: the spec, Import, States (import log), and Authentication and utilities.
 """
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime
 from threading import Event, Thread
 from typing import Any
 
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    DateTime,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    Row,
+    Table,
+    Text,
+    UniqueConstraint,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
 from xlbridge.resources import Resource
+from xlbridge.sandbox.areas.registry.tables import users
+from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import Call, Sandbox, handles
-from xlbridge.sandbox.imports import queue
 from xlbridge.sandbox.imports.lines import (
     UploadedLine,
     import_lines,
@@ -31,8 +54,173 @@ from xlbridge.wire.imports import (
     ImportLog,
     ImportQuery,
     ImportRecords,
+    ImportState,
+    RejectedLine,
 )
 from xlbridge.wire.model import AddressingPlace
+
+import_logs = Table(
+    "import_logs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("resource", Text, nullable=False),
+    Column("filename", Text),
+    Column("content", LargeBinary, nullable=False),
+    Column("user_id", ForeignKey("users.id"), nullable=False),
+    Column("state", Text, nullable=False),
+    Column("released", Boolean, nullable=False),
+    Column("included", DateTime, nullable=False),
+    Column("started", DateTime),
+    Column("finished", DateTime),
+    Column("total", Integer, nullable=False, default=0),
+    Column("imported", Integer, nullable=False, default=0),
+    Column("message", Text),
+)
+rejected_lines = Table(
+    "rejected_lines",
+    metadata,
+    Column("log_id", ForeignKey("import_logs.id"), primary_key=True),
+    Column("line", Integer, primary_key=True, autoincrement=False),
+    Column("column", Text),
+    Column("message", Text, nullable=False),
+)
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("log_id", ForeignKey("import_logs.id"), nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    UniqueConstraint("log_id"),
+)
+
+_LOG_COLUMNS = [column for column in import_logs.c if column.name != "content"]
+
+
+def enqueue(
+    connection: Connection, *, resource: str, filename: str, content: bytes, user_id: int,
+    released: bool, now: datetime,
+) -> int:  # fmt: skip
+    """Store a file and return the id of its log; the worker processes it once ``released``."""
+    statement = insert(import_logs).values(
+        resource=resource,
+        filename=filename,
+        content=content,
+        user_id=user_id,
+        state=ImportState.PENDING,
+        released=released,
+        included=now,
+    )
+    return int(connection.execute(statement.returning(import_logs.c.id)).scalar_one())
+
+
+def release(connection: Connection, log_id: int) -> bool:
+    """Release a waiting file to the worker. Return False if it already was."""
+    statement = update(import_logs).where(import_logs.c.id == log_id, ~import_logs.c.released)
+    return connection.execute(statement.values(released=True)).rowcount == 1
+
+
+def read_log(connection: Connection, log_id: int) -> ImportLog:
+    """Return a file's log. Raises ``RequestError`` (404) if there is none."""
+    by_id = import_logs.c.id == log_id
+    log = connection.execute(select(*_LOG_COLUMNS).where(by_id)).one_or_none()
+    if log is None:
+        raise not_found("id", "Log de importação não encontrado.")
+    rejected = select(rejected_lines).where(rejected_lines.c.log_id == log_id)
+    lines = connection.execute(rejected.order_by(rejected_lines.c.line)).all()
+    return ImportLog(
+        id=log.id,
+        recurso=log.resource,
+        nomeDoArquivo=log.filename or None,
+        situacao=ImportState(log.state),
+        dataDeInclusao=log.included,
+        dataDeInicio=log.started,
+        dataDeConclusao=log.finished,
+        totalDeRegistros=log.total,
+        registrosImportados=log.imported,
+        registrosRejeitados=len(lines),
+        linhasRejeitadas=[
+            RejectedLine(linha=line.line, coluna=line.column, mensagem=line.message)
+            for line in lines
+        ],
+        mensagem=log.message,
+    )
+
+
+def start_next_file(connection: Connection, now: datetime) -> Row[Any] | None:
+    """Mark the oldest unfinished file as running, and return it; None if there is none.
+
+    A file already running was left by a process that died. It can be resumed, since lines and
+    their outcome are committed together.
+    """
+    unfinished = or_(
+        import_logs.c.state == ImportState.RUNNING,
+        (import_logs.c.state == ImportState.PENDING) & import_logs.c.released,
+    )
+    oldest = select(import_logs).where(unfinished).order_by(import_logs.c.id).limit(1)
+    file = connection.execute(oldest).one_or_none()
+    if file is not None:
+        connection.execute(
+            update(import_logs)
+            .where(import_logs.c.id == file.id)
+            .values(state=ImportState.RUNNING, started=now)
+        )
+    return file
+
+
+def has_unfinished_files(connection: Connection) -> bool:
+    """Return whether a released file is not finished."""
+    unfinished = import_logs.c.released & (import_logs.c.state != ImportState.FINISHED)
+    return bool(connection.scalar(select(exists().where(unfinished))))
+
+
+def count_done_lines(connection: Connection, log_id: int) -> int | None:
+    """Return how many lines of a running file are done; None if another process finished it."""
+    imported = connection.scalar(select(import_logs.c.imported).where(_is_running(log_id)))
+    if imported is None:
+        return None
+    rejected = select(func.count()).where(rejected_lines.c.log_id == log_id)
+    return int(imported) + int(connection.scalar(rejected) or 0)
+
+
+def record_lines(
+    connection: Connection, log_id: int, lines: Sequence[UploadedLine], total: int
+) -> None:
+    """Record the outcome of the next lines of a file with ``total`` lines."""
+    failed = [line for line in lines if line.problems]
+    imported = import_logs.c.imported + len(lines) - len(failed)
+    statement = update(import_logs).where(_is_running(log_id))
+    connection.execute(statement.values(total=total, imported=imported))
+    rejections = []
+    for line in failed:
+        (column, first), *others = line.problems
+        message = "; ".join([first, *(f"{key}: {value}" for key, value in others)])
+        rejections.append(
+            {"log_id": log_id, "line": line.row, "column": column or None, "message": message}
+        )
+    if rejections:
+        connection.execute(insert(rejected_lines), rejections)
+
+
+def _is_running(log_id: int) -> ColumnElement[bool]:
+    return (import_logs.c.id == log_id) & (import_logs.c.state == ImportState.RUNNING)
+
+
+def finish_file(
+    connection: Connection, log_id: int, now: datetime, message: str | None = None
+) -> None:
+    """Mark a file as finished and notify its user; ``message`` is why processing failed."""
+    values = {"state": ImportState.FINISHED, "finished": now, "message": message}
+    finished = connection.execute(update(import_logs).where(_is_running(log_id)).values(values))
+    if finished.rowcount != 1:
+        return
+    email = select(users.c.email).join(import_logs).where(import_logs.c.id == log_id)
+    notification = {
+        "log_id": log_id,
+        "recipient": connection.scalar(email),
+        "subject": f"Importação {log_id} concluída",
+    }
+    connection.execute(insert(outbox).values(notification))
 
 
 @handles(IMPORT)
@@ -55,7 +243,7 @@ def queue_import(call: Call) -> int:
     resource = _resource(call)
     file = call.workbook()
     read_cached(file.content, resource, call.sandbox)
-    log_id = queue.enqueue(
+    log_id = enqueue(
         call.connection,
         resource=resource.name,
         filename=file.filename,
@@ -70,7 +258,7 @@ def queue_import(call: Call) -> int:
 
 @handles(IMPORT_PROCESS)
 def process(call: Call) -> ImportLog:
-    released = queue.release(call.connection, call.path["id"])
+    released = release(call.connection, call.path["id"])
     log = show_log(call)
     if not released:
         raise invalid(("id", f"O arquivo {log.id} já foi liberado (situação: {log.situacao})."))
@@ -80,10 +268,7 @@ def process(call: Call) -> ImportLog:
 
 @handles(IMPORT_LOG)
 def show_log(call: Call) -> ImportLog:
-    log = queue.read_log(call.connection, call.path["id"])
-    if log is None:
-        raise not_found("id", "Log de importação não encontrado.")
-    return log
+    return read_log(call.connection, call.path["id"])
 
 
 def _resource(call: Call) -> Resource:
@@ -157,7 +342,7 @@ class ImportWorker:
 
     def _process_next(self) -> bool:
         with self._sandbox.storage.transaction(writing=True) as connection:
-            file = queue.start_next_file(connection, self._now())
+            file = start_next_file(connection, self._now())
         if file is None:
             return False
         if self._stopping.wait(self._sandbox.behaviour.faults.slow_queue):
@@ -166,7 +351,7 @@ class ImportWorker:
             sandbox = self._sandbox
             resource = sandbox.catalogue[file.resource]
             lines = read_cached(file.content, resource, sandbox)
-            sandbox.upload_cache.entry = None
+            sandbox.last_upload = None
             while not self._stopping.is_set() and self._import_next(file.id, lines, resource):
                 pass
         except TRANSIENT_ERRORS:
@@ -179,21 +364,21 @@ class ImportWorker:
             else:
                 _logger.exception("file %s could not be processed", file.id)
             with self._sandbox.storage.transaction(writing=True) as connection:
-                queue.finish_file(connection, file.id, self._now(), message)
+                finish_file(connection, file.id, self._now(), message)
         return True
 
     def _import_next(self, log_id: int, lines: list[UploadedLine], resource: Resource) -> bool:
         """Import the next lines in one transaction, and return whether more are left."""
         with self._sandbox.storage.transaction(writing=True) as connection:
-            done = queue.count_done_lines(connection, log_id)
+            done = count_done_lines(connection, log_id)
             if done is None:
                 return False
             batch = lines[done : done + LINES_PER_TRANSACTION]
             import_lines(batch, resource, connection, self._now())
-            queue.record_lines(connection, log_id, batch, len(lines))
+            record_lines(connection, log_id, batch, len(lines))
             has_more = done + len(batch) < len(lines)
             if not has_more:
-                queue.finish_file(connection, log_id, self._now())
+                finish_file(connection, log_id, self._now())
         return has_more
 
     def _now(self) -> datetime:

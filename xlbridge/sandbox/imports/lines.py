@@ -5,7 +5,7 @@ Records of resources without a wire model are stored as JSON. Source: the spec, 
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -13,22 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from sqlalchemy import JSON, Column as TableColumn, Connection, Integer, Table, Text, insert
+from sqlalchemy import JSON, Column as TableColumn, Connection, Integer, Table, Text
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue, Column, Kind, Resource
-from xlbridge.sandbox.areas.financial.rules import PayableRegistration, ReceivableRegistration
-from xlbridge.sandbox.areas.registry.rules import ClientRegistration
+from xlbridge.sandbox.areas.financial.titles import PayableRegistration, ReceivableRegistration
+from xlbridge.sandbox.areas.registry.codes import RecordRegistration
+from xlbridge.sandbox.areas.registry.records import ClientRegistration
 from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.stock.addresses import AddressingRegistration
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import MakeRegistration, Registration, Sandbox
-from xlbridge.sandbox.problems import (
-    Problem,
-    invalid,
-    record_problems,
-    validation_problems,
-)
+from xlbridge.sandbox.problems import Problem, invalid, record_problems, validation_problems
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
 from xlbridge.wire.financial import PayableInput, ReceivableInput
@@ -40,8 +36,6 @@ from xlbridge.workbook.read import require_xlsx
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from xlbridge.validation import ValidatedSheet
 
 
 @dataclass(slots=True)
@@ -77,7 +71,15 @@ def read_upload(
             require_xlsx(path)
         except (WorkbookRefused, UsageError) as error:
             raise invalid((UPLOAD_FIELD, error.message.pt)) from error
-    lines = [] if validated.header_row is None else list(_lines(validated, resource))
+    lines = []
+    if validated.header_row is not None:
+        frame, columns = validated.frame, resource.columns
+        names = [column.name for column in columns]
+        converted = [_plain_values(frame[column.name], column) for column in columns]
+        for row, values in zip(validated.rows, zip(*converted, strict=True), strict=True):
+            pairs = zip(names, values, strict=True)
+            filled = {name: value for name, value in pairs if value is not None}
+            lines.append(UploadedLine(row, filled))
     by_row = {line.row: line for line in lines}
     layout: list[Problem] = []
     for finding in validated.error_findings():
@@ -89,14 +91,6 @@ def read_upload(
     if layout:
         raise invalid(*layout)
     return lines
-
-
-def _lines(validated: "ValidatedSheet", resource: Resource) -> Iterator[UploadedLine]:
-    columns = [_plain_values(validated.frame[column.name], column) for column in resource.columns]
-    names = [column.name for column in resource.columns]
-    for row, values in zip(validated.rows, zip(*columns, strict=True), strict=True):
-        pairs = zip(names, values, strict=True)
-        yield UploadedLine(row, {name: value for name, value in pairs if value is not None})
 
 
 def _plain_values(values: "pd.Series[Any]", column: Column) -> list[Any]:
@@ -129,14 +123,13 @@ def read_cached(content: bytes, resource: Resource, sandbox: Sandbox) -> list[Up
     Raises like ``read_upload``.
     """
     key = hashlib.sha256(b"\0".join((resource.name.encode(), content))).digest()
-    cache = sandbox.upload_cache
-    # Read once: another thread may replace the entry.
-    entry = cache.entry
+    # Read once: another thread may replace it.
+    entry = sandbox.last_upload
     if entry is not None and entry[0] == key:
         lines: list[UploadedLine] = entry[1]
     else:
         lines = read_upload(content, resource, sandbox.catalogue, sandbox.limits)
-    cache.entry = (key, lines) if len(lines) <= _MAX_CACHED_LINES else None
+    sandbox.last_upload = (key, lines) if len(lines) <= _MAX_CACHED_LINES else None
     # Copies: callers add problems that may not apply the next time.
     return [replace(line, problems=[*line.problems]) for line in lines]
 
@@ -179,7 +172,7 @@ def new_registration(
     """Return the registration of a resource, within one transaction."""
     model = resource.row_model
     if model is None:
-        return OwnRecordRegistration(connection, resource.name)
+        return OwnRecordRegistration(connection, now, resource.name)
     return IMPORTED_RESOURCES[model](connection, now)
 
 
@@ -206,13 +199,12 @@ own_records = Table(
 )
 
 
-class OwnRecordRegistration:
+class OwnRecordRegistration(RecordRegistration):
     """Registration of records that only their resource's schema validates."""
 
-    def __init__(self, connection: Connection, resource: str) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, now: datetime, resource: str) -> None:
+        super().__init__(connection, now)
         self._resource = resource
-        self._rows: list[dict[str, Any]] = []
 
     def problems(self, data: dict[str, Any]) -> list[Problem]:
         """Return no problems: there are no rules beyond the schema."""
@@ -220,14 +212,8 @@ class OwnRecordRegistration:
 
     def accept(self, data: dict[str, Any]) -> dict[str, Any]:
         """Accept a record."""
-        self._rows.append({"resource": self._resource, "record": data})
+        self._rows[own_records].append({"resource": self._resource, "record": data})
         return data
-
-    def write(self) -> None:
-        """Write all accepted records."""
-        if self._rows:
-            self._connection.execute(insert(own_records), self._rows)
-            self._rows.clear()
 
 
 IMPORTED_RESOURCES: Mapping[type[WireModel], MakeRegistration] = {

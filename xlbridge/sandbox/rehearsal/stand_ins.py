@@ -16,7 +16,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.sandbox.areas.registry import tables
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, counters
-from xlbridge.sandbox.areas.registry.rules import PRODUCT_COLUMNS, SUPPLIER_COLUMNS
+from xlbridge.sandbox.areas.registry.tables import PRODUCT_COLUMNS, SUPPLIER_COLUMNS
 from xlbridge.wire import WireModel
 from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from threading import Event, Lock
 from uuid import uuid4
 
@@ -22,7 +23,6 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
-    update,
 )
 from sqlalchemy.engine.default import StrCompileDialect
 
@@ -78,26 +78,17 @@ class Storage:
 
     def _prepare(self) -> None:
         with self.transaction(writing=False) as connection:
-            layout = check_layout(connection, self._tables)
-        if layout.is_empty:
-            # Checked again under the lock: two processes may open a new database at once.
+            layout = read_layout(connection, self._tables)
+        if layout.is_incomplete:
             with self.transaction(writing=True) as connection:
-                layout = check_layout(connection, self._tables)
-                if layout.is_empty:
-                    create_tables(connection, self._tables)
-                    layout = check_layout(connection, self._tables)
-        if layout.is_upgradable:
-            with self.transaction(writing=True) as connection:
-                add_columns(connection, self._tables)
-                layout = check_layout(connection, self._tables)
-        if not layout.is_current:
+                # Read again under the lock: two processes may open a new database at once.
+                layout = read_layout(connection, self._tables)
+                if layout.is_incomplete:
+                    complete_layout(connection, self._tables, layout)
+                    layout = read_layout(connection, self._tables)
+        if layout.system is None:
             raise layout_error(self.url, layout.version)
-        with self.transaction(writing=False) as connection:
-            system = read_system_id(connection)
-        if system is None:
-            with self.transaction(writing=True) as connection:
-                system = read_system_id(connection) or assign_system_id(connection)
-        self.system = system
+        self.system = layout.system
 
 
 TURN_SECONDS = 50.0
@@ -119,7 +110,19 @@ class WriteQueue:
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Hold the write lock for the block, in order of arrival. Raises ``Busy``."""
-        self._wait()
+        turn = Event()
+        with self._lock:
+            if self._is_busy:
+                self._waiting.append(turn)
+            else:
+                self._is_busy = True
+                turn.set()
+        if not turn.wait(TURN_SECONDS):
+            with self._lock:
+                # The turn may have been granted since the timeout.
+                if not turn.is_set():
+                    self._waiting.remove(turn)
+                    raise Busy
         try:
             yield
         finally:
@@ -128,21 +131,6 @@ class WriteQueue:
                     self._waiting.popleft().set()
                 else:
                     self._is_busy = False
-
-    def _wait(self) -> None:
-        turn = Event()
-        with self._lock:
-            if not self._is_busy:
-                self._is_busy = True
-                return
-            self._waiting.append(turn)
-        if turn.wait(TURN_SECONDS):
-            return
-        with self._lock:
-            # The turn may have been granted since the timeout.
-            if not turn.is_set():
-                self._waiting.remove(turn)
-                raise Busy
 
 
 _layout = Table(
@@ -155,102 +143,70 @@ _layout = Table(
 
 
 _system = Table("sandbox_system", MetaData(), Column("id", Text, primary_key=True))
-"""One row: the id of the system. Not part of the layout, so that databases of earlier versions
-stay usable."""
-
-
-def read_system_id(connection: Connection) -> str | None:
-    """Return the id of the system in a database, None if it has none yet."""
-    if not inspect(connection).has_table(_system.name):
-        return None
-    return connection.scalar(select(_system.c.id))
-
-
-def assign_system_id(connection: Connection) -> str:
-    """Assign a new id to the system in a database, and return it."""
-    _system.create(connection, checkfirst=True)
-    system = str(uuid4())
-    connection.execute(insert(_system).values(id=system))
-    return system
+"""One row: the id of the system. Without it, as in a copy, a database becomes a new system."""
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutCheck:
-    """Whether a database is empty, has the current layout, or one that can be upgraded to it.
+class Layout:
+    """Tables found in a database: none, those of this version, or others.
 
-    ``version`` is the version of xlbridge that created the layout, "" if unknown, None if another
-    program did.
+    ``version`` is the version of xlbridge that created them, "" if unknown, None if another
+    program did. ``system`` is the id of the system, None if it has none or the tables are others.
     """
 
     is_empty: bool = False
     is_current: bool = False
-    is_upgradable: bool = False
     version: str | None = None
+    system: str | None = None
+
+    @property
+    def is_incomplete(self) -> bool:
+        """True if the tables or the id of the system must be created."""
+        return self.is_empty or (self.is_current and self.system is None)
 
 
-def check_layout(connection: Connection, tables: MetaData) -> LayoutCheck:
+def read_layout(connection: Connection, tables: MetaData) -> Layout:
     """Compare the tables of a database with those of this version."""
     existing = set(inspect(connection).get_table_names())
-    if _layout.name in existing:
-        row = connection.execute(select(_layout)).one()
-        return LayoutCheck(
-            is_current=row.fingerprint == fingerprint(tables),
-            is_upgradable=row.fingerprint in _UPGRADABLE,
-            version=row.version,
-        )
-    if existing & tables.tables.keys():
-        return LayoutCheck(version="")
-    return LayoutCheck(is_empty=not existing)
+    if _layout.name not in existing:
+        is_ours = bool(existing & tables.tables.keys())
+        return Layout(is_empty=not existing, version="" if is_ours else None)
+    row = connection.execute(select(_layout)).one()
+    if row.fingerprint != fingerprint(tables):
+        return Layout(version=row.version)
+    system = connection.scalar(select(_system.c.id)) if _system.name in existing else None
+    return Layout(is_current=True, version=row.version, system=system)
 
 
-def add_columns(connection: Connection, tables: MetaData) -> None:
-    """Add the missing columns, without values, to the tables of an earlier layout."""
-    quote = connection.dialect.identifier_preparer.quote
-    for table in tables.sorted_tables:
-        existing = {column["name"] for column in inspect(connection).get_columns(table.name)}
-        for column in table.columns:
-            if column.name not in existing:
-                kind = column.type.compile(dialect=connection.dialect)
-                connection.exec_driver_sql(
-                    f"ALTER TABLE {quote(table.name)} ADD COLUMN {quote(column.name)} {kind}"
-                )
-    row = {"fingerprint": fingerprint(tables), "version": __version__}
-    connection.execute(update(_layout).values(row))
-
-
-_UPGRADABLE = frozenset({"c4a900066d005775"})
-"""Fingerprints of earlier layouts that lack only columns: version 0.1.0."""
-
-
-def create_tables(connection: Connection, tables: MetaData) -> None:
-    """Create the tables in an empty database."""
-    tables.create_all(connection)
-    _layout.create(connection)
-    row = {"fingerprint": fingerprint(tables), "version": __version__}
-    connection.execute(insert(_layout).values(row))
-
-
-def fingerprint(tables: MetaData) -> str:
-    """Return a hash of the layout of tables."""
-    description = "\n".join(
-        line for table in tables.sorted_tables for line in _describe_table(table)
-    )
-    return hashlib.sha256(description.encode()).hexdigest()[:16]
+def complete_layout(connection: Connection, tables: MetaData, layout: Layout) -> None:
+    """Create the tables of an empty database, and assign an id to its system."""
+    if layout.is_empty:
+        tables.create_all(connection, checkfirst=False)
+        _layout.create(connection)
+        row = {"fingerprint": fingerprint(tables), "version": __version__}
+        connection.execute(insert(_layout).values(row))
+    _system.create(connection, checkfirst=True)
+    connection.execute(insert(_system).values(id=str(uuid4())))
 
 
 _ANY_DIALECT = StrCompileDialect()  # shared: creating it takes longer than using it
 
 
-def _describe_table(table: Table) -> Iterator[str]:
-    yield f"table {table.name}"
-    for column in table.columns:
-        keys = sorted(key.target_fullname for key in column.foreign_keys)
-        kind = column.type.compile(dialect=_ANY_DIALECT)
-        yield f"{column.name} {kind} {column.nullable} {column.primary_key} {keys}"
-    for index in sorted(table.indexes, key=lambda index: str(index.name)):
-        yield f"index {index.columns.keys()} {index.unique}"
-    yield from sorted(
-        f"unique {constraint.columns.keys()}"
-        for constraint in table.constraints
-        if isinstance(constraint, UniqueConstraint)
-    )
+@cache
+def fingerprint(tables: MetaData) -> str:
+    """Return a hash of the layout of tables, which must be complete."""
+    lines = []
+    for table in tables.sorted_tables:
+        lines.append(f"table {table.name}")
+        for column in table.columns:
+            keys = sorted(key.target_fullname for key in column.foreign_keys)
+            kind = column.type.compile(dialect=_ANY_DIALECT)
+            lines.append(f"{column.name} {kind} {column.nullable} {column.primary_key} {keys}")
+        indexes = sorted(table.indexes, key=lambda index: str(index.name))
+        lines += (f"index {index.columns.keys()} {index.unique}" for index in indexes)
+        lines += sorted(
+            f"unique {constraint.columns.keys()}"
+            for constraint in table.constraints
+            if isinstance(constraint, UniqueConstraint)
+        )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]

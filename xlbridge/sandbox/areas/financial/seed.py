@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.amounts import percent_of, round_half_even
-from xlbridge.sandbox.areas.financial.rules import allocation_rows, title_scope
 from xlbridge.sandbox.areas.financial.tables import (
     OWNER_KEY,
     TITLE_KEY,
@@ -19,8 +18,8 @@ from xlbridge.sandbox.areas.financial.tables import (
     payable_files,
     payables,
 )
-from xlbridge.sandbox.areas.registry.seed import codes, write_rows
-from xlbridge.sandbox.areas.registry.seed_demo import FIRST_DAY, TODAY, attachment_row
+from xlbridge.sandbox.areas.financial.titles import allocation_rows, title_scope
+from xlbridge.sandbox.areas.registry.seed import FIRST_DAY, TODAY, attachment_row, codes, write_rows
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
     accounts,

@@ -8,15 +8,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    RowMapping,
-    Select,
-    Table,
-    delete,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, RowMapping, Select, Table, delete, select, update
 
 from xlbridge.sandbox.areas.purchasing.rules import (
     LIMIT_CODES,
@@ -52,12 +44,7 @@ from xlbridge.sandbox.handler_registry import (
     handles,
     register_one,
 )
-from xlbridge.sandbox.problems import (
-    Problem,
-    RequestError,
-    first_or_404,
-    require_no_problems,
-)
+from xlbridge.sandbox.problems import Problem, RequestError, first_or_404, require_no_problems
 from xlbridge.wire import Attachment
 from xlbridge.wire.budget import (
     SPENDING_LIMIT_CREATE,
@@ -112,16 +99,6 @@ handle_creation(ORDER_CREATE, BuyingOrderRegistration)
 @handles(REQUISITION_LIST_CLOSED)
 def list_requisitions(call: Call) -> list[PurchaseRequisition]:
     in_state = _requisitions.encerrada.is_(call.operation is REQUISITION_LIST_CLOSED)
-    return _find_requisitions(call, in_state, *_requisition_filters(call))
-
-
-@handles(REQUISITION_GET)
-def show_requisition(call: Call) -> PurchaseRequisition:
-    requisitions = _find_requisitions(call, _requisitions.numeroDaRequisicao == call.path["id"])
-    return first_or_404(requisitions, "id", "Requisição de compra não encontrada.")
-
-
-def _requisition_filters(call: Call) -> Iterator[ColumnElement[bool]]:
     query = call.query_as(RequisitionQuery)
     lookup = CodeLookup(call.connection)
     problems = lookup.problems("CodigoDaFilial", branches, query.CodigoDaFilial, "Filial")
@@ -129,10 +106,18 @@ def _requisition_filters(call: Call) -> Iterator[ColumnElement[bool]]:
         problems += lookup.problems("CodigosCentroCustos", cost_centres, code, "Centro de custo")
     if problems:
         raise RequestError(404, problems)
+    conditions: list[ColumnElement[bool]] = [in_state]
     if query.CodigoDaFilial is not None:
-        yield _requisitions.codigoDaFilial == query.CodigoDaFilial
+        conditions.append(_requisitions.codigoDaFilial == query.CodigoDaFilial)
     if query.CodigosCentroCustos:
-        yield _requisitions.codigoDoCentroDeCusto.in_(query.CodigosCentroCustos)
+        conditions.append(_requisitions.codigoDoCentroDeCusto.in_(query.CodigosCentroCustos))
+    return _find_requisitions(call, *conditions)
+
+
+@handles(REQUISITION_GET)
+def show_requisition(call: Call) -> PurchaseRequisition:
+    requisitions = _find_requisitions(call, _requisitions.numeroDaRequisicao == call.path["id"])
+    return first_or_404(requisitions, "id", "Requisição de compra não encontrada.")
 
 
 def _documents(
@@ -270,7 +255,13 @@ def list_purchase_types(call: Call) -> list[PurchaseType]:
 def list_purchase_reasons(call: Call) -> list[PurchaseReason]:
     names = ("codigoDoMotivo", "descricaoDoMotivo")
     reasons = _registry_entries(call, PurchaseReason, purchase_reasons, names)
-    return sorted(reasons, key=lambda reason: _dictionary_order(reason.descricaoDoMotivo or ""))
+
+    def dictionary_order(reason: PurchaseReason) -> str:
+        """Sort key that ignores accents and case, the same on every database."""
+        plain = unicodedata.normalize("NFKD", reason.descricaoDoMotivo or "")
+        return plain.encode("ascii", "ignore").decode().casefold()
+
+    return sorted(reasons, key=dictionary_order)
 
 
 def _registry_entries(
@@ -285,11 +276,6 @@ def _registry_entries(
     if call.query_as(ActiveQuery).somenteAtivos:
         statement = statement.where(registry.c.active)
     return call.read(model, statement)
-
-
-def _dictionary_order(text: str) -> str:
-    """Sort key that ignores accents and case, the same on every database."""
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().casefold()
 
 
 @handles(SPENDING_LIMIT_LIST)

@@ -4,14 +4,14 @@ Each document approves and closes the one that it was made from. Source: the spe
 States (purchase flow), which does not show the approvals.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Connection, Row, Table, and_, exists, select, update
 
 from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems, item_total
-from xlbridge.sandbox.areas.financial.rules import category_problems
+from xlbridge.sandbox.areas.financial.titles import category_problems
 from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,
     buying_orders,
@@ -22,11 +22,7 @@ from xlbridge.sandbox.areas.purchasing.tables import (
     spending_limits,
 )
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration
-from xlbridge.sandbox.areas.registry.tables import (
-    collaborators,
-    products,
-    projects,
-)
+from xlbridge.sandbox.areas.registry.tables import collaborators, products, projects
 from xlbridge.sandbox.areas.stock.tables import stock_requisitions
 from xlbridge.sandbox.problems import Problem
 from xlbridge.wire.budget import SpendingLimit, SpendingLimitChange, SpendingLimitInput
@@ -134,13 +130,7 @@ def _matches(original: Row[Any], item: _ItemInput) -> bool:
 Document = PurchaseRequisition | BuyingOrder | PurchaseOrder
 
 
-class _DocumentRegistration(RecordRegistration):
-    def _add(self, headers: Table, items: Table, document: Document) -> None:
-        for table, rows in document_rows(headers, items, [document]).items():
-            self._rows[table].extend(rows)
-
-
-class PurchaseRequisitionRegistration(_DocumentRegistration):
+class PurchaseRequisitionRegistration(RecordRegistration):
     """Registration of new purchase requisitions."""
 
     def problems(self, data: PurchaseRequisitionInput) -> list[Problem]:
@@ -156,21 +146,26 @@ class PurchaseRequisitionRegistration(_DocumentRegistration):
             encerrada=False,
             itens=requested_items(self._lookup, data),
         )
-        self._add(purchase_requisitions, purchase_requisition_items, requisition)
+        self._keep(document_rows(purchase_requisitions, purchase_requisition_items, [requisition]))
         return requisition
 
 
-class BuyingOrderRegistration(_DocumentRegistration):
+class BuyingOrderRegistration(RecordRegistration):
     """Registration of new orders; each closes the requisition that it refers to."""
 
     def problems(self, data: BuyingOrderInput) -> list[Problem]:
         """Return the problems of a new order."""
-        return [
+        problems = [
             *request_problems(self._lookup, data),
             *self._lookup.field_problems(data, "codigoDoColaboradorResponsavelCompras"),
             *self._requisition(data).problems(data.itens),
-            *self._stock_requisition_problems(data.NumeroDaRequisicaoDeEstoque),
         ]
+        number = data.NumeroDaRequisicaoDeEstoque
+        stored = exists().where(stock_requisitions.c.number == number)
+        if number is not None and not self._connection.scalar(select(stored)):
+            message = f"Requisição de estoque {number}: número não cadastrado."
+            problems.append(("NumeroDaRequisicaoDeEstoque", message))
+        return problems
 
     def accept(self, data: BuyingOrderInput) -> BuyingOrder:
         """Accept an open order, with the next number."""
@@ -184,7 +179,7 @@ class BuyingOrderRegistration(_DocumentRegistration):
             encerrada=False,
             itens=requested_items(self._lookup, data),
         )
-        self._add(buying_orders, buying_order_items, order)
+        self._keep(document_rows(buying_orders, buying_order_items, [order]))
         self._requisition(data).approve(data.itens)
         return order
 
@@ -197,15 +192,8 @@ class BuyingOrderRegistration(_DocumentRegistration):
             data.NumeroDaRequisicaoDeCompra,
         )
 
-    def _stock_requisition_problems(self, number: Decimal | None) -> list[Problem]:
-        stored = select(exists().where(stock_requisitions.c.number == number))
-        if number is None or self._connection.scalar(stored):
-            return []
-        message = f"Requisição de estoque {number}: número não cadastrado."
-        return [("NumeroDaRequisicaoDeEstoque", message)]
 
-
-class PurchaseOrderRegistration(_DocumentRegistration):
+class PurchaseOrderRegistration(RecordRegistration):
     """Registration of new purchase orders; each closes the order (Ordem) that it refers to."""
 
     def problems(self, data: PurchaseOrderInput) -> list[Problem]:
@@ -216,12 +204,27 @@ class PurchaseOrderRegistration(_DocumentRegistration):
             *self._origin(data).problems(data.itens),
         ]
         for index, item in enumerate(data.itens):
-            problems.extend(_ordered_item_problems(lookup, f"itens.{index}.", item))
+            prefix = f"itens.{index}."
+            problems += lookup.field_problems(item, "idProduto", prefix=prefix)
+            key = f"{prefix}valorUnitario"
+            problems += amount_problems(key, item.valorUnitario, PRICE_PLACES) or amount_problems(
+                key, item_total(item)
+            )
         return problems
 
     def accept(self, data: PurchaseOrderInput) -> PurchaseOrder:
         """Accept an open purchase order, with the next number."""
-        items = [self._item(seq, item) for seq, item in enumerate(data.itens, start=1)]
+        items = [
+            PurchaseOrderItem(
+                seq=seq,
+                idProduto=item.idProduto,
+                descricaoDoProduto=self._lookup.checked_entry(products, item.idProduto).name,
+                quantidade=item.quantidade,
+                valorUnitario=item.valorUnitario,
+                valorTotal=item_total(item),
+            )
+            for seq, item in enumerate(data.itens, start=1)
+        ]
         order = PurchaseOrder(
             **data.model_dump(exclude={"itens"}),
             numeroPedido=self._numbers.next("purchase_order"),
@@ -230,7 +233,7 @@ class PurchaseOrderRegistration(_DocumentRegistration):
             valorTotal=sum(map(item_total, data.itens), Decimal(0)),
             itens=items,
         )
-        self._add(purchase_orders, purchase_order_items, order)
+        self._keep(document_rows(purchase_orders, purchase_order_items, [order]))
         self._origin(data).approve(data.itens)
         return order
 
@@ -243,25 +246,6 @@ class PurchaseOrderRegistration(_DocumentRegistration):
             data.numeroDaOrdem,
         )
 
-    def _item(self, seq: int, item: PurchaseOrderItemInput) -> PurchaseOrderItem:
-        return PurchaseOrderItem(
-            seq=seq,
-            idProduto=item.idProduto,
-            descricaoDoProduto=self._lookup.checked_entry(products, item.idProduto).name,
-            quantidade=item.quantidade,
-            valorUnitario=item.valorUnitario,
-            valorTotal=item_total(item),
-        )
-
-
-def _ordered_item_problems(
-    lookup: CodeLookup, prefix: str, item: PurchaseOrderItemInput
-) -> Iterator[Problem]:
-    yield from lookup.field_problems(item, "idProduto", prefix=prefix)
-    key = f"{prefix}valorUnitario"
-    problems = amount_problems(key, item.valorUnitario, PRICE_PLACES)
-    yield from problems or amount_problems(key, item_total(item))
-
 
 class SpendingLimitRegistration(RecordRegistration):
     """Registration of new spending limits."""
@@ -269,12 +253,19 @@ class SpendingLimitRegistration(RecordRegistration):
     def problems(self, data: SpendingLimitInput) -> list[Problem]:
         """Return the problems of a limit, new or altered."""
         category = data.codigoDoItemDeLancamento
-        return [
+        problems = [
             *self._lookup.field_problems(data, *LIMIT_CODES),
             *category_problems(self._lookup, "codigoDoItemDeLancamento", category, revenue=False),
             *amount_problems("valorLimite", data.valorLimite),
-            *self._duplicate_problems(data),
         ]
+        replaced = data.idPlanejamento if isinstance(data, SpendingLimitChange) else None
+        key = data.model_dump(include=_LIMIT_KEY)
+        by_key = and_(*(spending_limits.c[name].is_not_distinct_from(key[name]) for name in key))
+        other = self._connection.scalar(select(spending_limits.c.idPlanejamento).where(by_key))
+        if other not in (None, replaced):
+            message = f"O planejamento {other} já tem um limite com os mesmos códigos e mês."
+            problems.append(("mes", message))
+        return problems
 
     def accept(self, data: SpendingLimitInput) -> SpendingLimit:
         """Accept a limit, with the next id."""
@@ -282,15 +273,6 @@ class SpendingLimitRegistration(RecordRegistration):
         limit = SpendingLimit(idPlanejamento=number, **data.model_dump())
         self._rows[spending_limits].append(limit.model_dump())
         return limit
-
-    def _duplicate_problems(self, data: SpendingLimitInput) -> list[Problem]:
-        replaced = data.idPlanejamento if isinstance(data, SpendingLimitChange) else None
-        key = data.model_dump(include=_LIMIT_KEY)
-        by_key = and_(*(spending_limits.c[name].is_not_distinct_from(key[name]) for name in key))
-        other = self._connection.scalar(select(spending_limits.c.idPlanejamento).where(by_key))
-        if other in (None, replaced):
-            return []
-        return [("mes", f"O planejamento {other} já tem um limite com os mesmos códigos e mês.")]
 
 
 LIMIT_CODES = ("codigoDaFilial", "codigoDoCentroDeCusto", "codigoDoProjeto")
@@ -307,7 +289,12 @@ def request_problems(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list
     """Return the problems of the header and items of a requisition or order."""
     problems = lookup.field_problems(data, *_REQUEST_CODES)
     for index, item in enumerate(data.itens):
-        problems.extend(_requested_item_problems(lookup, f"itens.{index}.", item))
+        prefix = f"itens.{index}."
+        if item.idProduto != AD_HOC:
+            problems += lookup.field_problems(item, "idProduto", prefix=prefix)
+        elif not (item.descricaoDoProduto or "").strip():
+            message = "Informe a descrição do item não cadastrado."
+            problems.append((f"{prefix}descricaoDoProduto", message))
     return problems
 
 
@@ -331,15 +318,6 @@ def requested_items(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list[
         )
         for seq, item in enumerate(data.itens, start=1)
     ]
-
-
-def _requested_item_problems(
-    lookup: CodeLookup, prefix: str, item: RequestedItemInput
-) -> Iterator[Problem]:
-    if item.idProduto != AD_HOC:
-        yield from lookup.field_problems(item, "idProduto", prefix=prefix)
-    elif not (item.descricaoDoProduto or "").strip():
-        yield f"{prefix}descricaoDoProduto", "Informe a descrição do item não cadastrado."
 
 
 def document_rows(

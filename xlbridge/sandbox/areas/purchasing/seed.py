@@ -1,8 +1,8 @@
 """Purchases of the demo: requisitions, orders, purchase orders, spending limits."""
 
+import itertools
 from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import product
 from random import Random
 from typing import Any
 
@@ -20,13 +20,15 @@ from xlbridge.sandbox.areas.purchasing.tables import (
     purchase_requisitions,
     spending_limits,
 )
-from xlbridge.sandbox.areas.registry.seed import active_codes, codes, write_rows
-from xlbridge.sandbox.areas.registry.seed_demo import (
+from xlbridge.sandbox.areas.registry.seed import (
     FIRST_DAY,
     TODAY,
     DemoProduct,
+    active_codes,
     attachment_row,
+    codes,
     office_moments,
+    write_rows,
 )
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
@@ -104,9 +106,27 @@ class PurchaseMaker:
         random = self._random
         ordered = random.random() < _ORDERED
         bought = ordered and random.random() < _BOUGHT
-        header, released = self._header(), random.random() < _RELEASED
+        for_project = random.random() < _FOR_PROJECT
+        header = {
+            "codigoDaFilial": random.choice(codes(branches)),
+            "codigoDoTipoDeCompra": random.choice(active_codes(purchase_types)),
+            "codigoDoColaborador": random.choice(codes(collaborators)),
+            "codigoDoMotivo": random.choice(active_codes(purchase_reasons)),
+            "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
+            "CodigoDoProjeto": random.choice(codes(projects)) if for_project else None,
+        }
+        released = random.random() < _RELEASED
         products = random.sample(self._products, random.randint(1, _MAX_ITEMS))
-        items = [self._item(seq, product) for seq, product in enumerate(products, start=1)]
+        items = [
+            RequestedItem(
+                seq=seq,
+                idProduto=product.code,
+                descricaoDoProduto=product.name,
+                quantidade=Decimal(random.randint(1, _MAX_UNITS)),
+                quantidadeAprovada=Decimal(0),
+            )
+            for seq, product in enumerate(products, start=1)
+        ]
         if not bought and random.random() < _WITH_AD_HOC:
             description = random.choice(_AD_HOC_ITEMS)
             items[0] = items[0].model_copy(
@@ -127,35 +147,14 @@ class PurchaseMaker:
                 numeroDaOrdem=len(self.orders) + 1,
                 dataDaOrdem=day,
                 NumeroDaRequisicaoDeCompra=Decimal(len(self.requisitions)),
-                codigoDoColaboradorResponsavelCompras=self._random.choice(codes(collaborators)),
-                TotalDeCotacoes=self._random.randint(0, _MAX_QUOTATIONS),
+                codigoDoColaboradorResponsavelCompras=random.choice(codes(collaborators)),
+                TotalDeCotacoes=random.randint(0, _MAX_QUOTATIONS),
                 encerrada=bought,
                 itens=_approved(items) if bought else items,
             )
             self.orders.append(order)
         if bought:
             self._buy(products, items, requested + 2 * _STEP, released=released)
-
-    def _header(self) -> dict[str, Any]:
-        random = self._random
-        for_project = random.random() < _FOR_PROJECT
-        return {
-            "codigoDaFilial": random.choice(codes(branches)),
-            "codigoDoTipoDeCompra": random.choice(active_codes(purchase_types)),
-            "codigoDoColaborador": random.choice(codes(collaborators)),
-            "codigoDoMotivo": random.choice(active_codes(purchase_reasons)),
-            "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
-            "CodigoDoProjeto": random.choice(codes(projects)) if for_project else None,
-        }
-
-    def _item(self, seq: int, product: DemoProduct) -> RequestedItem:
-        return RequestedItem(
-            seq=seq,
-            idProduto=product.code,
-            descricaoDoProduto=product.name,
-            quantidade=Decimal(self._random.randint(1, _MAX_UNITS)),
-            quantidadeAprovada=Decimal(0),
-        )
 
     def _buy(
         self,
@@ -166,9 +165,18 @@ class PurchaseMaker:
         released: bool,
     ) -> None:
         random = self._random
-        lines = [
-            _ordered_item(product, item) for product, item in zip(products, items, strict=True)
-        ]
+        lines = []
+        for product, item in zip(products, items, strict=True):
+            price, quantity = round_half_even(product.cost), item.quantidade or _ZERO
+            line = PurchaseOrderItem(
+                seq=item.seq,
+                idProduto=product.code,
+                descricaoDoProduto=product.name,
+                quantidade=quantity,
+                valorUnitario=price,
+                valorTotal=quantity * price,
+            )
+            lines.append(line)
         number = len(self.purchase_orders) + 1
         received = random.random() < _RECEIVED
         order = PurchaseOrder(
@@ -196,7 +204,7 @@ class PurchaseMaker:
 
 def spending_limits_of_year(random: Random) -> list[SpendingLimit]:
     """Return the limits for goods of each branch, cost centre and month of this year."""
-    keys = product(codes(branches), codes(cost_centres), range(1, 13))
+    keys = itertools.product(codes(branches), codes(cost_centres), range(1, 13))
     return [
         SpendingLimit(
             idPlanejamento=number,
@@ -218,16 +226,3 @@ def _release(day: datetime, released: bool) -> dict[str, datetime | None]:
 
 def _approved(items: list[RequestedItem]) -> list[RequestedItem]:
     return [item.model_copy(update={"quantidadeAprovada": item.quantidade}) for item in items]
-
-
-def _ordered_item(product: DemoProduct, item: RequestedItem) -> PurchaseOrderItem:
-    price = round_half_even(product.cost)
-    quantity = item.quantidade or _ZERO
-    return PurchaseOrderItem(
-        seq=item.seq,
-        idProduto=product.code,
-        descricaoDoProduto=product.name,
-        quantidade=quantity,
-        valorUnitario=price,
-        valorTotal=quantity * price,
-    )

@@ -4,7 +4,7 @@ Source: the spec, Product type, Errors.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -70,19 +70,29 @@ REGISTRIES: Mapping[str, tuple[Table, str]] = {
 
 # Statements are built once: building one takes longer than executing it.
 _select_registry = cache(select)
+_select_keys = cache(lambda table: select(*table.primary_key))
 _SELECT_CLIENT = select(tables.clients).where(tables.clients.c.codigoDoCliente == bindparam("code"))
 _SELECT_LAST_NUMBER = select(counters.c.last).where(counters.c.scope == bindparam("name"))
+_UPDATE_COUNTER = (
+    update(counters).where(counters.c.scope == bindparam("name")).values(last=bindparam("number"))
+)
 
 
 class CodeLookup:
     """Cached lookup of codes within one transaction."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._entries = cache(self._read_entries)
-        self._client = cache(self._read_client)
-        self._has_warehouse = cache(self._read_warehouse)
-        self._has_section = cache(self._read_section)
+        self._entries: Callable[[Table], Mapping[object, Row[Any]]] = cache(
+            lambda registry: {
+                row.code: row for row in connection.execute(_select_registry(registry))
+            }
+        )
+        self._client: Callable[[int], Row[Any] | None] = cache(
+            lambda code: connection.execute(_SELECT_CLIENT, {"code": code}).one_or_none()
+        )
+        self._keys: Callable[[Table], set[tuple[Any, ...]]] = cache(
+            lambda table: {tuple(row) for row in connection.execute(_select_keys(table))}
+        )
 
     def entry(self, registry: Table, code: object) -> Row[Any] | None:
         """Return a registry's entry, None if the code does not exist."""
@@ -140,7 +150,7 @@ class CodeLookup:
 
     def warehouse_problems(self, branch: int, code: int | None) -> list[Problem]:
         """Return the problem of a warehouse that the branch does not have; None is accepted."""
-        if code is None or self._has_warehouse(branch, code):
+        if code is None or (branch, code) in self._keys(tables.warehouses):
             return []
         message = f"A filial {branch} não tem o almoxarifado informado."
         return [("codigoDoAlmoxarifado", message)]
@@ -152,25 +162,14 @@ class CodeLookup:
 
         Without a warehouse, any of the branch is accepted.
         """
-        if code is None or self._has_section(branch, warehouse, code):
+        if code is None:
+            return []
+        sections = self._keys(tables.sections)
+        if warehouse is None and any(key[0] == branch and key[2] == code for key in sections):
+            return []
+        if (branch, warehouse, code) in sections:
             return []
         return [("codigoDaSecao", f"Seção {code}: código não cadastrado no almoxarifado.")]
-
-    def _read_entries(self, registry: Table) -> Mapping[object, Row[Any]]:
-        return {row.code: row for row in self._connection.execute(_select_registry(registry))}
-
-    def _read_client(self, code: int) -> Row[Any] | None:
-        return self._connection.execute(_SELECT_CLIENT, {"code": code}).one_or_none()
-
-    def _read_warehouse(self, branch: int, code: int) -> bool:
-        by_key = (tables.warehouses.c.branch == branch) & (tables.warehouses.c.code == code)
-        return bool(self._connection.scalar(select(exists().where(by_key))))
-
-    def _read_section(self, branch: int, warehouse: int | None, code: str) -> bool:
-        matching = (tables.sections.c.branch == branch) & (tables.sections.c.code == code)
-        if warehouse is not None:
-            matching &= tables.sections.c.warehouse == warehouse
-        return bool(self._connection.scalar(select(exists().where(matching))))
 
 
 class Numbers:
@@ -184,7 +183,10 @@ class Numbers:
     def next(self, scope: str) -> int:
         """Return the next number of a scope, which starts at 1 unless it was seeded."""
         if scope not in self._last:
-            self._last[scope] = self._load(scope)
+            last = self._connection.scalar(_SELECT_LAST_NUMBER, {"name": scope})
+            if last is not None:
+                self._stored.add(scope)
+            self._last[scope] = last or 0
         self._last[scope] += 1
         return self._last[scope]
 
@@ -192,18 +194,10 @@ class Numbers:
         """Store the last numbers."""
         for scope, last in self._last.items():
             if scope in self._stored:
-                statement = update(counters).where(counters.c.scope == scope).values(last=last)
-                self._connection.execute(statement)
+                self._connection.execute(_UPDATE_COUNTER, {"name": scope, "number": last})
             else:
                 self._connection.execute(insert(counters).values(scope=scope, last=last))
                 self._stored.add(scope)
-
-    def _load(self, scope: str) -> int:
-        last = self._connection.scalar(_SELECT_LAST_NUMBER, {"name": scope})
-        if last is None:
-            return 0
-        self._stored.add(scope)
-        return int(last)
 
 
 def next_number(connection: Connection, scope: str) -> int:
@@ -229,6 +223,11 @@ class RecordRegistration:
         self._lookup = lookup or CodeLookup(connection)
         self._numbers = Numbers(connection)
         self._rows: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
+
+    def _keep(self, rows: Mapping[Table, list[dict[str, Any]]]) -> None:
+        """Keep rows of an accepted record for ``write``."""
+        for table, new in rows.items():
+            self._rows[table].extend(new)
 
     def write(self) -> None:
         """Write all accepted records, in the order in which their tables were first used."""
@@ -266,14 +265,12 @@ class CodeListRegistration(RecordRegistration, Generic[Entry]):
 
     def accept(self, data: Entry) -> Entry:
         """Accept an entry."""
-        code = getattr(data, self._code) or self._next_free_code()
+        code = getattr(data, self._code)
+        if not code:
+            while self._exists(code := self._numbers.next(self._table.name)):
+                continue
         self._rows[self._table].append({"code": code, "name": getattr(data, self._name)})
         return data.model_copy(update={self._code: code})
-
-    def _next_free_code(self) -> int:
-        while self._exists(code := self._numbers.next(self._table.name)):
-            continue
-        return code
 
     def _exists(self, code: int | str) -> bool:
         return bool(self._connection.scalar(select(exists().where(self._table.c.code == code))))

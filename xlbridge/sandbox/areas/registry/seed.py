@@ -1,140 +1,73 @@
-"""Seed of the supporting registries, whose codes other records refer to."""
+"""Registries of the seed, and the demo's clients, contacts and products.
 
-from collections.abc import Iterable
+``company.yaml`` has their names and codes. The demo uses fixed dates and never the clock.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import cache
 from itertools import islice
+from pathlib import Path
+from random import Random
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Table, exists, insert, select
+from stdnum.br import cnpj
+from stdnum.ean import calc_check_digit
 
 from xlbridge.sandbox.areas.registry import tables
 from xlbridge.sandbox.areas.registry.codes import counters
+from xlbridge.sandbox.columns import metadata
 
 FIRST_CLIENT = 1001
 FIRST_PRODUCT = 2001
 
-_NAMES: dict[Table, dict[Any, str]] = {
-    tables.companies: {1: "Aurora Comércio e Serviços Ltda"},
-    tables.branches: {1: "Matriz São Paulo", 2: "Filial Curitiba", 3: "Filial Recife"},
-    tables.client_types: {1: "Varejo", 2: "Atacado", 3: "Governo", 4: "Consumidor final"},
-    tables.client_categories: {1: "Ouro", 2: "Prata", 3: "Bronze"},
-    tables.sellers: {
-        1: "Ana Beatriz Moura",
-        2: "Carlos Eduardo Pires",
-        3: "Fernanda Lopes",
-        4: "João Batista Ramos",
-        5: "Márcia Teixeira",
-    },
-    tables.cost_centres: {
-        "01.001": "Comercial",
-        "01.002": "Administrativo",
-        "01.003": "Logística",
-        "02.001": "Assistência técnica",
-    },
-    tables.abc_costs: {"ADM": "Administração", "COM": "Comercialização", "PRO": "Produção"},
-    tables.accounts: {
-        1: "Banco do Brasil 1234-5 / 10001-0",
-        2: "Itaú 0567 / 20002-1",
-        3: "Caixa geral",
-    },
-    tables.payment_methods: {
-        1: "Boleto bancário",
-        2: "Pix",
-        3: "Cartão de crédito",
-        4: "Transferência",
-        5: "Dinheiro",
-    },
-    tables.services: {
-        "01.07": "Suporte técnico em informática",
-        "07.02": "Execução de obras",
-        "14.01": "Manutenção e conserto de máquinas",
-        "17.01": "Assessoria e consultoria",
-    },
-    tables.projects: {1: "Expansão Nordeste", 2: "Nova loja virtual"},
-    tables.collaborators: {
-        1: "Rita de Cássia Nunes",
-        2: "Paulo Sérgio Alves",
-        3: "Luciana Prado",
-        4: "Antônio Marques",
-    },
-    tables.product_types: {1: "Mercadoria para revenda", 2: "Material de consumo"},
-    tables.product_groups: {
-        "01": "Ferragens",
-        "02": "Elétrica",
-        "03": "Acabamento",
-        "04": "Escritório",
-    },
-    tables.product_categories: {1: "Linha geral", 2: "Segurança do trabalho"},
-}
-_ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
-    tables.categories: (
-        "revenue",
-        {
-            "1.01.001": ("Venda de mercadorias", True),
-            "1.01.002": ("Prestação de serviços", True),
-            "1.02.001": ("Receitas financeiras", True),
-            "2.01.001": ("Energia elétrica", False),
-            "2.01.002": ("Aluguel", False),
-            "2.02.001": ("Compra de mercadorias", False),
-            "2.03.001": ("Salários e encargos", False),
-        },
-    ),
-    tables.units: (
-        "symbol",
-        {1: ("Unidade", "UN"), 2: ("Caixa", "CX"), 3: ("Metro", "M"), 4: ("Litro", "L")},
-    ),
-    tables.portfolios: (
-        "account",
-        {
-            1: ("Cobrança simples BB", 1),
-            2: ("Cobrança registrada Itaú", 2),
-            3: ("Cobrança vinculada BB", 1),
-        },
-    ),
-    tables.suppliers: (
-        "active",
-        {
-            501: ("Companhia Paulista de Energia", True),
-            502: ("Distribuidora Boa Vista Ltda", True),
-            503: ("Transportes Rio Claro S.A.", True),
-            506: ("Expresso Araucária Ltda", True),
-            504: ("Papelaria Central ME", True),
-            505: ("Metalúrgica Santa Rita Ltda", False),
-        },
-    ),
-    tables.purchase_types: (
-        "active",
-        {
-            1: ("Material de consumo", True),
-            2: ("Mercadoria para revenda", True),
-            3: ("Imobilizado", True),
-            4: ("Importação direta", False),
-        },
-    ),
-    tables.purchase_reasons: (
-        "active",
-        {
-            1: ("Reposição de estoque", True),
-            2: ("Urgência operacional", True),
-            3: ("Manutenção preventiva", True),
-            4: ("Evento promocional", False),
-            5: ("Época de safra", True),
-        },
-    ),
-}
-SUPPLIER_DOCUMENTS = {
-    501: "33114455000197",
-    502: "44881234000160",
-    503: "11222333000181",
-    504: "55223366000111",
-    505: "66778899000186",
-    506: "12ABC34501DE35",
-}
-WAREHOUSES = {1: "Almoxarifado central", 2: "Loja"}
-_SECTIONS = {
+
+@cache
+def company() -> Mapping[str, Any]:
+    """Return the content of ``company.yaml``."""
+    # Loaded only when a database is seeded.
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = Path(__file__).with_name("company.yaml").read_text("utf-8")
+    data: Mapping[str, Any] = yaml.load(text, loader)  # noqa: S506 - a safe loader
+    return data
+
+
+@cache
+def entries(registry: Table) -> Mapping[Any, dict[str, Any]]:
+    """Return the entries of a registry as rows of its table, by code."""
+    defaults = {"active": True} if "active" in registry.c else {}
+    rows: dict[Any, dict[str, Any]] = {}
+    for code, entry in company()["registries"][registry.name].items():
+        columns = entry if isinstance(entry, dict) else {"name": entry}
+        rows[code] = {"code": code, **defaults, **columns}
+    return rows
+
+
+@cache
+def codes(registry: Table) -> Sequence[Any]:
+    """Return the codes of a registry."""
+    return list(entries(registry))
+
+
+@cache
+def active_codes(registry: Table) -> Sequence[Any]:
+    """Return the codes of a registry's active entries."""
+    return [code for code, row in entries(registry).items() if row["active"]]
+
+
+SECTIONS = {
     f"{aisle}-{position:02}": f"Corredor {aisle}, posição {position}"
     for aisle in "ABCD"
     for position in range(1, 21)
 }
+"""Names of the sections of every warehouse, by code."""
 
 
 def is_seeded(connection: Connection) -> bool:
@@ -142,43 +75,20 @@ def is_seeded(connection: Connection) -> bool:
     return bool(connection.scalar(select(exists(select(tables.companies)))))
 
 
-def codes(registry: Table) -> list[Any]:
-    """Return the codes of a registry."""
-    return list(_NAMES.get(registry) or _ATTRIBUTES[registry][1])
-
-
-def active_codes(registry: Table) -> list[Any]:
-    """Return the codes of a registry's active entries."""
-    return [code for code, (_name, active) in _ATTRIBUTES[registry][1].items() if active]
-
-
-def section_codes() -> list[str]:
-    """Return the codes of the tables.sections of every warehouse."""
-    return list(_SECTIONS)
-
-
 def seed_registries(connection: Connection) -> None:
     """Write the supporting registries, and the counters of generated codes."""
-    for table, names in _NAMES.items():
-        write_rows(
-            connection, table, [{"code": code, "name": name} for code, name in names.items()]
-        )
-    for table, (attribute, entries) in _ATTRIBUTES.items():
-        rows = [
-            {"code": code, "name": name, attribute: value}
-            | (_supplier_details(code) if table is tables.suppliers else {})
-            for code, (name, value) in entries.items()
-        ]
-        write_rows(connection, table, rows)
+    for name in company()["registries"]:
+        table = metadata.tables[name]
+        write_rows(connection, table, entries(table).values())
     warehouse_rows = [
         {"branch": branch, "code": code, "name": name}
         for branch in codes(tables.branches)
-        for code, name in WAREHOUSES.items()
+        for code, name in company()["warehouses"].items()
     ]
     section_rows = (
         {"branch": row["branch"], "warehouse": row["code"], "code": code, "name": name}
         for row in warehouse_rows
-        for code, name in _SECTIONS.items()
+        for code, name in SECTIONS.items()
     )
     counter_rows = [
         {"scope": "client", "last": FIRST_CLIENT - 1},
@@ -190,69 +100,6 @@ def seed_registries(connection: Connection) -> None:
     write_rows(connection, counters, counter_rows)
 
 
-def _supplier_details(code: int) -> dict[str, Any]:
-    return {
-        "document": SUPPLIER_DOCUMENTS[code],
-        "email": f"fornecedor{code}@example.com",
-        "telephone": f"(11) 3{code}-{code}0",
-    }
-
-
-SERIES_OF_MODEL = {1: 1, 2: 2}
-
-_INVOICE_MODELS = [
-    {"code": code, "name": f"NF-e modelo 55, série {series}", "series": series}
-    for code, series in SERIES_OF_MODEL.items()
-]
-_PAYMENT_CONDITIONS = [
-    {"code": 1, "name": "30 dias", "instalments": 1, "days_between": 30},
-    {"code": 2, "name": "30/60 dias", "instalments": 2, "days_between": 30},
-    {"code": 3, "name": "30/60/90 dias", "instalments": 3, "days_between": 30},
-    {"code": 4, "name": "30/60/90/120 dias", "instalments": 4, "days_between": 30},
-    {"code": 5, "name": "À vista", "instalments": 1, "days_between": 0},
-]
-_BILLING_DEFAULTS: dict[str, Any] = {
-    "invoice_model": 1,
-    "payment_method": 1,
-    "category": "1.01.001",
-    "cost_centre": "01.001",
-    "account": 1,
-}
-ISSUER_ENTRIES = [
-    _BILLING_DEFAULTS | issuer
-    for issuer in (
-        {
-            "code": 1,
-            "name": "Aurora Comércio e Serviços Ltda",
-            "cnpj": "12345678000195",
-            "municipality": "3550308",
-            "postcode": "01310-100",
-        },
-        {
-            "code": 2,
-            "name": "Aurora Comércio e Serviços Ltda, Curitiba",
-            "cnpj": "12345678000276",
-            "municipality": "4106902",
-            "postcode": "80020-310",
-        },
-        {
-            "code": 3,
-            "name": "Aurora Comércio e Serviços Ltda, Recife",
-            "cnpj": "12345678000357",
-            "municipality": "2611606",
-            "postcode": "50030-230",
-        },
-    )
-]
-
-
-def seed_billing_registries(connection: Connection) -> None:
-    """Write the registries that billing refers to, after the tables.branches."""
-    write_rows(connection, tables.invoice_models, _INVOICE_MODELS)
-    write_rows(connection, tables.payment_conditions, _PAYMENT_CONDITIONS)
-    write_rows(connection, tables.issuers, ISSUER_ENTRIES)
-
-
 _BATCH_SIZE = 2_000
 
 
@@ -261,3 +108,271 @@ def write_rows(connection: Connection, table: Table, rows: Iterable[dict[str, An
     iterator = iter(rows)
     while batch := list(islice(iterator, _BATCH_SIZE)):
         connection.execute(insert(table), batch)
+
+
+_COMPANIES, _ALPHANUMERIC, _INACTIVE, _WITHOUT_DOCUMENT, _WITH_IDWS = 0.7, 0.08, 0.05, 0.02, 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Customer:
+    """A client, with the address in its orders; ``city`` is an entry of the company's cities."""
+
+    code: int
+    name: str
+    nature: str
+    document: str | None
+    contact: str
+    email: str
+    telephone: str
+    seller: int
+    active: bool
+    updated: datetime
+    city: Mapping[str, Any]
+    street: str
+    number: str
+    district: str
+    postcode: str
+
+
+def make_customers(random: Random, count: int) -> list[Customer]:
+    """Return the clients, with sequential codes and unique documents."""
+    documents: set[str] = set()
+    customers = []
+    for code in range(FIRST_CLIENT, FIRST_CLIENT + count):
+        is_company = random.random() < _COMPANIES
+        city = random.choice(company()["cities"])
+        name = company_name(random) if is_company else person_name(random)
+        document = _document(random, is_company, documents)
+        contact, email = person_name(random), email_of(name, code)
+        halves = f"{random.randrange(10**4):04}-{random.randrange(10**4):04}"
+        customer = Customer(
+            code=code,
+            name=name,
+            nature="J" if is_company else "F",
+            document=document,
+            contact=contact,
+            email=email,
+            telephone=f"({city['area_code']}) 9{halves}",
+            seller=random.choice(codes(tables.sellers)),
+            active=random.random() >= _INACTIVE,
+            updated=random_office_time(random, random_day(random)),
+            city=city,
+            street=random.choice(company()["streets"]),
+            number=str(random.randrange(1, 3000)),
+            district=random.choice(city["districts"]),
+            postcode=f"{city['postcode']}-{random.randrange(10, 990):03}",
+        )
+        customers.append(customer)
+    return customers
+
+
+def _document(random: Random, is_company: bool, documents: set[str]) -> str | None:
+    if random.random() < _WITHOUT_DOCUMENT:
+        return None
+    while True:
+        if is_company:
+            document = cnpj_number(random, letters=random.random() < _ALPHANUMERIC)
+        else:
+            document = cpf_number(random)
+        if document not in documents:
+            documents.add(document)
+            return document
+
+
+def client_rows(random: Random, customers: list[Customer]) -> Iterator[dict[str, Any]]:
+    """Yield the clients as rows of their table."""
+    for customer in customers:
+        has_idws = random.random() < _WITH_IDWS
+        yield {
+            "codigoDoCliente": customer.code,
+            "nomeComercial": customer.name,
+            "natureza": customer.nature,
+            "cnpjcpf": customer.document,
+            "seuCodigo": f"CLI-{customer.code:05}",
+            "codigoDoTipoDeCliente": random.choice(codes(tables.client_types)),
+            "codigoDoVendedor": customer.seller,
+            "email": customer.email,
+            "telefone": customer.telephone,
+            "ativo": customer.active,
+            "idws": f"WS-{customer.code}" if has_idws else None,
+            "ultimaAtualizacao": customer.updated,
+        }
+
+
+_MAX_CONTACTS = 2
+
+
+def seed_contacts(
+    connection: Connection, random: Random, customers: list[Customer]
+) -> dict[str, int]:
+    """Write the contacts of clients, first of each the one named in its orders.
+
+    Return the last number of each scope.
+    """
+    rows = []
+    for customer in customers:
+        for sequence in range(1, random.randint(1, _MAX_CONTACTS) + 1):
+            name = customer.contact if sequence == 1 else person_name(random)
+            row = {
+                "codigoDoCliente": customer.code,
+                "seqContato": sequence,
+                "nomeDoContato": name,
+                "nomeAbreviado": name.split()[0],
+                "departamento": random.choice(company()["departments"]),
+                "telefone": customer.telephone,
+                "email": email_of(name, customer.code),
+                "ativo": customer.active,
+            }
+            rows.append(row)
+    write_rows(connection, tables.contacts, rows)
+    return {f"contact:{row['codigoDoCliente']}": row["seqContato"] for row in rows}
+
+
+_GRAMS = Decimal("0.001")
+_GROSS = Decimal("1.1")
+_COST_SHARE = Decimal("0.6")
+
+
+@dataclass(frozen=True, slots=True)
+class DemoProduct:
+    """A product of one of the company's kinds. ``price`` is in reais, ``weight`` in kilograms."""
+
+    code: int
+    name: str
+    model: str
+    kind: Mapping[str, Any]
+    barcode: str
+    price: Decimal
+    weight: Decimal
+
+    @property
+    def cost(self) -> Decimal:
+        """Cost of one unit, before rounding."""
+        return self.price * _COST_SHARE
+
+    @property
+    def internal_code(self) -> str:
+        """Code assigned by the company."""
+        return f"P{self.code:06}"
+
+
+def make_products(random: Random, count: int) -> list[DemoProduct]:
+    """Return the products, with sequential codes."""
+    kinds, variants = list(company()["product_kinds"].items()), company()["product_variants"]
+    products = []
+    for code in range(FIRST_PRODUCT, FIRST_PRODUCT + count):
+        name, kind = random.choice(kinds)
+        stem = f"789{code:09}"
+        model = f"{random.choice(variants)} {random.randrange(10, 100)}"
+        product = DemoProduct(
+            code=code,
+            name=f"{name} {model}",
+            model=model,
+            kind=kind,
+            barcode=stem + calc_check_digit(stem),
+            price=Decimal(random.randrange(190, 90000)).scaleb(-2),
+            weight=Decimal(random.randrange(50, 20000)).scaleb(-3),
+        )
+        products.append(product)
+    return products
+
+
+def product_rows(products: list[DemoProduct]) -> Iterator[dict[str, Any]]:
+    """Yield the products as rows of their table."""
+    for product in products:
+        yield {
+            "code": product.code,
+            "name": product.name,
+            "internal_code": product.internal_code,
+            "barcode": product.barcode,
+            "ncm": product.kind["ncm"],
+            "price": product.price,
+            "weight": product.weight,
+            "gross_weight": gross_weight(product.weight),
+            "net_weight": product.weight,
+            "height": "20",
+            "width": "10",
+            "length": "30",
+            "brand": product.kind["brand"],
+            "model": product.model,
+            "unit": product.kind["unit"],
+            "product_type": product.kind.get("product_type", 1),
+            "product_group": product.kind["group"],
+            "product_category": product.kind.get("category", 1),
+        }
+
+
+def gross_weight(net_weight: Decimal) -> Decimal:
+    """Return the weight with packaging, in kilograms."""
+    return (net_weight * _GROSS).quantize(_GRAMS)
+
+
+def attachment_row(random: Random, file_id: int, name: str, remark: str | None) -> dict[str, Any]:
+    """Return the columns of an attached file, with the URL under which the sandbox serves it."""
+    token = f"{random.getrandbits(128):032x}"
+    return {
+        "Id": file_id,
+        "NomeDoArquivo": name,
+        "Url": f"/arquivos/{quote(name)}?token={token}",
+        "Observacao": remark,
+    }
+
+
+TODAY = datetime(2026, 10, 31)
+FIRST_DAY = datetime(2025, 1, 2)
+_WORKDAY_BEGINS, _WORKDAY_SECONDS = 8 * 3600, 10 * 3600
+
+
+def random_day(random: Random, first: datetime = FIRST_DAY, last: datetime = TODAY) -> datetime:
+    """Return a day from ``first`` to ``last``, both included."""
+    return first + timedelta(days=random.randrange((last - first).days + 1))
+
+
+def random_office_time(random: Random, day: datetime) -> datetime:
+    """Return a time in the office hours of a day."""
+    return day + timedelta(seconds=_WORKDAY_BEGINS + random.randrange(_WORKDAY_SECONDS))
+
+
+def office_moments(
+    random: Random, count: int, first: datetime = FIRST_DAY, last: datetime = TODAY
+) -> list[datetime]:
+    """Return ``count`` times in office hours in ascending order, for numbered documents."""
+    return sorted(random_office_time(random, random_day(random, first, last)) for _ in range(count))
+
+
+_LETTERS_AND_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def person_name(random: Random) -> str:
+    """Return the name of a person."""
+    first, second = random.sample(company()["last_names"], 2)
+    return f"{random.choice(company()['first_names'])} {first} {second}"
+
+
+def company_name(random: Random) -> str:
+    """Return the name of a company."""
+    parts = ("trades", "company_names", "legal_forms")
+    return " ".join(random.choice(company()[part]) for part in parts)
+
+
+def email_of(name: str, number: int) -> str:
+    """Return an e-mail address in a reserved domain."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    words = "".join(c if c.isalnum() else " " for c in plain).split()
+    return f"{'.'.join(words[:2])}{number}@example.com"
+
+
+def cpf_number(random: Random) -> str:
+    """Return a CPF with valid check digits, without mask."""
+    digits = [random.randrange(10) for _ in range(9)]
+    for length in (10, 11):
+        total = sum(digit * (length - index) for index, digit in enumerate(digits))
+        digits.append(-total % 11 % 10 if -total % 11 < 10 else 0)
+    return "".join(map(str, digits))
+
+
+def cnpj_number(random: Random, *, letters: bool) -> str:
+    """Return a CNPJ with valid check digits, without mask; alphanumeric if ``letters``."""
+    symbols = _LETTERS_AND_DIGITS if letters else _LETTERS_AND_DIGITS[:10]
+    stem = "".join(random.choices(symbols, k=8)) + "0001"
+    return stem + cnpj.calc_check_digits(stem)

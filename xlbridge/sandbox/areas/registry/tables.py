@@ -43,6 +43,17 @@ suppliers = registry_table(
     Column("email", Text),
     Column("telephone", Text),
 )
+SUPPLIER_COLUMNS = {
+    "codigoDoFornecedor": "code",
+    "nomeComercial": "name",
+    "natureza": "nature",
+    "cnpjcpf": "document",
+    "email": "email",
+    "telefone": "telephone",
+    "ativo": "active",
+}
+"""Columns of a supplier's fields."""
+
 services = registry_table("services", Text)
 projects = registry_table("projects", Integer)
 collaborators = registry_table("collaborators", Integer)
@@ -94,6 +105,30 @@ products = registry_table(
     Column("product_group", ForeignKey("product_groups.code")),
     Column("product_category", ForeignKey("product_categories.code")),
 )
+PRODUCT_COLUMNS = {
+    "idProduto": "code",
+    "descricaoDoProduto": "name",
+    "DescricaoDoProdutoIngles": "english_name",
+    "codigoInterno": "internal_code",
+    "CodigoGenerico": "generic_code",
+    "codigoDeBarras": "barcode",
+    "ncm": "ncm",
+    "marca": "brand",
+    "modelo": "model",
+    "codigoDaUnidadeDeMedida": "unit",
+    "codigoDoTipoDeProduto": "product_type",
+    "codigoDoGrupoDeProduto": "product_group",
+    "codigoDaCategoriaDeProduto": "product_category",
+    "valorUnitario": "price",
+    "Peso": "weight",
+    "PesoBruto": "gross_weight",
+    "PesoLiquido": "net_weight",
+    "Altura": "height",
+    "Largura": "width",
+    "Comprimento": "length",
+}
+"""Columns of a product's fields."""
+
 warehouses = Table(
     "warehouses",
     metadata,

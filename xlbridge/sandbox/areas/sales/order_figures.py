@@ -137,7 +137,18 @@ def instalment_problems(data: SalesOrderInput, ordered: datetime, total: Decimal
     if instalments and data.quantidadeDeParcelas not in (None, len(instalments)):
         problems.append(("quantidadeDeParcelas", "Difere da quantidade de parcelas informadas."))
     for index, instalment in enumerate(instalments):
-        problems.extend(_instalment_problems(instalment, index, ordered))
+        prefix, percent = f"{_INSTALMENTS}.{index}.", instalment.percentual
+        problems += amount_problems(f"{prefix}valor", instalment.valor)
+        if instalment.valor == ZERO:
+            problems.append((f"{prefix}valor", "Valor inválido: deve ser maior que 0."))
+        if percent is not None and not 0 < percent <= _WHOLE_PERCENT:
+            problems.append((f"{prefix}percentual", "Percentual fora do intervalo de 0 a 100."))
+        if instalment.numeroDaParcela not in (None, index + 1):
+            message = "As parcelas são numeradas a partir de 1."
+            problems.append((f"{prefix}numeroDaParcela", message))
+        due = instalment.dataDeVencimento
+        if due is not None and due < _midnight(ordered):
+            problems.append((f"{prefix}dataDeVencimento", "O vencimento é anterior ao pedido."))
     values = [instalment.valor for instalment in instalments]
     percents = [instalment.percentual for instalment in instalments]
     if any(value is not None for value in values):
@@ -205,23 +216,6 @@ def _shares(
         return proportional_parts(total, percents), percents
     count = len(instalments)
     return equal_parts(total, count), equal_parts(_WHOLE_PERCENT, count)
-
-
-def _instalment_problems(
-    instalment: SalesOrderInstallmentInput, index: int, ordered: datetime
-) -> list[Problem]:
-    prefix = f"{_INSTALMENTS}.{index}."
-    problems = amount_problems(f"{prefix}valor", instalment.valor)
-    if instalment.valor == ZERO:
-        problems.append((f"{prefix}valor", "Valor inválido: deve ser maior que 0."))
-    if instalment.percentual is not None and not 0 < instalment.percentual <= _WHOLE_PERCENT:
-        problems.append((f"{prefix}percentual", "Percentual fora do intervalo de 0 a 100."))
-    if instalment.numeroDaParcela not in (None, index + 1):
-        problems.append((f"{prefix}numeroDaParcela", "As parcelas são numeradas a partir de 1."))
-    due = instalment.dataDeVencimento
-    if due is not None and due < _midnight(ordered):
-        problems.append((f"{prefix}dataDeVencimento", "O vencimento é anterior ao pedido."))
-    return problems
 
 
 def _sum_problems(name: str, parts: Sequence[Decimal | None], total: Decimal) -> list[Problem]:

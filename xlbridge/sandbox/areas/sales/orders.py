@@ -1,4 +1,4 @@
-"""Sales orders: registration, reading, and processing into titles and a product invoice.
+"""Sales orders: registration, reading, processing into titles and a product invoice, handlers.
 
 Source: the spec, Sales order (Pedido de Venda) object, States (sales order), Receivable entry.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from xlbridge.sandbox.amounts import amount_problems
-from xlbridge.sandbox.areas.financial.rules import ReceivableRegistration
+from xlbridge.sandbox.areas.financial.titles import ReceivableRegistration
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, next_number
 from xlbridge.sandbox.areas.registry.tables import issuers, payment_conditions, products
 from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceRegistration
@@ -29,16 +29,27 @@ from xlbridge.sandbox.areas.sales.tables import (
     sales_order_items,
     sales_orders,
 )
-from xlbridge.sandbox.handler_registry import document_lines, register_one
-from xlbridge.sandbox.problems import (
-    Problem,
-    invalid,
-    not_found,
-    require_no_problems,
+from xlbridge.sandbox.handler_registry import (
+    Call,
+    document_lines,
+    equal_conditions,
+    handles,
+    register_one,
+    window_conditions,
 )
+from xlbridge.sandbox.problems import invalid, not_found, require_no_problems
 from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.product_invoices import ProductInvoiceInput
-from xlbridge.wire.sales import SalesOrder, SalesOrderInput, SalesOrderInstallment, SalesOrderItem
+from xlbridge.wire.sales import (
+    SALES_ORDER_CREATE,
+    SALES_ORDER_LIST,
+    SALES_ORDER_PROCESS,
+    SalesOrder,
+    SalesOrderInput,
+    SalesOrderInstallment,
+    SalesOrderItem,
+    SalesOrderQuery,
+)
 
 _LISTS = ("parcelas", "produtos")
 _CODES = (
@@ -53,18 +64,30 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     amounts, then all others.
     """
     lookup = CodeLookup(connection)
-    require_no_problems(_basic_problems(lookup, data))
+    problems = [
+        *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+        *lookup.client_problems(data.codigoDoCliente),
+        *lookup.field_problems(data, *_CODES),
+    ]
+    for index, item in enumerate(data.produtos):
+        problems += lookup.field_problems(item, "idProduto", prefix=f"produtos.{index}.")
+    require_no_problems(problems)
     ordered = data.dataDaOrdem or now
     number = next_number(connection, "sales_order")
     order = _completed_order(lookup, data, number, ordered)
-    total = _order_total(data, order)
-    require_no_problems(
-        [
-            *_product_problems(data, order, total),
-            *instalment_problems(data, ordered, total),
-            *title_problems(connection, order, now, lookup),
-        ]
-    )
+    # Without products, the total is that of the instalments.
+    amounts = [item.totalLiquido for item in order.produtos] or [x.valor for x in data.parcelas]
+    total = sum((amount or ZERO for amount in amounts), ZERO)
+    problems = amount_problems("produtos", total)
+    for index, (item, priced) in enumerate(zip(data.produtos, order.produtos, strict=True)):
+        problems += item_problems(item, priced, f"produtos.{index}.")
+    if not order.produtos and not total:
+        problems.append(("produtos", "Informe produtos, ou parcelas com valor."))
+    problems += instalment_problems(data, ordered, total)
+    # The titles that processing would create must have no problems either.
+    title = _title_input(order, SalesOrderInstallment(numeroDaParcela=1))
+    problems += ReceivableRegistration(connection, now, lookup).problems(title)
+    require_no_problems(problems)
     condition = lookup.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
     instalments = make_instalments(data, condition, number, ordered, total)
     require_no_problems(empty_instalment_problems(data, instalments))
@@ -75,38 +98,6 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
             "ultimaAtualizacao": now.isoformat(),
         }
     )
-    _write_order(connection, order, now)
-    return order
-
-
-def _basic_problems(lookup: CodeLookup, data: SalesOrderInput) -> list[Problem]:
-    problems = [
-        *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *lookup.client_problems(data.codigoDoCliente),
-        *lookup.field_problems(data, *_CODES),
-    ]
-    for index, item in enumerate(data.produtos):
-        problems += lookup.field_problems(item, "idProduto", prefix=f"produtos.{index}.")
-    return problems
-
-
-def _order_total(data: SalesOrderInput, order: SalesOrder) -> Decimal:
-    """Return the total of the products, or that of the instalments if there are no products."""
-    if order.produtos:
-        return sum((item.totalLiquido or ZERO for item in order.produtos), ZERO)
-    return sum((instalment.valor or ZERO for instalment in data.parcelas), ZERO)
-
-
-def _product_problems(data: SalesOrderInput, order: SalesOrder, total: Decimal) -> list[Problem]:
-    problems = amount_problems("produtos", total)
-    for index, (item, priced) in enumerate(zip(data.produtos, order.produtos, strict=True)):
-        problems.extend(item_problems(item, priced, f"produtos.{index}."))
-    if not order.produtos and not total:
-        problems.append(("produtos", "Informe produtos, ou parcelas com valor."))
-    return problems
-
-
-def _write_order(connection: Connection, order: SalesOrder, now: datetime) -> None:
     header = order.model_dump(exclude={*_LISTS, "ultimaAtualizacao"})
     connection.execute(insert(sales_orders), header | {"updated": now})
     for table, lines in (
@@ -115,6 +106,7 @@ def _write_order(connection: Connection, order: SalesOrder, now: datetime) -> No
     ):
         if lines:
             connection.execute(insert(table), [line.model_dump() for line in lines])
+    return order
 
 
 def _completed_order(
@@ -172,28 +164,24 @@ _BATCH_SIZE = 500
 
 def load_orders(connection: Connection, headers: Sequence[Row[Any]]) -> list[SalesOrder]:
     """Return the orders with these headers."""
-    orders: list[SalesOrder] = []
-    for start in range(0, len(headers), _BATCH_SIZE):
-        orders.extend(_load_batch(connection, headers[start : start + _BATCH_SIZE]))
-    return orders
-
-
-def _load_batch(connection: Connection, headers: Sequence[Row[Any]]) -> list[SalesOrder]:
-    numbers = [header.numeroDoPedido for header in headers]
-    instalments, items = sales_order_installments.c, sales_order_items.c
-    parcelas = document_lines(
-        connection, SalesOrderInstallment, instalments.numeroDoPedido, numbers
+    orders = []
+    number_of_part, number_of_item = (
+        lines.c.numeroDoPedido for lines in (sales_order_installments, sales_order_items)
     )
-    produtos = document_lines(connection, SalesOrderItem, items.numeroDoPedido, numbers)
-    return [
-        SalesOrder.model_construct(
-            **header._mapping,
-            ultimaAtualizacao=header.updated.isoformat(),
-            parcelas=parcelas[header.numeroDoPedido],
-            produtos=produtos[header.numeroDoPedido],
-        )
-        for header in headers
-    ]
+    for start in range(0, len(headers), _BATCH_SIZE):
+        batch = headers[start : start + _BATCH_SIZE]
+        numbers = [header.numeroDoPedido for header in batch]
+        parcelas = document_lines(connection, SalesOrderInstallment, number_of_part, numbers)
+        produtos = document_lines(connection, SalesOrderItem, number_of_item, numbers)
+        for header in batch:
+            order = SalesOrder.model_construct(
+                **header._mapping,
+                ultimaAtualizacao=header.updated.isoformat(),
+                parcelas=parcelas[header.numeroDoPedido],
+                produtos=produtos[header.numeroDoPedido],
+            )
+            orders.append(order)
+    return orders
 
 
 _NUMBER_FIELD = "numeroPedido"
@@ -210,15 +198,31 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
 
     Raises ``RequestError``: 404 if it does not exist, 400 if it is not pending or has problems.
     """
-    (order,) = load_orders(connection, [_pending_order(connection, number)])
+    header = connection.execute(SELECT_ORDER, {"number": number}).one_or_none()
+    if header is None:
+        raise not_found(_NUMBER_FIELD, "Pedido não encontrado.")
+    if header.processado:
+        raise invalid((_NUMBER_FIELD, f"O pedido {number} já foi processado."))
+    if header.cancelado:
+        raise invalid((_NUMBER_FIELD, f"O pedido {number} está cancelado."))
+    (order,) = load_orders(connection, [header])
     create_titles(connection, order, now)
-    id_nf = _create_invoice(connection, order, now) if order.produtos else None
-    items = sales_order_items
+    id_nf = None
+    if order.produtos:
+        copied = ("idProduto", "quantidade", "valorUnitario")
+        items = [{name: getattr(item, name) for name in copied} for item in order.produtos]
+        content = ProductInvoiceInput.model_validate(
+            SALE_TERMS
+            | {name: getattr(order, name) for name in INVOICE_FIELDS}
+            | {"produtos": items}
+        )
+        id_nf = register_one(ProductInvoiceRegistration(connection, now, order), content).idNF
+    columns = sales_order_items.c
     connection.execute(
-        update(items)
-        .where(items.c.numeroDoPedido == number)
+        update(sales_order_items)
+        .where(columns.numeroDoPedido == number)
         .values(
-            quantidadeProcessadaParcial=items.c.quantidade,
+            quantidadeProcessadaParcial=columns.quantidade,
             quantidadeDisponivelParaProcessamento=Decimal(0),
             valorDisponivelParaProcessamento=Decimal(0),
             disponivelParaProcessamentoParcial=False,
@@ -231,41 +235,11 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
     )
 
 
-def _pending_order(connection: Connection, number: int) -> Row[Any]:
-    order = connection.execute(SELECT_ORDER, {"number": number}).one_or_none()
-    if order is None:
-        raise not_found(_NUMBER_FIELD, "Pedido não encontrado.")
-    if order.processado:
-        raise invalid((_NUMBER_FIELD, f"O pedido {number} já foi processado."))
-    if order.cancelado:
-        raise invalid((_NUMBER_FIELD, f"O pedido {number} está cancelado."))
-    return order
-
-
-def _create_invoice(connection: Connection, order: SalesOrder, now: datetime) -> int | None:
-    copied = ("idProduto", "quantidade", "valorUnitario")
-    content = ProductInvoiceInput.model_validate(
-        SALE_TERMS
-        | {name: getattr(order, name) for name in INVOICE_FIELDS}
-        | {"produtos": [{name: getattr(item, name) for name in copied} for item in order.produtos]}
-    )
-    registration = ProductInvoiceRegistration(connection, now, order)
-    return register_one(registration, content).idNF
-
-
 TITLE_FIELDS = (
     "codigoDaFilial", "codigoDoCliente", "codigoDoItemDeLancamento", "codigoDoCentroDeCusto",
     "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDaCarteira",
 )  # fmt: skip
 """Fields of an order copied to its titles."""
-
-
-def title_problems(
-    connection: Connection, order: SalesOrder, now: datetime, lookup: CodeLookup
-) -> list[Problem]:
-    """Return the problems that the titles of an order would have."""
-    title = _title_input(order, SalesOrderInstallment(numeroDaParcela=1))
-    return ReceivableRegistration(connection, now, lookup).problems(title)
 
 
 def create_titles(connection: Connection, order: SalesOrder, now: datetime) -> None:
@@ -306,3 +280,32 @@ def _title_input(order: SalesOrder, instalment: SalesOrderInstallment) -> Receiv
             "valorDoLancamento": instalment.valor,
         }
     )
+
+
+@handles(SALES_ORDER_CREATE)
+def create_sales_order(call: Call) -> SalesOrder:
+    return register_order(call.connection, call.body_as(SalesOrderInput), call.now)
+
+
+@handles(SALES_ORDER_PROCESS)
+def process_sales_order(call: Call) -> SalesOrder:
+    number = call.path["numeroPedido"]
+    process_order(call.connection, number, call.now)
+    header = call.connection.execute(SELECT_ORDER, {"number": number}).one()
+    (order,) = load_orders(call.connection, [header])
+    return order
+
+
+@handles(SALES_ORDER_LIST)
+def list_sales_orders(call: Call) -> list[SalesOrder]:
+    query = call.query_as(SalesOrderQuery)
+    statement = (
+        select(sales_orders)
+        .where(
+            *window_conditions(call, sales_orders.c.updated),
+            *equal_conditions(sales_orders, query, "codigoDaFilial"),
+        )
+        .order_by(sales_orders.c.updated, sales_orders.c.numeroDoPedido)
+        .limit(query.qtde or None)
+    )
+    return load_orders(call.connection, call.connection.execute(statement).all())

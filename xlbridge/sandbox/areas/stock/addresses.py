@@ -32,11 +32,7 @@ from xlbridge.sandbox.areas.registry.tables import (
 )
 from xlbridge.sandbox.areas.stock.tables import addressings, of_warehouse
 from xlbridge.sandbox.handler_registry import Call, handles, register_one
-from xlbridge.sandbox.problems import (
-    Problem,
-    invalid,
-    not_found,
-)
+from xlbridge.sandbox.problems import Problem, invalid, not_found
 from xlbridge.wire.stock import (
     ADDRESSING_ACTIVATE,
     ADDRESSING_CREATE,

@@ -9,7 +9,6 @@ from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Select,
     case,
     exists,
@@ -30,9 +29,11 @@ from xlbridge.sandbox.areas.registry.tables import (
     units,
     warehouses,
 )
-from xlbridge.sandbox.areas.stock.movements import balance_sums, product_balance, register_entry
-from xlbridge.sandbox.areas.stock.outputs import (
+from xlbridge.sandbox.areas.stock.movements import (
+    balance_sums,
     change_output,
+    product_balance,
+    register_entry,
     register_output,
     select_requested_items,
 )
@@ -164,8 +165,45 @@ def _output(call: Call, number: int) -> StockOutput:
 
 def _select_movements() -> Select[Any]:
     """Select movements by date, with columns named like the fields of their models."""
+    is_reversed, later = movements.c.reversed, movements.alias()
+    has_later = exists().where(
+        later.c.idProd == movements.c.idProd,
+        later.c.codigoDaFilial == movements.c.codigoDaFilial,
+        later.c.codigoDoAlmoxarifado == movements.c.codigoDoAlmoxarifado,
+        tuple_(later.c.moved, later.c.id) > tuple_(movements.c.moved, movements.c.id),
+    )
+    numbers = ("numeroDaSaida", "numeroDaEntrada", "numeroDaMovimentacao")
+    dates = ("dataDaSaida", "dataDaEntrada", "dataDaMovimentacao")
     return (
-        select(*_movement_columns(), *_description_columns())
+        select(
+            *(movements.c[name] for name in StockOutputInput.model_fields),
+            *(movements.c.number.label(name) for name in numbers),
+            *(movements.c.moved.label(name) for name in dates),
+            case((movements.c.inward, "Entrada"), else_="Saída").label("tipoDeMovimentacao"),
+            literal(_SEQ).label("seq"),
+            movements.c.numeroDeSerie.label("numeroDeSerieLote"),
+            movements.c.valorUnitario,
+            movements.c.valorTotal,
+            (is_reversed | movements.c.reverses.is_not(None)).label("estorno"),
+            case((is_reversed, movements.c.quantidade), else_=_ZERO).label("quantidadeEstornada"),
+            movements.c.reversal.label("descricaoDoEstorno"),
+            movements.c.reverses.label("numeroDaSaidaEstornada"),
+            movements.c.adjustment.label("ajuste"),
+            # The interface has no transfers between warehouses.
+            false().label("transferencia"),
+            (~has_later).label("ultimaMovimentacao"),
+            movements.c.ultimaAtualizacao,
+            branches.c.name.label("descricaoDaFilial"),
+            warehouses.c.name.label("descricaoDoAlmoxarifado"),
+            sections.c.name.label("descricaoDaSecao"),
+            products.c.internal_code.label("codigoInterno"),
+            products.c.name.label("descricaoDoProduto"),
+            products.c.brand.label("marca"),
+            products.c.model.label("modelo"),
+            units.c.symbol.label("simboloDaUnidadeDeMedida"),
+            _requesters.c.name.label("descricaoDoColaboradorSolicitante"),
+            _recipients.c.name.label("descricaoDoColaboradorDestino"),
+        )
         .select_from(movements)
         .join(branches, branches.c.code == movements.c.codigoDaFilial)
         .join(warehouses, of_warehouse(movements))
@@ -186,56 +224,6 @@ def _select_movements() -> Select[Any]:
     )
 
 
-def _movement_columns() -> list[ColumnElement[Any]]:
-    is_reversed = movements.c.reversed
-    kind = case((movements.c.inward, "Entrada"), else_="Saída")
-    returned = case((is_reversed, movements.c.quantidade), else_=_ZERO)
-    numbers = ("numeroDaSaida", "numeroDaEntrada", "numeroDaMovimentacao")
-    dates = ("dataDaSaida", "dataDaEntrada", "dataDaMovimentacao")
-    later = movements.alias()
-    return [
-        *(movements.c[name] for name in StockOutputInput.model_fields),
-        *(movements.c.number.label(name) for name in numbers),
-        *(movements.c.moved.label(name) for name in dates),
-        kind.label("tipoDeMovimentacao"),
-        literal(_SEQ).label("seq"),
-        movements.c.numeroDeSerie.label("numeroDeSerieLote"),
-        movements.c.valorUnitario,
-        movements.c.valorTotal,
-        (is_reversed | movements.c.reverses.is_not(None)).label("estorno"),
-        returned.label("quantidadeEstornada"),
-        movements.c.reversal.label("descricaoDoEstorno"),
-        movements.c.reverses.label("numeroDaSaidaEstornada"),
-        movements.c.adjustment.label("ajuste"),
-        # The interface has no transfers between warehouses.
-        false().label("transferencia"),
-        (
-            ~exists().where(
-                later.c.idProd == movements.c.idProd,
-                later.c.codigoDaFilial == movements.c.codigoDaFilial,
-                later.c.codigoDoAlmoxarifado == movements.c.codigoDoAlmoxarifado,
-                tuple_(later.c.moved, later.c.id) > tuple_(movements.c.moved, movements.c.id),
-            )
-        ).label("ultimaMovimentacao"),
-        movements.c.ultimaAtualizacao,
-    ]
-
-
-def _description_columns() -> list[ColumnElement[Any]]:
-    return [
-        branches.c.name.label("descricaoDaFilial"),
-        warehouses.c.name.label("descricaoDoAlmoxarifado"),
-        sections.c.name.label("descricaoDaSecao"),
-        products.c.internal_code.label("codigoInterno"),
-        products.c.name.label("descricaoDoProduto"),
-        products.c.brand.label("marca"),
-        products.c.model.label("modelo"),
-        units.c.symbol.label("simboloDaUnidadeDeMedida"),
-        _requesters.c.name.label("descricaoDoColaboradorSolicitante"),
-        _recipients.c.name.label("descricaoDoColaboradorDestino"),
-    ]
-
-
 @handles(STOCK_REQUISITIONS_PENDING)
 @handles(STOCK_REQUISITIONS_SETTLED)
 def list_requisitions(call: Call) -> list[StockRequisition]:
@@ -253,7 +241,24 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
         .limit(query.qtde or None)
     )
     headers = call.connection.execute(statement).all()
-    items = _items_by_number(call, [header.number for header in headers])
+    numbers = [header.number for header in headers]
+    lines = (
+        select(requested, products.c.name)
+        .join(products, products.c.code == requested.c.product)
+        .where(requested.c.requisition.in_(numbers))
+        .order_by(requested.c.requisition, requested.c.seq)
+    )
+    items: defaultdict[int, list[StockRequisitionItem]] = defaultdict(list)
+    for line in call.connection.execute(lines):
+        item = StockRequisitionItem(
+            seq=line.seq,
+            idProd=line.product,
+            descricaoDoProduto=line.name,
+            quantidade=line.quantity,
+            quantidadeAtendida=line.settled,
+            quantidadePendente=line.pending,
+        )
+        items[line.requisition].append(item)
     return [
         StockRequisition(
             numeroDaRequisicao=header.number,
@@ -266,28 +271,3 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
         )
         for header in headers
     ]
-
-
-def _items_by_number(
-    call: Call, numbers: list[int]
-) -> defaultdict[int, list[StockRequisitionItem]]:
-    items = select_requested_items().subquery()
-    statement = (
-        select(items, products.c.name)
-        .join(products, products.c.code == items.c.product)
-        .where(items.c.requisition.in_(numbers))
-        .order_by(items.c.requisition, items.c.seq)
-    )
-    grouped: defaultdict[int, list[StockRequisitionItem]] = defaultdict(list)
-    for row in call.connection.execute(statement):
-        grouped[row.requisition].append(
-            StockRequisitionItem(
-                seq=row.seq,
-                idProd=row.product,
-                descricaoDoProduto=row.name,
-                quantidade=row.quantity,
-                quantidadeAtendida=row.settled,
-                quantidadePendente=row.pending,
-            )
-        )
-    return grouped

@@ -1,24 +1,27 @@
 """Stock of the demo: movements, requisitions, product addresses, inventories."""
 
-from collections import Counter
+import itertools
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Table
 
 from xlbridge.sandbox.amounts import round_half_up
-from xlbridge.sandbox.areas.registry.seed import WAREHOUSES, codes, section_codes, write_rows
-from xlbridge.sandbox.areas.registry.seed_demo import (
+from xlbridge.sandbox.areas.registry.seed import (
     FIRST_DAY,
+    SECTIONS,
     TODAY,
     DemoProduct,
+    codes,
+    company,
     office_moments,
     random_day,
     random_office_time,
+    write_rows,
 )
 from xlbridge.sandbox.areas.registry.tables import branches, collaborators, cost_centres, projects
 from xlbridge.sandbox.areas.stock.inventories import open_inventory
@@ -37,7 +40,9 @@ _MAX_RECEIVED, _MAX_MOVEMENTS = 400, 4
 _MIN_REQUESTED, _MAX_REQUESTED = 2, 20
 _FIRST_REQUEST = TODAY - timedelta(days=30)
 _RELEASED, _REQUISITIONS = 0.8, 36
-_FIRST_WAREHOUSE = min(WAREHOUSES)
+_FIRST_WAREHOUSE = 1
+
+Rows = defaultdict[Table, list[dict[str, Any]]]
 
 
 def seed_stock(
@@ -47,11 +52,37 @@ def seed_stock(
 
     Return the last number of each scope.
     """
-    rows = _make_stock(random, products, _REQUISITIONS * scale)
-    write_rows(connection, movements, rows.movements)
-    write_rows(connection, stock_requisitions, rows.requisitions)
-    write_rows(connection, stock_requisition_items, rows.items)
-    write_rows(connection, addressings, _addressing_rows(random, products))
+    batch: Rows = defaultdict(list)
+    balances = {
+        balance_key: _make_movements(random, batch, balance_key, product)
+        for balance_key, product in _balance_keys(random, products)
+    }
+    stocked = [key for key, balance in balances.items() if balance.quantity >= _MIN_REQUESTED]
+    moments = office_moments(random, _REQUISITIONS * scale, _FIRST_REQUEST)
+    requests = zip(random.sample(stocked, len(moments)), moments, strict=True)
+    for number, (balance_key, requested) in enumerate(requests, start=1):
+        _add_requisition(random, batch, balance_key, balances[balance_key], number, requested)
+    last_numbers: Counter[str] = Counter()
+    batch[movements].sort(key=lambda row: row["moved"])
+    for row in batch[movements]:
+        scope = "stock_entry" if row["inward"] else "stock_output"
+        last_numbers[scope] += 1
+        row["number"] = last_numbers[scope]
+    sections = list(SECTIONS)
+    for branch, product in itertools.product(codes(branches), products):
+        address = {
+            "codigoDaFilial": branch,
+            "codigoDoAlmoxarifado": _FIRST_WAREHOUSE,
+            "codigoDaSecao": random.choice(sections),
+            "idProd": product.code,
+            "codigoDaFilialSecao": branch,
+            "codigoDoAlmoxarifadoSecao": _FIRST_WAREHOUSE,
+            "ativo": random.random() >= _INACTIVE,
+            "ultimaAtualizacao": random_office_time(random, random_day(random)),
+        }
+        batch[addressings].append(address)
+    for table, rows in batch.items():
+        write_rows(connection, table, rows)
     for branch in codes(branches):
         data = InventoryInput(
             codigoDaFilial=branch,
@@ -60,52 +91,7 @@ def seed_stock(
             carregarBaseDeProdutos=True,
         )
         open_inventory(connection, data, TODAY)
-    return rows.last_numbers
-
-
-@dataclass(slots=True)
-class _StockRows:
-    """Rows of the stock tables, and the last number of each kind of movement."""
-
-    movements: list[dict[str, Any]] = field(default_factory=list)
-    requisitions: list[dict[str, Any]] = field(default_factory=list)
-    items: list[dict[str, Any]] = field(default_factory=list)
-    last_numbers: Counter[str] = field(default_factory=Counter)
-
-
-def _make_stock(random: Random, products: list[DemoProduct], requisitions: int) -> _StockRows:
-    """Return movements of the products, and requisitions settled by some of the outputs."""
-    rows = _StockRows()
-    balances: dict[BalanceKey, Balance] = {}
-    for balance_key, product in _balance_keys(random, products):
-        balances[balance_key] = _make_movements(random, rows, balance_key, product)
-    stocked = [key for key, balance in balances.items() if balance.quantity >= _MIN_REQUESTED]
-    moments = office_moments(random, requisitions, _FIRST_REQUEST)
-    requests = zip(random.sample(stocked, requisitions), moments, strict=True)
-    for number, (balance_key, requested) in enumerate(requests, start=1):
-        _add_requisition(random, rows, balance_key, balances[balance_key], number, requested)
-    rows.movements.sort(key=lambda row: row["moved"])
-    for row in rows.movements:
-        scope = "stock_entry" if row["inward"] else "stock_output"
-        rows.last_numbers[scope] += 1
-        row["number"] = rows.last_numbers[scope]
-    return rows
-
-
-def _addressing_rows(random: Random, products: list[DemoProduct]) -> Iterator[dict[str, Any]]:
-    """Yield each product's address in the first warehouse of each branch."""
-    for branch in codes(branches):
-        for product in products:
-            yield {
-                "codigoDaFilial": branch,
-                "codigoDoAlmoxarifado": _FIRST_WAREHOUSE,
-                "codigoDaSecao": random.choice(section_codes()),
-                "idProd": product.code,
-                "codigoDaFilialSecao": branch,
-                "codigoDoAlmoxarifadoSecao": _FIRST_WAREHOUSE,
-                "ativo": random.random() >= _INACTIVE,
-                "ultimaAtualizacao": random_office_time(random, random_day(random)),
-            }
+    return last_numbers
 
 
 def _balance_keys(
@@ -113,7 +99,7 @@ def _balance_keys(
 ) -> Iterator[tuple[BalanceKey, DemoProduct]]:
     """Yield the balances to create, each in a warehouse that has the product."""
     for branch in codes(branches):
-        for warehouse in WAREHOUSES:
+        for warehouse in company()["warehouses"]:
             for product in products:
                 if random.random() < _EMPTY:
                     continue
@@ -124,35 +110,35 @@ def _balance_keys(
 
 
 def _make_movements(
-    random: Random, rows: _StockRows, balance_key: BalanceKey, product: DemoProduct
+    random: Random, batch: Rows, balance_key: BalanceKey, product: DemoProduct
 ) -> Balance:
     cost = round_half_up(product.cost)
     moved = random_office_time(random, random_day(random, FIRST_DAY, TODAY - timedelta(days=90)))
-    balance = _add_entry(random, rows, balance_key, moved, cost)
+    balance = _add_entry(random, batch, balance_key, moved, cost)
     for _ in range(random.randrange(_MAX_MOVEMENTS)):
         moved = min(moved + timedelta(days=random.randrange(1, 60)), _FIRST_REQUEST)
         if random.random() < 1 / _MAX_MOVEMENTS:
             new_cost = round_half_up(cost * Decimal(random.choice(_COST_FACTORS)))
-            received = _add_entry(random, rows, balance_key, moved, new_cost)
+            received = _add_entry(random, batch, balance_key, moved, new_cost)
             balance = Balance(balance.quantity + received.quantity, balance.value + received.value)
         elif balance.quantity:
             quantity = Decimal(random.randint(1, int(balance.quantity)))
-            balance = _add_output(rows, balance_key, balance, quantity, moved, {})
+            balance = _add_output(batch, balance_key, balance, quantity, moved, {})
     return balance
 
 
 def _add_entry(
-    random: Random, rows: _StockRows, balance_key: BalanceKey, moved: datetime, cost: Decimal
+    random: Random, batch: Rows, balance_key: BalanceKey, moved: datetime, cost: Decimal
 ) -> Balance:
     quantity = Decimal(random.randrange(1, _MAX_RECEIVED))
     received = Balance(quantity, quantity * cost)
     document = {"documento": f"NF-{random.randrange(1000, 9999)}"}
-    rows.movements.append(_movement(balance_key, received, quantity, moved) | document)
+    batch[movements].append(_movement(balance_key, received, quantity, moved) | document)
     return received
 
 
 def _add_output(
-    rows: _StockRows,
+    batch: Rows,
     balance_key: BalanceKey,
     balance: Balance,
     quantity: Decimal,
@@ -160,13 +146,13 @@ def _add_output(
     references: dict[str, Any],
 ) -> Balance:
     movement = _movement(balance_key, balance, quantity, moved) | {"inward": False} | references
-    rows.movements.append(movement)
+    batch[movements].append(movement)
     return Balance(balance.quantity - quantity, balance.value - balance.cost_of(quantity))
 
 
 def _add_requisition(
     random: Random,
-    rows: _StockRows,
+    batch: Rows,
     balance_key: BalanceKey,
     balance: Balance,
     number: int,
@@ -176,7 +162,7 @@ def _add_requisition(
     quantity = Decimal(random.randint(_MIN_REQUESTED, min(_MAX_REQUESTED, int(balance.quantity))))
     cost_centre = random.choice(codes(cost_centres))
     settled = (Decimal(0), quantity // 2, quantity)[number % 3]
-    rows.requisitions.append(
+    batch[stock_requisitions].append(
         {
             "number": number,
             "requested": requested,
@@ -185,7 +171,7 @@ def _add_requisition(
             "released": bool(settled) or random.random() < _RELEASED,
         }
     )
-    rows.items.append(
+    batch[stock_requisition_items].append(
         {"requisition": number, "seq": 1, "product": balance_key.product, "quantity": quantity}
     )
     if settled:
@@ -196,7 +182,7 @@ def _add_requisition(
             "codigoDoColaboradorSolicitante": random.choice(codes(collaborators)),
         }
         moved = requested + timedelta(hours=1)
-        _add_output(rows, balance_key, balance, settled, moved, references)
+        _add_output(batch, balance_key, balance, settled, moved, references)
 
 
 def _movement(

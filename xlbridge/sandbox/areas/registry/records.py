@@ -1,0 +1,329 @@
+"""Clients, contacts, suppliers, products and code lists: rules and handlers.
+
+Source: the spec, Client, Client contact, Errors, Product type, Registry, Limits, Versioning
+(release 6.0.294).
+"""
+
+import re
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, Table, exists, select, update
+
+from xlbridge.resources.checks import DOCUMENTS
+from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems
+from xlbridge.sandbox.areas.registry.codes import (
+    CodeListRegistration,
+    RecordRegistration,
+    select_entries,
+)
+from xlbridge.sandbox.areas.registry.tables import (
+    PRODUCT_COLUMNS,
+    SUPPLIER_COLUMNS,
+    client_categories,
+    client_types,
+    clients,
+    contacts,
+    cost_centres,
+    product_types,
+    products,
+    suppliers,
+)
+from xlbridge.sandbox.columns import labelled_columns, to_row
+from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
+from xlbridge.wire import Operation, WireModel
+from xlbridge.wire.products import (
+    PRODUCT_CREATE,
+    PRODUCT_GET,
+    PRODUCT_LIST,
+    PRODUCT_UPDATE,
+    Product,
+    ProductChange,
+    ProductInput,
+)
+from xlbridge.wire.registry import (
+    CLIENT_CAP,
+    CLIENT_CATEGORY_CREATE,
+    CLIENT_CATEGORY_LIST,
+    CLIENT_CREATE,
+    CLIENT_LIST,
+    CLIENT_SET_IDWS,
+    CLIENT_TYPE_CREATE,
+    CLIENT_TYPE_LIST,
+    CONTACT_CREATE,
+    CONTACT_GET,
+    COST_CENTRE_CREATE,
+    COST_CENTRE_LIST,
+    PRODUCT_TYPE_CREATE,
+    PRODUCT_TYPE_LIST,
+    SUPPLIER_CREATE,
+    SUPPLIER_LIST,
+    Client,
+    ClientCategory,
+    ClientIdws,
+    ClientInput,
+    ClientQuery,
+    ClientType,
+    Contact,
+    ContactInput,
+    CostCentre,
+    PartyInput,
+    ProductType,
+    Supplier,
+    SupplierInput,
+)
+
+
+class ClientRegistration(RecordRegistration):
+    """Registration of new clients."""
+
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        super().__init__(connection, now)
+        self._documents = DocumentRules(connection, clients.c.cnpjcpf, "cliente")
+
+    def problems(self, data: ClientInput) -> list[Problem]:
+        """Return the problems of a new client."""
+        codes = self._lookup.field_problems(data, "codigoDoTipoDeCliente", "codigoDoVendedor")
+        return [*self._documents.problems(data), *codes]
+
+    def accept(self, data: ClientInput) -> Client:
+        """Accept a client, with the next code."""
+        document = party_document(data)
+        self._documents.accept(document)
+        client = Client(
+            codigoDoCliente=self._numbers.next("client"),
+            cnpjcpf=document,
+            ativo=True,
+            ultimaAtualizacao=self._now,
+            **data.model_dump(exclude={"cnpj", "cpf"}),
+        )
+        self._rows[clients].append(client.model_dump())
+        return client
+
+
+class ContactRegistration(RecordRegistration):
+    """Registration of new contacts."""
+
+    def problems(self, data: ContactInput) -> list[Problem]:
+        """Return the problems of a new contact; its client may be inactive."""
+        return self._lookup.unknown_client_problems(data.codigoDoCliente)
+
+    def accept(self, data: ContactInput) -> Contact:
+        """Accept a contact, with the next sequence of its client."""
+        contact = Contact(
+            seqContato=self._numbers.next(f"contact:{data.codigoDoCliente}"),
+            nomeDoContato=data.nome,
+            ativo=True,
+            **data.model_dump(exclude={"nome"}),
+        )
+        self._rows[contacts].append(contact.model_dump())
+        return contact
+
+
+class SupplierRegistration(RecordRegistration):
+    """Registration of new suppliers."""
+
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        super().__init__(connection, now)
+        self._documents = DocumentRules(connection, suppliers.c.document, "fornecedor")
+
+    def problems(self, data: SupplierInput) -> list[Problem]:
+        """Return the problems of a new supplier."""
+        return self._documents.problems(data)
+
+    def accept(self, data: SupplierInput) -> Supplier:
+        """Accept a supplier, with the next code."""
+        document = party_document(data)
+        self._documents.accept(document)
+        supplier = Supplier(
+            codigoDoFornecedor=self._numbers.next("supplier"),
+            cnpjcpf=document,
+            **data.model_dump(exclude={"cnpj", "cpf"}),
+        )
+        self._rows[suppliers].append(to_row(supplier, SUPPLIER_COLUMNS))
+        return supplier
+
+
+_MASK = re.compile(r"[\s./-]")
+
+
+def unmasked_document(document: str) -> str:
+    """Return a CNPJ or CPF without its mask, in capitals."""
+    return _MASK.sub("", document).upper()
+
+
+def party_document(data: PartyInput) -> str | None:
+    """Return the document of the party's nature, or else the other one."""
+    document = (data.cnpj or data.cpf) if data.natureza == "J" else (data.cpf or data.cnpj)
+    return unmasked_document(document) if document else None
+
+
+class DocumentRules:
+    """Validates the documents of new parties; ``column`` has the registered ones."""
+
+    def __init__(self, connection: Connection, column: ColumnElement[Any], label: str) -> None:
+        self._connection = connection
+        self._column = column
+        self._label = label
+        self._accepted: set[str] = set()
+
+    def problems(self, data: PartyInput) -> list[Problem]:
+        """Return the problems of a new party's document: invalid, or already registered."""
+        problems: list[Problem] = []
+        field = "cnpj" if data.natureza == "J" else "cpf"
+        formatted = getattr(data, field)
+        if formatted and not DOCUMENTS[field].is_valid(unmasked_document(formatted)):
+            problems.append((field, f"{field.upper()} inválido."))
+        document = party_document(data)
+        if document and self._is_registered(document):
+            message = f"O número {document} já está cadastrado para outro {self._label}."
+            problems.append(("cnpjcpf", message))
+        return problems
+
+    def _is_registered(self, document: str) -> bool:
+        stored = select(exists().where(self._column == document))
+        return document in self._accepted or bool(self._connection.scalar(stored))
+
+    def accept(self, document: str | None) -> None:
+        """Mark a document as registered."""
+        if document:
+            self._accepted.add(document)
+
+
+_CODES = (
+    "codigoDaUnidadeDeMedida", "codigoDoTipoDeProduto", "codigoDoGrupoDeProduto",
+    "codigoDaCategoriaDeProduto",
+)  # fmt: skip
+_WEIGHTS = ("Peso", "PesoBruto", "PesoLiquido")
+_WEIGHT_PLACES = 3
+
+
+class ProductRegistration(RecordRegistration):
+    """Registration of new products."""
+
+    def problems(self, data: ProductInput) -> list[Problem]:
+        """Return the problems of a product, new or altered."""
+        problems = self._lookup.field_problems(data, *_CODES)
+        problems += amount_problems("valorUnitario", data.valorUnitario, PRICE_PLACES)
+        for key in _WEIGHTS:
+            problems += amount_problems(key, getattr(data, key), _WEIGHT_PLACES)
+        gross, net = data.PesoBruto, data.PesoLiquido
+        if gross is not None and net is not None and net > gross:
+            problems.append(("PesoLiquido", "O peso líquido é maior que o peso bruto."))
+        code = data.codigoInterno
+        if code is None:
+            return problems
+        if not code.strip():
+            problems.append(("codigoInterno", "O código interno está em branco."))
+        others = products.c.internal_code == code
+        if isinstance(data, ProductChange):
+            others &= products.c.code != data.idProduto
+        if self._connection.scalar(select(exists().where(others))):
+            problems.append(("codigoInterno", f"O código {code} já é de outro produto."))
+        return problems
+
+    def accept(self, data: ProductInput) -> Product:
+        """Accept a product, with the next id."""
+        product = Product(idProduto=self._numbers.next("product"), **data.model_dump())
+        self._rows[products].append(to_row(product, PRODUCT_COLUMNS))
+        return product
+
+
+handle_creation(CLIENT_CREATE, ClientRegistration)
+handle_creation(CONTACT_CREATE, ContactRegistration)
+handle_creation(SUPPLIER_CREATE, SupplierRegistration)
+handle_creation(PRODUCT_CREATE, ProductRegistration)
+
+
+@handles(CLIENT_SET_IDWS)
+def set_client_idws(call: Call) -> Client:
+    data = call.body_as(ClientIdws)
+    by_code = clients.c.codigoDoCliente == data.codigoDoCliente
+    is_duplicate = ~by_code & (clients.c.idws == data.idws)
+    if call.connection.scalar(select(exists().where(is_duplicate))):
+        raise invalid(("idws", f"O identificador {data.idws} já é de outro cliente."))
+    client = call.connection.execute(
+        update(clients)
+        .where(by_code)
+        .values(idws=data.idws, ultimaAtualizacao=call.now)
+        .returning(clients)
+    ).one_or_none()
+    if client is None:
+        raise not_found("codigoDoCliente", "Cliente não encontrado.")
+    return Client.model_construct(**client._mapping)
+
+
+@handles(CLIENT_LIST)
+def list_clients(call: Call) -> Client | list[Client] | None:
+    query = call.query_as(ClientQuery)
+    statement = select(clients).order_by(clients.c.ultimaAtualizacao, clients.c.codigoDoCliente)
+    statement = statement.where(*window_conditions(call, clients.c.ultimaAtualizacao))
+    if query.idws is not None:
+        statement = statement.where(clients.c.idws == query.idws)
+    if query.cnpjcpf is not None:
+        statement = statement.where(clients.c.cnpjcpf == unmasked_document(query.cnpjcpf))
+    if query.idws is None and query.cnpjcpf is None:
+        return call.read(Client, statement.limit(CLIENT_CAP))
+    return next(iter(call.read(Client, statement.limit(1))), None)
+
+
+@handles(CONTACT_GET)
+def show_contact(call: Call) -> Contact:
+    statement = select(contacts).where(
+        contacts.c.codigoDoCliente == call.path["codcontato"],
+        contacts.c.seqContato == call.path["seq"],
+    )
+    return first_or_404(call.read(Contact, statement), "seq", "Contato não encontrado.")
+
+
+@handles(SUPPLIER_LIST)
+def list_suppliers(call: Call) -> list[Supplier]:
+    columns = labelled_columns(suppliers, SUPPLIER_COLUMNS)
+    return call.read(Supplier, select(*columns).order_by(suppliers.c.code))
+
+
+@handles(PRODUCT_UPDATE)
+def alter_product(call: Call) -> Product:
+    change = call.body_as(ProductChange)
+    by_code = products.c.code == change.idProduto
+    call.require_row(by_code, "idProduto", "Produto não encontrado.")
+    require_no_problems(ProductRegistration(call.connection, call.now).problems(change))
+    values = to_row(change, PRODUCT_COLUMNS)
+    call.connection.execute(update(products).where(by_code).values(values))
+    return Product(**change.model_dump())
+
+
+@handles(PRODUCT_LIST)
+def list_products(call: Call) -> list[Product]:
+    return call.read(Product, _select_products())
+
+
+@handles(PRODUCT_GET)
+def show_product(call: Call) -> Product:
+    statement = _select_products().where(products.c.code == call.path["idProduto"])
+    return first_or_404(call.read(Product, statement), "idProduto", "Produto não encontrado.")
+
+
+def _select_products() -> Select[Any]:
+    return select(*labelled_columns(products, PRODUCT_COLUMNS)).order_by(products.c.code)
+
+
+def _handle_code_list(
+    create: Operation, listing: Operation, table: Table, model: type[WireModel]
+) -> None:
+    """Register the handlers that create and list the entries of a code list."""
+    handle_creation(
+        create,
+        lambda connection, now: CodeListRegistration(connection, now, table, model),
+        source=CodeListRegistration,
+    )
+    handles(listing, source=select_entries)(
+        lambda call: call.read(model, select_entries(table, model))
+    )
+
+
+_handle_code_list(CLIENT_CATEGORY_CREATE, CLIENT_CATEGORY_LIST, client_categories, ClientCategory)
+_handle_code_list(CLIENT_TYPE_CREATE, CLIENT_TYPE_LIST, client_types, ClientType)
+_handle_code_list(PRODUCT_TYPE_CREATE, PRODUCT_TYPE_LIST, product_types, ProductType)
+_handle_code_list(COST_CENTRE_CREATE, COST_CENTRE_LIST, cost_centres, CostCentre)
