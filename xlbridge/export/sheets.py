@@ -137,16 +137,15 @@ def _unmarked(value: Any) -> Any:
         return {name: _unmarked(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_unmarked(inner) for inner in value]
-    return _as_number(value) if isinstance(value, MarkedDigits) else value
-
-
-def _as_number(digits: str) -> int | float | str:
-    if _DIGITS(digits):
-        return int(digits)
-    if len(digits) > _MAX_DIGITS:
-        return str(digits)
-    number = float(digits)
-    return number if isfinite(number) and Decimal(repr(number)) == Decimal(digits) else str(digits)
+    if not isinstance(value, MarkedDigits):
+        return value
+    if _DIGITS(value):
+        return int(value)
+    if len(value) > _MAX_DIGITS:
+        return str(value)
+    number = float(value)
+    is_exact = isfinite(number) and Decimal(repr(number)) == Decimal(value)
+    return number if is_exact else str(value)
 
 
 def _read_text(value: Any) -> Cell:
