@@ -219,39 +219,37 @@ class PreparedExport:
                     known_ids=self.request.known_ids,
                 )
                 fetcher.run()
-                replaced = store.find_replaced()
+                result = self._result(fetcher, store, spec)
                 tables = [
                     Table(
                         sheet,
-                        store.rows(index),
+                        result.sheets[sheet.name],
                         store.widths(index, len(sheet.columns)),
                         store.blocks(index),
                         store.files(index),
                     )
                     for index, sheet in enumerate(sheets)
                 ]
-                result = self._result(fetcher, store, spec, tables, replaced)
                 writer.write(tables, self._cover(result))
         if downloads is None:
             return result
         problems = tuple(downloads.problems)
         return replace(result, attachments=downloads.files, attachment_problems=problems)
 
-    def _result(
-        self,
-        fetcher: Fetcher,
-        store: PartStore,
-        spec: LineSpec,
-        tables: Sequence[Table],
-        replaced: int,
-    ) -> ExportResult:
+    def _result(self, fetcher: Fetcher, store: PartStore, spec: LineSpec) -> ExportResult:
+        replaced = store.find_replaced()
+
+        def key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:
+            texts = map(str, key.values())
+            return [(int(text) if text.isdecimal() else 0, text) for text in texts]
+
         return ExportResult(
             listing=self.listing.name,
             records=sum(window.records for window in fetcher.fetched) - replaced,
-            sheets={table.sheet.name: table.rows for table in tables},
+            sheets={sheet.name: store.rows(index) for index, sheet in enumerate(spec.sheets)},
             windows=tuple(fetcher.fetched),
             holes=tuple(fetcher.holes),
-            missing=tuple(sorted(fetcher.reader.missing, key=_key_order)),
+            missing=tuple(sorted(fetcher.reader.missing, key=key_order)),
             calls=fetcher.reader.calls,
             replaced=replaced,
             repeated=store.repeated_keys(SHOWN_KEYS),
@@ -266,10 +264,16 @@ class PreparedExport:
         )
 
     def _cover(self, result: ExportResult) -> CoverSummary:
+        filters = []
+        for name, value in self.filters.values.items():
+            text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            if isinstance(value, datetime):
+                text = f"{value:%d/%m/%Y %H:%M}"
+            filters.append((f"--{name}", text))
         totals = self.listing.totals
         return CoverSummary(
             title=self.listing.title,
-            filters=[(f"--{name}", _filter_text(v)) for name, v in self.filters.values.items()],
+            filters=filters,
             exported_at=result.started,
             records=result.records,
             sheets=result.sheets,
@@ -278,17 +282,6 @@ class PreparedExport:
             amount=totals.amount if totals else "",
             totals=result.totals,
         )
-
-
-def _key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:
-    texts = map(str, key.values())
-    return [(int(text) if text.isdecimal() else 0, text) for text in texts]
-
-
-def _filter_text(value: object) -> str:
-    if isinstance(value, datetime):
-        return f"{value:%d/%m/%Y %H:%M}"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def export_frames(

@@ -7,6 +7,7 @@ file declares the field of a record for each column; the default is the field of
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import time
 from itertools import chain
@@ -285,8 +286,12 @@ class ImportRow:
                     for inner, value in item.items()
                     if inner not in columns and _value_count(value)
                 )
-        times = (name for name in self._dates if _has_time(record.get(name)))
-        counts |= {f"{name}.time": 1 for name in times}
+        for name in self._dates:
+            value = record.get(name)
+            # A value that is no moment has an error of its own.
+            with suppress(ValueError):
+                if isinstance(value, str) and naive_moment(value).time() != time():
+                    counts[f"{name}.time"] = 1
         return [encode_json(counts) + "\n"] if counts else []
 
 
@@ -302,15 +307,6 @@ def _value_count(value: Any) -> int:
     if isinstance(value, list):
         return len(value)
     return 0 if value is None or value == "" or (isinstance(value, Mapping) and not value) else 1
-
-
-def _has_time(value: Any) -> bool:
-    if not isinstance(value, str):
-        return False
-    try:
-        return naive_moment(value).time() != time()
-    except ValueError:
-        return False
 
 
 class UnknownFieldCollector:

@@ -155,6 +155,7 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _json_member(column: ExportColumn, _index: int) -> WriteValue:
+    """Return what writes a member of an object: the column's name and the value."""
     name, read = _encode(column.name), value_reader(column)
     # A number's cell is its exact digits, which JSON has without quotes.
     if column.kind.is_number and not column.is_list:
