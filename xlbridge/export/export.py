@@ -25,10 +25,11 @@ from xlbridge.export.formats.all_formats import (
 )
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
 from xlbridge.export.layout import Layout, resource_of, sum_left_out
-from xlbridge.export.listing_model import Listing, total_tables
+from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
 from xlbridge.export.part_store import Part, PartStore, ResumeStore, temporary_folder
 from xlbridge.export.result import SHOWN_KEYS, ExportResult, LastRuns
+from xlbridge.export.sheets import total_tables
 from xlbridge.files import require_new
 from xlbridge.resources import Catalogue
 from xlbridge.workbook import WorkbookMark

@@ -18,36 +18,17 @@ from xlbridge.client import Client, Record
 from xlbridge.client.listings import MINUTE, Window, WindowSplitter
 from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.export.filters import NO_FILTERS, Filter, Filters
-from xlbridge.export.layout import keys_only_spec
-from xlbridge.export.listing_model import Listing, ListingCall, PerRecord, PerValue
+from xlbridge.export.listing_model import (
+    FetchedWindow,
+    InferredValues,
+    Listing,
+    ListingCall,
+    PerRecord,
+    PerValue,
+)
 from xlbridge.export.part_reader import LineSpec, PartReader
 from xlbridge.export.part_store import Part, PartStore, temporary_folder
 from xlbridge.i18n import Text
-
-
-@dataclass(frozen=True, slots=True)
-class FetchedWindow:
-    """Fetched window.
-
-    ``saturated``: the answer was full and could not be split, so there may be more records;
-    ``limited``: it was full because of the user's limit. ``digest`` is SHA-256 of the raw answers.
-    ``keys`` are the first and the last key of records requested by key.
-    """
-
-    window: Window
-    records: int
-    saturated: bool
-    digest: str = ""
-    limited: bool = False
-    keys: tuple[Mapping[str, object], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class InferredValues:
-    """Values assumed for a filter that was not given; there may be others."""
-
-    filter: Filter
-    values: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +215,7 @@ class Fetcher:
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the distinct values of some fields of another listing's records."""
         source = replace(source, key=fields)
-        spec = keys_only_spec(source, filters)
+        spec = LineSpec.keys_only(source, filters)
         with temporary_folder() as folder, closing(PartStore(folder, spec.line_files)) as store:
             fetcher = Fetcher(
                 self._client,

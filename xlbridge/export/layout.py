@@ -17,7 +17,7 @@ from xlbridge.client import Record
 from xlbridge.client.listings import record_shape
 from xlbridge.errors import UsageError
 from xlbridge.export.all_listings import LISTINGS
-from xlbridge.export.filters import NO_FILTERS, Filters
+from xlbridge.export.filters import Filters
 from xlbridge.export.flatten import Rearrange
 from xlbridge.export.formats.base import LineFormat
 from xlbridge.export.listing_model import Listing, children_of, columns_of
@@ -33,7 +33,7 @@ from xlbridge.export.sheets import (
 )
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Kind, Resource
-from xlbridge.resources.remote import ReadBack, SeparateList
+from xlbridge.resources.remote import ReadBack, RecordToRow, SeparateList
 from xlbridge.wire import WireModel
 
 UNKNOWN_FIELDS = "outrosCampos"
@@ -124,16 +124,6 @@ class Layout:
             left_out=row.left_out if row else None,
             lists=lists,
         )
-
-
-def keys_only_spec(listing: Listing, filters: Filters = NO_FILTERS) -> LineSpec:
-    """Return the conversion of a listing's answers into keys alone."""
-    return LineSpec(
-        shape=record_shape(listing.model),
-        key=listing.key,
-        record_filter=RecordFilter(listing, filters),
-        collects_update_times=listing.cap is not None,
-    )
 
 
 _CHILDREN = Text(pt="Ela tem: {names}.", en="It has: {names}.")
@@ -246,7 +236,7 @@ class ImportRow:
     """
 
     def __init__(self, resource: Resource, declared: ReadBack) -> None:
-        self._convert = declared.as_row
+        self._convert: RecordToRow = declared.as_row
         self._number_columns = declared.number_columns
         self._codes = declared.codes
         self._dates = [column.name for column in resource.columns if column.kind is Kind.DATE]

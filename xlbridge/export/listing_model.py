@@ -1,121 +1,18 @@
-"""Listing: a declaration whose sheets, columns and filters follow from its operation's models.
+"""Listing: a declaration whose sheets, columns and filters follow from its operation's models."""
 
-Its control totals are summed from lines that are written together with those of each record.
-"""
-
-import json
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
-from itertools import chain
 from typing import Any, get_args
 
-from xlbridge.client import Record
 from xlbridge.client.listings import UNBOUNDED_WINDOW, UPDATE_FIELD, Window
 from xlbridge.export.filters import Filter, Filters, InvalidFilter, ValueKind, query_field
-from xlbridge.export.sheets import ExportColumn, Sheet
+from xlbridge.export.sheets import ExportColumn, Sheet, TotalsSpec
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.wire import Operation, WireModel, fields_in_order, record_model
-
-_MONTH = slice(0, 7)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TotalsSpec:
-    """Control totals of a listing: sums of ``amount`` in one of its sheets.
-
-    Totals are by month of ``due``, by ``branch``, and by the first of ``situations`` that is true;
-    the record provides the branch that the sheet's rows lack.
-    """
-
-    amount: str
-    sheet: str | None = None
-    due: str | None = None
-    branch: str | None = "codigoDaFilial"
-    situations: tuple[str, ...] = ()
-
-    def lines(self, record: Record) -> list[str]:
-        """Return a record's lines for ``total_tables``.
-
-        Each is a JSON list of month, branch and situation, a tab, and the amount.
-        """
-        parts = [record] if self.sheet is None else record.get(self.sheet) or ()
-        situation = next((name for name in self.situations if record.get(name)), None)
-        lines = []
-        for part in parts:
-            branch = part.get(self.branch or "")
-            branch = record.get(self.branch or "") if branch is None else branch
-            day = part.get(self.due or "")
-            month = day[_MONTH] if isinstance(day, str) else None
-            labels = _encode_labels(month, None if branch is None else str(branch), situation)
-            lines.append(f"{labels}\t{part.get(self.amount) or 0}\n")
-        return lines
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """Number of rows with a label, and the sum of their amounts."""
-
-    label: str
-    rows: int
-    amount: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class TotalTable:
-    """Control totals by month, branch or situation.
-
-    With ``by_month`` the labels are months, such as ``2026-10``.
-    """
-
-    title: Text
-    totals: tuple[Total, ...]
-    by_month: bool
-
-
-def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[TotalTable, ...]:
-    """Sum the lines of ``TotalsSpec.lines`` by month, branch and situation, as far as known."""
-    if totals is None:
-        return ()
-    titles = (
-        Text(pt="Por mês de {field}", en="By month of {field}").format(field=totals.due),
-        Text(pt="Por filial", en="By branch"),
-        Text(pt="Por situação", en="By situation"),
-    )
-    sums: list[dict[str, tuple[int, Decimal]]] = [
-        defaultdict(lambda: (0, Decimal(0))) for _ in titles
-    ]
-    by_labels: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, Decimal(0)))
-    for line in chain.from_iterable(block.splitlines() for block in blocks):
-        labels, _, digits = line.rpartition(b"\t")
-        count, so_far = by_labels[labels]
-        by_labels[labels] = (count + 1, so_far + Decimal(digits.decode()))
-    for labels, (count, amount) in by_labels.items():
-        for table, label in zip(sums, json.loads(labels), strict=True):
-            rows, so_far = table[label or "–"]
-            table[label or "–"] = (rows + count, so_far + amount)
-    return tuple(
-        TotalTable(
-            title,
-            tuple(
-                Total(label, *table[label])
-                for label in sorted(table, key=lambda n: (int(n), "") if n.isdecimal() else (0, n))
-            ),
-            by_month=table is sums[0],
-        )
-        for title, table in zip(titles, sums, strict=True)
-        if set(table) - {"–"}
-    )
-
-
-@lru_cache(maxsize=1_000)
-def _encode_labels(*labels: str | None) -> str:
-    return json.dumps(labels, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +60,31 @@ class ListingCall:
         names = self.operation.single_record_filters
         by_query = {name: getattr(self.query, name, None) for name in names}
         return {**self.path, **{n: value for n, value in by_query.items() if value is not None}}
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedWindow:
+    """Fetched window.
+
+    ``saturated``: the answer was full and could not be split, so there may be more records;
+    ``limited``: it was full because of the user's limit. ``digest`` is SHA-256 of the raw answers.
+    ``keys`` are the first and the last key of records requested by key.
+    """
+
+    window: Window
+    records: int
+    saturated: bool
+    digest: str = ""
+    limited: bool = False
+    keys: tuple[Mapping[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InferredValues:
+    """Values assumed for a filter that was not given; there may be others."""
+
+    filter: Filter
+    values: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from xlbridge.client.listings import (
     update_time,
 )
 from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.export.filters import Filters
 from xlbridge.export.flatten import Flattener, LinesOfRecord, Rearrange, are_typed
 from xlbridge.export.formats.base import LineFormat
 from xlbridge.export.listing_model import Listing, ListingCall
@@ -48,6 +49,16 @@ class LineSpec:
     totals: LinesOfRecord | None = None
     left_out: LinesOfRecord | None = None
     lists: Mapping[str, SeparateList] = field(default_factory=dict)
+
+    @classmethod
+    def keys_only(cls, listing: Listing, filters: Filters) -> "LineSpec":
+        """Return the conversion of a listing's answers into keys alone."""
+        return cls(
+            shape=record_shape(listing.model),
+            key=listing.key,
+            record_filter=RecordFilter(listing, filters),
+            collects_update_times=listing.cap is not None,
+        )
 
     @property
     def totals_index(self) -> int:

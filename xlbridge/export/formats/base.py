@@ -8,8 +8,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from xlbridge.export.listing_model import TotalTable
-from xlbridge.export.sheets import Cell, ExportColumn, Sheet, encode_json, value_reader
+from xlbridge.export.sheets import (
+    Cell,
+    ExportColumn,
+    Sheet,
+    TotalTable,
+    encode_json,
+    value_reader,
+)
 from xlbridge.i18n import Text
 
 WriteValue = Callable[[Any], str]
