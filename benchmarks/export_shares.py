@@ -16,8 +16,8 @@ from export import recorded_orders
 
 from xlbridge.client import Client, Target
 from xlbridge.client.listings import answer, stream
-from xlbridge.export import ExportRequest, OutputFile, flatten, lines, parts
-from xlbridge.export.formats import compressed_rows
+from xlbridge.export import ExportRequest, OutputFile, flatten, part_reader, part_store
+from xlbridge.export.formats import xlsx_rows
 from xlbridge.resources import load_catalogue
 
 
@@ -68,12 +68,12 @@ def main() -> None:
     steps.time_items(answer.ListingAnswer, "pieces", "receiving")
     steps.time_items(answer.ListingAnswer, "batches", "naming and flattening")
     steps.time_items(stream.ListingReader, "batches", "decoding")
-    steps.time(parts.PartWriter, "add", "naming and flattening")
+    steps.time(part_reader.PartReader, "write", "naming and flattening")
     steps.time(flatten.Flattener, "lines", "naming and flattening")
-    steps.time(lines.LineWriter, "lines", "cells' XML")
-    steps.time(parts.Part, "add", "storing lines")
-    steps.time(compressed_rows, "number_rows", "numbering rows")
-    steps.time(compressed_rows.CompressedRows, "add", "compression")
+    steps.time(flatten.SheetLines, "of_columns", "cells' XML")
+    steps.time(part_store.Part, "add", "storing lines")
+    steps.time(xlsx_rows, "number_rows", "numbering rows")
+    steps.time(xlsx_rows.CompressedRows, "add", "compression")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with recorded_orders(folder, orders) as (_, environment, _cost):

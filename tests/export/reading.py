@@ -17,8 +17,7 @@ import python_calamine
 from openpyxl.utils.escape import unescape
 
 from xlbridge.export.flatten import Flattener
-from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
-from xlbridge.export.lines import CELLS_AS_JSON
+from xlbridge.export.formats.base import CELLS_AS_JSON, CoverSummary, OpenOutput, Table
 from xlbridge.export.part_store import PartStore
 from xlbridge.export.sheets import ExportColumn, Sheet
 from xlbridge.i18n import Text
@@ -40,7 +39,7 @@ def numbers_as_text(value: Any) -> Any:
 
 def cells_of_record(sheets: Sequence[Sheet], record: dict[str, Any]) -> list[Rows]:
     """Return the cells of a record's rows, sheet by sheet."""
-    *lines, _ = Flattener(sheets, [CELLS_AS_JSON] * len(sheets)).lines([numbers_as_text(record)])
+    lines = Flattener(sheets, [CELLS_AS_JSON] * len(sheets)).lines([numbers_as_text(record)])
     return [list(map(json.loads, rows)) for rows, _ in lines]
 
 
@@ -52,7 +51,7 @@ def write_all(
     with (
         open_book(path, sheets) as book,
         TemporaryDirectory() as folder,
-        closing(PartStore(Path(folder), len(sheets) + 1)) as store,
+        closing(PartStore(Path(folder), len(sheets))) as store,
     ):
         flattener = Flattener(sheets, list(map(book.line_format, sheets)))
         with store.new_part() as part:

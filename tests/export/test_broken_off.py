@@ -29,8 +29,7 @@ from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.client.listings import Window
 from xlbridge.errors import TransportError
 from xlbridge.export import ExportProgress, ExportResult
-from xlbridge.export.part_store import PartStore, ResumeStore
-from xlbridge.export.parts import FINISHED_FILE
+from xlbridge.export.part_store import FINISHED_FILE, PartStore, ResumeStore
 from xlbridge.sandbox import RunningSandbox
 
 pytestmark = pytest.mark.one_database

@@ -22,12 +22,10 @@ from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.export import LISTINGS, Filter, Filters
 from xlbridge.export.attachments import AttachmentDownloads, safe_name
 from xlbridge.export.fetcher import Fetcher
-from xlbridge.export.flatten import UNKNOWN_FIELDS
-from xlbridge.export.layout import keys_only_spec
+from xlbridge.export.layout import UNKNOWN_FIELDS
 from xlbridge.export.listing_model import ListingCall
-from xlbridge.export.part_reader import PartReader, Stopped
-from xlbridge.export.part_store import PartStore
-from xlbridge.export.parts import Part
+from xlbridge.export.part_reader import LineSpec, PartReader, Stopped
+from xlbridge.export.part_store import Part, PartStore
 from xlbridge.export.result import LastRuns
 from xlbridge.wire.registry import CLIENT_LIST
 
@@ -172,12 +170,12 @@ def test_a_stopped_reader_makes_no_call(
     tmp_path: Path, client: Client, system: ChangingSystem
 ) -> None:
     listing = LISTINGS["contatos"]
-    spec = keys_only_spec(listing)
+    spec = LineSpec.keys_only(listing, Filters())
     reader = PartReader(client, listing, spec, on_record=None, on_count=lambda _more: None)
     reader.stop()
     calls = [ListingCall(listing.operation, {"codcontato": code}) for code in range(1, 9)]
     with pytest.raises(Stopped):
-        reader.read(Part(tmp_path / "part", 1), calls)
+        reader.read(Part(tmp_path / "part", spec.line_files), calls)
     assert (reader.calls, system.calls) == (0, 0)
 
 
@@ -193,8 +191,9 @@ def test_all_records_are_exported_if_their_update_times_are_unreadable(
     codes = {record["codigoDoCliente"] for records, _ in answers for record in records}
     assert (len(codes), all(whole for _, whole in answers)) == (1_300, True)
     listing = LISTINGS["clientes"]
-    with closing(PartStore(tmp_path, sheets=1)) as store:
-        fetcher = Fetcher(client, listing, Filters(), store, keys_only_spec(listing))
+    spec = LineSpec.keys_only(listing, Filters())
+    with closing(PartStore(tmp_path, spec.line_files)) as store:
+        fetcher = Fetcher(client, listing, Filters(), store, spec)
         fetcher.run()
         count, _ = store.distinct_keys()
     assert (count, fetcher.holes, fetcher.last_update) == (1_300, [], "")

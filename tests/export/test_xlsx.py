@@ -223,13 +223,13 @@ def test_rows_are_compressed_without_isal_too() -> None:
     script = """
 import io, sys, zipfile, zlib
 sys.modules["isal"] = None
-from xlbridge.export.formats import compressed_rows
-rows = compressed_rows.CompressedRows(io.BytesIO())
+from xlbridge.export.formats import xlsx_rows
+rows = xlsx_rows.CompressedRows(io.BytesIO())
 rows.add([b'<row r="\\0"></row>'] * 2)
 output = io.BytesIO()
 with zipfile.ZipFile(output, "w") as archive:
     rows.write(archive, output, "sheet", b"before", b"after")
-print(compressed_rows.compressobj is zlib.compressobj, zipfile.ZipFile(output).read("sheet"))
+print(xlsx_rows.compressobj is zlib.compressobj, zipfile.ZipFile(output).read("sheet"))
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -4,22 +4,20 @@ from .all_listings import (
 )
 from .export import (
     ExportRequest as ExportRequest,
-    OutputFile as OutputFile,
     PreparedExport as PreparedExport,
     export_frames as export_frames,
 )
-from .export_calls import (
-    ExportProgress as ExportProgress,
-)
+from .fetcher import ExportProgress as ExportProgress
 from .filters import (
     Filter as Filter,
     Filters as Filters,
     InvalidFilter as InvalidFilter,
     ValueKind as ValueKind,
 )
-from .formats.all_formats import FORMATS as FORMATS
-from .formats.text import CSV_DIALECTS as CSV_DIALECTS
-from .listing_model import (
-    Listing as Listing,
+from .formats.all_formats import (
+    FORMATS as FORMATS,
+    OutputFile as OutputFile,
 )
+from .formats.text import CSV_DIALECTS as CSV_DIALECTS
+from .listing_model import Listing as Listing
 from .result import ExportResult as ExportResult

@@ -6,7 +6,7 @@ Source: the spec, Endpoints. Sheets, columns and filters follow from the operati
 from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.export.filters import Filter
 from xlbridge.export.listing_model import Listing, PerRecord, PerValue
-from xlbridge.export.totals import TotalsSpec
+from xlbridge.export.sheets import TotalsSpec
 from xlbridge.i18n import Text
 from xlbridge.wire import (
     budget,

@@ -8,8 +8,8 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -62,53 +62,57 @@ class AttachmentDownloads:
     def download(self, record: Record) -> None:
         """Download the files of one record; failures are added to ``problems``."""
         key = "-".join(str(record.get(name)) for name in self._listing.key)
-        for name in self._fields:
-            for attachment in record.get(name) or ():
-                self._fetch(key, attachment)
+        for attachment in chain.from_iterable(record.get(name) or () for name in self._fields):
+            file_name = f"{key}-{attachment.get('Id')}-{attachment.get('NomeDoArquivo') or ''}"
+            name = safe_name(file_name)
+            try:
+                address = str(attachment.get("Url") or "")
+                self._require_allowed(address)
+                self._write(name, self._content(address))
+            except _Refused as error:
+                self.problems.append(_problem(name, error.reason))
+            except httpx.HTTPError as error:
+                self.problems.append(_problem(name, type(error).__name__))
+            else:
+                self.files += 1
 
-    def _fetch(self, key: str, attachment: Record) -> None:
-        name = safe_name(f"{key}-{attachment.get('Id')}-{attachment.get('NomeDoArquivo') or ''}")
-        try:
-            address = str(attachment.get("Url") or "")
-            self._require_allowed(address)
-            self._write(self._target(name), self._content(address))
-        except _Refused as error:
-            self.problems.append(_problem(name, error.reason))
-        except httpx.HTTPError as error:
-            self.problems.append(_problem(name, type(error).__name__))
-        else:
-            self.files += 1
-
-    def _target(self, name: str) -> Path:
-        """Return the path of a file; refuse a name that another file of this export has."""
+    def _write(self, name: str, content: Iterator[bytes]) -> None:
+        """Write a file; refuse to replace another one of this export, or other content."""
+        target = self._folder / name
         with self._lock:
             self._folder.mkdir(parents=True, exist_ok=True)
-            target = self._folder / name
             if target in self._used:
                 raise _Refused(
                     Text(pt="outro anexo tem o mesmo nome", en="another file has the same name")
                 )
             self._used.add(target)
-            return target
-
-    def _write(self, target: Path, content: Iterator[bytes]) -> None:
-        """Write a file; never replace an existing one, and refuse other content."""
         if not target.exists():
             with (
                 replace_atomically(target, shared=True) as temporary,
                 temporary.open("wb") as stream,
             ):
                 stream.writelines(content)
-        elif not _is_same(target, content):
-            raise _Refused(
-                Text(pt="já existe, com outro conteúdo", en="exists already, with other content")
-            )
+            return
+        with target.open("rb") as stream:
+            is_same = all(stream.read(len(chunk)) == chunk for chunk in content)
+            if not is_same or stream.read(1):
+                raise _Refused(
+                    Text(
+                        pt="já existe, com outro conteúdo", en="exists already, with other content"
+                    )
+                )
 
     def _require_allowed(self, address: str) -> None:
         """Refuse addresses that are neither the remote system's nor public https ones."""
         parts = urlsplit(address)
-        origin = (self._origin.scheme, self._origin.netloc)
-        if (parts.scheme, parts.netloc) != origin and not _is_public_https(parts):
+        if (parts.scheme, parts.netloc) == (self._origin.scheme, self._origin.netloc):
+            return
+        host = parts.hostname or ""
+        try:
+            is_public = ipaddress.ip_address(host).is_global
+        except ValueError:
+            is_public = host != "localhost" and "." in host
+        if parts.scheme != "https" or not is_public:
             raise _Refused(
                 Text(
                     pt="o endereço não é https nem do próprio sistema",
@@ -137,12 +141,6 @@ class _Refused(Exception):
         self.reason = reason
 
 
-def _is_same(path: Path, content: Iterator[bytes]) -> bool:
-    with path.open("rb") as stream:
-        are_same = all(stream.read(len(chunk)) == chunk for chunk in content)
-        return are_same and not stream.read(1)
-
-
 def safe_name(name: str) -> str:
     """Return a file name without folders, device names and characters that some systems refuse.
 
@@ -156,15 +154,6 @@ def safe_name(name: str) -> str:
         safe = stem[: _MAX_NAME_LENGTH - len(extension) - 1] + dot + extension
     safe = safe[:_MAX_NAME_LENGTH]
     return f"_{safe}" if _DEVICES.match(safe) else safe
-
-
-def _is_public_https(parts: Any) -> bool:
-    host = parts.hostname or ""
-    try:
-        private = not ipaddress.ip_address(host).is_global
-    except ValueError:
-        private = host == "localhost" or "." not in host
-    return parts.scheme == "https" and not private
 
 
 def _problem(name: str, reason: Text | str) -> Text:

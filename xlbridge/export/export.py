@@ -4,7 +4,7 @@ Commands, batches, workers and the Python API share it: a request is checked bef
 call, then run with a progress callback.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,25 +12,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlbridge import __version__
-from xlbridge.client import Client, Record, Target
-from xlbridge.errors import UsageError
+from xlbridge.client import Client, Target
 from xlbridge.export.all_listings import LISTINGS, find_listing
 from xlbridge.export.attachments import AttachmentDownloads
-from xlbridge.export.export_calls import OnProgress
-from xlbridge.export.fetcher import Fetcher
+from xlbridge.export.fetcher import Fetcher, OnProgress
 from xlbridge.export.filters import NO_FILTERS, Filters
-from xlbridge.export.flatten import sum_left_out
-from xlbridge.export.formats.all_formats import output_format, output_opener, output_paths
+from xlbridge.export.formats.all_formats import (
+    OutputFile,
+    output_format,
+    output_opener,
+    output_paths,
+)
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
-from xlbridge.export.layout import Layout, line_spec, resource_of
+from xlbridge.export.layout import Layout, resource_of, sum_left_out
 from xlbridge.export.listing_model import Listing
-from xlbridge.export.part_store import PartStore, ResumeStore, temporary_folder
-from xlbridge.export.parts import LineSpec, Part
+from xlbridge.export.part_reader import LineSpec
+from xlbridge.export.part_store import Part, PartStore, ResumeStore, temporary_folder
 from xlbridge.export.result import SHOWN_KEYS, ExportResult, LastRuns
-from xlbridge.export.sheets import Sheet
-from xlbridge.export.totals import total_tables
+from xlbridge.export.sheets import total_tables
 from xlbridge.files import require_new
-from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.workbook import WorkbookMark
 
@@ -63,47 +63,40 @@ class ExportRequest:
     at_once: int = 2
     known_ids: tuple[int, ...] | None = None
 
-    def prepare(self, output: "OutputFile", load_catalogue: LoadCatalogue) -> "PreparedExport":
+    def prepare(self, output: OutputFile, load_catalogue: LoadCatalogue) -> "PreparedExport":
         """Check the request before the first call.
 
         Raises ``UsageError`` for an invalid listing, filter, layout or format; does not check
         whether the files can be written.
         """
-        listing, layout = _checked(self, load_catalogue)
+        layout = _checked_layout(self, load_catalogue)
         file_format = output_format(output.path, output.format)
         return PreparedExport(
             request=self,
             output=output,
-            listing=listing,
             filters=self.filters,
             layout=layout,
             format=file_format,
-            files=output_paths(output.path, file_format, layout.sheets(listing)),
+            files=output_paths(output.path, file_format, layout.sheets),
             open_output=output_opener(file_format, output.csv_dialect, layout.template),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OutputFile:
-    """File that an export writes; the format defaults to that of the extension."""
-
-    path: Path
-    format: str | None = None
-    csv_dialect: str | None = None
-
-    def require_writable(self) -> None:
-        """Raise ``UsageError`` if the file is a folder, or its folder does not exist."""
-        path = self.path
-        if not path.parent.is_dir():
-            raise UsageError(
-                Text(
-                    pt="A pasta {folder} não existe.", en="The folder {folder} does not exist."
-                ).format(folder=path.parent)
-            )
-        if path.is_dir():
-            raise UsageError(
-                Text(pt="{file} é uma pasta.", en="{file} is a folder.").format(file=path)
-            )
+def _checked_layout(request: ExportRequest, load_catalogue: LoadCatalogue) -> Layout:
+    listing = find_listing(request.listing)
+    listing.check(request.filters, request.known_ids)
+    template = None
+    if request.as_template is not None:
+        catalogue, name = load_catalogue(), request.as_template
+        template = catalogue.named(name) if name else resource_of(listing, catalogue.values())
+    return Layout(
+        listing=listing,
+        flat=request.flat,
+        in_detail=request.in_detail,
+        keep_unknown=request.keep_unknown,
+        template=template,
+        settled=request.settled,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,12 +108,16 @@ class PreparedExport:
 
     request: ExportRequest
     output: OutputFile
-    listing: Listing
     filters: Filters
     layout: Layout
     format: str
     files: Sequence[Path]
     open_output: OpenOutput
+
+    @property
+    def listing(self) -> Listing:
+        """Listing to export."""
+        return self.layout.listing
 
     def require_replaceable(self) -> None:
         """Raise ``UsageError`` if an existing file is not an unedited export.
@@ -168,14 +165,13 @@ class PreparedExport:
         ``fresh`` discards those of an earlier run.
         """
         layout = self.layout
-        sheets = layout.sheets(self.listing)
         request = [
             __version__,
             *(target.profile, target.base_url, target.email),
             self.listing.name,
             {name.value: str(value) for name, value in sorted(self.filters.values.items())},
             *(layout.flat, layout.in_detail, layout.keep_unknown),
-            [[sheet.name, *(column.name for column in sheet.columns)] for sheet in sheets],
+            [[sheet.name, *(column.name for column in sheet.columns)] for sheet in layout.sheets],
             *(self.format, self.output.csv_dialect, self.request.as_template),
         ]
         return ResumeStore(folder / "unfinished", request, fresh)
@@ -188,7 +184,7 @@ class PreparedExport:
         attachments: Path | None = None,
         resume: ResumeStore | None = None,
     ) -> ExportResult:
-        """Fetch the records and write the files atomically.
+        """Fetch the records and write the files atomically, also after an interruption.
 
         ``attachments`` is the folder for attached files, which are not downloaded without one;
         ``resume`` stores finished windows of a failed run, and provides those of the last one.
@@ -197,23 +193,96 @@ class PreparedExport:
         downloads = None
         if attachments is not None:
             downloads = AttachmentDownloads(attachments, self.listing, client.target.base_url)
-        result = export_listing(
-            client,
-            self.listing,
-            self.filters,
-            self.output.path,
-            self.open_output,
-            layout=self.layout,
-            on_progress=on_progress,
-            on_record=downloads.download if downloads else None,
-            at_once=self.request.at_once,
-            resume=resume,
-            known_ids=self.request.known_ids,
-        )
+        self.output.require_writable()
+        sheets = self.layout.sheets
+        started = datetime.now()
+        with (
+            resume.open(started) if resume else temporary_folder() as folder,
+            self.open_output(self.output.path, sheets) as writer,
+        ):
+            spec = self.layout.line_spec(self.filters, list(map(writer.line_format, sheets)))
+
+            def add_part(part: Part) -> None:
+                for index in range(len(sheets)):
+                    writer.add_lines(index, part.lines_file(index))
+
+            with closing(PartStore(folder, spec.line_files, add_part)) as store:
+                fetcher = Fetcher(
+                    client,
+                    self.layout.fetched,
+                    self.filters,
+                    store,
+                    spec,
+                    on_record=downloads.download if downloads else None,
+                    on_progress=on_progress,
+                    at_once=self.request.at_once,
+                    now=started,
+                    known_ids=self.request.known_ids,
+                )
+                fetcher.run()
+                result = self._result(fetcher, store, spec)
+                tables = [
+                    Table(
+                        sheet,
+                        result.sheets[sheet.name],
+                        store.widths(index, len(sheet.columns)),
+                        store.blocks(index),
+                        store.files(index),
+                    )
+                    for index, sheet in enumerate(sheets)
+                ]
+                writer.write(tables, self._cover(result))
         if downloads is None:
             return result
         problems = tuple(downloads.problems)
         return replace(result, attachments=downloads.files, attachment_problems=problems)
+
+    def _result(self, fetcher: Fetcher, store: PartStore, spec: LineSpec) -> ExportResult:
+        replaced = store.find_replaced()
+
+        def key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:
+            texts = map(str, key.values())
+            return [(int(text) if text.isdecimal() else 0, text) for text in texts]
+
+        return ExportResult(
+            listing=self.listing.name,
+            records=sum(window.records for window in fetcher.fetched) - replaced,
+            sheets={sheet.name: store.rows(index) for index, sheet in enumerate(spec.sheets)},
+            windows=tuple(fetcher.fetched),
+            holes=tuple(fetcher.holes),
+            missing=tuple(sorted(fetcher.reader.missing, key=key_order)),
+            calls=fetcher.reader.calls,
+            replaced=replaced,
+            repeated=store.repeated_keys(SHOWN_KEYS),
+            reused=fetcher.reused,
+            last_update=fetcher.last_update,
+            totals=total_tables(self.listing.totals, store.blocks(spec.totals_index)),
+            started=fetcher.started,
+            excess=dict(fetcher.excess),
+            inferred_values=fetcher.inferred_values,
+            zones=store.zones(),
+            left_out=sum_left_out(store.blocks(spec.left_out_index)),
+        )
+
+    def _cover(self, result: ExportResult) -> CoverSummary:
+        filters = []
+        for name, value in self.filters.values.items():
+            text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            if isinstance(value, datetime):
+                text = f"{value:%d/%m/%Y %H:%M}"
+            filters.append((f"--{name}", text))
+        totals = self.listing.totals
+        return CoverSummary(
+            title=self.listing.title,
+            filters=filters,
+            exported_at=result.started,
+            records=result.records,
+            sheets=result.sheets,
+            complete=result.complete,
+            remarks=result.remarks,
+            amount=totals.amount if totals else "",
+            totals=result.totals,
+        )
 
 
 def export_frames(
@@ -231,161 +300,17 @@ def export_frames(
     # Imported here, as pandas is slow to import and files do not need it.
     from xlbridge.export.formats.frames import FrameOutput
 
-    listing, layout = _checked(request, load_catalogue)
     output = FrameOutput()
+    layout = _checked_layout(request, load_catalogue)
     with temporary_folder() as folder:
-        result = export_listing(
-            client,
-            listing,
-            request.filters,
-            folder / listing.name,
-            output.open,
+        prepared = PreparedExport(
+            request=request,
+            output=OutputFile(folder / layout.listing.name),
+            filters=request.filters,
             layout=layout,
-            on_progress=on_progress,
-            at_once=request.at_once,
-            known_ids=request.known_ids,
+            format="",
+            files=(),
+            open_output=output.open,
         )
+        result = prepared.run(client, on_progress=on_progress)
     return result, output.frames
-
-
-def _checked(request: ExportRequest, load_catalogue: LoadCatalogue) -> tuple[Listing, Layout]:
-    listing = find_listing(request.listing)
-    listing.check(request.filters, request.known_ids)
-    template = None
-    if request.as_template is not None:
-        catalogue, name = load_catalogue(), request.as_template
-        template = catalogue.named(name) if name else resource_of(listing, catalogue.values())
-    layout = Layout(
-        flat=request.flat,
-        in_detail=request.in_detail,
-        keep_unknown=request.keep_unknown,
-        template=template,
-        settled=request.settled,
-    )
-    layout.check(listing)
-    return listing, layout
-
-
-_DEFAULT_LAYOUT = Layout()
-
-
-def export_listing(
-    client: Client,
-    listing: Listing,
-    filters: Filters,
-    output: Path,
-    open_output: OpenOutput,
-    *,
-    layout: Layout = _DEFAULT_LAYOUT,
-    on_progress: OnProgress = lambda _advance: None,
-    on_record: Callable[[Record], None] | None = None,
-    at_once: int = 2,
-    resume: ResumeStore | None = None,
-    known_ids: Sequence[int] | None = None,
-) -> ExportResult:
-    """Write the records of a listing into ``output``.
-
-    The parameters are those of ``ExportRequest`` and ``PreparedExport.run``. Raises ``UsageError``
-    for invalid filters, layout or output folder, before the first call; later what
-    ``Client.records`` raises. No file is left half written, even after an interruption.
-    """
-    listing.check(filters, known_ids)
-    layout.check(listing)
-    OutputFile(output).require_writable()
-    fetched = listing.in_detail() if layout.in_detail else listing
-    sheets = layout.sheets(fetched)
-    started = datetime.now()
-    with (
-        resume.open(started) if resume else temporary_folder() as folder,
-        open_output(output, sheets) as writer,
-    ):
-        spec = line_spec(
-            fetched,
-            sheets,
-            list(map(writer.line_format, sheets)),
-            layout.rearrange(fetched),
-            keep_unknown=layout.keep_unknown,
-            filters=filters,
-            template=layout.template,
-        )
-
-        def add_part(part: Part) -> None:
-            for index in range(len(sheets)):
-                writer.add_lines(index, part.lines_file(index))
-
-        with closing(PartStore(folder, spec.line_files, add_part)) as store:
-            fetcher = Fetcher(
-                client,
-                fetched,
-                filters,
-                store,
-                spec,
-                on_record=on_record,
-                on_progress=on_progress,
-                at_once=at_once,
-                now=started,
-                known_ids=known_ids,
-            )
-            fetcher.run()
-            result, tables = _result(listing, fetcher, store, spec)
-            writer.write(tables, _summary(listing, filters, result))
-    return result
-
-
-def _result(
-    listing: Listing, fetcher: Fetcher, store: PartStore, spec: LineSpec
-) -> tuple[ExportResult, list[Table]]:
-    """Return the result of an export, without replaced records, and the tables to write."""
-    replaced = store.find_replaced()
-    tables = list(_tables(store, spec.sheets))
-    result = ExportResult(
-        listing=listing.name,
-        records=sum(window.records for window in fetcher.fetched) - replaced,
-        sheets={table.sheet.name: table.rows for table in tables},
-        windows=tuple(fetcher.fetched),
-        holes=tuple(fetcher.holes),
-        missing=tuple(sorted(fetcher.missing, key=_key_order)),
-        calls=fetcher.calls,
-        replaced=replaced,
-        repeated=store.repeated_keys(SHOWN_KEYS),
-        reused=fetcher.reused,
-        last_update=fetcher.last_update,
-        totals=total_tables(listing.totals, store.blocks(spec.totals_index)),
-        started=fetcher.started,
-        excess=dict(fetcher.excess),
-        inferred_values=fetcher.inferred_values,
-        zones=store.zones(),
-        left_out=sum_left_out(store.blocks(spec.left_out_index)) if spec.left_out_index else {},
-    )
-    return result, tables
-
-
-def _tables(store: PartStore, sheets: Sequence[Sheet]) -> Iterator[Table]:
-    for index, sheet in enumerate(sheets):
-        widths = store.widths(index, len(sheet.columns))
-        yield Table(sheet, store.rows(index), widths, store.blocks(index), store.files(index))
-
-
-def _key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:
-    texts = map(str, key.values())
-    return [(int(text) if text.isdecimal() else 0, text) for text in texts]
-
-
-def _summary(listing: Listing, filters: Filters, result: ExportResult) -> CoverSummary:
-    return CoverSummary(
-        title=listing.title,
-        filters=[(f"--{name}", _filter_text(value)) for name, value in filters.values.items()],
-        exported_at=result.started,
-        records=result.records,
-        sheets=result.sheets,
-        complete=result.complete,
-        remarks=result.remarks,
-        amount=listing.totals.amount if listing.totals else "",
-        totals=result.totals,
-    )
-
-
-def _filter_text(value: object) -> str:
-    if isinstance(value, datetime):
-        return f"{value:%d/%m/%Y %H:%M}"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

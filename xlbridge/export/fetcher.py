@@ -9,34 +9,51 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from itertools import islice
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import Window, WindowSplitter
+from xlbridge.client.listings import MINUTE, Window, WindowSplitter
 from xlbridge.errors import TransportError, TruncatedAnswer
-from xlbridge.export.export_calls import (
-    ExportProgress,
+from xlbridge.export.filters import NO_FILTERS, Filter, Filters
+from xlbridge.export.listing_model import (
     FetchedWindow,
     InferredValues,
-    OnProgress,
-    calls_per_value,
-    is_final,
-    monthly_windows,
-    plain_calls,
-    window_call,
+    Listing,
+    ListingCall,
+    PerRecord,
+    PerValue,
 )
-from xlbridge.export.filters import NO_FILTERS, Filter, Filters
-from xlbridge.export.layout import keys_only_spec
-from xlbridge.export.listing_model import Listing, ListingCall, PerRecord, PerValue
-from xlbridge.export.part_reader import PartReader
-from xlbridge.export.part_store import PartStore
-from xlbridge.export.parts import LineSpec, Part
+from xlbridge.export.part_reader import LineSpec, PartReader
+from xlbridge.export.part_store import Part, PartStore, temporary_folder
 from xlbridge.i18n import Text
+
+
+@dataclass(frozen=True, slots=True)
+class ExportProgress:
+    """Progress of an export; ``windows_left`` and ``records_left`` are None if unknown.
+
+    ``records_left`` counts records to be read by key. With ``is_of_keys``, their keys are still
+    being fetched, and ``records`` counts keys.
+    """
+
+    records: int
+    windows: int
+    windows_left: int | None
+    records_left: int | None = None
+    is_of_keys: bool = False
+
+
+OnProgress = Callable[[ExportProgress], None]
+
+_MONTHS_BACK = 36
+"""Number of monthly windows; everything updated before them is one window."""
+
+_CLOCK_TOLERANCE = timedelta(days=1)
+"""Maximum difference between the remote clock, time zone included, and the local one."""
+
 
 _RECORDS_PER_PART = 100
 """Maximum number of records per part when they are read by key."""
@@ -47,7 +64,8 @@ _MAX_CODE_LENGTH, _MAX_SHOWN_LENGTH = 15, 40
 class Fetcher:
     """Fetches one listing. ``on_record`` receives every record unchanged, from any thread.
 
-    ``known_ids`` are numbers of records that no listing names. ``fetched`` are the windows,
+    ``known_ids`` are numbers of records that no listing names. ``reader`` counts the calls and
+    has the keys that do not exist. ``fetched`` are the windows,
     ``holes`` those that cannot be proven complete, ``reused`` the number of windows of an earlier
     run. ``excess`` counts by filter the records that the system should not have sent;
     ``inferred_values`` are the values used for a filter that was not given. ``last_update`` is
@@ -76,7 +94,7 @@ class Fetcher:
         self._at_once = at_once
         self._known_ids = known_ids
         self.started = now or datetime.now()
-        self._reader = PartReader(client, listing, spec, on_record=on_record, on_count=self._report)
+        self.reader = PartReader(client, listing, spec, on_record=on_record, on_count=self._report)
         self._lock = threading.Lock()
         self._records = 0
         self._windows_left: int | None = None
@@ -90,33 +108,19 @@ class Fetcher:
 
     def run(self) -> None:
         """Fetch everything. Raises what ``Client.records`` raises."""
-        listing = self._listing
+        listing, filters = self._listing, self._filters
+        is_one_call = any(name in filters.values for name in ("document", "idws", "limit"))
         self._report(0)
         if listing.per_record is not None:
             self._fetch_all(self._calls_by_key(listing.per_record))
         elif listing.per_value is not None:
             self._fetch_all(self._calls_by_value(listing.per_value))
-        elif not self._uses_windows:
-            self._fetch_all([(r,) for r in plain_calls(listing, self._filters)])
+        elif is_one_call or not listing.is_windowed:
+            self._fetch_all([(call,) for call in _plain_calls(listing, filters)])
         elif listing.cap is not None:
             self._fetch_capped(listing.cap)
         else:
             self._fetch_by_month()
-
-    @property
-    def calls(self) -> int:
-        """Number of calls so far."""
-        return self._reader.calls
-
-    @property
-    def missing(self) -> Sequence[dict[str, object]]:
-        """Requested keys that do not exist."""
-        return self._reader.missing
-
-    @property
-    def _uses_windows(self) -> bool:
-        is_one_call = any(name in self._filters.values for name in ("document", "idws", "limit"))
-        return self._listing.is_windowed and not is_one_call
 
     def _fetch_capped(self, cap: int) -> None:
         """Fetch a capped listing from its earliest window on; full windows are split."""
@@ -124,9 +128,7 @@ class Fetcher:
         while (window := splitter.next) is not None:
             part = self._count_reused(self._store.finished_part_from(window.start))
             if part is None or part.window is None:
-                part = self._fetch_part(
-                    (window_call(self._listing.operation, self._filters, window),)
-                )
+                part = self._fetch_part((self._window_call(window),))
             else:
                 window = splitter.next = part.window
             if splitter.add_answer(part.update_times, part.received):
@@ -143,22 +145,24 @@ class Fetcher:
 
     def _fetch_by_month(self) -> None:
         """Fetch an uncapped listing: final windows concurrently, then those that may change."""
-        windows = monthly_windows(self._filters, self.started)
-        requests = [window_call(self._listing.operation, self._filters, w) for w in windows]
-        final = [(r,) for r in requests if is_final(r.window, self.started)]
-        self._windows_left = len(requests)
+        windows = _monthly_windows(self._filters, self.started)
+        final = [window for window in windows if _is_final(window, self.started)]
+        self._windows_left = len(windows)
         self._report(0)
-        self._fetch_all(final)
-        for request in requests[len(final) :]:
-            self._keep(request.window, self._fetch_part((request,)))
+        self._fetch_all((self._window_call(window),) for window in final)
+        for window in windows[len(final) :]:
+            self._keep(window, self._fetch_part((self._window_call(window),)))
+
+    def _window_call(self, window: Window) -> ListingCall:
+        operation = self._listing.operation
+        within = self._filters.within(window.start, window.end)
+        return ListingCall(operation, query=within.query(operation.query), window=window)
 
     def _calls_by_key(self, by_key: PerRecord) -> Iterator[Sequence[ListingCall]]:
         """Yield the calls that read records by key, in batches."""
         ids = self._filters.values.get(by_key.filter) if by_key.filter else None
         if ids is None and by_key.source is not None:
             paths = self._source_paths(by_key, by_key.source)
-            if self._listing.accepts_known_ids(self._filters):
-                paths = self._with_known_ids(by_key, paths)
         else:
             (parameter,) = by_key.path
             if ids is None:
@@ -170,8 +174,28 @@ class Fetcher:
         while batch := tuple(islice(paths, _RECORDS_PER_PART)):
             yield [ListingCall(self._listing.operation, path) for path in batch]
 
+    def _source_paths(self, by_key: PerRecord, source: Listing) -> Iterator[dict[str, object]]:
+        """Yield each distinct key of the source's records, after all of them were fetched.
+
+        Known ids that were not among them follow, if the listing accepts them.
+        """
+        offered = {n: v for n, v in self._filters.values.items() if n in source.filters}
+        fields = tuple(by_key.path.values())
+        takes_known_ids = self._listing.accepts_known_ids(self._filters)
+        others = {str(code): None for code in self._known_ids or () if takes_known_ids}
+        for key in self._distinct_values(source, fields, Filters(offered)):
+            if None in key:
+                self._keys_to_read = (self._keys_to_read or 0) - 1
+            else:
+                others.pop(str(key[0]), None)
+                yield dict(zip(by_key.path, key, strict=True))
+        self._keys_to_read = (self._keys_to_read or 0) + len(others)
+        for code in others:
+            yield dict.fromkeys(by_key.path, code)
+
     def _calls_by_value(self, per: PerValue) -> Iterator[Sequence[ListingCall]]:
         """Yield a call for each value of a filter that takes one value per call."""
+        operation = self._listing.operation
         values = self._filters.values.get(per.filter)
         if values is None:
             found = {
@@ -182,47 +206,23 @@ class Fetcher:
             }
             values = tuple(sorted(found))
             self.inferred_values = InferredValues(per.filter, values)
-        for call in calls_per_value(self._listing, self._filters, per, values):
-            yield (call,)
-
-    def _source_paths(self, by_key: PerRecord, source: Listing) -> Iterator[dict[str, object]]:
-        """Yield each distinct key of the source's records, after all of them were fetched."""
-        offered = {n: v for n, v in self._filters.values.items() if n in source.filters}
-        for key in self._distinct_values(source, tuple(by_key.path.values()), Filters(offered)):
-            if None in key:
-                self._keys_to_read = (self._keys_to_read or 0) - 1
-            else:
-                yield dict(zip(by_key.path, key, strict=True))
-
-    def _with_known_ids(
-        self, by_key: PerRecord, paths: Iterator[dict[str, object]]
-    ) -> Iterator[dict[str, object]]:
-        """Yield the source's keys, then the known ids that were not among them."""
-        (parameter,) = by_key.path
-        from_source = set()
-        for path in paths:
-            from_source.add(str(path[parameter]))
-            yield path
-        others = [str(code) for code in self._known_ids or () if str(code) not in from_source]
-        self._keys_to_read = (self._keys_to_read or 0) + len(others)
-        for code in others:
-            yield {parameter: code}
+        for value in values:
+            query = self._filters.with_value(per.filter, value).query(operation.query)
+            yield (ListingCall(operation, query=query, known_fields={per.field: str(value)}),)
 
     def _distinct_values(
         self, source: Listing, fields: tuple[str, ...], filters: Filters
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the distinct values of some fields of another listing's records."""
         source = replace(source, key=fields)
-        with (
-            TemporaryDirectory(prefix="xlbridge-") as folder,
-            closing(PartStore(Path(folder), sheets=1)) as store,
-        ):
+        spec = LineSpec.keys_only(source, filters)
+        with temporary_folder() as folder, closing(PartStore(folder, spec.line_files)) as store:
             fetcher = Fetcher(
                 self._client,
                 source,
                 filters,
                 store,
-                keys_only_spec(source, filters),
+                spec,
                 on_progress=lambda advance: self._on_progress(replace(advance, is_of_keys=True)),
             )
             fetcher.run()
@@ -234,33 +234,28 @@ class Fetcher:
 
     def _fetch_all(self, batches: Iterable[Sequence[ListingCall]]) -> None:
         """Fetch parts concurrently, and keep them in their order."""
-        pending: list[tuple[Sequence[ListingCall], Future[Part]]] = []
+        pending: list[tuple[Sequence[ListingCall], Part | Future[Part]]] = []
         with ThreadPoolExecutor(self._at_once) as threads:
             try:
-                for requests in batches:
-                    pending.append((requests, self._submit(requests, threads)))
+                for calls in batches:
+                    finished = self._count_reused(self._store.finished_part(calls[0].window))
+                    pending.append((calls, finished or threads.submit(self._fetch_part, calls)))
                     if len(pending) > self._at_once:
                         self._keep_first(pending)
                 while pending:
                     self._keep_first(pending)
             except BaseException:
-                self._reader.stop()
-                for _, future in pending:
-                    future.cancel()
+                self.reader.stop()
+                for _, found in pending:
+                    if isinstance(found, Future):
+                        found.cancel()
                 raise
 
-    def _submit(self, requests: Sequence[ListingCall], threads: ThreadPoolExecutor) -> Future[Part]:
-        finished = self._count_reused(self._store.finished_part(requests[0].window))
-        if finished is None:
-            return threads.submit(self._fetch_part, requests)
-        done: Future[Part] = Future()
-        done.set_result(finished)
-        return done
-
-    def _keep_first(self, pending: list[tuple[Sequence[ListingCall], Future[Part]]]) -> None:
-        requests, future = pending.pop(0)
-        keys = [call.record_key for call in (requests[0], requests[-1]) if call.record_key]
-        self._keep(requests[0].window, future.result(), keys=keys)
+    def _keep_first(self, pending: list[tuple[Sequence[ListingCall], Part | Future[Part]]]) -> None:
+        calls, found = pending.pop(0)
+        part = found if isinstance(found, Part) else found.result()
+        keys = [call.record_key for call in (calls[0], calls[-1]) if call.record_key]
+        self._keep(calls[0].window, part, keys=keys)
 
     def _keep(
         self,
@@ -285,23 +280,26 @@ class Fetcher:
             self._windows_left -= 1
         self._report(0)
 
-    def _fetch_part(self, requests: Sequence[ListingCall]) -> Part:
-        """Fetch some calls as one part, again if an answer breaks off.
+    def _fetch_part(self, calls: Sequence[ListingCall]) -> Part:
+        """Make some calls as one part, again if an answer breaks off.
 
         Calls without an answer, or with an error, are repeated by the client.
         """
+        window, cap = calls[0].window, self._listing.cap
 
         def attempt() -> Part | TruncatedAnswer:
             part = self._store.new_part()
             try:
-                self._read_part(part, requests)
+                self.reader.read(part, calls)
             except TruncatedAnswer as error:
                 self._report(-part.records)
                 return error
+            if _is_final(window, self.started) and (cap is None or part.received < cap):
+                part.save(window, self.started)
             return part
 
         def least_pause(result: Part | TruncatedAnswer) -> float | None:
-            return None if isinstance(result, Part) or self._reader.is_stopped else 0.0
+            return None if isinstance(result, Part) or self.reader.is_stopped else 0.0
 
         # An answer may take minutes to arrive: only the number of attempts is limited.
         policy = replace(self._client.retry_policy, total=math.inf)
@@ -310,18 +308,54 @@ class Fetcher:
             raise result
         return result
 
-    def _read_part(self, part: Part, requests: Sequence[ListingCall]) -> None:
-        self._reader.read(part, requests)
-        window, cap = requests[0].window, self._listing.cap
-        if is_final(window, self.started) and (cap is None or part.received < cap):
-            part.save(window, self.started)
-
     def _report(self, more: int) -> None:
         with self._lock:
             self._records += more
-            left = None if self._keys_to_read is None else self._keys_to_read - self._reader.done
+            left = None if self._keys_to_read is None else self._keys_to_read - self.reader.done
             windows = len(self.fetched)
             self._on_progress(ExportProgress(self._records, windows, self._windows_left, left))
+
+
+def _plain_calls(listing: Listing, filters: Filters) -> Iterator[ListingCall]:
+    """Yield the calls of a listing without windows."""
+    for name, operation in listing.path_filters.items():
+        if name in filters.values:
+            (parameter,) = operation.path_parameters
+            value = filters.values[name]
+            for code in value if isinstance(value, tuple) else (value,):
+                yield ListingCall(operation, {parameter: code})
+            return
+    yield ListingCall(listing.operation, query=filters.query(listing.operation.query))
+
+
+def _monthly_windows(filters: Filters, now: datetime) -> list[Window]:
+    """Return windows that cover the period of the filters, the earliest first.
+
+    Each is a month; the first is everything updated before, the last the time in which records
+    may change during the export.
+    """
+    last = _first_of_month(now - _CLOCK_TOLERANCE)
+    bounds = [last]
+    for _ in range(_MONTHS_BACK):
+        bounds.append(_first_of_month(bounds[-1] - MINUTE))
+    inside = [
+        bound
+        for bound in reversed(bounds)
+        if (filters.start is None or bound > filters.start)
+        and (filters.end is None or bound <= filters.end)
+    ]
+    starts = [filters.start, *inside]
+    ends = [*(bound - MINUTE for bound in inside), filters.end]
+    return [Window(start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+def _is_final(window: Window, now: datetime) -> bool:
+    """Return whether a window is past by any clock, so that no record can enter it any more."""
+    return window.end is not None and window.end < now - _CLOCK_TOLERANCE
+
+
+def _first_of_month(moment: datetime) -> datetime:
+    return moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
 def _code(value: object, field: str) -> int:

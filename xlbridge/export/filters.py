@@ -241,7 +241,20 @@ class Filters:
         Raises ``InvalidFilter`` for an invalid or empty value, or a start after the end.
         """
         given = {name: text for name, text in texts.items() if text not in (None, False, ())}
-        _require_values(given)
+        empty = [
+            name
+            for name, text in given.items()
+            if not all(str(one).strip() for one in (text if isinstance(text, tuple) else (text,)))
+        ]
+        if empty:
+            # An unset variable of a script must not export everything.
+            raise InvalidFilter(
+                Text(
+                    pt="{filters}: o valor está vazio. Escreva o valor, ou tire o filtro.",
+                    en="{filters}: the value is empty. Write the value, or leave the filter out.",
+                ),
+                empty,
+            )
         filters = cls({name: _parse(name, text) for name, text in given.items()})
         if filters.start and filters.end and filters.start > filters.end:
             raise InvalidFilter(
@@ -328,23 +341,6 @@ def _option(name: Filter) -> str:
     return f"--{name}"
 
 
-def _require_values(texts: Mapping[Filter, Any]) -> None:
-    """Refuse empty values: an unset variable of a script must not export everything."""
-    empty = [
-        name
-        for name, text in texts.items()
-        if not all(str(one).strip() for one in (text if isinstance(text, tuple) else (text,)))
-    ]
-    if empty:
-        raise InvalidFilter(
-            Text(
-                pt="{filters}: o valor está vazio. Escreva o valor, ou tire o filtro.",
-                en="{filters}: the value is empty. Write the value, or leave the filter out.",
-            ),
-            empty,
-        )
-
-
 def _parse(name: Filter, text: Any) -> Any:
     match name.type.kind:
         case ValueKind.MOMENT:
@@ -420,7 +416,11 @@ def _parse_date(option: Filter, text: str) -> datetime:
         moment = parse_moment(text) if "/" in text else datetime.fromisoformat(text)
     except ValueError:
         moment = None
-    if not isinstance(moment, datetime) or not _is_queryable(moment):
+    if (
+        not isinstance(moment, datetime)
+        or (moment.tzinfo or moment.second or moment.microsecond)
+        or moment.year not in YEAR_RANGE
+    ):
         raise InvalidFilter(
             Text(
                 pt="{filters}: {text!r} não é uma data. Escreva 31/01/2026 ou 2026-01-31, com "
@@ -434,8 +434,3 @@ def _parse_date(option: Filter, text: str) -> datetime:
     if option is Filter.TO and ":" not in text:
         return moment.replace(hour=23, minute=59)
     return moment
-
-
-def _is_queryable(moment: datetime) -> bool:
-    is_whole_minute = not (moment.tzinfo or moment.second or moment.microsecond)
-    return is_whole_minute and moment.year in YEAR_RANGE

@@ -1,122 +1,41 @@
-"""Flatten nested records into the lines of sheets, many at a time."""
+"""Flatten nested records into the lines of sheets, many at a time.
+
+Rows are written column by column; the cells of repeated values are cached.
+"""
 
 import codecs
-import json
-from collections import Counter
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import time
-from itertools import chain
+from itertools import chain, repeat
 from operator import itemgetter
+from types import NoneType
 from typing import Any
 
 import msgspec
 
 from xlbridge.client import Record
 from xlbridge.errors import TransportError, UsageError, XlbridgeError
-from xlbridge.export.lines import LineFormat, LineWriter, TextTooLong
-from xlbridge.export.sheets import ExportColumn, Sheet, as_json, encode_json, naive_moment
-from xlbridge.export.totals import TotalsSpec
+from xlbridge.export.formats.base import LineFormat, TextTooLong, WriteValue
+from xlbridge.export.sheets import ExportColumn, Sheet, UnexpectedValue, moment_suffix
 from xlbridge.i18n import Text
-from xlbridge.resources import (
-    KEY,
-    Kind,
-    Resource,
-)
-from xlbridge.resources.remote import RecordToRow
+from xlbridge.resources import Kind
 
-_TIME_OF = "{field}.time"
-"""Name of the time of a date, which an import sheet leaves out."""
+_CACHE_SIZE, _CACHED_LENGTH = 1_000, 200
+"""Maximum number of cells cached per column, and maximum length of a cached value."""
 
+_BARE_MOMENT_LENGTH = len("2026-11-21T10:30:00")
 
-@dataclass(frozen=True, slots=True)
-class ImportRow:
-    """Conversion of a record into a row of an import sheet.
+_COMMON_NUMBERS = {
+    Kind.INTEGER: re.compile(r"(?:(?:0|[1-9][0-9]{0,7}+|-[1-9][0-9]{0,6}+)\|)*+").fullmatch,
+    Kind.NUMBER: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,7}+)(?:\.[0-9]{1,6}+)?+\|)*+").fullmatch,
+    Kind.MONEY: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,11}+)(?:\.[0-9]{1,2}+)?+\|)*+").fullmatch,
+}
+"""Many numbers at once, joined by bars: most of them differ, so that a cache would not help."""
 
-    ``number_columns`` hold the system's number of the record, which is not uploaded;
-    ``date_columns`` hold dates. ``lists`` are the columns of each list within a record, whose
-    items have a sheet of their own, joined by the number made up of ``codes``.
-    """
-
-    convert: RecordToRow
-    number_columns: tuple[str, ...]
-    date_columns: tuple[str, ...]
-    codes: tuple[str, ...] = ()
-    lists: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-    def __call__(self, record: Record) -> Record:
-        """Return the row, with its lists."""
-        row = {name: record.get(name) for name in self.number_columns} | self.convert(record)
-        if not self.lists:
-            return row
-        number = [record.get(name) for name in self.codes]
-        row[KEY] = None if None in number else "/".join(map(str, number))
-        return row | {name: record.get(name) for name in self.lists}
-
-    def left_out(self, record: Record) -> list[str]:
-        """Return the fields of a record without a column, as a line for ``sum_left_out``.
-
-        A list counts its items, any other filled field counts once.
-        """
-        renamed = self.convert.renamed_fields(record)
-        carried = {*self.number_columns, *self.convert.same_name, *renamed, *self.lists}
-        counts = Counter(
-            {
-                name: count
-                for name, value in record.items()
-                if name not in carried and (count := _value_count(value))
-            }
-        )
-        for name, columns in self.lists.items():
-            for item in record.get(name) or ():
-                counts.update(
-                    f"{name}.{inner}"
-                    for inner, value in item.items()
-                    if inner not in columns and _value_count(value)
-                )
-        times = (name for name in self.date_columns if _has_time(record.get(name)))
-        counts |= {_TIME_OF.format(field=name): 1 for name in times}
-        return [encode_json(counts) + "\n"] if counts else []
-
-
-def import_row(resource: Resource) -> ImportRow | None:
-    """Return the conversion for a resource's sheet, None if its records cannot be read back."""
-    declared = resource.read_back
-    if declared is None:
-        return None
-    dates = tuple(column.name for column in resource.columns if column.kind is Kind.DATE)
-    lists = {
-        child.sheet: frozenset(column.name for column in child.sent_columns)
-        for child in resource.children
-    }
-    return ImportRow(declared.as_row, declared.number_columns, dates, declared.codes, lists)
-
-
-def sum_left_out(blocks: Iterable[bytes]) -> dict[str, int]:
-    """Return the count of each field without a column, the most frequent first."""
-    counts: Counter[str] = Counter()
-    for line in chain.from_iterable(block.splitlines() for block in blocks):
-        counts.update(json.loads(line))
-    return dict(counts.most_common())
-
-
-def _value_count(value: Any) -> int:
-    if isinstance(value, list):
-        return len(value)
-    return 0 if value is None or value == "" or (isinstance(value, Mapping) and not value) else 1
-
-
-def _has_time(value: Any) -> bool:
-    if not isinstance(value, str):
-        return False
-    try:
-        return naive_moment(value).time() != time()
-    except ValueError:
-        return False
-
-
-Rearrange = Callable[[Record], Record]
-"""Moves the fields of a record."""
+_NUMBER_TYPES = {int, str, NoneType}
+_NULLS = {NoneType}
+_MAX_COMMON_INTEGER = 10**8
+"""Integers below are common numbers of any column; negative ones have a digit less."""
 
 Lines = tuple[list[bytes], list[int]]
 """Lines of a sheet, and the number of lines of each record."""
@@ -135,7 +54,242 @@ def _replace_surrogates(error: UnicodeError) -> tuple[bytes, int]:
 
 codecs.register_error(SURROGATE_ERRORS, _replace_surrogates)
 
+
+class _CellCache(dict[Any, str]):
+    """Cells of a column by value, in bounded number; an empty text is a value only of text."""
+
+    __slots__ = ("_empty", "_write", "width")
+
+    def __init__(self, write: WriteValue, empty_cell: str, *, is_text: bool) -> None:
+        self._write = write
+        self._empty = dict.fromkeys([None] if is_text else [None, ""], empty_cell)
+        self.update(self._empty)
+        self.width = 0
+
+    def __missing__(self, value: Any) -> str:
+        cell = self._write(value)
+        length = 0 if value is True or value is False else len(str(value))
+        if length > self.width:
+            self.width = length
+        if length <= _CACHED_LENGTH:
+            if len(self) >= _CACHE_SIZE:
+                self.clear()
+                self.update(self._empty)
+            self[value] = cell
+        return cell
+
+
+class _MomentCells(_CellCache):
+    """Cells of a column of moments; ``zones`` are their time zones."""
+
+    __slots__ = ("zones",)
+
+    def __init__(self, write: WriteValue, empty_cell: str) -> None:
+        super().__init__(write, empty_cell, is_text=False)
+        self.zones: set[str] = set()
+
+    def __missing__(self, value: Any) -> str:
+        cell = super().__missing__(value)
+        if len(value) != _BARE_MOMENT_LENGTH:
+            _, zone = moment_suffix(value)
+            if zone:
+                self.zones.add(zone)
+        return cell
+
+
+class _ListCells:
+    """Cells of a column whose values are lists of texts."""
+
+    __slots__ = ("_empty_cell", "_write", "width")
+
+    def __init__(self, write: WriteValue, empty_cell: str) -> None:
+        self._write = write
+        self._empty_cell = empty_cell
+        self.width = 0
+
+    def __getitem__(self, value: Any) -> str:
+        if value is None:
+            return self._empty_cell
+        cell = self._write(value)
+        self.width = max(self.width, *map(len, value), 0)
+        return cell
+
+
+class _ColumnWriter:
+    """Writes the values of one column."""
+
+    def __init__(self, column: ExportColumn, index: int, line_format: LineFormat) -> None:
+        self.column = column
+        self._write = line_format.cell_writer(column, index)
+        self._empty_cell = line_format.empty_cell(column)
+        # 1 and true are the same key of a dict.
+        self._unexpected = int if column.kind is Kind.BOOLEAN else bool
+        self.cells: _CellCache | _ListCells
+        if column.is_list:
+            self.cells = _ListCells(self._write, self._empty_cell)
+        elif column.kind is Kind.DATE:
+            self.cells = _MomentCells(self._write, self._empty_cell)
+        else:
+            is_text = column.kind is Kind.TEXT
+            self.cells = _CellCache(self._write, self._empty_cell, is_text=is_text)
+        is_number = column.kind in _COMMON_NUMBERS
+        is_text = column.kind is Kind.TEXT and line_format.are_plain is not None
+        unchanged = (is_number or is_text) and not column.is_list and not column.is_secret
+        self._affixes = line_format.affixes(column, index) if unchanged else None
+        self._are_plain = line_format.are_plain if is_text else None
+
+    def format_values(self, values: Sequence[Any]) -> tuple[str, Iterable[str] | None, str]:
+        """Return a common text, the text of each value, and another common text.
+
+        The second is None if all values are null.
+        """
+        types = set(map(type, values))
+        if types == _NULLS:
+            return self._empty_cell, None, ""
+        if self._unexpected in types:
+            raise UnexpectedValue
+        if self._affixes is None or not types <= _NUMBER_TYPES:
+            return "", map(self.cells.__getitem__, values), ""
+        filled = values if NoneType not in types else [v for v in values if v is not None]
+        if not self._are_common(filled, types):
+            return "", map(self.cells.__getitem__, values), ""
+        before, after = self._affixes
+        if filled is values:
+            return before, map(str, values) if int in types else values, after
+        empty_cell = self._empty_cell
+        return "", [empty_cell if v is None else f"{before}{v}{after}" for v in values], ""
+
+    def check(self, value: Any) -> None:
+        """Raise ``ValueError`` or ``TypeError`` for an unexpected value."""
+        if value is not None and (value != "" or self.column.kind is Kind.TEXT):
+            self._write(value)
+
+    def _are_common(self, values: Sequence[Any], types: set[type]) -> bool:
+        """Return whether values are written unchanged."""
+        if self._are_plain is not None:
+            if int in types or not self._are_plain(values):
+                return False
+            longest = max(map(len, values))
+            self.cells.width = max(self.cells.width, longest)
+            return longest <= _CACHED_LENGTH
+        if str not in types:
+            limit = _MAX_COMMON_INTEGER
+            return bool(min(values) > -limit // 10 and max(values) < limit)
+        joined = "|".join(map(str, values) if int in types else values) + "|"
+        are_numbers = _COMMON_NUMBERS[self.column.kind](joined) is not None
+        # A text may contain the separator.
+        return are_numbers and joined.count("|") == len(values)
+
+
 _GetValues = Callable[[Mapping[str, Any]], tuple[Any, ...]]
+
+
+class SheetLines:
+    """Writes the rows of one sheet as lines, straight from the values of records."""
+
+    def __init__(self, sheet: Sheet, line_format: LineFormat) -> None:
+        self._sheet = sheet
+        self._format = line_format
+        self._writers = [_ColumnWriter(c, n, line_format) for n, c in enumerate(sheet.columns)]
+        own, columns = sheet.columns[: sheet.record_columns], sheet.columns[sheet.record_columns :]
+        self._own_values = _value_getter(own)
+        self._values = _value_getter(columns)
+        self._fields = [column.field for column in columns]
+        self._no_values = (None,) * len(columns)
+        self._key = [name for name in sheet.key if name in self._fields]
+        self._key_indexes = [n for n, name in enumerate(self._fields) if name in self._key]
+
+    @property
+    def widths(self) -> list[int]:
+        """Length of the longest text of each column so far, without common numbers."""
+        return [writer.cells.width for writer in self._writers]
+
+    @property
+    def zones(self) -> dict[str, set[str]]:
+        """Time zones of moments so far, by column name."""
+        return {
+            writer.column.name: writer.cells.zones
+            for writer in self._writers
+            if isinstance(writer.cells, _MomentCells) and writer.cells.zones
+        }
+
+    def of_records(self, records: Sequence[Record]) -> Lines:
+        """Return the lines of records.
+
+        Raises ``ValueError`` or ``TypeError`` for unexpected values.
+        """
+        if not self._sheet.within:
+            return _encode(self.of_columns(self._columns(records))), [1] * len(records)
+        if len(self._sheet.within) == 1 and not self._sheet.is_joined:
+            # Nearly always items have their whole key: then they need no further work.
+            (name,) = self._sheet.within
+            items = [record.get(name) or () for record in records]
+            columns = self._columns(list(chain.from_iterable(items)))
+            if not columns or all(None not in columns[index] for index in self._key_indexes):
+                return _encode(self.of_columns(columns)), list(map(len, items))
+        by_record = list(map(self._rows, _as_dicts(records)))
+        columns = _transposed(chain.from_iterable(by_record))
+        return _encode(self.of_columns(columns)), list(map(len, by_record))
+
+    def of_columns(self, columns: Sequence[Sequence[Any]]) -> list[str]:
+        """Return the rows of columns of values as lines; no columns are no rows."""
+        if not columns:
+            return []
+        parts: list[Iterable[str]] = []
+        separator = self._format.separator
+        common = self._format.prefix
+        for writer, values in zip(self._writers, columns, strict=True):
+            before, texts, after = writer.format_values(values)
+            common += before
+            if texts is not None:
+                parts += [repeat(common), texts]
+                common = ""
+            common += after + separator
+        common = common.removesuffix(separator) + self._format.suffix
+        parts.append(repeat(common, len(columns[0])))
+        return list(map("".join, zip(*parts, strict=False)))
+
+    def first_error(self, record: Record) -> XlbridgeError | None:
+        """Return the error of a record's first value that cannot be written, None if all can."""
+        for row in self._rows(record):
+            for index, (writer, value) in enumerate(zip(self._writers, row, strict=True)):
+                try:
+                    writer.check(value)
+                except (ValueError, TypeError) as error:
+                    return _value_error(self._sheet, row, index, error)
+        return None
+
+    def _columns(self, objects: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        """Return the values of each column of some objects."""
+        if not are_typed(objects):
+            return _transposed(map(self._values, objects))
+        by_field = _transposed(map(msgspec.structs.astuple, objects))
+        positions = {field: n for n, field in enumerate(objects[0].__struct_fields__)}
+        return [by_field[positions[name]] for name in self._fields]
+
+    def _rows(self, record: Record) -> list[tuple[Any, ...]]:
+        """Return the values of a record's rows, with the whole key of the objects within it."""
+        if not self._sheet.within:
+            return [self._values(record)]
+        found = [record]
+        for name in self._sheet.within:
+            found = [
+                _with_outer_key(inner, outer, self._key)
+                for outer in found
+                for inner in outer.get(name) or ()
+            ]
+        rows = list(map(self._values, found))
+        if not self._sheet.is_joined:
+            return rows
+        own_values = self._own_values(record)
+        return [own_values + row for row in rows or [self._no_values]]
+
+
+LinesOfRecord = Callable[[Record], list[str]]
+"""Returns further lines of a record, which belong to no sheet."""
+
+Rearrange = Callable[[Record], Record]
+"""Moves the fields of a record."""
 
 
 class Flattener:
@@ -143,7 +297,7 @@ class Flattener:
 
     Columns of the key that a child row lacks are filled from the record around it. ``rearrange``
     moves a record's fields to where the sheets expect them. After the sheets' lines follow those
-    of ``totals`` and, for import sheets, of the fields left out, both of the original record.
+    of ``others``, which receive the original record; None has no lines.
     """
 
     def __init__(
@@ -151,23 +305,23 @@ class Flattener:
         sheets: Sequence[Sheet],
         line_formats: Sequence[LineFormat],
         rearrange: Rearrange | None = None,
-        totals: TotalsSpec | None = None,
+        others: Sequence[LinesOfRecord | None] = (),
     ) -> None:
-        self._sheets = list(map(_SheetLines, sheets, line_formats))
+        self._sheets = list(map(SheetLines, sheets, line_formats))
         self._rearrange = rearrange
-        self._totals = totals
+        self._others = others
 
     @property
     def widths(self) -> list[list[int]]:
         """Length of the longest text of each column so far, sheet by sheet."""
-        return [sheet.writer.widths for sheet in self._sheets]
+        return [sheet.widths for sheet in self._sheets]
 
     @property
     def zones(self) -> dict[str, list[str]]:
         """Time zones of moments so far, by column name."""
         found: dict[str, set[str]] = {}
         for sheet in self._sheets:
-            for name, zones in sheet.writer.zones.items():
+            for name, zones in sheet.zones.items():
                 found[name] = found.get(name, set()) | zones
         return {name: sorted(zones) for name, zones in found.items()}
 
@@ -179,7 +333,7 @@ class Flattener:
         """
         arranged = records if self._rearrange is None else list(map(self._rearrange, records))
         try:
-            lines = [sheet.lines(arranged) for sheet in self._sheets]
+            lines = [sheet.of_records(arranged) for sheet in self._sheets]
         except (ValueError, TypeError):
             errors = (
                 sheet.first_error(record)
@@ -187,16 +341,10 @@ class Flattener:
                 for sheet in self._sheets
             )
             raise next(filter(None, errors)) from None
-        totals_lines = self._totals.lines if self._totals else lambda _record: []
-        lines.append(_encode_records(totals_lines, records))
-        if isinstance(self._rearrange, ImportRow):
-            lines.append(_encode_records(self._rearrange.left_out, records))
+        for lines_of in self._others:
+            others = [[] for _ in records] if lines_of is None else list(map(lines_of, records))
+            lines.append((_encode(chain.from_iterable(others)), list(map(len, others))))
         return lines
-
-
-def _encode_records(lines_of: Callable[[Record], list[str]], records: Sequence[Record]) -> Lines:
-    lines = list(map(lines_of, records))
-    return _encode(chain.from_iterable(lines)), list(map(len, lines))
 
 
 def _encode(lines: Iterable[str]) -> list[bytes]:
@@ -205,73 +353,6 @@ def _encode(lines: Iterable[str]) -> list[bytes]:
         return list(map(str.encode, lines))
     except UnicodeEncodeError:
         return [line.encode("utf-8", SURROGATE_ERRORS) for line in lines]
-
-
-class _SheetLines:
-    def __init__(self, sheet: Sheet, line_format: LineFormat) -> None:
-        self._sheet = sheet
-        self.writer = LineWriter(sheet.columns, line_format)
-        own, columns = sheet.columns[: sheet.record_columns], sheet.columns[sheet.record_columns :]
-        self._own_values = _value_getter(own)
-        self._values = _value_getter(columns)
-        self._fields = [column.field for column in columns]
-        self._no_values = (None,) * len(columns)
-        fields = {column.field for column in columns}
-        self._key = [name for name in sheet.key if name in fields]
-        self._key_indexes = [n for n, c in enumerate(columns) if c.field in self._key]
-
-    def lines(self, records: Sequence[Record]) -> Lines:
-        columns, counts = self._columns(records)
-        return _encode(self.writer.lines(columns)), counts
-
-    def _columns(self, records: Sequence[Record]) -> tuple[Sequence[Sequence[Any]], list[int]]:
-        """Return the values of each column, and the number of rows of each record."""
-        if not self._sheet.within:
-            return self._values_by_column(records), [1] * len(records)
-        if len(self._sheet.within) == 1 and not self._sheet.is_joined:
-            # Nearly always items have their whole key: then they need no further work.
-            (name,) = self._sheet.within
-            items = [record.get(name) or () for record in records]
-            columns = self._values_by_column(list(chain.from_iterable(items)))
-            if not columns or all(None not in columns[index] for index in self._key_indexes):
-                return columns, list(map(len, items))
-        by_record = list(map(self._rows, _as_dicts(records)))
-        return _transposed(chain.from_iterable(by_record)), list(map(len, by_record))
-
-    def _values_by_column(self, objects: Sequence[Any]) -> Sequence[Sequence[Any]]:
-        if not are_typed(objects):
-            return _transposed(map(self._values, objects))
-        by_field = _transposed(map(msgspec.structs.astuple, objects))
-        positions = {field: n for n, field in enumerate(objects[0].__struct_fields__)}
-        return [by_field[positions[name]] for name in self._fields]
-
-    def first_error(self, record: Record) -> XlbridgeError | None:
-        """Return the error of a record's first value that cannot be written, None if all can."""
-        for row in self._rows(record):
-            misfit = self.writer.first_misfit(row)
-            if misfit is not None:
-                return _value_error(self._sheet, row, *misfit)
-        return None
-
-    def _rows(self, record: Record) -> list[tuple[Any, ...]]:
-        if not self._sheet.within:
-            return [self._values(record)]
-        rows = list(map(self._values, self._children(record)))
-        if not self._sheet.is_joined:
-            return rows
-        own_values = self._own_values(record)
-        return [own_values + row for row in rows or [self._no_values]]
-
-    def _children(self, record: Record) -> list[Record]:
-        """Return the objects of the sheet within a record, with their whole key."""
-        found = [record]
-        for name in self._sheet.within:
-            found = [
-                _with_outer_key(inner, outer, self._key)
-                for outer in found
-                for inner in outer.get(name) or ()
-            ]
-        return found
 
 
 def _with_outer_key(inner: Record, outer: Record, key: Sequence[str]) -> Record:
@@ -312,7 +393,11 @@ def _as_dicts(objects: Sequence[Any]) -> Sequence[Record]:
 
 
 def _value_error(sheet: Sheet, row: Sequence[Any], index: int, reason: Exception) -> XlbridgeError:
+    """Return the error of a value that cannot be written, with the key of its row."""
     column, value = sheet.columns[index], row[index]
+    names = [column.field for column in sheet.columns]
+    key = (f"{name} {row[names.index(name)]}" for name in sheet.key if name in names)
+    label = ", ".join([sheet.name, *key])
     if isinstance(reason, TextTooLong):
         return UsageError(
             Text(
@@ -321,7 +406,7 @@ def _value_error(sheet: Sheet, row: Sequence[Any], index: int, reason: Exception
                 en="{row}, field {field}: the text has {length} characters, and the maximum of a "
                 "cell is {limit}.",
             ).format(
-                row=_row_label(sheet, row),
+                row=label,
                 field=column.name,
                 length=reason.length,
                 limit=reason.limit,
@@ -336,53 +421,9 @@ def _value_error(sheet: Sheet, row: Sequence[Any], index: int, reason: Exception
             pt="{row}: o campo {field} veio como {kind}, e a interface documenta {expected}.",
             en="{row}: the field {field} came as {kind}, and the interface documents {expected}.",
         ).format(
-            row=_row_label(sheet, row),
+            row=label,
             field=column.name,
             kind=f"{type(value).__name__} {str(value)[:40]!r}",
             expected=column.kind,
         )
     )
-
-
-def _row_label(sheet: Sheet, row: Sequence[Any]) -> str:
-    """Return a label of a row: its sheet and its key."""
-    names = [column.field for column in sheet.columns]
-    key = (f"{name} {row[names.index(name)]}" for name in sheet.key if name in names)
-    return ", ".join([sheet.name, *key])
-
-
-UNKNOWN_FIELDS = "outrosCampos"
-"""Column of undocumented fields, as JSON."""
-
-
-def with_unknown_fields(sheets: tuple[Sheet, ...]) -> tuple[Sheet, ...]:
-    """Return the sheets with a last column for undocumented fields."""
-    return tuple(
-        replace(sheet, columns=(*sheet.columns, ExportColumn(UNKNOWN_FIELDS, Kind.TEXT)))
-        for sheet in sheets
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownFieldCollector:
-    """Moves the fields of a record that are not ``known`` into one field, as JSON.
-
-    ``children`` do the same for the objects in its lists.
-    """
-
-    known: frozenset[str]
-    children: Mapping[str, "UnknownFieldCollector"]
-
-    def __call__(self, record: Record) -> Record:
-        """Return the rearranged record."""
-        result = {name: record[name] for name in self.known if name in record}
-        for name, collect in self.children.items():
-            result[name] = [collect(inner) for inner in record.get(name) or ()]
-        unknown = {
-            name: value
-            for name, value in record.items()
-            if name not in self.known and name not in self.children
-        }
-        if unknown:
-            result[UNKNOWN_FIELDS] = as_json(unknown)
-        return result

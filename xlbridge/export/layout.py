@@ -4,49 +4,58 @@ In the layout of an import sheet a listing can be edited and uploaded again. The
 file declares the field of a record for each column; the default is the field of the same name.
 """
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import time
+from itertools import chain
+from typing import Any
 
+from xlbridge.client import Record
 from xlbridge.client.listings import record_shape
 from xlbridge.errors import UsageError
 from xlbridge.export.all_listings import LISTINGS
-from xlbridge.export.filters import NO_FILTERS, Filters
-from xlbridge.export.flatten import (
-    ImportRow,
-    Rearrange,
-    UnknownFieldCollector,
-    import_row,
-    with_unknown_fields,
+from xlbridge.export.filters import Filters
+from xlbridge.export.flatten import Rearrange
+from xlbridge.export.formats.base import LineFormat
+from xlbridge.export.listing_model import Listing, children_of, columns_of
+from xlbridge.export.part_reader import LineSpec
+from xlbridge.export.record_filter import RecordFilter
+from xlbridge.export.sheets import (
+    ExportColumn,
+    Sheet,
+    as_json,
+    encode_json,
+    join_child_sheet,
+    naive_moment,
 )
-from xlbridge.export.lines import LineFormat
-from xlbridge.export.listing_model import Listing, children_of, columns_of, record_filter
-from xlbridge.export.parts import LineSpec
-from xlbridge.export.sheets import ExportColumn, Sheet, join_child_sheet
 from xlbridge.i18n import Text
-from xlbridge.resources import KEY, Resource
-from xlbridge.resources.remote import SeparateList
+from xlbridge.resources import KEY, Kind, Resource
+from xlbridge.resources.remote import ReadBack, RecordToRow, SeparateList
 from xlbridge.wire import WireModel
 
-
-def unknown_field_collector(model: type[WireModel]) -> UnknownFieldCollector:
-    """Return the collector of the fields of a record that its model does not have."""
-    known = frozenset(column.name for column in columns_of(model))
-    children = {name: unknown_field_collector(inner) for name, inner in children_of(model).items()}
-    return UnknownFieldCollector(known, children)
+UNKNOWN_FIELDS = "outrosCampos"
+"""Column of undocumented fields, as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Layout of records in sheets; the fields are those of ``ExportRequest``."""
+    """Layout of a listing's records in sheets; the other fields are those of ``ExportRequest``.
 
+    Raises ``UsageError`` if it does not suit the listing.
+    """
+
+    listing: Listing
     flat: str | None = None
     in_detail: bool = False
     keep_unknown: bool = False
     template: Resource | None = None
     settled: bool = False
 
-    def check(self, listing: Listing) -> None:
-        """Raise ``UsageError`` if the layout does not suit the listing."""
+    def __post_init__(self) -> None:
+        listing = self.listing
         if self.template is not None:
             require_records_of(listing, self.template)
             if listing.is_settled and not self.settled:
@@ -75,20 +84,46 @@ class Layout:
                 ).format(listing=listing.name)
             )
 
-    def sheets(self, listing: Listing) -> tuple[Sheet, ...]:
-        """Return the sheets that are written."""
+    @property
+    def fetched(self) -> Listing:
+        """Listing that is fetched: with ``in_detail``, each record by its key."""
+        return self.listing.in_detail() if self.in_detail else self.listing
+
+    @property
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Sheets that are written."""
         if self.template is not None:
-            return template_sheets(listing, self.template)
-        sheets = listing.sheets
+            return template_sheets(self.fetched, self.template)
+        sheets = self.fetched.sheets
         if self.keep_unknown:
-            sheets = with_unknown_fields(sheets)
+            unknown = ExportColumn(UNKNOWN_FIELDS, Kind.TEXT)
+            sheets = tuple(replace(s, columns=(*s.columns, unknown)) for s in sheets)
         return sheets if self.flat is None else join_child_sheet(sheets, self.flat)
 
-    def rearrange(self, listing: Listing) -> Rearrange | None:
-        """Return the rearrangement of records for the sheets, None if they need none."""
-        if self.template is not None:
-            return import_row(self.template)
-        return unknown_field_collector(listing.model) if self.keep_unknown else None
+    def line_spec(self, filters: Filters, line_formats: Sequence[LineFormat]) -> LineSpec:
+        """Return the conversion of answers into the lines of the sheets."""
+        listing = self.fetched
+        rearrange: Rearrange | None = None
+        row: ImportRow | None = None
+        lists: Mapping[str, SeparateList] = {}
+        if self.template is not None and self.template.read_back is not None:
+            rearrange = row = ImportRow(self.template, self.template.read_back)
+            lists = self.template.read_back.lists
+        elif self.keep_unknown:
+            rearrange = UnknownFieldCollector(listing.model)
+        return LineSpec(
+            # An import sheet counts the fields that it leaves out, unknown ones included.
+            shape=record_shape(listing.model, keep_unknown=rearrange is not None),
+            key=listing.key,
+            record_filter=RecordFilter(listing, filters),
+            collects_update_times=listing.cap is not None,
+            sheets=self.sheets,
+            line_formats=line_formats,
+            rearrange=rearrange,
+            totals=listing.totals.lines if listing.totals else None,
+            left_out=row.left_out if row else None,
+            lists=lists,
+        )
 
 
 _CHILDREN = Text(pt="Ela tem: {names}.", en="It has: {names}.")
@@ -179,9 +214,10 @@ def template_sheets(listing: Listing, resource: Resource) -> tuple[Sheet, ...]:
 
     The columns of the system's number of the record come last.
     """
-    numbers = set(resource.read_back.number_columns if resource.read_back else ())
+    declared = resource.read_back
+    numbers = set(declared.number_columns if declared else ())
     columns = [*_columns(resource), *(c for c in columns_of(listing.model) if c.name in numbers)]
-    available = children_of(listing.model).keys() | _separate_lists(resource)
+    available = {*children_of(listing.model), *(declared.lists if declared else ())}
     lists = (child for child in resource.children if child.sheet in available)
     return (
         Sheet(resource.name, tuple(columns), (), listing.key),
@@ -189,41 +225,99 @@ def template_sheets(listing: Listing, resource: Resource) -> tuple[Sheet, ...]:
     )
 
 
-def _separate_lists(resource: Resource | None) -> Mapping[str, SeparateList]:
-    """Return the lists that a resource's records do not contain."""
-    return {} if resource is None or resource.read_back is None else resource.read_back.lists
-
-
 def _columns(resource: Resource) -> list[ExportColumn]:
     return [ExportColumn(column.name, column.kind) for column in resource.columns]
 
 
-def line_spec(
-    listing: Listing,
-    sheets: Sequence[Sheet],
-    line_formats: Sequence[LineFormat],
-    rearrange: Rearrange | None = None,
-    *,
-    keep_unknown: bool = False,
-    filters: Filters = NO_FILTERS,
-    template: Resource | None = None,
-) -> LineSpec:
-    """Return the conversion of a listing's answers into the lines of sheets."""
-    # An import sheet counts the fields that it leaves out, unknown ones included.
-    is_import = isinstance(rearrange, ImportRow)
-    return LineSpec(
-        shape=record_shape(listing.model, keep_unknown=keep_unknown or is_import),
-        key=listing.key,
-        sheets=sheets,
-        line_formats=line_formats,
-        rearrange=rearrange,
-        totals=listing.totals,
-        collects_update_times=listing.cap is not None,
-        record_filter=record_filter(listing, filters),
-        lists=_separate_lists(template),
-    )
+class ImportRow:
+    """Conversion of a record into a row of a resource's import sheet.
+
+    Lists within the record have sheets of their own, joined by the number made up of its codes.
+    """
+
+    def __init__(self, resource: Resource, declared: ReadBack) -> None:
+        self._convert: RecordToRow = declared.as_row
+        self._number_columns = declared.number_columns
+        self._codes = declared.codes
+        self._dates = [column.name for column in resource.columns if column.kind is Kind.DATE]
+        self._lists = {
+            child.sheet: frozenset(column.name for column in child.sent_columns)
+            for child in resource.children
+        }
+
+    def __call__(self, record: Record) -> Record:
+        """Return the row, with its lists."""
+        row = {name: record.get(name) for name in self._number_columns} | self._convert(record)
+        if not self._lists:
+            return row
+        number = [record.get(name) for name in self._codes]
+        row[KEY] = None if None in number else "/".join(map(str, number))
+        return row | {name: record.get(name) for name in self._lists}
+
+    def left_out(self, record: Record) -> list[str]:
+        """Return the fields of a record without a column, as a line for ``sum_left_out``.
+
+        A list counts its items, any other filled field counts once. The time of a date is left out
+        too.
+        """
+        renamed = self._convert.renamed_fields(record)
+        carried = {*self._number_columns, *self._convert.same_name, *renamed, *self._lists}
+        counts = Counter(
+            {
+                name: count
+                for name, value in record.items()
+                if name not in carried and (count := _value_count(value))
+            }
+        )
+        for name, columns in self._lists.items():
+            for item in record.get(name) or ():
+                counts.update(
+                    f"{name}.{inner}"
+                    for inner, value in item.items()
+                    if inner not in columns and _value_count(value)
+                )
+        for name in self._dates:
+            value = record.get(name)
+            # A value that is no moment has an error of its own.
+            with suppress(ValueError):
+                if isinstance(value, str) and naive_moment(value).time() != time():
+                    counts[f"{name}.time"] = 1
+        return [encode_json(counts) + "\n"] if counts else []
 
 
-def keys_only_spec(listing: Listing, filters: Filters = NO_FILTERS) -> LineSpec:
-    """Return the conversion of a listing's answers into keys alone."""
-    return replace(line_spec(listing, (), (), filters=filters), totals=None)
+def sum_left_out(blocks: Iterable[bytes]) -> dict[str, int]:
+    """Return the count of each field without a column, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for line in chain.from_iterable(block.splitlines() for block in blocks):
+        counts.update(json.loads(line))
+    return dict(counts.most_common())
+
+
+def _value_count(value: Any) -> int:
+    if isinstance(value, list):
+        return len(value)
+    return 0 if value is None or value == "" or (isinstance(value, Mapping) and not value) else 1
+
+
+class UnknownFieldCollector:
+    """Moves the fields that a model does not have into one field, as JSON, also within lists."""
+
+    def __init__(self, model: type[WireModel]) -> None:
+        self._known = frozenset(column.name for column in columns_of(model))
+        self._children = {
+            name: UnknownFieldCollector(inner) for name, inner in children_of(model).items()
+        }
+
+    def __call__(self, record: Record) -> Record:
+        """Return the rearranged record."""
+        result = {name: record[name] for name in self._known if name in record}
+        for name, collect in self._children.items():
+            result[name] = [collect(inner) for inner in record.get(name) or ()]
+        unknown = {
+            name: value
+            for name, value in record.items()
+            if name not in self._known and name not in self._children
+        }
+        if unknown:
+            result[UNKNOWN_FIELDS] = as_json(unknown)
+        return result

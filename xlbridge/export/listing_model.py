@@ -8,16 +8,8 @@ from decimal import Decimal
 from typing import Any, get_args
 
 from xlbridge.client.listings import UNBOUNDED_WINDOW, UPDATE_FIELD, Window
-from xlbridge.export.filters import (
-    Filter,
-    Filters,
-    InvalidFilter,
-    ValueKind,
-    query_field,
-)
-from xlbridge.export.record_filter import Criterion, Period, RecordFilter, comparable
-from xlbridge.export.sheets import ExportColumn, Sheet
-from xlbridge.export.totals import TotalsSpec
+from xlbridge.export.filters import Filter, Filters, InvalidFilter, ValueKind, query_field
+from xlbridge.export.sheets import ExportColumn, Sheet, TotalsSpec
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.wire import Operation, WireModel, fields_in_order, record_model
@@ -68,6 +60,31 @@ class ListingCall:
         names = self.operation.single_record_filters
         by_query = {name: getattr(self.query, name, None) for name in names}
         return {**self.path, **{n: value for n, value in by_query.items() if value is not None}}
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedWindow:
+    """Fetched window.
+
+    ``saturated``: the answer was full and could not be split, so there may be more records;
+    ``limited``: it was full because of the user's limit. ``digest`` is SHA-256 of the raw answers.
+    ``keys`` are the first and the last key of records requested by key.
+    """
+
+    window: Window
+    records: int
+    saturated: bool
+    digest: str = ""
+    limited: bool = False
+    keys: tuple[Mapping[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InferredValues:
+    """Values assumed for a filter that was not given; there may be others."""
+
+    filter: Filter
+    values: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,11 +191,37 @@ class Listing:
 
         ``known_ids`` are numbers of records that no listing names, None if they are unknown.
         """
-        _require_offered(self, filters)
-        if self.is_by_number and known_ids is None and Filter.ID not in filters.values:
-            raise InvalidFilter(_REQUIRED, [Filter.ID], listing=self.name)
+        offered = self.filters
+        for name in filters.values:
+            if name not in offered:
+                raise InvalidFilter(
+                    Text(
+                        pt="A listagem {listing} não tem o filtro {filters}.",
+                        en="The listing {listing} has no filter {filters}.",
+                    ),
+                    [name],
+                    offered,
+                    listing=self.name,
+                )
+        missing = [name for name in self.required if name not in filters.values]
+        if not missing and self.is_by_number and known_ids is None:
+            missing = [name for name in (Filter.ID,) if name not in filters.values]
+        if missing:
+            raise InvalidFilter(
+                Text(
+                    pt="A listagem {listing} precisa de {filters}.",
+                    en="The listing {listing} needs {filters}.",
+                ),
+                missing,
+                listing=self.name,
+            )
+        repeatable = {*self.path_filters, *self.local_filters}
+        repeatable |= {
+            one.filter for one in (self.per_record, self.per_value) if one and one.filter
+        }
         for name, value in filters.values.items():
-            if name.type.is_repeatable and len(value) > 1 and not _takes_several(self, name):
+            takes_several = name in repeatable or name.type.kind is ValueKind.TEXTS
+            if name.type.is_repeatable and len(value) > 1 and not takes_several:
                 raise InvalidFilter(
                     Text(
                         pt="A listagem {listing} aceita um só {filters}.",
@@ -217,72 +260,6 @@ class Listing:
                 yield replace(below, name=f"{name}.{below.name}")
 
 
-def _require_offered(listing: Listing, filters: Filters) -> None:
-    """Raise ``InvalidFilter`` for an unknown filter, or if a required one is missing."""
-    for name in filters.values:
-        if name not in listing.filters:
-            raise InvalidFilter(
-                Text(
-                    pt="A listagem {listing} não tem o filtro {filters}.",
-                    en="The listing {listing} has no filter {filters}.",
-                ),
-                [name],
-                list(listing.filters),
-                listing=listing.name,
-            )
-    missing = [name for name in listing.required if name not in filters.values]
-    if missing:
-        raise InvalidFilter(_REQUIRED, missing, listing=listing.name)
-
-
-_REQUIRED = Text(
-    pt="A listagem {listing} precisa de {filters}.", en="The listing {listing} needs {filters}."
-)
-
-
-def _takes_several(listing: Listing, name: Filter) -> bool:
-    by_path = name in listing.path_filters or (
-        listing.per_record is not None and listing.per_record.filter is name
-    )
-    by_value = listing.per_value is not None and listing.per_value.filter is name
-    return by_path or by_value or name in listing.local_filters or name.type.kind is ValueKind.TEXTS
-
-
-def record_filter(listing: Listing, filters: Filters) -> RecordFilter | None:
-    """Return the check of a listing's records against the filters, None if nothing needs it.
-
-    Filters of a source are checked in its own records, the period of updates only if the
-    interface does not document it.
-    """
-    criteria = tuple(_criteria(listing, filters))
-    checks_updates = {Filter.FROM, Filter.TO} & listing.undocumented & filters.values.keys()
-    updated = (filters.start, filters.end) if checks_updates else None
-    limit = filters.values.get(Filter.LIMIT)
-    period = None
-    if listing.period_field and filters.start and filters.end:
-        period = Period(*listing.period_field, filters.start, filters.end)
-    if criteria or updated or limit or period:
-        return RecordFilter(criteria, updated, limit, period)
-    return None
-
-
-def _criteria(listing: Listing, filters: Filters) -> Iterator[Criterion]:
-    fields = listing.model.model_fields
-    for name, value in filters.values.items():
-        found = [field for field in name.type.record_fields if field in fields]
-        for field_name in found if name.type.is_empty else found[:1]:
-            values = value if isinstance(value, tuple) else (value,)
-            yield Criterion(
-                name=name.value,
-                field=field_name,
-                values=frozenset(map(comparable, values)),
-                is_sent=name not in listing.local_filters,
-                is_undocumented=name in listing.undocumented,
-                is_nonzero=name.type.is_nonzero,
-                is_empty=name.type.is_empty,
-            )
-
-
 _KINDS: tuple[tuple[type, Kind], ...] = (
     (bool, Kind.BOOLEAN),
     (int, Kind.INTEGER),
@@ -296,12 +273,19 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 def columns_of(model: type[WireModel]) -> tuple[ExportColumn, ...]:
     """Return a column for every field that is not a list of objects, in the spec's order."""
-    fields = ((name, model.model_fields[name]) for name in fields_in_order(model))
-    return tuple(
-        _column(name, field.annotation, is_secret=not field.repr)
-        for name, field in fields
-        if record_model(field.annotation) is None
-    )
+    columns = []
+    for name in fields_in_order(model):
+        field = model.model_fields[name]
+        if record_model(field.annotation) is not None:
+            continue
+        types = _types_in(field.annotation)
+        kind = next((kind for python, kind in _KINDS if python in types), Kind.TEXT)
+        if name == UPDATE_FIELD:
+            kind = Kind.DATE  # Some models declare it as text.
+        if kind is Kind.NUMBER and _is_money(name):
+            kind = Kind.MONEY
+        columns.append(ExportColumn(name, kind, is_list=list in types, is_secret=not field.repr))
+    return tuple(columns)
 
 
 def children_of(model: type[WireModel]) -> dict[str, type[WireModel]]:
@@ -313,24 +297,11 @@ def children_of(model: type[WireModel]) -> dict[str, type[WireModel]]:
     }
 
 
-def _column(name: str, annotation: Any, *, is_secret: bool) -> ExportColumn:
-    leaves = _leaves(annotation)
-    kind = next((kind for python, kind in _KINDS if python in leaves), Kind.TEXT)
-    if name == UPDATE_FIELD:
-        kind = Kind.DATE  # Some models declare it as text.
-    if kind is Kind.NUMBER and _is_money(name):
-        kind = Kind.MONEY
-    return ExportColumn(name, kind, is_list=list in leaves, is_secret=is_secret)
-
-
-def _leaves(annotation: Any) -> set[Any]:
+def _types_in(annotation: Any) -> set[Any]:
     """Return every type in an annotation, containers included."""
     found = {annotation, getattr(annotation, "__origin__", None)}
-    return found.union(*(_leaves(part) for part in get_args(annotation) if _is_hashable(part)))
-
-
-def _is_hashable(part: Any) -> bool:
-    return type(part).__hash__ is not None
+    hashable = (part for part in get_args(annotation) if type(part).__hash__ is not None)
+    return found.union(*map(_types_in, hashable))
 
 
 def _is_money(name: str) -> bool:

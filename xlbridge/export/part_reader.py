@@ -3,18 +3,95 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import chain, count
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import ListingAnswer, record_shape
-from xlbridge.errors import RemoteRejected
+from xlbridge.client.listings import (
+    UPDATE_FIELD,
+    ListingAnswer,
+    Numbers,
+    RecordShape,
+    record_shape,
+    update_time,
+)
+from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.export.filters import Filters
+from xlbridge.export.flatten import Flattener, LinesOfRecord, Rearrange, are_typed
+from xlbridge.export.formats.base import LineFormat
 from xlbridge.export.listing_model import Listing, ListingCall
-from xlbridge.export.parts import LineSpec, Part, PartWriter
-from xlbridge.resources.remote import operation_named
+from xlbridge.export.part_store import Part
+from xlbridge.export.record_filter import RecordFilter
+from xlbridge.export.sheets import MarkedDigits, Sheet
+from xlbridge.i18n import Text
+from xlbridge.resources.remote import SeparateList, operation_named
 from xlbridge.wire import record_model
 
 _NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineSpec:
+    """Conversion of a listing's answers into lines.
+
+    After those of the ``sheets`` follow the lines of ``totals`` and of fields ``left_out``.
+    ``record_filter`` selects the records; ``lists`` are those that take calls of their own.
+    """
+
+    shape: RecordShape
+    key: Sequence[str]
+    record_filter: RecordFilter
+    collects_update_times: bool
+    sheets: Sequence[Sheet] = ()
+    line_formats: Sequence[LineFormat] = ()
+    rearrange: Rearrange | None = None
+    totals: LinesOfRecord | None = None
+    left_out: LinesOfRecord | None = None
+    lists: Mapping[str, SeparateList] = field(default_factory=dict)
+
+    @classmethod
+    def keys_only(cls, listing: Listing, filters: Filters) -> "LineSpec":
+        """Return the conversion of a listing's answers into keys alone."""
+        return cls(
+            shape=record_shape(listing.model),
+            key=listing.key,
+            record_filter=RecordFilter(listing, filters),
+            collects_update_times=listing.cap is not None,
+        )
+
+    @property
+    def totals_index(self) -> int:
+        """Index of the control totals' lines."""
+        return len(self.sheets)
+
+    @property
+    def left_out_index(self) -> int:
+        """Index of the lines of fields left out."""
+        return len(self.sheets) + 1
+
+    @property
+    def line_files(self) -> int:
+        """Number of files of lines in a part."""
+        return len(self.sheets) + 2
+
+    @property
+    def fits_typed_records(self) -> bool:
+        """True if the values of records of the shape's type are all that is needed of them."""
+        if self.shape.keep_unknown or self.rearrange or self.record_filter or self.lists:
+            return False
+        for sheet in self.sheets:
+            if sheet.is_joined or len(sheet.within) > 1:
+                return False
+            shape = self.shape.nested[sheet.within[0]] if sheet.within else self.shape
+            if not {column.field for column in sheet.columns} <= set(shape.names.values()):
+                return False
+        return True
+
+    @property
+    def numbers(self) -> Numbers:
+        """Types that numbers are read as: text keeps the digits, at least of decimal numbers."""
+        return (MarkedDigits, MarkedDigits) if self.shape.keep_unknown else (str, int)
 
 
 class Stopped(Exception):
@@ -22,7 +99,7 @@ class Stopped(Exception):
 
 
 class PartReader:
-    """Makes the calls of a listing, from any thread.
+    """Makes the calls of a listing, from any thread, and writes the records into parts.
 
     ``on_record`` receives every record unchanged, ``on_count`` the change in the number of
     records, both from any thread. ``calls`` counts the calls, ``done`` the requests fully read;
@@ -41,7 +118,9 @@ class PartReader:
         self._client = client
         self._per_record = listing.per_record
         self._spec = spec
-        self._writer = PartWriter(spec)
+        others = (spec.totals, spec.left_out)
+        self._flattener = Flattener(spec.sheets, spec.line_formats, spec.rearrange, others)
+        self._documented = frozenset(spec.shape.names.values())
         typed = spec.fits_typed_records and on_record is None
         self._record_type = spec.shape.record_type() if typed else None
         self._on_record = on_record
@@ -74,7 +153,56 @@ class PartReader:
         except BaseException:
             self._count_done(-done)
             raise
-        self._writer.add_column_data(part)
+        part.widths, part.zones = self._flattener.widths, self._flattener.zones
+
+    def write(
+        self, part: Part, records: Sequence[Record], known_fields: Record
+    ) -> Sequence[Record]:
+        """Write the records that pass the filter, and return them.
+
+        ``known_fields``, which follow from the call, complete records that lack them. Raises what
+        ``Flattener.lines`` and ``RecordFilter.failed_filter`` raise.
+        """
+        accepted = records
+        if not are_typed(records):
+            accepted = []
+            for record in records:
+                if self._accepts(part, record, part.records + len(accepted)):
+                    lacking = {n: v for n, v in known_fields.items() if record.get(n) is None}
+                    accepted.append(record | lacking if lacking else record)
+        for record in accepted:
+            text = record.get(UPDATE_FIELD)
+            if self._spec.collects_update_times:
+                moment = update_time(record)
+                if moment is None:
+                    continue
+                part.update_times.append(moment)
+            if isinstance(text, str):
+                part.last_update = max(part.last_update, text)
+        keys = [list(map(record.get, self._spec.key)) for record in accepted]
+        part.add(keys, self._flattener.lines(accepted))
+        return accepted
+
+    def _accepts(self, part: Part, record: Record, records_before: int) -> bool:
+        """Return whether a record passes the filter, and count it if not."""
+        if self._documented.isdisjoint(record):
+            raise TransportError(
+                Text(
+                    pt="Um registro veio sem nenhum dos campos que a interface mostra: {fields}.",
+                    en="A record came without any of the fields that the interface shows: "
+                    "{fields}.",
+                ).format(fields=", ".join(sorted(record)) or "{}")
+            )
+        if not self._spec.record_filter:
+            return True
+        failed = self._spec.record_filter.failed_filter(record, records_before)
+        if failed is None:
+            return True
+        part.refused += 1
+        name, was_sent = failed
+        if was_sent:
+            part.excess[name.value] = part.excess.get(name.value, 0) + 1
+        return False
 
     def _count_done(self, more: int) -> None:
         with self._lock:
@@ -108,16 +236,18 @@ class PartReader:
         return part.records > before or not request.operation.returns_single_record(request.query)
 
     def _call(self, request: ListingCall, path: Mapping[str, object]) -> "closing[ListingAnswer]":
-        if self.is_stopped:
-            raise Stopped
+        self._require_running()
         with self._lock:
             self.calls += 1
         return closing(self._client.listing(request.operation, path=path, query=request.query))
 
+    def _require_running(self) -> None:
+        if self.is_stopped:
+            raise Stopped
+
     def _pieces(self, part: Part, answer: ListingAnswer) -> Iterator[bytes]:
         for piece in part.hashed(answer.pieces()):
-            if self.is_stopped:
-                raise Stopped
+            self._require_running()
             yield piece
 
     def _add(self, part: Part, answer: ListingAnswer, known_fields: Record) -> None:
@@ -132,10 +262,9 @@ class PartReader:
             whole = list(chain.from_iterable(batches))
             batches = ([self._with_lists(part, known_fields | record)] for record in whole)
         for records in batches:
-            if self.is_stopped:
-                raise Stopped
+            self._require_running()
             with self._write_lock:
-                accepted = self._writer.add(part, records, known_fields)
+                accepted = self.write(part, records, known_fields)
             if self._on_record is not None:
                 for record in accepted:
                     self._on_record(known_fields | record)

@@ -11,25 +11,179 @@ import hashlib
 import json
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice, starmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from types import TracebackType
+from typing import Any, ClassVar, Self, TypedDict
 
+import msgspec
 from filelock import FileLock, Timeout
 
 from xlbridge.client.listings import Window
-from xlbridge.export.lines import line_blocks
-from xlbridge.export.parts import FINISHED_FILE, Part
+from xlbridge.export.flatten import SURROGATE_ERRORS, Lines
+from xlbridge.export.formats.base import line_blocks
+from xlbridge.export.sheets import encode_json
 from xlbridge.files import LocalDatabase, make_private_folder, report_write_errors
+
+FINISHED_FILE, _NEW_FILE = "finished.json", "finished.new"
+_BUFFER_SIZE = 2**16
+"""Bytes per write: every write releases the GIL and has to reacquire it."""
+
+_RECORDS_PER_READ = 1_000
+"""Records whose sizes are read at once."""
 
 _CACHE_KIB = 8_000
 
 _EMPTY_KEY_CHARACTERS = "[nul,]\n"
 """Characters of a key of nulls only: records without a key are not the same record."""
+
+_encode_keys = msgspec.json.Encoder(enc_hook=str).encode_lines
+"""Writes keys as JSON, one per line; marked digits are texts."""
+
+
+class _SavedPart(TypedDict):
+    """State of a part that is a whole window; ``files`` are the sizes of its files."""
+
+    records: int
+    refused: int
+    excess: dict[str, int]
+    rows: list[int]
+    widths: list[list[int]]
+    zones: dict[str, list[str]]
+    last_update: str
+    update_times: list[datetime]
+    window: Window
+    started: datetime
+    digest: str
+    files: dict[str, int]
+
+
+class Part:
+    """Records of one or more answers: a file for the lines of each sheet, and others.
+
+    ``records`` counts those kept, ``refused`` those that a filter removed, ``excess`` by filter
+    those of them that the system was asked to leave out. ``last_update`` is the latest update
+    time, ``update_times`` are all of them if the ``LineSpec`` wants them. ``widths`` are the
+    lengths of each column's longest text, sheet by sheet; ``zones`` the time zones of moments by
+    column name. ``digest`` is SHA-256 of the answers. A saved part has its ``window`` and the time
+    its run ``started``.
+    """
+
+    def __init__(self, folder: Path, line_files: int) -> None:
+        self.folder = folder
+        self.records = 0
+        self.refused = 0
+        self.excess: dict[str, int] = {}
+        self.rows = [0] * line_files
+        self.widths: list[list[int]] = []
+        self.zones: dict[str, list[str]] = {}
+        self.last_update = ""
+        self.update_times: list[datetime] = []
+        self.window: Window | None = None
+        self.started: datetime | None = None
+        self.digest = ""
+        self.files: dict[str, int] = {}
+        self._sizes = struct.Struct(f"<{2 * line_files}I")
+        self._hash = hashlib.sha256()
+        self._open_files = ExitStack()
+
+    @classmethod
+    def load(cls, folder: Path) -> Self | None:
+        """Return the part that an earlier run saved in a folder, None if there is none."""
+        try:
+            content = (folder / FINISHED_FILE).read_bytes()
+            saved = msgspec.json.decode(content, type=_SavedPart)
+            is_whole = all((folder / n).stat().st_size == s for n, s in saved["files"].items())
+        except (OSError, ValueError):
+            return None
+        if not is_whole:
+            return None
+        part = cls(folder, len(saved["rows"]))
+        for name, value in saved.items():
+            setattr(part, name, value)
+        return part
+
+    def save(self, window: Window, started: datetime) -> None:
+        """Mark the part as a whole window, so that a later run can use it.
+
+        Nothing is flushed to disk: after a crash, ``load`` detects missing bytes by file size.
+        """
+        self.window, self.started = window, started
+        self.files = {path.name: path.stat().st_size for path in self.folder.iterdir()}
+        state = {name: getattr(self, name) for name in _SavedPart.__annotations__}
+        (self.folder / _NEW_FILE).write_bytes(msgspec.json.encode(state))
+        (self.folder / _NEW_FILE).replace(self.folder / FINISHED_FILE)
+
+    @property
+    def received(self) -> int:
+        """Number of records received, refused ones included."""
+        return self.records + self.refused
+
+    @property
+    def keys_file(self) -> Path:
+        """File of the records' keys, one per line."""
+        return self.folder / "keys"
+
+    def lines_file(self, sheet: int) -> Path:
+        """Return the file of a sheet's lines."""
+        return self.folder / f"{sheet}.lines"
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(exist_ok=True)
+        self._streams = [
+            self._open_files.enter_context(
+                self.lines_file(sheet).open("wb", buffering=_BUFFER_SIZE)
+            )
+            for sheet in range(len(self.rows))
+        ]
+        self._keys = self._open_files.enter_context(self.keys_file.open("wb"))
+        self._size_stream = self._open_files.enter_context((self.folder / "sizes").open("wb"))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._open_files.close()
+        self.digest = self._hash.hexdigest()
+
+    def hashed(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the pieces of an answer, each after it is added to the digest."""
+        for piece in pieces:
+            self._hash.update(piece)
+            yield piece
+
+    def add(self, keys: Sequence[Sequence[object]], lines: Sequence[Lines]) -> None:
+        """Add records by their keys and their lines, sheet by sheet."""
+        sizes: list[Iterable[int]] = []
+        for sheet, (written, counts) in enumerate(lines):
+            self._streams[sheet].write(b"".join(written))
+            self.rows[sheet] += len(written)
+            lengths = iter(map(len, written))
+            sizes += [[sum(islice(lengths, count)) for count in counts], counts]
+        self._size_stream.write(b"".join(starmap(self._sizes.pack, zip(*sizes, strict=True))))
+        try:
+            encoded = _encode_keys(keys)
+        except UnicodeEncodeError:
+            texts = "".join(f"{encode_json(key)}\n" for key in keys)
+            encoded = texts.encode("utf-8", SURROGATE_ERRORS)
+        self._keys.write(encoded)
+        self.records += len(keys)
+
+    def record_sizes(self) -> Iterator[Sequence[tuple[int, int]]]:
+        """Yield, for each record, the bytes and the number of its lines in each sheet."""
+        with (self.folder / "sizes").open("rb") as stream:
+            while packed := stream.read(self._sizes.size * _RECORDS_PER_READ):
+                for sizes in self._sizes.iter_unpack(packed):
+                    yield list(zip(sizes[::2], sizes[1::2], strict=True))
 
 
 class PartStore:
@@ -38,11 +192,11 @@ class PartStore:
     def __init__(
         self,
         folder: Path,
-        sheets: int,
+        line_files: int,
         on_keep: Callable[[Part], None] = lambda _part: None,
     ) -> None:
         self._folder = folder
-        self._sheets = sheets
+        self._line_files = line_files
         self._on_keep = on_keep
         self._parts: list[Part] = []
         parts = (Part.load(path) for path in folder.iterdir() if path.is_dir())
@@ -52,7 +206,7 @@ class PartStore:
 
     def new_part(self) -> Part:
         """Return a part to write, which ``keep`` adds to the export."""
-        return Part(self._folder / f"part-{secrets.token_hex(8)}", self._sheets)
+        return Part(self._folder / f"part-{secrets.token_hex(8)}", self._line_files)
 
     def finished_part(self, window: Window) -> Part | None:
         """Return the part of a window that an earlier run finished."""
@@ -236,18 +390,15 @@ def temporary_folder() -> Iterator[Path]:
 def _clear(folder: Path, now: datetime, *, keep_windows: bool) -> None:
     """Remove everything but the lock and, with ``keep_windows``, whole windows not too old."""
     for path in folder.iterdir():
-        if path.name == _LOCK_FILE or (keep_windows and _is_resumable(path, now)):
+        part = Part.load(path) if keep_windows else None
+        age = now - part.started if part and part.started else None
+        is_resumable = age is not None and timedelta(0) <= age <= ResumeStore.MAX_AGE
+        if path.name == _LOCK_FILE or is_resumable:
             continue
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-
-
-def _is_resumable(folder: Path, now: datetime) -> bool:
-    part = Part.load(folder)
-    started = None if part is None else part.started
-    return started is not None and timedelta(0) <= now - started <= ResumeStore.MAX_AGE
 
 
 def _remove_old(folder: Path, now: datetime) -> None:

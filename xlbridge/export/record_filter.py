@@ -1,6 +1,6 @@
 """Check of records against the requested filters, which a system may ignore."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,28 +8,24 @@ from typing import Any
 from xlbridge.client import Record
 from xlbridge.client.listings import UPDATE_FIELD, update_time
 from xlbridge.errors import TransportError
+from xlbridge.export.filters import Filter, Filters
+from xlbridge.export.listing_model import Listing
 from xlbridge.i18n import Text
 
-LIMIT = "limit"
-"""Name of the filter that bounds the number of records."""
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """Accepted values of a record's field, as texts, for the filter ``name``.
+    """Accepted values of a record's ``field``, as texts, for the filter ``name``.
 
     ``is_sent``: the request carries the filter; ``is_undocumented``: under a name that the
-    interface's description does not show. With ``is_nonzero`` any number but zero is accepted,
-    with ``is_empty`` only an empty value.
+    interface's description does not show.
     """
 
-    name: str
+    name: Filter
     field: str
     values: frozenset[str]
     is_sent: bool
     is_undocumented: bool
-    is_nonzero: bool = False
-    is_empty: bool = False
 
     def accepts(self, record: Record) -> bool:
         """Return whether a record has an accepted value.
@@ -38,95 +34,118 @@ class Criterion:
         ``TransportError`` if that is unknown.
         """
         value = record.get(self.field)
-        if self.is_empty:
+        if self.name.type.is_empty:
             if self.field not in record:
-                raise uncheckable_filter(self.name, self.field)
+                raise _uncheckable_filter(self.name, self.field)
             return value in (None, "", 0)
         if value is None:
             if self.is_undocumented:
-                raise uncheckable_filter(self.name, self.field)
+                raise _uncheckable_filter(self.name, self.field)
             return self.is_sent
-        return float(value) != 0 if self.is_nonzero else comparable(value) in self.values
+        if self.name.type.is_nonzero:
+            return float(value) != 0
+        return _comparable(value) in self.values
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
-    """Period of a record, which the ``field`` of the items in its list ``within`` shows.
-
-    Both minutes are included. A record's totals are those of its period, so that an item of
-    another period means that the whole record is wrong.
-    """
-
-    within: str
-    field: str
-    start: datetime
-    end: datetime
-
-    def require(self, record: Record) -> None:
-        """Raise ``TransportError`` if a record's period is another one, or unknown."""
-        for inner in record.get(self.within) or ():
-            moment = update_time(inner, self.field)
-            if moment is None:
-                raise uncheckable_filter("from", f"{self.within}.{self.field}")
-            if not self.start <= _minute(moment) <= self.end:
-                raise _other_period(moment, f"{self.within}.{self.field}")
-
-
-@dataclass(frozen=True, slots=True)
 class RecordFilter:
-    """Conditions on the records of an answer.
+    """Conditions of filters on the records of a listing; False if nothing needs a check.
 
-    ``updated`` are the first and last minute of the last update; ``limit`` is the maximum number
-    of records.
+    Filters of a source are checked in its own records, the period of updates only if the
+    interface does not document it.
     """
 
-    criteria: tuple[Criterion, ...]
-    updated: tuple[datetime | None, datetime | None] | None = None
-    limit: int | None = None
-    period: Period | None = None
+    def __init__(self, listing: Listing, filters: Filters) -> None:
+        self._filters = filters
+        self._criteria = tuple(_criteria(listing, filters))
+        updates = {Filter.FROM, Filter.TO} & listing.undocumented & filters.values.keys()
+        self._checks_updates = bool(updates)
+        self._limit = filters.values.get(Filter.LIMIT)
+        self._period_field = listing.period_field if filters.start and filters.end else None
 
-    def failed_filter(self, record: Record, records_before: int) -> tuple[str, bool] | None:
+    def __bool__(self) -> bool:
+        return bool(self._criteria or self._checks_updates or self._limit or self._period_field)
+
+    def failed_filter(self, record: Record, records_before: int) -> tuple[Filter, bool] | None:
         """Return the filter that a record fails, and whether it was sent; None if it passes all.
 
         ``records_before`` counts the records of the answer accepted so far. Raises
         ``TransportError`` if a filter cannot be checked.
         """
-        for criterion in self.criteria:
+        for criterion in self._criteria:
             if not criterion.accepts(record):
                 return criterion.name, criterion.is_sent
-        if self.period is not None:
-            self.period.require(record)
-        if self.updated is not None:
-            start, end = self.updated
+        if self._period_field is not None:
+            self._require_period(record, *self._period_field)
+        if self._checks_updates:
             moment = update_time(record)
             if moment is None:
-                raise uncheckable_filter("from" if start else "to", UPDATE_FIELD)
-            minute = _minute(moment)
-            if start and minute < start:
-                return "from", True
-            if end and minute > end:
-                return "to", True
-        if self.limit is not None and records_before >= self.limit:
-            return LIMIT, True
+                name = Filter.FROM if self._filters.start else Filter.TO
+                raise _uncheckable_filter(name, UPDATE_FIELD)
+            failed = self._exceeded_bound(moment)
+            if failed is not None:
+                return failed, True
+        if self._limit is not None and records_before >= self._limit:
+            return Filter.LIMIT, True
+        return None
+
+    def _require_period(self, record: Record, within: str, field: str) -> None:
+        """Raise ``TransportError`` if an item of a record is of another period, or of none.
+
+        A record's totals are those of its period: then the whole record is wrong.
+        """
+        for inner in record.get(within) or ():
+            moment = update_time(inner, field)
+            if moment is None:
+                raise _uncheckable_filter(Filter.FROM, f"{within}.{field}")
+            if self._exceeded_bound(moment) is not None:
+                raise TransportError(
+                    Text(
+                        pt="O sistema não respondeu pelo período pedido: {field} veio com {day}.",
+                        en="The system did not answer for the period asked for: {field} came with "
+                        "{day}.",
+                    ).format(field=f"{within}.{field}", day=f"{moment:%d/%m/%Y}"),
+                    Text(
+                        pt="Nada foi gravado: os saldos e os totais são de outro período.",
+                        en="Nothing was written: the balances and totals are those of another "
+                        "period.",
+                    ),
+                )
+
+    def _exceeded_bound(self, moment: datetime) -> Filter | None:
+        """Return the bound of the period that a moment exceeds; both minutes are included."""
+        minute = moment.replace(second=0, microsecond=0)
+        if self._filters.start and minute < self._filters.start:
+            return Filter.FROM
+        if self._filters.end and minute > self._filters.end:
+            return Filter.TO
         return None
 
 
-def _minute(moment: datetime) -> datetime:
-    return moment.replace(second=0, microsecond=0, tzinfo=None)
+def _criteria(listing: Listing, filters: Filters) -> Iterator[Criterion]:
+    fields = listing.model.model_fields
+    for name, value in filters.values.items():
+        found = [field for field in name.type.record_fields if field in fields]
+        for field in found if name.type.is_empty else found[:1]:
+            yield Criterion(
+                name=name,
+                field=field,
+                values=frozenset(map(_comparable, value if isinstance(value, tuple) else (value,))),
+                is_sent=name not in listing.local_filters,
+                is_undocumented=name in listing.undocumented,
+            )
 
 
-def comparable(value: Any) -> str:
+def _comparable(value: Any) -> str:
     """Return a value as a normalised text, without the punctuation of documents."""
     if isinstance(value, bool):
         return str(value)
-    text = str(value).strip()
-    return text.translate(_PUNCTUATION).upper()
+    return str(value).strip().translate(_PUNCTUATION).upper()
 
 
 _PUNCTUATION: Mapping[int, None] = dict.fromkeys(map(ord, "./- "))
 
 
-def uncheckable_filter(name: str, field: str) -> TransportError:
+def _uncheckable_filter(name: Filter, field: str) -> TransportError:
     """Return the error for a filter that the system may have ignored."""
     return TransportError(
         Text(
@@ -134,21 +153,5 @@ def uncheckable_filter(name: str, field: str) -> TransportError:
             en="It is not known whether the system applied --{name}: a record came without "
             "{field}.",
         ).format(name=name, field=field),
-        Text(
-            pt="Exporte sem --{name}.",
-            en="Export without --{name}.",
-        ).format(name=name),
-    )
-
-
-def _other_period(moment: datetime, field: str) -> TransportError:
-    return TransportError(
-        Text(
-            pt="O sistema não respondeu pelo período pedido: {field} veio com {day}.",
-            en="The system did not answer for the period asked for: {field} came with {day}.",
-        ).format(field=field, day=f"{moment:%d/%m/%Y}"),
-        Text(
-            pt="Nada foi gravado: os saldos e os totais são de outro período.",
-            en="Nothing was written: the balances and totals are those of another period.",
-        ),
+        Text(pt="Exporte sem --{name}.", en="Export without --{name}.").format(name=name),
     )

@@ -10,10 +10,9 @@ from typing import Any
 
 from xlbridge.client.listings import Window
 from xlbridge.errors import UsageError
-from xlbridge.export.export_calls import FetchedWindow, InferredValues
 from xlbridge.export.filters import Filter, Filters
-from xlbridge.export.listing_model import Listing
-from xlbridge.export.totals import TotalTable
+from xlbridge.export.listing_model import FetchedWindow, InferredValues, Listing
+from xlbridge.export.sheets import TotalTable
 from xlbridge.files import make_private_folder, replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.wire import format_moment

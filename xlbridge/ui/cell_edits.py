@@ -84,7 +84,7 @@ class StoredEdits(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Cells edited together, and their new values.
+    """Cells of a sheet edited together, and their new values.
 
     ``rows`` are the rows of the cells by column. The others are the previous state: ``before`` the
     contents by column; ``errors``, ``scaled`` and ``without_result`` details of the sheet's XML;
@@ -101,62 +101,45 @@ class _Step:
 
 
 class CellEdits:
-    """Edits of one sheet, with undo. Rows are Excel's numbers, columns count from zero."""
+    """Edits of one sheet. Rows are Excel's numbers, columns count from zero."""
 
     def __init__(self, cells: SheetCells) -> None:
         self._cells = cells
         self.height = cells.height
         """Number of rows of the original, up to the last filled one."""
-        self._undone: list[_Step] = []
-        self._done: list[_Step] = []
         self.values: dict[CellPosition, CorrectedValue] = {}
         """Cells that differ from the original, with their new values."""
-
-    def edit(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
-        """Write values into cells as one step; cells below the last row create rows."""
-        lowest = max((row for row, _ in values), default=0)
-        for column in self._cells.columns:
-            column.pad_to(lowest)
-        step = self._prepare_step(values)
-        self._write(step)
-        self._done.append(step)
-        self._undone.clear()
-
-    def undo(self) -> list[CellPosition]:
-        """Undo the last step; return its cells, none if there is no step."""
-        return _move_step(self._done, self._undone, self._restore)
-
-    def redo(self) -> list[CellPosition]:
-        """Redo the step undone last; return its cells, none if there is no step."""
-        return _move_step(self._undone, self._done, self._write)
 
     @property
     def new_rows(self) -> range:
         """Rows added below the last one of the original."""
         return range(self.height + 1, max((row for row, _ in self.values), default=0) + 1)
 
-    def to_json(self) -> list[EditRecord]:
-        """Return the edits for storage."""
-        return [(*position, *_value_record(value)) for position, value in self.values.items()]
-
-    def _prepare_step(self, values: Mapping[CellPosition, CorrectedValue]) -> _Step:
+    def edit(self, values: Mapping[CellPosition, CorrectedValue]) -> _Step:
+        """Write values into cells as one step; cells below the last row create rows."""
+        lowest = max((row for row, _ in values), default=0)
+        for column in self._cells.columns:
+            column.pad_to(lowest)
         raw, rows_by_column = self._cells.raw, defaultdict[int, list[int]](list)
-        for row, column in values:
-            rows_by_column[column].append(row)
-        return _Step(
+        for row, index in values:
+            rows_by_column[index].append(row)
+        step = _Step(
             rows_by_column,
             values,
             {
-                column: self._column(column).select([row - 1 for row in rows])
-                for column, rows in rows_by_column.items()
+                index: self._column(index).select([row - 1 for row in rows])
+                for index, rows in rows_by_column.items()
             },
             {position: raw.errors[position] for position in values if position in raw.errors},
             {position: raw.scaled[position] for position in values if position in raw.scaled},
             raw.without_result.intersection(values),
             {position: self.values[position] for position in values if position in self.values},
         )
+        self.write(step)
+        return step
 
-    def _write(self, step: _Step) -> None:
+    def write(self, step: _Step) -> None:
+        """Write the values of a step."""
         raw = self._cells.raw
         for column, rows in step.rows.items():
             values = [step.values[row, column] for row in rows]
@@ -169,7 +152,8 @@ class CellEdits:
         raw.without_result.difference_update(step.without_result)
         self.values.update(step.values)
 
-    def _restore(self, step: _Step) -> None:
+    def restore(self, step: _Step) -> None:
+        """Restore the state before a step."""
         raw = self._cells.raw
         for column, rows in step.rows.items():
             self._column(column).replace([row - 1 for row in rows], step.before[column])
@@ -184,33 +168,16 @@ class CellEdits:
         return self._cells.columns[column - self._cells.first_column]
 
 
-def _move_step(
-    source: list[_Step], target: list[_Step], apply: Callable[[_Step], None]
-) -> list[CellPosition]:
-    """Apply the last step of ``source``, move it to ``target``, and return its cells."""
-    if not source:
-        return []
-    step = source.pop()
-    target.append(step)
-    apply(step)
-    return list(step.values)
-
-
-@dataclass(frozen=True, slots=True)
-class _SheetStep:
-    """Step in a sheet: an edit of cells, or rows that were set aside."""
-
-    sheet: str
-    aside: frozenset[int] = frozenset()
-
-
 class WorkbookEdits:
-    """Edits of all sheets of a workbook, and rows set aside as non-records, with undo."""
+    """Edits of all sheets of a workbook, and rows set aside as non-records, with undo.
+
+    Each step belongs to a sheet: an edit of its cells, or the rows that were set aside.
+    """
 
     def __init__(self, sheet_cells: Callable[[str], SheetCells]) -> None:
         self._sheet_cells = sheet_cells
-        self._done: list[_SheetStep] = []
-        self._undone: list[_SheetStep] = []
+        self._done: list[tuple[str, _Step | frozenset[int]]] = []
+        self._undone: list[tuple[str, _Step | frozenset[int]]] = []
         self.by_sheet: dict[str, CellEdits] = {}
         self.aside: dict[str, set[int]] = {}
 
@@ -227,8 +194,7 @@ class WorkbookEdits:
 
     def edit(self, sheet: str, values: Mapping[CellPosition, CorrectedValue]) -> None:
         """Write values into cells of a sheet as one step."""
-        self.of(sheet).edit(values)
-        self._done.append(_SheetStep(sheet))
+        self._done.append((sheet, self.of(sheet).edit(values)))
         self._undone.clear()
 
     def set_aside_rows(self, sheet: str, rows: Iterable[int]) -> None:
@@ -237,58 +203,57 @@ class WorkbookEdits:
         new = frozenset(rows) - known
         if new:
             known |= new
-            self._done.append(_SheetStep(sheet, new))
+            self._done.append((sheet, new))
             self._undone.clear()
-
-    def to_json(self) -> dict[str, StoredEdits]:
-        """Return the edits by sheet for storage."""
-        return {
-            name: {
-                "edits": self.of(name).to_json(),
-                "set_aside": sorted(self.aside.get(name, ())),
-            }
-            for name in {*self.by_sheet, *self.aside}
-        }
-
-    def load(self, sheet: str, records: Sequence[EditRecord]) -> list[CellPosition]:
-        """Restore stored edits of a sheet as one step; return its cells."""
-        values = {(row, column): _value(kind, text) for row, column, kind, text in records}
-        if values:
-            self.edit(sheet, values)
-        return list(values)
 
     def undo(self) -> tuple[str, list[CellPosition]] | None:
         """Undo the last step; return its sheet and edited cells, None if there is no step."""
-        return self._move(self._done, self._undone, CellEdits.undo)
+        return self._move(self._done, self._undone, CellEdits.restore)
 
     def redo(self) -> tuple[str, list[CellPosition]] | None:
         """Redo the step undone last; return what ``undo`` returns."""
-        return self._move(self._undone, self._done, CellEdits.redo)
+        return self._move(self._undone, self._done, CellEdits.write)
 
     def _move(
         self,
-        source: list[_SheetStep],
-        target: list[_SheetStep],
-        apply: Callable[[CellEdits], list[CellPosition]],
+        source: list[tuple[str, _Step | frozenset[int]]],
+        target: list[tuple[str, _Step | frozenset[int]]],
+        apply: Callable[[CellEdits, _Step], None],
     ) -> tuple[str, list[CellPosition]] | None:
         if not source:
             return None
-        step = source.pop()
-        target.append(step)
-        if step.aside:
+        sheet, step = source.pop()
+        target.append((sheet, step))
+        if isinstance(step, frozenset):
             # Undo and redo both toggle these rows.
-            self.aside[step.sheet] ^= step.aside
-            return step.sheet, []
-        return step.sheet, apply(self.of(step.sheet))
+            self.aside[sheet] ^= step
+            return sheet, []
+        apply(self.of(sheet), step)
+        return sheet, list(step.values)
 
+    def to_json(self) -> dict[str, StoredEdits]:
+        """Return the edits by sheet for storage."""
+        stored: dict[str, StoredEdits] = {}
+        for name in {*self.by_sheet, *self.aside}:
+            records: list[EditRecord] = []
+            for position, value in self.of(name).values.items():
+                if isinstance(value, Decimal):
+                    records.append((*position, "number", str(value)))
+                elif isinstance(value, date):
+                    records.append((*position, "date", value.isoformat()))
+                else:
+                    records.append((*position, "text", value))
+            stored[name] = {"edits": records, "set_aside": sorted(self.aside.get(name, ()))}
+        return stored
 
-def _value_record(value: CorrectedValue) -> tuple[str, str]:
-    if isinstance(value, Decimal):
-        return "number", str(value)
-    return ("date", value.isoformat()) if isinstance(value, date) else ("text", value)
-
-
-def _value(kind: str, text: str) -> CorrectedValue:
-    if kind == "number":
-        return Decimal(text)
-    return date.fromisoformat(text) if kind == "date" else text
+    def load(self, sheet: str, records: Sequence[EditRecord]) -> list[CellPosition]:
+        """Restore stored edits of a sheet as one step; return its cells."""
+        parsers: Mapping[str, Callable[[str], CorrectedValue]] = {
+            "number": Decimal,
+            "date": date.fromisoformat,
+            "text": str,
+        }
+        values = {(row, column): parsers[kind](text) for row, column, kind, text in records}
+        if values:
+            self.edit(sheet, values)
+        return list(values)

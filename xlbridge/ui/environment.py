@@ -200,7 +200,17 @@ class BackgroundWork:
         Raises ``UsageError`` while other work is running.
         """
         self._remote.start()
-        task = asyncio.ensure_future(run_in_threadpool(work, self._thread_safe_callback()))
+        loop = asyncio.get_running_loop()
+
+        def notify() -> None:
+            """Wake all waiting streams, and start a new event."""
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+        def on_change() -> None:
+            loop.call_soon_threadsafe(notify)
+
+        task = asyncio.ensure_future(run_in_threadpool(work, on_change))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return JSONResponse({"started": True})
@@ -217,16 +227,3 @@ class BackgroundWork:
                     continue
 
         return StreamingResponse(stream(), media_type="text/event-stream")
-
-    def _thread_safe_callback(self) -> OnChange:
-        loop = asyncio.get_running_loop()
-
-        def on_change() -> None:
-            loop.call_soon_threadsafe(self._notify)
-
-        return on_change
-
-    def _notify(self) -> None:
-        """Wake all waiting streams, and start a new event."""
-        self._changed.set()
-        self._changed = asyncio.Event()

@@ -95,8 +95,16 @@ class ExportAndProfileRequests:
         """Start an export of a listing to a workbook."""
         body = await request.json()
         listing = find_listing(body["listing"]).name
-        texts = {Filter(name): value for name, value in body.get("filters", {}).items() if value}
-        filters = Filters.parse({name: _option_value(name, text) for name, text in texts.items()})
+        options: dict[Filter, object] = {}
+        for name, text in body.get("filters", {}).items():
+            wanted = Filter(name)
+            if text and wanted.type.is_flag:
+                options[wanted] = True
+            elif text and wanted.type.is_repeatable:
+                options[wanted] = tuple(part.strip() for part in text.split(",") if part.strip())
+            elif text:
+                options[wanted] = text
+        filters = Filters.parse(options)
         export = ExportRequest(listing=listing, filters=filters, known_ids=())
         return self._work.start(partial(self._export, export))
 
@@ -118,21 +126,17 @@ class ExportAndProfileRequests:
                     export = export.with_known_ids(known)
                 result = export.run(client, on_progress=on_progress)
             self._exported[request.listing] = path
+            cells = read_workbook(path, self._workspace.settings.limits).sheets[0]
+            columns = range(cells.first_column, cells.first_column + len(cells.columns))
             remote.state.outcome = {
                 "listing": request.listing,
                 "manifest": result.manifest(),
                 "remarks": [str(text) for text in result.remarks],
-                "preview": self._preview(path),
+                "preview": [
+                    [displayed_text(cells, (row, column)) for column in columns]
+                    for row in range(1, min(cells.height, _PREVIEWED + 1) + 1)
+                ],
             }
-
-    def _preview(self, path: Path) -> list[list[str]]:
-        """Return the header and first rows of an exported sheet."""
-        cells = read_workbook(path, self._workspace.settings.limits).sheets[0]
-        columns = range(cells.first_column, cells.first_column + len(cells.columns))
-        return [
-            [displayed_text(cells, (row, column)) for column in columns]
-            for row in range(1, min(cells.height, _PREVIEWED + 1) + 1)
-        ]
 
     async def exported(self, request: Request) -> Response:
         """Return the workbook of an export."""
@@ -208,11 +212,3 @@ def environments_json(remote: PageConnection) -> list[dict[str, Any]]:
         }
         for profile in (chosen, *(one for one in others if one.name != chosen.name))
     ]
-
-
-def _option_value(name: Filter, text: str) -> object:
-    """Return a filter's value as the command's option would provide it."""
-    if name.type.is_flag:
-        return True
-    parts = tuple(part.strip() for part in text.split(",") if part.strip())
-    return parts if name.type.is_repeatable else text

@@ -332,11 +332,11 @@ def _reason_key(text: str) -> str:
     return REFUSED + _NUMBER.sub("…", text)
 
 
-def load_refusals(sheet: str, stored: Iterable[Sequence[Any]]) -> Refusals:
-    """Return stored refusals; earlier versions stored them without a sheet, for the chosen one."""
+def load_refusals(stored: Iterable[tuple[str, int, int, str]]) -> Refusals:
+    """Return stored refusals."""
     loaded: defaultdict[str, dict[CellPosition, str]] = defaultdict(dict)
-    for *name, row, column, text in stored:
-        loaded[name[0] if name else sheet][row, column] = text
+    for sheet, row, column, text in stored:
+        loaded[sheet][row, column] = text
     return loaded
 
 

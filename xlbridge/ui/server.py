@@ -52,10 +52,6 @@ from xlbridge.upload.processing import KINDS
 _TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
-async def _no_content(_request: Request) -> Response:
-    return Response(status_code=HTTPStatus.NO_CONTENT)
-
-
 class PageApplication:
     """Application of one page: its workspace, connection and routes."""
 
@@ -74,7 +70,7 @@ class PageApplication:
         routes = [
             Route("/", self.page),
             Route("/files/{name}", self.file),
-            Route("/favicon.ico", _no_content),
+            Route("/favicon.ico", self.no_icon),
             *SheetRequests(self._workspace).routes(),
             *UploadRequests(self._workspace, self._remote, work, uploads).routes(),
             *ExportAndProfileRequests(self._workspace, self._remote, work).routes(),
@@ -113,6 +109,10 @@ class PageApplication:
         if file is None or media_type is None:
             return Response(status_code=HTTPStatus.NOT_FOUND)
         return Response(file.read_bytes(), media_type=media_type)
+
+    async def no_icon(self, _request: Request) -> Response:
+        """Return nothing: the page has no icon."""
+        return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def stop(self, _request: Request) -> Response:
         """Stop the server."""
@@ -200,7 +200,12 @@ class Guard:
             return _refusal(_FOREIGN)
         path = scope["path"]
         if path.startswith(_LAUNCH):
-            return self._enter(path.removeprefix(_LAUNCH))
+            if self._launch is None or not _is_same(path.removeprefix(_LAUNCH), self._launch):
+                return _refusal(_NO_ENTRY)
+            self._launch = None
+            answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
+            answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
+            return answer
         cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
         return None if _is_same(cookie, self._secret) else _refusal(_NO_ENTRY)
 
@@ -212,14 +217,6 @@ class Guard:
             return is_page or headers.get("sec-fetch-site", "none") in _OWN_SITES
         is_own_site = headers.get("sec-fetch-site", "same-origin") == "same-origin"
         return is_own_site and headers.get("origin") == f"http://{self._host}"
-
-    def _enter(self, token: str) -> Response:
-        if self._launch is None or not _is_same(token, self._launch):
-            return _refusal(_NO_ENTRY)
-        self._launch = None
-        answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
-        answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
-        return answer
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -6,8 +6,8 @@ original with the edited cells changed.
 """
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -17,7 +17,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.findings import CorrectedValue, Severity
 from xlbridge.resources.references import linked_catalogue
-from xlbridge.settings import WorkbookLimits
+from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.ui.cell_edits import (
     StoredEdits,
     WorkbookEdits,
@@ -25,10 +25,9 @@ from xlbridge.ui.cell_edits import (
     is_computed,
     typed_value,
 )
-from xlbridge.ui.choices import BatchUnit, SheetChoice
-from xlbridge.ui.reading_progress import ReadingProgress
 from xlbridge.ui.row_remarks import REFUSED, FindingsView, Refusals, RowRemarks
 from xlbridge.validation import (
+    ColumnProgress,
     ValidatedSheet,
     ValidationRequest,
     blank_children,
@@ -36,9 +35,10 @@ from xlbridge.validation import (
     validate_workbook,
 )
 from xlbridge.validation.cells import ColumnMemo
+from xlbridge.validation.mapping import SheetMapping
 from xlbridge.workbook import CellPosition, cell_address, column_letters
 from xlbridge.workbook.edit import EditableCells, edit_package
-from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
+from xlbridge.workbook.read import SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx
 
 _COMPUTED = Text(
@@ -52,10 +52,69 @@ _OUTSIDE = Text(
 _NOTHING_OPEN = Text(
     pt="Nenhuma planilha foi reconhecida no arquivo.", en="No sheet was recognised in the workbook."
 )
+MAPPING = "mapping.yaml"
+"""Name of the mapping file in a workbook's folder."""
+
 ALL, WRONG = "all", "wrong"
 _MAX_ROWS = 1_048_576
 _PLANNED = "plan:"
 """Prefix of the names of views of rows by their action in the plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchUnit:
+    """Workbook of a batch: the batch, the step, and the file of the plan."""
+
+    batch: str
+    step: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SheetChoice:
+    """Choice of resource, sheet, mapping, conventions and links; None means it is recognised."""
+
+    resource: str | None = None
+    sheet: str | None = None
+    mapping: SheetMapping | None = None
+    reading: ParseOptions = ParseOptions()  # noqa: RUF009 - frozen
+    links: Mapping[str, str] = field(default_factory=dict)
+
+
+class ReadingStopped(BaseException):
+    """The user stopped the reading between two steps, as Ctrl-C does."""
+
+
+class ReadingProgress:
+    """Progress of reading a workbook, updated from any thread."""
+
+    def __init__(self) -> None:
+        self.is_reading = False
+        self._is_stopped = False
+        self._step: dict[str, object] = {}
+
+    def on_rows(self, rows: int) -> None:
+        """Record the number of rows read. Raises ``ReadingStopped``."""
+        self._step = {"rows": rows}
+        self.raise_if_stopped()
+
+    def on_column(self, column: ColumnProgress) -> None:
+        """Record the column that is validated next. Raises ``ReadingStopped``."""
+        self._step = {"column": column.name, "number": column.number, "count": column.count}
+        self.raise_if_stopped()
+
+    def raise_if_stopped(self) -> None:
+        """Raise ``ReadingStopped`` if the user has stopped the reading."""
+        if self._is_stopped:
+            raise ReadingStopped
+
+    def stop(self) -> None:
+        """Stop the reading before its next step."""
+        self._is_stopped = True
+
+    def to_json(self) -> dict[str, object]:
+        """Return the progress for the page."""
+        return {"reading": self.is_reading, **self._step}
 
 
 class SheetEditor:
@@ -204,14 +263,17 @@ class SheetEditor:
         self._views.clear()
 
     def _validate(self) -> None:
-        choice = self.choice
+        choice, name = self.choice, self.choice.sheet
         validated = validate_workbook(
             self.path,
             self._catalogue,
             resource=choice.resource if choice.mapping is None else None,
             sheet=choice.sheet,
             reading=choice.reading,
-            workbook=self._sheets_to_validate,
+            # The chosen sheet first.
+            workbook=lambda: replace(
+                self.workbook, sheets=sorted(self.workbook.sheets, key=lambda s: s.name != name)
+            ),
             on_column=self._progress.on_column,
             mapping=choice.mapping,
             memo=self._memo,
@@ -222,12 +284,6 @@ class SheetEditor:
         if choice.mapping is None and validated.resource is not None:
             # Saves recognising the sheet again after each edit.
             self.choice = replace(choice, resource=validated.resource.name, sheet=validated.sheet)
-
-    def _sheets_to_validate(self) -> WorkbookCells:
-        """Return the workbook's cells, the chosen sheet first."""
-        name = self.choice.sheet
-        sheets = sorted(self.workbook.sheets, key=lambda sheet: sheet.name != name)
-        return replace(self.workbook, sheets=sheets)
 
     def edit(self, values: Mapping[CellPosition, str]) -> None:
         """Write typed texts into cells, and validate the sheet again.
@@ -243,7 +299,14 @@ class SheetEditor:
         """Write values into cells as one step that can be undone. Raises as ``edit`` does."""
         last = self._last_row
         new = {row for row, _ in values if row > last}
-        self._require_editable(values, min(last + len(new), _MAX_ROWS))
+        cells, header = self.cells, self.findings_view.sheet.header_row or 0
+        columns = range(cells.first_column, cells.first_column + len(cells.columns))
+        rows = range(header + 1, min(last + len(new), _MAX_ROWS) + 1)
+        for row, column in values:
+            if column not in columns or row not in rows:
+                raise UsageError(_OUTSIDE.format(cell=cell_address(row, max(column, 0))))
+            if is_computed(cells, (row, column)):
+                raise UsageError(_COMPUTED.format(cell=cell_address(row, column)))
         self._edits.edit(self._shown, values)
         self._validate_step(self._shown, list(values))
 
@@ -428,13 +491,3 @@ class SheetEditor:
         if sheet.resource is None or len(names) != 1 or names[0] not in direct:
             return None
         return sheet.resource.by_name.get(names[0])
-
-    def _require_editable(self, positions: Iterable[CellPosition], last_row: int) -> None:
-        cells, header = self.cells, self.findings_view.sheet.header_row or 0
-        columns = range(cells.first_column, cells.first_column + len(cells.columns))
-        rows = range(header + 1, last_row + 1)
-        for row, column in positions:
-            if column not in columns or row not in rows:
-                raise UsageError(_OUTSIDE.format(cell=cell_address(row, max(column, 0))))
-            if is_computed(cells, (row, column)):
-                raise UsageError(_COMPUTED.format(cell=cell_address(row, column)))

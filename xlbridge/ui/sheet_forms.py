@@ -11,8 +11,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.settings import Settings
 from xlbridge.ui.cell_edits import displayed_text
-from xlbridge.ui.choices import MAPPING
-from xlbridge.ui.sheet_editor import SheetEditor
+from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation.cells import number_meanings
 from xlbridge.validation.headers import header_key
@@ -29,7 +28,7 @@ from xlbridge.validation.mapping import (
     remembered_mappings,
 )
 from xlbridge.workbook import column_letters
-from xlbridge.workbook.read import SheetCells, WorkbookCells
+from xlbridge.workbook.read import SheetCells
 
 _SAMPLES = 3
 _YES_OR_NO = {"sim": True, "yes": True, "true": True, "não": False, "no": False, "false": False}
@@ -89,13 +88,10 @@ def remembered_mapping(
 ) -> SheetMapping | None:
     """Return the mapping remembered for the header of the open sheet."""
     mappings = remembered_mappings(settings.mappings)
-    return mapping_for(_chosen_sheets(editor), mappings, resource) if mappings else None
-
-
-def _chosen_sheets(editor: SheetEditor) -> WorkbookCells:
-    """Return the workbook's cells, only of the chosen sheet if there is one."""
-    workbook, name = editor.workbook, editor.choice.sheet
-    return replace(workbook, sheets=[it for it in workbook.sheets if name in {None, it.name}])
+    if not mappings:
+        return None
+    sheets = [it for it in editor.workbook.sheets if editor.choice.sheet in {None, it.name}]
+    return mapping_for(replace(editor.workbook, sheets=sheets), mappings, resource)
 
 
 def proposed_form(
@@ -162,7 +158,14 @@ def confirmed_mapping(
     cells = editor.sheet_cells(form["sheet"])
     path = editor.path.parent / MAPPING
     kinds = {column.name: column.kind for column in resource.columns}
-    columns = {name: _typed_body(kinds.get(name), it) for name, it in form["columns"].items()}
+    columns: dict[str, Mapping[str, Any]] = {}
+    for name, body in form["columns"].items():
+        columns[name] = typed = dict(body)
+        kind = kinds.get(name)
+        if "constant" in typed:
+            typed["constant"] = _parse_value(kind, typed["constant"])
+        if "values" in typed:
+            typed["values"] = {text: _parse_value(kind, it) for text, it in typed["values"].items()}
     text = confirmed_mapping_text(cells, form["header_row"], resource.name, columns)
     write_private(path, text)
     return read_mapping(path)
@@ -173,16 +176,6 @@ def remember(editor: SheetEditor, settings: Settings) -> None:
     mapping = editor.choice.mapping
     if mapping is not None and len(editor.validated.rows):
         remember_mapping(settings.mappings, mapping)
-
-
-def _typed_body(kind: Kind | None, body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a column of a mapping with typed texts converted to values."""
-    typed = dict(body)
-    if "constant" in typed:
-        typed["constant"] = _parse_value(kind, typed["constant"])
-    if "values" in typed:
-        typed["values"] = {text: _parse_value(kind, it) for text, it in typed["values"].items()}
-    return typed
 
 
 def _parse_value(kind: Kind | None, value: Any) -> Any:

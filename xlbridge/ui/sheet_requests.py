@@ -18,9 +18,13 @@ from xlbridge.i18n import Text
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
-from xlbridge.ui.choices import SheetChoice
-from xlbridge.ui.reading_progress import ReadingProgress, ReadingStopped
-from xlbridge.ui.sheet_editor import WRONG, SheetEditor
+from xlbridge.ui.sheet_editor import (
+    WRONG,
+    ReadingProgress,
+    ReadingStopped,
+    SheetChoice,
+    SheetEditor,
+)
 from xlbridge.ui.sheet_forms import (
     chosen_column,
     confirmed_mapping,
@@ -101,7 +105,12 @@ class SheetRequests:
         safe = _UNSAFE.sub("_", Path(name.replace("\\", "/")).name).strip(". ") or "planilha.xlsx"
         path = self._workspace.new_folder() / safe
         try:
-            await self._receive(request, path)
+            limit = self._workspace.settings.limits.file_size
+            with path.open("wb") as target:
+                async for piece in request.stream():
+                    target.write(piece)
+                    if target.tell() > limit:
+                        raise UsageError(_TOO_LARGE.format(mb=limit >> 20))
         except ClientDisconnect:
             return Response()
         progress = self._progress = ReadingProgress()
@@ -117,14 +126,6 @@ class SheetRequests:
         editor, answer = opened
         self._workspace.show(editor)
         return JSONResponse(answer)
-
-    async def _receive(self, request: Request, path: Path) -> None:
-        limit = self._workspace.settings.limits.file_size
-        with path.open("wb") as target:
-            async for piece in request.stream():
-                target.write(piece)
-                if target.tell() > limit:
-                    raise UsageError(_TOO_LARGE.format(mb=limit >> 20))
 
     def _open(
         self, path: Path, csv: CsvForm, progress: ReadingProgress
@@ -215,8 +216,13 @@ class SheetRequests:
                 if "rows" in answer and editor.validated.readable:
                     return answer
                 known = remembered_mapping(editor, settings, choice.resource)
-                if known is not None and _try_mapping(editor, replace(choice, mapping=known)):
-                    return sheet_json(editor, "remembered")
+                if known is not None:
+                    try:
+                        editor.choose(replace(choice, resource=None, mapping=known))
+                    except UsageError:
+                        pass  # The mapping does not fit any more.
+                    else:
+                        return sheet_json(editor, "remembered")
             try:
                 form = proposed_form(
                     editor, self._workspace.catalogue, settings, choice.resource, header_row
@@ -374,12 +380,3 @@ def _unrecognised(editor: SheetEditor, error: UsageError | None) -> dict[str, An
         message = "" if error is None else str(error.message)
         answer["error"] = {"message": message.replace(str(editor.path), editor.name), "hint": hint}
     return answer
-
-
-def _try_mapping(editor: SheetEditor, choice: SheetChoice) -> bool:
-    """Validate with a remembered mapping; return whether it still fits."""
-    try:
-        editor.choose(replace(choice, resource=None))
-    except UsageError:
-        return False
-    return True

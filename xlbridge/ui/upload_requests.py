@@ -40,10 +40,9 @@ from xlbridge.ui.answers import (
     post_route,
     shown_sheet_id,
 )
-from xlbridge.ui.choices import MAPPING, BatchUnit, SheetChoice
 from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
 from xlbridge.ui.row_remarks import refusals
-from xlbridge.ui.sheet_editor import SheetEditor
+from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import remembered_mapping, sheet_json
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import UploadOptions, open_context

@@ -8,7 +8,6 @@ the journal names it.
 import json
 import secrets
 import shutil
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,10 +18,14 @@ from xlbridge.files import make_private_folder, report_write_errors, write_priva
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import CsvForm, ParseOptions, Settings, WorkbookLimits
-from xlbridge.ui.choices import MAPPING, BatchUnit, SheetChoice
-from xlbridge.ui.reading_progress import ReadingProgress
 from xlbridge.ui.row_remarks import load_refusals
-from xlbridge.ui.sheet_editor import SheetEditor
+from xlbridge.ui.sheet_editor import (
+    MAPPING,
+    BatchUnit,
+    ReadingProgress,
+    SheetChoice,
+    SheetEditor,
+)
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook.write import as_xlsx
 
@@ -35,7 +38,7 @@ _OTHER_SHEET = Text(
     pt="Outra planilha foi aberta no lugar desta; recarregue a página para vê-la.",
     en="Another sheet was opened instead of this one; reload the page to see it.",
 )
-_DRAFT = "edits.json"
+_DRAFT, _DRAFT_VERSION = "edits.json", 3
 
 
 class Workspace:
@@ -116,7 +119,7 @@ class Workspace:
             return
         choice = editor.choice
         draft = {
-            "version": 2,
+            "version": _DRAFT_VERSION,
             "file": editor.path.name,
             "name": editor.name,
             "changed_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -144,11 +147,11 @@ class Workspace:
         drafts = []
         for file in self._home.glob(f"*/{_DRAFT}"):
             draft = _read_draft(file)
-            if draft is not None and (file.parent / _source_name(draft)).is_file():
+            if draft is not None and (file.parent / draft["source"]).is_file():
                 changed = datetime.fromisoformat(draft["changed_at"]).astimezone()
                 drafts.append(
                     {
-                        "file": _opened_name(draft),
+                        "file": draft["name"],
                         **{name: draft[name] for name in ("resource", "sheet")},
                         "changed_at": f"{changed:%d/%m/%Y %H:%M}",
                         "at": draft["changed_at"],
@@ -171,18 +174,19 @@ class Workspace:
         draft = _read_draft(folder / _DRAFT)
         if draft is None:
             raise UsageError(_NO_DRAFT)
-        limits = replace(self.settings.limits, csv=CsvForm(**draft.get("csv", {})))
-        editor = SheetEditor(folder / _source_name(draft), self.catalogue, limits)
-        editor.name = _opened_name(draft)
+        limits = replace(self.settings.limits, csv=CsvForm(**draft["csv"]))
+        editor = SheetEditor(folder / draft["source"], self.catalogue, limits)
+        editor.name = draft["name"]
         editor.path = folder / draft["file"]
         mapping = None if draft["mapping"] is None else read_mapping(folder / MAPPING)
         reading = ParseOptions(draft["dates"], draft["numbers"])
-        links = draft.get("links", {})
-        editor.choose(SheetChoice(draft["resource"], draft["sheet"], mapping, reading, links))
+        editor.choose(
+            SheetChoice(draft["resource"], draft["sheet"], mapping, reading, draft["links"])
+        )
         editor.load_edits(draft["parts"])
-        editor.set_refusals(load_refusals(editor.validated.sheet, draft["refused"]))
-        editor.job = draft.get("job")
-        if draft.get("unit") is not None:
+        editor.set_refusals(load_refusals(draft["refused"]))
+        editor.job = draft["job"]
+        if draft["unit"] is not None:
             editor.unit = BatchUnit(**draft["unit"])
         editor.show_part(editor.validated.sheet)
         self._editor = editor
@@ -204,22 +208,10 @@ class Workspace:
         return self._home / name
 
 
-def _source_name(draft: Mapping[str, Any]) -> str:
-    """Return the name of a draft's original file, which earlier versions did not store."""
-    name: str = draft.get("source", draft["file"])
-    return name
-
-
-def _opened_name(draft: Mapping[str, Any]) -> str:
-    """Return the name of the file that was opened, which earlier versions did not store."""
-    name: str = draft.get("name", _source_name(draft))
-    return name
-
-
 def _read_draft(file: Path) -> dict[str, Any] | None:
     """Return the draft in a file, None if it is unreadable or of another version."""
     try:
         draft = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return draft if isinstance(draft, dict) and draft.get("version") == 2 else None
+    return draft if isinstance(draft, dict) and draft.get("version") == _DRAFT_VERSION else None

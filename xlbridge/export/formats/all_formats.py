@@ -1,21 +1,22 @@
-"""Output formats by name, and the format and files of one export."""
+"""Output formats by name, and the file, format and further files of one export."""
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import OpenOutput, OutputWriter, sheet_paths
 from xlbridge.export.formats.text import CSV_DIALECTS, csv_opener, open_jsonl
-from xlbridge.export.formats.xlsx import open_xlsx
+from xlbridge.export.formats.xlsx import open_template, open_xlsx
 from xlbridge.export.sheets import Sheet
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 
 
-@contextmanager
-def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
+def open_parquet(path: Path, sheets: Sequence[Sheet]) -> AbstractContextManager[OutputWriter]:
     """Open a Parquet output. Raises ``UsageError`` if the extra ``parquet`` is not installed."""
     try:
         # Imported here: pyarrow takes half a second, and is an optional extra.
@@ -31,8 +32,8 @@ def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
                 en='Install it with: pip install "xlbridge[parquet]"',
             ),
         ) from None
-    with module.open_parquet(path, sheets) as output:
-        yield output
+    opened: AbstractContextManager[OutputWriter] = module.open_parquet(path, sheets)
+    return opened
 
 
 FORMATS: Mapping[str, OpenOutput] = {
@@ -42,6 +43,29 @@ FORMATS: Mapping[str, OpenOutput] = {
     "parquet": open_parquet,
 }
 """Formats by name, which is the file's extension too."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """File that an export writes; the format defaults to that of the extension."""
+
+    path: Path
+    format: str | None = None
+    csv_dialect: str | None = None
+
+    def require_writable(self) -> None:
+        """Raise ``UsageError`` if the file is a folder, or its folder does not exist."""
+        path = self.path
+        if not path.parent.is_dir():
+            raise UsageError(
+                Text(
+                    pt="A pasta {folder} não existe.", en="The folder {folder} does not exist."
+                ).format(folder=path.parent)
+            )
+        if path.is_dir():
+            raise UsageError(
+                Text(pt="{file} é uma pasta.", en="{file} is a folder.").format(file=path)
+            )
 
 
 def output_opener(
@@ -56,10 +80,7 @@ def output_opener(
             raise UsageError(
                 Text(pt="--as-template só vale para .xlsx.", en="--as-template is for .xlsx only.")
             )
-        # Imported here, as it is slow to import.
-        from xlbridge.export.formats.template import template_opener
-
-        return template_opener(template)
+        return partial(open_template, template)
     if csv_dialect is None:
         return FORMATS[file_format]
     if file_format != "csv":

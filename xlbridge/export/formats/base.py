@@ -1,16 +1,87 @@
-"""Interface of all output formats: tables, the summary for a cover, the writer."""
+"""Interface of all output formats: lines of rows, tables, the summary for a cover, the writer."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from xlbridge.export.lines import LineFormat
-from xlbridge.export.sheets import Sheet
-from xlbridge.export.totals import TotalTable
+from xlbridge.export.sheets import (
+    Cell,
+    ExportColumn,
+    Sheet,
+    TotalTable,
+    encode_json,
+    value_reader,
+)
 from xlbridge.i18n import Text
+
+WriteValue = Callable[[Any], str]
+"""Writes a value of a record that is not null. Raises ``ValueError`` for an unexpected one."""
+
+
+class TextTooLong(ValueError):
+    """Text longer than a cell of the format."""
+
+    def __init__(self, length: int, limit: int) -> None:
+        super().__init__(f"{length} characters, at most {limit}")
+        self.length = length
+        self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class LineFormat:
+    """Format of a row: ``prefix``, its cells with ``separator`` between them, ``suffix``.
+
+    ``cell_writer`` returns a column's ``WriteValue``, by the column and its index; ``empty_cell``
+    its empty cell. ``affixes`` returns the texts before and after a common number, whose digits
+    are written unchanged (an integer of at most eight characters, a number with eight digits and
+    six decimal places, an amount with twelve and two), None if digits are converted. The same
+    goes for texts if ``are_plain``.
+    """
+
+    cell_writer: Callable[[ExportColumn, int], WriteValue]
+    affixes: Callable[[ExportColumn, int], tuple[str, str] | None]
+    are_plain: Callable[[Sequence[str]], bool] | None = None
+    empty_cell: Callable[[ExportColumn], str] = lambda _column: ""
+    prefix: str = ""
+    separator: str = ""
+    suffix: str = "\n"
+
+
+def _json_cell_writer(column: ExportColumn, _index: int) -> WriteValue:
+    read = value_reader(column)
+    return lambda value: encode_json(read(value))
+
+
+CELLS_AS_JSON = LineFormat(
+    _json_cell_writer,
+    affixes=lambda _column, _index: ('"', '"'),
+    empty_cell=lambda _column: "null",
+    prefix="[",
+    separator=",",
+    suffix="]\n",
+)
+"""Format for outputs that need the cells themselves: each line is a JSON list of them."""
+
+
+_BLOCK_SIZE = 2**19
+"""Bytes read at once, completed to whole lines."""
+
+
+def line_blocks(file: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, many at a time."""
+    with file.open("rb", buffering=_BLOCK_SIZE) as stream:
+        while block := stream.read(_BLOCK_SIZE):
+            yield block + stream.readline()
+
+
+def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
+    """Yield the cells of each line in the format ``CELLS_AS_JSON``."""
+    for block in blocks:
+        yield from map(json.loads, block.splitlines())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """DataFrames in memory, one per sheet: exact money, naive times, codes as text."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -8,9 +8,15 @@ from typing import Any
 
 import pandas as pd
 
-from xlbridge.export.formats.base import CoverSummary, OutputWriter, Table
-from xlbridge.export.lines import CELLS_AS_JSON, LineFormat, cells_of
-from xlbridge.export.sheets import Cell, ExportColumn, Sheet, naive_moment
+from xlbridge.export.formats.base import (
+    CELLS_AS_JSON,
+    CoverSummary,
+    LineFormat,
+    OutputWriter,
+    Table,
+    cells_of,
+)
+from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.resources import Kind
 
 
@@ -37,58 +43,35 @@ class FrameOutput(OutputWriter):
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
         """Build the DataFrames."""
         for table in tables:
-            self.frames[table.sheet.name] = _frame(table)
+            columns = table.sheet.columns
+            cells = list(zip(*cells_of(table.blocks), strict=True)) or [()] * len(columns)
+            series = [_series(column, cells) for column, cells in zip(columns, cells, strict=True)]
+            frame = pd.concat(series, axis="columns") if series else pd.DataFrame()
+            self.frames[table.sheet.name] = frame
 
 
-def _frame(table: Table) -> pd.DataFrame:
-    columns = table.sheet.columns
-    cells = list(zip(*cells_of(table.blocks), strict=True)) or [()] * len(columns)
-    values = [_series(column, cells) for column, cells in zip(columns, cells, strict=True)]
-    return pd.concat(values, axis="columns") if values else pd.DataFrame()
+def _series(column: ExportColumn, cells: Sequence[Any]) -> pd.Series:
+    name = column.name
+    if column.is_list:
+        return pd.Series(list(cells), dtype=object, name=name)
+    match column.kind:
+        case Kind.INTEGER:
+            numbers = _converted(int, cells)
+            try:
+                return pd.Series(numbers, dtype="Int64", name=name)
+            except (OverflowError, TypeError):
+                return pd.Series(numbers, dtype=object, name=name)
+        case Kind.NUMBER:
+            return pd.Series(_converted(float, cells), dtype="Float64", name=name)
+        case Kind.MONEY:
+            return pd.Series(_converted(Decimal, cells), dtype=object, name=name)
+        case Kind.DATE:
+            return pd.Series(_converted(naive_moment, cells), dtype="datetime64[us]", name=name)
+        case Kind.BOOLEAN:
+            return pd.Series(cells, dtype="boolean", name=name)
+        case _:
+            return pd.Series(cells, dtype="str", name=name)
 
 
-def _series(column: ExportColumn, cells: Sequence[Cell]) -> pd.Series:
-    make = _text_list if column.is_list else _MAKERS.get(column.kind, _text)
-    return make(cells).rename(column.name)
-
-
-def _text(cells: Sequence[Any]) -> pd.Series:
-    return pd.Series(cells, dtype="str")
-
-
-def _text_list(cells: Sequence[Any]) -> pd.Series:
-    return pd.Series(list(cells), dtype=object)
-
-
-def _decimal(cells: Sequence[Any]) -> pd.Series:
-    return pd.Series([c if c is None else Decimal(c) for c in cells], dtype=object)
-
-
-def _integer(cells: Sequence[Any]) -> pd.Series:
-    numbers = [None if cell is None else int(cell) for cell in cells]
-    try:
-        return pd.Series(numbers, dtype="Int64")
-    except (OverflowError, TypeError):
-        return pd.Series(numbers, dtype=object)
-
-
-def _number(cells: Sequence[Any]) -> pd.Series:
-    return pd.Series([None if c is None else float(c) for c in cells], dtype="Float64")
-
-
-def _moment(cells: Sequence[Any]) -> pd.Series:
-    moments = [cell if cell is None else naive_moment(cell) for cell in cells]
-    return pd.Series(moments, dtype="datetime64[us]")
-
-
-def _boolean(cells: Sequence[Any]) -> pd.Series:
-    return pd.Series(cells, dtype="boolean")
-
-
-_MAKERS: Mapping[Kind, Callable[[Sequence[Any]], pd.Series]] = {
-    Kind.INTEGER: _integer,
-    Kind.NUMBER: _number,
-    Kind.MONEY: _decimal,
-    Kind.DATE: _moment,
-    Kind.BOOLEAN: _boolean,
-}
+def _converted(convert: Callable[[Any], Any], cells: Sequence[Any]) -> list[Any]:
+    return [cell if cell is None else convert(cell) for cell in cells]

@@ -14,8 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from xlbridge.errors import UsageError
-from xlbridge.export.formats.base import CoverSummary, OutputWriter, Table, sheet_paths
-from xlbridge.export.lines import CELLS_AS_JSON, LineFormat, cells_of
+from xlbridge.export.formats.base import (
+    CELLS_AS_JSON,
+    CoverSummary,
+    LineFormat,
+    OutputWriter,
+    Table,
+    cells_of,
+    sheet_paths,
+)
 from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
@@ -74,11 +81,6 @@ def _type(column: ExportColumn) -> pa.DataType:
     return pa.list_(pa.string()) if column.is_list else _TYPES.get(column.kind, pa.string())
 
 
-def _rounded(values: Sequence[Any]) -> list[Any]:
-    """Return numbers rounded to the columns' scale: finer digits come from binary arithmetic."""
-    return [v.quantize(_QUANTUM, context=_EXACT) if isinstance(v, Decimal) else v for v in values]
-
-
 def _array(sheet: Sheet, column: ExportColumn, cells: Sequence[Any]) -> pa.Array:
     read = _CONVERTERS.get(column.kind)
     values = cells if read is None else [None if c is None else read(c) for c in cells]
@@ -86,7 +88,12 @@ def _array(sheet: Sheet, column: ExportColumn, cells: Sequence[Any]) -> pa.Array
         try:
             return pa.array(values, _type(column))
         except pa.ArrowInvalid:
-            return pa.array(_rounded(values), _type(column))
+            # Digits finer than the columns' scale come from binary arithmetic.
+            rounded = [
+                v.quantize(_QUANTUM, context=_EXACT) if isinstance(v, Decimal) else v
+                for v in values
+            ]
+            return pa.array(rounded, _type(column))
     except (pa.ArrowInvalid, OverflowError):
         raise UsageError(
             Text(

@@ -9,15 +9,22 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from xlbridge.export.formats.base import CoverSummary, OpenOutput, OutputWriter, Table, sheet_paths
-from xlbridge.export.lines import LineFormat, WriteValue
+from xlbridge.export.formats.base import (
+    CoverSummary,
+    LineFormat,
+    OpenOutput,
+    OutputWriter,
+    Table,
+    WriteValue,
+    sheet_paths,
+)
 from xlbridge.export.sheets import (
     ExportColumn,
     Sheet,
@@ -81,25 +88,28 @@ CSV_DIALECTS: dict[str, CsvDialect] = {
 
 def csv_opener(dialect: CsvDialect) -> OpenOutput:
     """Return the opener of CSV in a dialect."""
-    return partial(_open_csv, dialect)
+    special = re.compile(f'[{dialect.delimiter}"\r\n]').search
+    common_affixes = ("", "") if dialect.decimal_point == "." else None
 
+    def quote(text: str) -> str:
+        """Quote a text if it needs to be (RFC 4180)."""
+        return '"' + text.replace('"', '""') + '"' if special(text) else text
 
-def _open_csv(
-    dialect: CsvDialect, path: Path, sheets: Sequence[Sheet]
-) -> AbstractContextManager[OutputWriter]:
-    line_format = LineFormat(
-        partial(_csv_cell_writer, dialect),
-        affixes=partial(_csv_affixes, dialect),
-        separator=dialect.delimiter,
-        suffix="\r\n",
-    )
-    quote = _csv_quoter(dialect)
+    def cell_writer(column: ExportColumn, _index: int) -> WriteValue:
+        to_text, read = _csv_text(dialect, column), value_reader(column)
+        return lambda value: quote(to_text(read(value)))
 
     def header(sheet: Sheet) -> str:
         names = dialect.delimiter.join(quote(column.name) for column in sheet.columns)
         return f"{_BYTE_ORDER_MARK}{names}\r\n"
 
-    return open_text(path, sheets, line_format, header)
+    line_format = LineFormat(
+        cell_writer,
+        affixes=lambda _column, _index: common_affixes,
+        separator=dialect.delimiter,
+        suffix="\r\n",
+    )
+    return partial(open_text, line_format=line_format, header=header)
 
 
 def neutralize_formula(text: str) -> str:
@@ -114,15 +124,6 @@ def neutralize_formula(text: str) -> str:
     if plain.startswith(_FORMULA_STARTS) or plain.strip().startswith(_FORMULA_STARTS):
         return "'" + text
     return text
-
-
-def _csv_cell_writer(dialect: CsvDialect, column: ExportColumn, _index: int) -> WriteValue:
-    quote, to_text, read = _csv_quoter(dialect), _csv_text(dialect, column), value_reader(column)
-    return lambda value: quote(to_text(read(value)))
-
-
-def _csv_affixes(dialect: CsvDialect, _column: ExportColumn, _index: int) -> tuple[str, str] | None:
-    return ("", "") if dialect.decimal_point == "." else None
 
 
 def _csv_text(dialect: CsvDialect, column: ExportColumn) -> Callable[[Any], str]:
@@ -150,21 +151,11 @@ def _csv_moment(dialect: CsvDialect, text: str) -> str:
     return moment.strftime(day if is_day else day + dialect.time) + suffix
 
 
-def _csv_quoter(dialect: CsvDialect) -> Callable[[str], str]:
-    """Return a function that quotes a text if it needs to be (RFC 4180)."""
-    special = re.compile(f'[{dialect.delimiter}"\r\n]').search
-    return lambda text: '"' + text.replace('"', '""') + '"' if special(text) else text
-
-
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def open_jsonl(path: Path, sheets: Sequence[Sheet]) -> AbstractContextManager[OutputWriter]:
-    """Open a JSON Lines output."""
-    return open_text(path, sheets, _JSONL_FORMAT, lambda _sheet: "")
-
-
 def _json_member(column: ExportColumn, _index: int) -> WriteValue:
+    """Return what writes a member of an object: the column's name and the value."""
     name, read = _encode(column.name), value_reader(column)
     # A number's cell is its exact digits, which JSON has without quotes.
     if column.kind.is_number and not column.is_list:
@@ -172,11 +163,16 @@ def _json_member(column: ExportColumn, _index: int) -> WriteValue:
     return lambda value: f"{name}: {_encode(read(value))}"
 
 
-_JSONL_FORMAT = LineFormat(
-    _json_member,
-    affixes=lambda column, _index: (f"{_encode(column.name)}: ", ""),
-    empty_cell=lambda column: f"{_encode(column.name)}: null",
-    prefix="{",
-    separator=", ",
-    suffix="}\n",
+open_jsonl: OpenOutput = partial(
+    open_text,
+    header=lambda _sheet: "",
+    line_format=LineFormat(
+        _json_member,
+        affixes=lambda column, _index: (f"{_encode(column.name)}: ", ""),
+        empty_cell=lambda column: f"{_encode(column.name)}: null",
+        prefix="{",
+        separator=", ",
+        suffix="}\n",
+    ),
 )
+"""Opens a JSON Lines output."""

@@ -1,7 +1,8 @@
-"""Excel workbooks: a cover, then one table for each sheet, with exact numbers and safe texts.
+"""Excel workbooks: a cover, then one table for each sheet; or the import workbook of a resource.
 
-xlsxwriter creates the workbook with styles, headers, tables and cover; the data rows, written as
-XML by ``xlsx_rows``, are inserted into it.
+Numbers are exact, texts safe. xlsxwriter creates the workbook with styles, headers, tables and
+cover; the data rows, written as XML by ``xlsx_rows``, are inserted into it. An import workbook is
+filled through xlsxwriter, cell by cell.
 """
 
 import re
@@ -10,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from decimal import Decimal
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -22,23 +24,44 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge import __version__
-from xlbridge.export.formats.base import CoverSummary, OutputWriter, Table
-from xlbridge.export.formats.compressed_rows import COMPRESSION_LEVEL, CompressedRows, TableRows
-from xlbridge.export.formats.xlsx_rows import CellStyle, StyleIds, row_format
-from xlbridge.export.lines import LineFormat
-from xlbridge.export.sheets import ExportColumn, Sheet
+from xlbridge.errors import UsageError
+from xlbridge.export.formats.base import (
+    CELLS_AS_JSON,
+    CoverSummary,
+    LineFormat,
+    OutputWriter,
+    Table,
+    cells_of,
+)
+from xlbridge.export.formats.xlsx_rows import (
+    COMPRESSION_LEVEL,
+    EXACT_DIGITS,
+    FIRST_SAFE_DAY,
+    CellStyle,
+    CompressedRows,
+    StyleIds,
+    TableRows,
+    row_format,
+)
+from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.resources import Kind
+from xlbridge.resources import Kind, Resource
 from xlbridge.workbook import (
     COVER_SHEET,
     COVER_TIME_LABEL,
     MAX_ROWS,
+    MAX_TEXT_LENGTH,
     WorkbookMark,
     cell_address,
     style,
 )
-from xlbridge.workbook.write import new_workbook, print_across_pages
+from xlbridge.workbook.write import (
+    cell_format,
+    new_workbook,
+    print_across_pages,
+    template_sheets,
+)
 
 _TABLE_STYLE = "Table Style Light 9"
 _MIN_WIDTH, _MAX_WIDTH = 8, 50
@@ -64,28 +87,31 @@ _STYLE_KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class DataSheet:
-    """Worksheet with data. ``widths`` are the lengths of the columns' longest texts; ``key`` names
-    the columns that identify a row's record."""
+class _Worksheet:
+    """Worksheet with some or all rows of a table."""
 
     name: str
-    columns: Sequence[ExportColumn]
-    widths: Sequence[int]
-    rows: int
-    key: Sequence[str]
+    table: Table
+    rows: CompressedRows
+
+    def with_range(self, content: bytes) -> bytes:
+        """Return a part of the workbook with the range of all rows."""
+        columns = len(self.table.sheet.columns)
+        corner = cell_address(max(self.rows.rows, 1) + 1, columns - 1)
+        return _TABLE_RANGE.sub(b' ref="A1:%s"' % corner.encode(), content)
 
 
 @cache
 def style_ids() -> StyleIds:
-    """Return the number of each style in the workbooks of ``workbook_without_rows``."""
+    """Return the number of each style in the workbooks of an export."""
     content = BytesIO()
     with new_workbook(content) as book:
         _add_styles(book, book.add_worksheet())
     return _styles_in(content)
 
 
-def workbook_without_rows(
-    listing: str, summary: CoverSummary, data: Sequence[DataSheet]
+def _workbook_without_rows(
+    listing: str, summary: CoverSummary, data: Sequence[_Worksheet]
 ) -> BytesIO:
     """Return a workbook with the cover and, for each data sheet, a header without rows."""
     content = BytesIO()
@@ -101,7 +127,7 @@ def workbook_without_rows(
         header = book.add_format({"bold": True, "text_wrap": True, "valign": "top"})
         for number, sheet in enumerate(data, start=1):
             _add_data_sheet(book, sheet, number, header)
-        _fill_cover(book, cover, summary)
+        _CoverWriter(book, cover).write(summary)
     if _styles_in(content) != style_ids():
         raise AssertionError("the styles' numbers differ from those in the rows")
     return content
@@ -128,39 +154,34 @@ def _styles_in(content: BytesIO) -> dict[CellStyle, str]:
 
 
 def _add_data_sheet(
-    book: xlsxwriter.Workbook, sheet: DataSheet, number: int, header: Format
+    book: xlsxwriter.Workbook, data: _Worksheet, number: int, header: Format
 ) -> None:
-    worksheet: Worksheet = book.add_worksheet(sheet.name)
+    sheet = data.table.sheet
+    worksheet: Worksheet = book.add_worksheet(data.name)
     worksheet.freeze_panes(1, 0)
-    widths = list(map(_width, sheet.columns, sheet.widths))
-    for index, width in enumerate(widths):
+    widths = []
+    for index, (column, longest) in enumerate(zip(sheet.columns, data.table.widths, strict=True)):
+        least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
+        width = min(max(least, longest, len(column.name)), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH
         worksheet.set_column(index, index, width)
+        widths.append(width)
     worksheet.add_table(
         0,
         0,
-        1,  # corrected by _with_range, as xlsxwriter stores data for each row
+        1,  # corrected by with_range, as xlsxwriter stores data for each row
         len(sheet.columns) - 1,
         {
-            "name": f"tabela_{number}_{re.sub(r'[^A-Za-z0-9]', '_', sheet.name)}",
+            "name": f"tabela_{number}_{re.sub(r'[^A-Za-z0-9]', '_', data.name)}",
             "style": _TABLE_STYLE,
             "columns": [{"header": c.name, "header_format": header} for c in sheet.columns],
         },
     )
-    _set_up_printing(worksheet, sheet, widths)
-    worksheet.ignore_errors({"number_stored_as_text": f"A2:XFD{sheet.rows + 1}"})
-
-
-def _width(column: ExportColumn, longest: int) -> int:
-    least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
-    return min(max(least, longest, len(column.name)), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH
-
-
-def _set_up_printing(worksheet: Worksheet, sheet: DataSheet, widths: Sequence[int]) -> None:
-    """Print across several pages in a readable size, with header and key on each."""
-    indexes = [index for index, column in enumerate(sheet.columns) if column.name in sheet.key]
-    key = (indexes[0], indexes[-1]) if indexes else None
-    print_across_pages(worksheet, sheet.name, widths, key, translated=True)
+    # Print across several pages in a readable size, with header and key on each.
+    key = [index for index, column in enumerate(sheet.columns) if column.name in sheet.key]
+    key_range = (key[0], key[-1]) if key else None
+    print_across_pages(worksheet, data.name, widths, key_range, translated=True)
     worksheet.repeat_rows(0)
+    worksheet.ignore_errors({"number_stored_as_text": f"A2:XFD{data.rows.rows + 1}"})
 
 
 class _CoverWriter:
@@ -183,18 +204,48 @@ class _CoverWriter:
         self._count = book.add_format({"num_format": "#,##0"})
         self._money = book.add_format({"num_format": style.NUMBER_FORMATS[Kind.MONEY]})
 
-    def title(self, text: Text) -> None:
-        self._sheet.write_string(0, 0, str(text), self._title)
+    def write(self, summary: CoverSummary) -> None:
+        sheet = self._sheet
+        sheet.write_string(0, 0, str(summary.title), self._title)
         self._row = 2
+        self._line(COVER_TIME_LABEL, summary.exported_at.replace(microsecond=0))
+        yes, no = Text(pt="sim", en="yes"), Text(pt="NÃO", en="NO")
+        self._line(Text(pt="Completo", en="Complete"), yes if summary.complete else no)
+        self._line(Text(pt="Registros", en="Records"), summary.records)
+        for remark in summary.remarks:
+            self._line("", remark)
+        if summary.filters:
+            self._heading_line(Text(pt="Filtros", en="Filters"), "")
+        for name, value in summary.filters:
+            self._line(name, value)
+        rows_heading = Text(pt="Linhas", en="Rows")
+        self._heading_line(Text(pt="Planilha", en="Sheet"), rows_heading)
+        for name, count in summary.sheets.items():
+            self._total_line(name, count)
+        for table in summary.totals:
+            self._heading_line(table.title, rows_heading, summary.amount)
+            for total in table.totals:
+                # As on closing proofs; a label of an amount without a date is a dash.
+                year, hyphen, month = total.label.partition("-")
+                label = f"{month}/{year}" if table.by_month and hyphen else total.label
+                self._total_line(label, total.rows, total.amount)
+            rows = sum(total.rows for total in table.totals)
+            amount = sum(total.amount for total in table.totals)
+            self._total_line(str(Text(pt="Total", en="Total")), rows, amount)
+        sheet.set_column(0, 0, 34)
+        sheet.set_column(1, 2, 24)
+        sheet.hide_gridlines(2)
+        sheet.set_paper(_PAPER_A4)
+        sheet.fit_to_pages(1, 0)
 
-    def heading(self, text: object, *number_headings: object) -> None:
+    def _heading_line(self, text: object, *number_headings: object) -> None:
         self._row += 1
         self._sheet.write_string(self._row, 0, str(text), self._heading)
         for column, heading in enumerate(number_headings, start=1):
             self._sheet.write_string(self._row, column, str(heading), self._number_heading)
         self._row += 1
 
-    def line(self, label: object, value: Any) -> None:
+    def _line(self, label: object, value: Any) -> None:
         self._sheet.write_string(self._row, 0, str(label), self._label)
         if isinstance(value, datetime):
             self._sheet.write_datetime(self._row, 1, value, self._moment)
@@ -204,44 +255,12 @@ class _CoverWriter:
             self._sheet.write_string(self._row, 1, str(value), self._text)
         self._row += 1
 
-    def total(self, label: str, rows: int, amount: Any = None) -> None:
+    def _total_line(self, label: str, rows: int, amount: Any = None) -> None:
         self._sheet.write_string(self._row, 0, label, self._label)
         self._sheet.write_number(self._row, 1, rows, self._count)
         if amount is not None:
             self._sheet.write_number(self._row, 2, amount, self._money)
         self._row += 1
-
-
-def _fill_cover(book: xlsxwriter.Workbook, sheet: Worksheet, summary: CoverSummary) -> None:
-    cover = _CoverWriter(book, sheet)
-    cover.title(summary.title)
-    cover.line(COVER_TIME_LABEL, summary.exported_at.replace(microsecond=0))
-    yes, no = Text(pt="sim", en="yes"), Text(pt="NÃO", en="NO")
-    cover.line(Text(pt="Completo", en="Complete"), yes if summary.complete else no)
-    cover.line(Text(pt="Registros", en="Records"), summary.records)
-    for remark in summary.remarks:
-        cover.line("", remark)
-    if summary.filters:
-        cover.heading(Text(pt="Filtros", en="Filters"), "")
-    for name, value in summary.filters:
-        cover.line(name, value)
-    cover.heading(Text(pt="Planilha", en="Sheet"), Text(pt="Linhas", en="Rows"))
-    for name, count in summary.sheets.items():
-        cover.total(name, count)
-    for table in summary.totals:
-        cover.heading(table.title, Text(pt="Linhas", en="Rows"), summary.amount)
-        for total in table.totals:
-            # As on closing proofs; a label of an amount without a date is a dash.
-            year, hyphen, month = total.label.partition("-")
-            label = f"{month}/{year}" if table.by_month and hyphen else total.label
-            cover.total(label, total.rows, total.amount)
-        rows = sum(total.rows for total in table.totals)
-        cover.total(str(Text(pt="Total", en="Total")), rows, sum(t.amount for t in table.totals))
-    sheet.set_column(0, 0, 34)
-    sheet.set_column(1, 2, 24)
-    sheet.hide_gridlines(2)
-    sheet.set_paper(_PAPER_A4)
-    sheet.fit_to_pages(1, 0)
 
 
 _MAX_NAME_LENGTH = 31
@@ -292,14 +311,20 @@ class _XlsxOutput(OutputWriter):
         self._executor.shutdown(cancel_futures=True)
 
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
-        parts = [
-            part
-            for rows, table in zip(self._rows, tables, strict=True)
-            for part in _worksheets(table, self._final_rows(rows, table))
-        ]
-        data = [sheet for sheet, _ in parts]
+        data: list[_Worksheet] = []
+        for rows, table in zip(self._rows, tables, strict=True):
+            final = rows
+            if rows.files and rows.files == table.files:
+                rows.wait()
+            else:  # some were replaced since
+                final = self._new_rows()
+                final.add(table.blocks)
+            for number, part in enumerate(final.sheets, start=1):
+                suffix = f" ({number})" if number > 1 else ""
+                name = table.sheet.name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
+                data.append(_Worksheet(name, table, part))
         with (
-            ZipFile(workbook_without_rows(self._listing, summary, data)) as frame,
+            ZipFile(_workbook_without_rows(self._listing, summary, data)) as frame,
             self._path.open("wb") as output,
             ZipFile(output, "w", ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL) as archive,
         ):
@@ -309,30 +334,105 @@ class _XlsxOutput(OutputWriter):
                 if match is None or match["sheet"] == "1":
                     archive.writestr(name, content)
                 elif match["table"]:
-                    archive.writestr(name, _with_range(content, data[int(match["table"]) - 1]))
+                    archive.writestr(name, data[int(match["table"]) - 1].with_range(content))
                 else:
-                    sheet, rows = parts[int(match["sheet"]) - 2]
-                    before, after = _with_range(content, sheet).split(_END_OF_ROWS)
-                    rows.write(archive, output, name, before, _END_OF_ROWS + after)
-
-    def _final_rows(self, rows: TableRows, table: Table) -> TableRows:
-        """Return a table's rows: those already compressed, unless some were replaced since."""
-        if rows.files and rows.files == table.files:
-            rows.wait()
-            return rows
-        final = self._new_rows()
-        final.add(table.blocks)
-        return final
+                    sheet = data[int(match["sheet"]) - 2]
+                    before, after = sheet.with_range(content).split(_END_OF_ROWS)
+                    sheet.rows.write(archive, output, name, before, _END_OF_ROWS + after)
 
 
-def _worksheets(table: Table, rows: TableRows) -> Iterator[tuple[DataSheet, CompressedRows]]:
-    for number, part in enumerate(rows.sheets, start=1):
-        suffix = f" ({number})" if number > 1 else ""
-        name = table.sheet.name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
-        sheet = DataSheet(name, table.sheet.columns, table.widths, part.rows, table.sheet.key)
-        yield sheet, part
+_NUMBER_WIDTH = 24
+_DO_NOT_EDIT = "Preenchida pelo sistema; não edite. Diz de que registro é a linha, e não é enviada."
+"""Always in Portuguese, like the whole template."""
+
+_WriteCell = Callable[[int, int, Any, Format], int]
 
 
-def _with_range(content: bytes, sheet: DataSheet) -> bytes:
-    corner = cell_address(max(sheet.rows, 1) + 1, len(sheet.columns) - 1)
-    return _TABLE_RANGE.sub(b' ref="A1:%s"' % corner.encode(), content)
+@contextmanager
+def open_template(
+    resource: Resource, path: Path, sheets: Sequence[Sheet]
+) -> Iterator[OutputWriter]:
+    """Open the import workbook of a resource: its template, with instructions and checks."""
+    main, *lists = sheets
+    own = len(resource.columns)
+    numbers = {column.name: _NUMBER_WIDTH for column in main.columns[own:]}
+    with template_sheets(path, resource, numbers, shared=True) as (book, worksheets):
+        for index in range(own, len(main.columns)):
+            worksheets[resource.sheet].write_comment(0, index, _DO_NOT_EDIT)
+        plain = book.add_format()
+        children = {child.sheet: child for child in resource.children}
+        writers = []
+        for sheet, declared in (main, resource), *((s, children[s.name]) for s in lists):
+            formats = [cell_format(book, column) for column in declared.columns]
+            formats += [plain] * (len(sheet.columns) - len(formats))
+            worksheet = worksheets[declared.sheet]
+            cell_writers = [_template_cell_writer(worksheet, column) for column in sheet.columns]
+            writers.append(list(zip(cell_writers, formats, strict=True)))
+        yield _TemplateOutput(writers)
+
+
+class _TemplateOutput(OutputWriter):
+    def __init__(self, writers: Sequence[Sequence[tuple[_WriteCell, Format]]]) -> None:
+        self._writers = writers
+
+    def line_format(self, sheet: Sheet) -> LineFormat:
+        return CELLS_AS_JSON
+
+    def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
+        for table, writers in zip(tables, self._writers, strict=True):
+            if table.rows >= MAX_ROWS:
+                raise UsageError(
+                    Text(
+                        pt="Há registros demais para uma planilha de importação.",
+                        en="There are too many records for one import sheet.",
+                    )
+                )
+            for number, row in enumerate(cells_of(table.blocks), start=1):
+                for index, (cell, (write, cell_style)) in enumerate(zip(row, writers, strict=True)):
+                    if cell is not None and write(number, index, cell, cell_style) < 0:
+                        raise UsageError(
+                            _TOO_LONG.format(
+                                cell=cell_address(number + 1, index),
+                                field=table.sheet.columns[index].name,
+                                limit=MAX_TEXT_LENGTH,
+                            )
+                        )
+
+
+_TOO_LONG = Text(
+    pt="{cell}, campo {field}: o texto tem mais de {limit} caracteres, o máximo de uma célula.",
+    en="{cell}, field {field}: the text has more than {limit} characters, the maximum of a cell.",
+)
+
+
+def _template_cell_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:
+    match column.kind:
+        case Kind.BOOLEAN:
+            return sheet.write_boolean
+        case Kind.INTEGER:
+            return lambda row, index, cell, _format: _write_number(sheet, row, index, cell, None)
+        case Kind.NUMBER | Kind.MONEY:
+            return partial(_write_number, sheet)
+        case Kind.DATE:
+            return partial(_write_day, sheet)
+        case _:
+            return sheet.write_string
+
+
+def _write_number(
+    sheet: Worksheet, row: int, index: int, digits: str, number_format: Format | None
+) -> int:
+    """Write a number, as text if the cell would hold another one."""
+    number, exact = float(digits), Decimal(digits)
+    # Binary numbers hold any fifteen digits exactly; xlsxwriter writes sixteen.
+    if len(exact.as_tuple().digits) > EXACT_DIGITS and Decimal(f"{number:.16G}") != exact:
+        return int(sheet.write_string(row, index, digits))
+    return int(sheet.write_number(row, index, number, number_format))
+
+
+def _write_day(sheet: Worksheet, row: int, index: int, text: str, date_format: Format) -> int:
+    """Write a date without time, which import sheets do not have; before March 1900 as text."""
+    day = naive_moment(text).replace(hour=0, minute=0, second=0, microsecond=0)
+    if day.toordinal() < FIRST_SAFE_DAY:
+        return int(sheet.write_string(row, index, text, date_format))
+    return int(sheet.write_datetime(row, index, day, date_format))
