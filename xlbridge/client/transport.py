@@ -12,7 +12,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -153,7 +153,7 @@ class Transport:
         url = parse_base_url(base_url)
         self.is_local = is_loopback(url.host)
         self._base = str(url).rstrip("/")
-        with _report_environment_errors():
+        try:
             self._http = httpx.Client(
                 verify=_ssl_verification(url, ca_bundle),
                 follow_redirects=False,
@@ -161,6 +161,25 @@ class Transport:
                 timeout=httpx.Timeout(timeout, connect=min(timeout, _MAX_CONNECT_SECONDS)),
                 headers={"User-Agent": f"xlbridge/{__version__}", "Accept": "application/json"},
             )
+        except OSError as error:
+            raise ConfigError(
+                Text(
+                    pt="SSL_CERT_FILE não é um arquivo PEM de certificados: {reason}",
+                    en="SSL_CERT_FILE is not a PEM file of certificates: {reason}",
+                ).format(reason=os_error_reason(error))
+            ) from None
+        except (ImportError, ValueError, httpx.InvalidURL):
+            # The proxy is not quoted: its address may contain a password.
+            raise ConfigError(
+                Text(
+                    pt="O proxy em HTTPS_PROXY, HTTP_PROXY ou ALL_PROXY não pode ser usado.",
+                    en="The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used.",
+                ),
+                Text(
+                    pt="Escreva http://servidor:porta; para socks5://: pip install 'httpx[socks]'.",
+                    en="Write http://host:port; for socks5://: pip install 'httpx[socks]'.",
+                ),
+            ) from None
 
     def close(self) -> None:
         """Close every connection."""
@@ -230,34 +249,6 @@ def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLCo
                 pt="{file} não é um arquivo PEM de certificados: {reason}",
                 en="{file} is not a PEM file of certificates: {reason}",
             ).format(file=ca_bundle, reason=os_error_reason(error))
-        ) from None
-
-
-@contextmanager
-def _report_environment_errors() -> Iterator[None]:
-    """Raise ``ConfigError`` for unusable proxies and certificates in environment variables.
-
-    Proxies are not quoted: their address may contain a password.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise ConfigError(
-            Text(
-                pt="SSL_CERT_FILE não é um arquivo PEM de certificados: {reason}",
-                en="SSL_CERT_FILE is not a PEM file of certificates: {reason}",
-            ).format(reason=os_error_reason(error))
-        ) from None
-    except (ImportError, ValueError, httpx.InvalidURL):
-        raise ConfigError(
-            Text(
-                pt="O proxy em HTTPS_PROXY, HTTP_PROXY ou ALL_PROXY não pode ser usado.",
-                en="The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used.",
-            ),
-            Text(
-                pt="Escreva http://servidor:porta; para socks5://: pip install 'httpx[socks]'.",
-                en="Write http://host:port; for socks5://: pip install 'httpx[socks]'.",
-            ),
         ) from None
 
 
