@@ -14,8 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from xlbridge.client import session
-
 Begun = Callable[["Running"], None]
 
 XLBRIDGE = "xlbridge.cli.main"
@@ -23,7 +21,7 @@ XLBRIDGE = "xlbridge.cli.main"
 GC_THRESHOLD = (20_000, 20, 20)
 """Thresholds of the garbage collector in the suite's processes."""
 
-MINIMAL_COST = session.ProofCost(n=2, r=1, p=1)
+MINIMAL_COST = (2, 1, 1)
 """Minimal cost of the proof of a stored token, which is slow on purpose in production."""
 
 _at_end = ExitStack()

@@ -25,7 +25,6 @@ _READY = b"ready\n"
 _IS_APPLICATION = bool(getattr(sys, "frozen", False))
 # Without pathlib, which takes longer to import than a process to start.
 _IMPORT_ROOT = os.path.dirname(os.path.dirname(xlbridge.__file__))  # noqa: PTH120
-_EXIT_TIMEOUT = 5.0
 
 
 def helper_environment() -> dict[str, str]:
@@ -120,58 +119,3 @@ def available_cpus() -> int:
     """Return the number of processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
-class HelperProcess:
-    """A module of xlbridge run as a child process, with pipes to its input and output.
-
-    It gets no credentials and no Ctrl-C of the terminal. It has to exit when its input ends, and
-    thus with this process.
-    """
-
-    def __init__(self, module: str, *arguments: str) -> None:
-        with report_start_errors():
-            self._process = subprocess.Popen(  # noqa: S603 - our own command, no shell
-                helper_command(module, *arguments),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=helper_environment(),
-                **NEW_PROCESS_GROUP,
-            )
-
-    @property
-    def is_running(self) -> bool:
-        """True while the process runs."""
-        return self._process.poll() is None
-
-    @property
-    def was_killed(self) -> bool:
-        """True once a signal has ended the process."""
-        return (self._process.poll() or 0) < 0
-
-    @property
-    def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        """The process's standard input and output."""
-        if self._process.stdin is None or self._process.stdout is None:
-            raise AssertionError
-        return self._process.stdin, self._process.stdout
-
-    def terminate(self) -> None:
-        """Ask the process to exit."""
-        self._process.terminate()
-
-    def kill(self) -> None:
-        """Kill the process and its children."""
-        kill_process_tree(self._process)
-
-    def wait(self) -> None:
-        """Wait until the terminated process has exited; kill it if that takes too long."""
-        try:
-            self._process.wait(_EXIT_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            self._process.wait()
-        for pipe in self.pipes:
-            with suppress(OSError):
-                pipe.close()

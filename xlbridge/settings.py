@@ -63,12 +63,6 @@ class ParseOptions:
         require_choice("numbers", self.numbers, (None, *get_args(NumberStyle)))
 
 
-def _read_csv_form(environment: Mapping[str, str]) -> CsvForm:
-    delimiter = _read_choice(environment, CSV_DELIMITER_VARIABLE, tuple(CSV_DELIMITERS))
-    encoding = _read_choice(environment, CSV_ENCODING_VARIABLE, CSV_ENCODINGS)
-    return CsvForm(CSV_DELIMITERS[delimiter] if delimiter else None, encoding)
-
-
 def _read_choice(
     environment: Mapping[str, str], variable: str, choices: Collection[str]
 ) -> str | None:
@@ -130,20 +124,21 @@ def read_limits(environment: Mapping[str, str]) -> WorkbookLimits:
     limits = {}
     for limit in fields(WorkbookLimits):
         variable = limit.metadata.get("variable", "")
-        if text := environment.get(variable):
-            limits[limit.name] = _read_positive(variable, text) * limit.metadata["unit"]
-    return WorkbookLimits(**limits, csv=_read_csv_form(environment))
-
-
-def _read_positive(variable: str, text: str) -> int:
-    if not _POSITIVE_INTEGER.fullmatch(text):
-        raise ConfigError(
-            Text(
-                pt="{name} deve ser um número inteiro maior que zero; não {text!r}.",
-                en="{name} must be a whole number greater than zero; not {text!r}.",
-            ).format(name=variable, text=text)
-        )
-    return int(text)
+        text = environment.get(variable)
+        if not text:
+            continue
+        if not _POSITIVE_INTEGER.fullmatch(text):
+            raise ConfigError(
+                Text(
+                    pt="{name} deve ser um número inteiro maior que zero; não {text!r}.",
+                    en="{name} must be a whole number greater than zero; not {text!r}.",
+                ).format(name=variable, text=text)
+            )
+        limits[limit.name] = int(text) * limit.metadata["unit"]
+    delimiter = _read_choice(environment, CSV_DELIMITER_VARIABLE, tuple(CSV_DELIMITERS))
+    encoding = _read_choice(environment, CSV_ENCODING_VARIABLE, CSV_ENCODINGS)
+    csv = CsvForm(CSV_DELIMITERS[delimiter] if delimiter else None, encoding)
+    return WorkbookLimits(**limits, csv=csv)
 
 
 DEFAULT_SETTLE_SECONDS = 900.0
@@ -244,6 +239,13 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
 
     env = os.environ if environment is None else environment
     home, bundle = env.get("XLBRIDGE_HOME"), env.get("XLBRIDGE_CA_BUNDLE")
+    timeout = _read_seconds(env, "XLBRIDGE_TIMEOUT")
+    if timeout == 0:
+        raise ConfigError(
+            Text(
+                pt="{name} deve ser maior que zero.", en="{name} must be greater than zero."
+            ).format(name="XLBRIDGE_TIMEOUT")
+        )
     return Settings(
         home=Path(home) if home else Path(platformdirs.user_state_path("xlbridge")),
         profile=env.get("XLBRIDGE_PROFILE") or None,
@@ -252,10 +254,10 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         password=env.get("XLBRIDGE_PASSWORD") or None,
         ca_bundle=Path(bundle) if bundle else None,
         settle=_read_seconds(env, "XLBRIDGE_SETTLE"),
-        timeout=_read_timeout(env, "XLBRIDGE_TIMEOUT"),
+        timeout=timeout,
         custom_schemas=Path(env[SCHEMAS_VARIABLE]) if env.get(SCHEMAS_VARIABLE) else None,
         limits=read_limits(env),
-        log_words=_read_log_words(env, "XLBRIDGE_LOG_WORDS"),
+        log_words=_read_log_words(env.get("XLBRIDGE_LOG_WORDS", "")),
     )
 
 
@@ -286,30 +288,19 @@ def read_progress_seconds(environment: Mapping[str, str]) -> float:
     return _PROGRESS_SECONDS if seconds is None else seconds
 
 
-def _read_timeout(env: Mapping[str, str], name: str) -> float | None:
-    value = _read_seconds(env, name)
-    if value == 0:
-        raise ConfigError(
-            Text(
-                pt="{name} deve ser maior que zero.", en="{name} must be greater than zero."
-            ).format(name=name)
-        )
-    return value
-
-
-def _read_log_words(env: Mapping[str, str], name: str) -> dict[str, str]:
+def _read_log_words(text: str) -> dict[str, str]:
     """Read ``WORD=MEANING``, separated by semicolons."""
     words: dict[str, str] = {}
-    for pair in filter(None, map(str.strip, env.get(name, "").split(";"))):
+    for pair in filter(None, map(str.strip, text.split(";"))):
         word, _, meaning = map(str.strip, pair.partition("="))
         if not word or meaning not in LOG_MEANINGS:
             raise ConfigError(
                 Text(
-                    pt="{name}: escreva PALAVRA=SIGNIFICADO, com um destes significados: "
-                    "{meanings}; não {pair!r}.",
-                    en="{name}: write WORD=MEANING, where MEANING is one of: {meanings}; not "
-                    "{pair!r}.",
-                ).format(name=name, meanings=", ".join(LOG_MEANINGS), pair=pair)
+                    pt="XLBRIDGE_LOG_WORDS: escreva PALAVRA=SIGNIFICADO, com um destes "
+                    "significados: {meanings}; não {pair!r}.",
+                    en="XLBRIDGE_LOG_WORDS: write WORD=MEANING, where MEANING is one of: "
+                    "{meanings}; not {pair!r}.",
+                ).format(meanings=", ".join(LOG_MEANINGS), pair=pair)
             )
         words[word] = meaning
     return words

@@ -56,19 +56,6 @@ def test_the_next_process_uses_the_token(server: ScriptedServer, home: Path) -> 
     assert PASSWORD not in file.read_text(encoding="utf-8")
 
 
-def test_a_stored_token_without_a_cost_is_used(server: ScriptedServer, home: Path) -> None:
-    server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
-    with open_stored(server, home) as client:
-        client.system.info()
-    (file,) = (home / "tokens").glob("*.json")
-    stored = json.loads(file.read_text(encoding="utf-8"))
-    del stored["cost"]
-    file.write_text(json.dumps(stored), encoding="utf-8")
-    with open_stored(server, home) as client:
-        client.system.info()
-    assert server.logins == 1
-
-
 @pytest.mark.parametrize(
     "expiration",
     [None, "", "soon", in_hours(-1), in_hours(0.01)],

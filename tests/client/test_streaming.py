@@ -21,8 +21,12 @@ from scripted_server import ScriptedServer, answer, ok
 
 from xlbridge.client import Client
 from xlbridge.client.listings import Numbers, RecordShape
-from xlbridge.client.listings.records import RecordSelector
-from xlbridge.client.listings.stream import EXACT_NUMBERS, InvalidJson, JsonReader
+from xlbridge.client.listings.stream import (
+    EXACT_NUMBERS,
+    InvalidJson,
+    JsonReader,
+    RecordSelector,
+)
 from xlbridge.errors import InDoubt, RemoteRejected, TransportError
 from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN

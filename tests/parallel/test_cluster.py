@@ -29,22 +29,16 @@ from xlbridge.errors import (
 )
 from xlbridge.export import ExportRequest, ExportResult, OutputFile
 from xlbridge.parallel import (
+    Executor,
     ExportTask,
     cluster as cluster_module,
+    cluster_executor,
     executor_for,
     export_all,
 )
-from xlbridge.parallel.cluster import (
-    DaskExecutor,
-    OpaqueBytes,
-    TaskMessage,
-    connect_cluster,
-    run_on_worker,
-    unpack_outcome,
-)
-from xlbridge.parallel.local import LocalExecutor
-from xlbridge.parallel.messages import WorkerDefect
-from xlbridge.parallel.tasks import LostItem
+from xlbridge.parallel.cluster import Message, run_on_worker
+from xlbridge.parallel.local import LocalPool, LostItem
+from xlbridge.parallel.messages import WorkerDefect, outcome_of, unpack
 from xlbridge.sandbox import RunningSandbox
 
 pytestmark = pytest.mark.programs
@@ -62,19 +56,19 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster
 
 
 @pytest.fixture
-def executor(running: RunningCluster) -> Iterator[DaskExecutor]:
-    with connect_cluster(running.address) as connection:
+def executor(running: RunningCluster) -> Iterator[Executor]:
+    with cluster_executor(running.address) as connection:
         yield connection
 
 
-def test_results_come_in_order_and_each_is_reported(executor: DaskExecutor) -> None:
+def test_results_come_in_order_and_each_is_reported(executor: Executor) -> None:
     done: list[int] = []
     doubled = list(executor.run(worker_tasks.double, range(40), done.append))
     assert doubled == [2 * number for number in range(40)]
     assert wait_until(lambda: sorted(done) == list(range(40)))
 
 
-def test_an_exception_of_a_task_is_raised_here(executor: DaskExecutor) -> None:
+def test_an_exception_of_a_task_is_raised_here(executor: Executor) -> None:
     with pytest.raises(RemoteRejected) as refused:
         list(executor.run(worker_tasks.refuse, range(3)))
     assert refused.value.status == 409
@@ -82,7 +76,7 @@ def test_an_exception_of_a_task_is_raised_here(executor: DaskExecutor) -> None:
         list(executor.run(worker_tasks.fail, range(3)))
 
 
-def test_no_log_shows_what_was_sent(executor: DaskExecutor, running: RunningCluster) -> None:
+def test_no_log_shows_what_was_sent(executor: Executor, running: RunningCluster) -> None:
     with pytest.raises(WorkerDefect):
         list(executor.run(worker_tasks.fail, [SECRET]))
     assert list(executor.run(worker_tasks.Keep(SECRET), [SECRET])) == [SECRET]
@@ -146,7 +140,7 @@ class WorkerKiller:
 
 
 def test_exports_come_back_whole_and_no_log_shows_the_password(
-    executor: DaskExecutor,
+    executor: Executor,
     running: RunningCluster,
     empty_sandbox: RunningSandbox,
     tmp_path: Path,
@@ -170,8 +164,8 @@ def test_exports_come_back_whole_and_no_log_shows_the_password(
             for login, listing, name in parameters
         ]
 
-    with LocalExecutor(1, "xlbridge.parallel.exports") as worker:
-        local = list(export_all(exports(here), tmp_path, worker))
+    with LocalPool(1, "xlbridge.parallel.exports") as pool:
+        local = list(export_all(exports(here), tmp_path, Executor(pool)))
     remote = list(export_all(exports(there), tmp_path, executor))
     for one, other in zip(local, remote, strict=True):
         assert type(one) is type(other)
@@ -245,9 +239,7 @@ def test_a_batch_validates_and_exports_on_the_cluster(
         assert written[0] == written[1]
 
 
-def test_only_the_item_that_kills_its_workers_is_lost(
-    executor: DaskExecutor, tmp_path: Path
-) -> None:
+def test_only_the_item_that_kills_its_workers_is_lost(executor: Executor, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
     task = worker_tasks.DieAt(number=2, times=100, marks=marks)
@@ -256,7 +248,7 @@ def test_only_the_item_that_kills_its_workers_is_lost(
 
 
 def test_a_cluster_without_the_task_is_reported(
-    executor: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "only_here.py").write_text("def task(item): return item\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -267,21 +259,21 @@ def test_a_cluster_without_the_task_is_reported(
 
 
 def test_other_versions_on_a_worker_are_refused() -> None:
-    message = TaskMessage({"xlbridge": "0.0.1", "pandas": "1.0"}, OpaqueBytes(b""))
+    message = Message(b"", {"xlbridge": "0.0.1", "pandas": "1.0"})
     with pytest.raises(ConfigError, match=r"0\.0\.1.*1\.0"):
-        unpack_outcome(run_on_worker(message))
+        outcome_of(unpack(run_on_worker(message).content))
 
 
 def test_unusable_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 0.2)
     with (
         pytest.raises(TransportError, match="does not answer"),
-        connect_cluster("tcp://127.0.0.1:9"),
+        cluster_executor("tcp://127.0.0.1:9"),
     ):
         pass
-    with pytest.raises(UsageError, match="not the address"), connect_cluster("http://127.0.0.1:9"):
+    with pytest.raises(UsageError, match="not the address"), cluster_executor("http://127.0.0.1:9"):
         pass
-    with pytest.raises(ConfigError, match="certificates"), connect_cluster("tls://127.0.0.1:9"):
+    with pytest.raises(ConfigError, match="certificates"), cluster_executor("tls://127.0.0.1:9"):
         pass
     with (
         pytest.raises(UsageError, match="mutually exclusive"),

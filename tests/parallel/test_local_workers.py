@@ -13,24 +13,25 @@ import worker_tasks
 from child_processes import is_alive, wait_until
 
 from xlbridge.errors import RemoteRejected
-from xlbridge.parallel.local import LocalExecutor, default_worker_count
+from xlbridge.parallel import Executor
+from xlbridge.parallel.executors import default_worker_count
+from xlbridge.parallel.local import LocalPool, LostItem
 from xlbridge.parallel.messages import WorkerDefect
-from xlbridge.parallel.tasks import LostItem
 
 NUMBERS = range(50)
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[LocalExecutor]:
+def workers() -> Iterator[Executor]:
     """Two workers for all tests of the module; one that dies is replaced."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
         patch.setenv("XLBRIDGE_PASSWORD", "secret")
-        with LocalExecutor(2, "worker_tasks") as local:
-            yield local
+        with LocalPool(2, "worker_tasks") as pool:
+            yield Executor(pool)
 
 
-def test_results_come_in_order_and_each_is_reported(workers: LocalExecutor) -> None:
+def test_results_come_in_order_and_each_is_reported(workers: Executor) -> None:
     done: list[int] = []
     doubled = list(workers.run(worker_tasks.double, NUMBERS, done.append))
     assert doubled == [2 * number for number in NUMBERS]
@@ -38,7 +39,7 @@ def test_results_come_in_order_and_each_is_reported(workers: LocalExecutor) -> N
     assert list(workers.run(worker_tasks.double, ())) == []
 
 
-def test_items_are_consumed_only_a_little_ahead(workers: LocalExecutor) -> None:
+def test_items_are_consumed_only_a_little_ahead(workers: Executor) -> None:
     consumed: list[int] = []
 
     def items() -> Iterator[int]:
@@ -55,7 +56,7 @@ def test_items_are_consumed_only_a_little_ahead(workers: LocalExecutor) -> None:
 
 @pytest.mark.parametrize(("times", "outcome"), [(1, 14), (2, LostItem())])
 def test_a_lost_worker_costs_a_retry_of_its_item(
-    workers: LocalExecutor, tmp_path: Path, times: int, outcome: object
+    workers: Executor, tmp_path: Path, times: int, outcome: object
 ) -> None:
     task = worker_tasks.DieAt(number=7, times=times, marks=tmp_path)
     outcomes = list(workers.run(task, NUMBERS))
@@ -64,7 +65,7 @@ def test_a_lost_worker_costs_a_retry_of_its_item(
     assert len(list(tmp_path.iterdir())) == times
 
 
-def test_an_idle_worker_that_is_killed_costs_nothing(workers: LocalExecutor) -> None:
+def test_an_idle_worker_that_is_killed_costs_nothing(workers: Executor) -> None:
     pids = {*workers.run(worker_tasks.own_pid, NUMBERS)}
     for pid in pids:
         os.kill(int(str(pid)), signal.SIGKILL)
@@ -73,7 +74,7 @@ def test_an_idle_worker_that_is_killed_costs_nothing(workers: LocalExecutor) -> 
     assert not again & pids
 
 
-def test_an_exception_of_a_task_is_raised_here(workers: LocalExecutor) -> None:
+def test_an_exception_of_a_task_is_raised_here(workers: Executor) -> None:
     with pytest.raises(RemoteRejected) as refused:
         list(workers.run(worker_tasks.refuse, NUMBERS))
     assert refused.value.status == 409
@@ -82,7 +83,7 @@ def test_an_exception_of_a_task_is_raised_here(workers: LocalExecutor) -> None:
         list(workers.run(worker_tasks.fail, NUMBERS))
 
 
-def test_workers_get_no_credentials(workers: LocalExecutor) -> None:
+def test_workers_get_no_credentials(workers: Executor) -> None:
     names = ["XLBRIDGE_PASSWORD", "PATH"]
     assert list(workers.run(worker_tasks.environment, names)) == [None, os.environ["PATH"]]
 
@@ -95,8 +96,8 @@ def test_no_worker_outlives_the_block(
     pids: list[int] = []
 
     def work() -> None:
-        with LocalExecutor(2, "worker_tasks") as local:
-            for pid in local.run(worker_tasks.own_pid, NUMBERS):
+        with LocalPool(2, "worker_tasks") as pool:
+            for pid in Executor(pool).run(worker_tasks.own_pid, NUMBERS):
                 assert isinstance(pid, int)
                 pids.append(pid)
                 if error is not None:

@@ -17,7 +17,6 @@ from xlbridge.cli.main import main
 from xlbridge.errors import ErrorDetail, RemoteRejected, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.parallel.messages import UnexpectedType, pack, unpack
-from xlbridge.parallel.workbooks import join_frame, split_frame
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 
@@ -87,5 +86,5 @@ def test_columns_arrive_unchanged() -> None:
         }
     )
     for sent in (frame, frame.iloc[:0]):
-        received = join_frame(unpack(pack(split_frame(sent))), len(sent))
+        received = unpack(pack(sent))
         pd.testing.assert_frame_equal(received, sent)

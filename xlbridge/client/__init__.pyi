@@ -11,11 +11,9 @@ from .outcomes import (
     Outcome as Outcome,
     Rejected as Rejected,
 )
-from .retry_policy import (
-    RetryPolicy as RetryPolicy,
-)
 from .session import TokenFile as TokenFile
 from .transport import (
+    RetryPolicy as RetryPolicy,
     Target as Target,
     UploadFile as UploadFile,
     parse_base_url as parse_base_url,

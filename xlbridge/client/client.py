@@ -45,7 +45,6 @@ from xlbridge.client.outcomes import (
     lost_answer_error,
     reports_failure,
 )
-from xlbridge.client.retry_policy import RetryPolicy
 from xlbridge.client.session import (
     LOGIN_REFUSED,
     Session,
@@ -57,6 +56,7 @@ from xlbridge.client.transport import (
     Call,
     NoAnswer,
     Reply,
+    RetryPolicy,
     Target,
     Transport,
     UploadFile,
@@ -146,17 +146,15 @@ class Client(Operations):
         ``AuthenticationFailed``, ``TransportError`` or ``RemoteRejected``. Source: the product
         brief, Row actions.
         """
-        if self._identity is None:
-            self._identity = self._find_identity()
+        if self._identity is None and self.target.system is not None:
+            self._identity = f"sandbox:{self.target.system}"
+        elif self._identity is None:
+            address = str(parse_base_url(self.target.base_url)).rstrip("/")
+            info = self.call(SYSTEM_INFO)
+            company = None if info is None else info.codigoDaEmpresa
+            name = self.target.email.casefold() if company is None else company
+            self._identity = f"{address}#{name}"
         return self._identity
-
-    def _find_identity(self) -> str:
-        if self.target.system is not None:
-            return f"sandbox:{self.target.system}"
-        address = str(parse_base_url(self.target.base_url)).rstrip("/")
-        info = self.call(SYSTEM_INFO)
-        company = None if info is None else info.codigoDaEmpresa
-        return f"{address}#{self.target.email.casefold() if company is None else company}"
 
     def __dir__(self) -> Iterable[str]:
         return sorted({*object.__dir__(self), *super().__dir__()})
@@ -340,11 +338,14 @@ class Client(Operations):
         answer = login_answer(reply)
         if answer is not None and not answer.authenticated:
             return NotExecuted(LOGIN_REFUSED, answered=True)
+        refuses_in_data = any(
+            operation.refuses_in_data
+            and reply.request.method == operation.method
+            and reply.request.url.path.endswith(operation.path)
+            for operation in OPERATIONS.values()
+        )
         outcome = classify_reply(
-            reply,
-            lambda data: data,
-            self._redactor,
-            refuses_in_data=_refuses_in_data(reply.request),
+            reply, lambda data: data, self._redactor, refuses_in_data=refuses_in_data
         )
         valid = is_json_or_empty(reply) and not reports_failure(reply)
         if isinstance(outcome, Doubtful) and reply.is_success and valid:
@@ -367,13 +368,3 @@ class Client(Operations):
         return classify_reply(
             reply, read, self._redactor, refuses_in_data=operation.refuses_in_data
         )
-
-
-def _refuses_in_data(request: httpx.Request) -> bool:
-    """Return whether a raw request may be refused within the data of a success."""
-    return any(
-        operation.refuses_in_data
-        and request.method == operation.method
-        and request.url.path.endswith(operation.path)
-        for operation in OPERATIONS.values()
-    )

@@ -122,9 +122,18 @@ def data_or_raise(
         case Executed(data):
             return data
         case Rejected(status, details):
-            messages = [detail.value for detail in details if detail.value]
+            messages = "; ".join(detail.value for detail in details if detail.value)
+            message = Text(
+                pt="Rejeitado pelo sistema (status {status}): {messages}",
+                en="Rejected by the system (status {status}): {messages}",
+            )
+            if not messages:
+                message = Text(
+                    pt="Rejeitado pelo sistema (status {status}), sem informar o motivo.",
+                    en="Rejected by the system (status {status}) without a reason.",
+                )
             raise RemoteRejected(
-                _rejection_message(status, messages), status=status, details=details
+                message.format(status=status, messages=messages), status=status, details=details
             )
         case NotExecuted(reason):
             raise TransportError(reason, None if answered else target.address_hint)
@@ -137,18 +146,6 @@ def lost_answer_error(reason: Text, target: Target, *, doubtful: bool) -> ApiErr
     if not doubtful:
         return TransportError(reason, target.address_hint)
     return InDoubt(reason, LOOK_BEFORE_REPEATING)
-
-
-def _rejection_message(status: int, messages: list[str]) -> Text:
-    if not messages:
-        return Text(
-            pt="Rejeitado pelo sistema (status {status}), sem informar o motivo.",
-            en="Rejected by the system (status {status}) without a reason.",
-        ).format(status=status)
-    return Text(
-        pt="Rejeitado pelo sistema (status {status}): {messages}",
-        en="Rejected by the system (status {status}): {messages}",
-    ).format(status=status, messages="; ".join(messages))
 
 
 ReadData = Callable[[Any], Any]
@@ -209,32 +206,22 @@ def classify_reply(
             return Doubtful(reply.reason, answered=False)
         return NotExecuted(reply.reason, permanent=reply.permanent)
     outcome: Outcome | None = None
-    if reply.is_success:
-        envelope = _envelope(reply)
-        if envelope is not None:
-            outcome = classify_envelope(
-                envelope, read_data, redactor, refuses_in_data=refuses_in_data
-            )
-    elif reply.is_client_error and reply.status_code not in _NEVER_REJECTED:
-        outcome = _classify_refusal(reply, redactor)
-    return outcome or Doubtful(_unproven_message(reply, redactor), retry_after(reply))
-
-
-def _classify_refusal(reply: httpx.Response, redactor: SecretRedactor) -> Outcome | None:
     envelope = _envelope(reply)
-    if envelope is not None and not envelope.success:
-        return classify_envelope(envelope, lambda data: data, redactor, status=reply.status_code)
-    message = _bare_message(reply)
-    if message is None:
-        return None
-    return Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
-
-
-def _unproven_message(reply: httpx.Response, redactor: SecretRedactor) -> Text:
+    if reply.is_success and envelope is not None:
+        outcome = classify_envelope(envelope, read_data, redactor, refuses_in_data=refuses_in_data)
+    elif reply.is_client_error and reply.status_code not in _NEVER_REJECTED:
+        if envelope is not None and not envelope.success:
+            outcome = classify_envelope(envelope, read_data, redactor, status=reply.status_code)
+        elif message := _bare_message(reply):
+            outcome = Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
+    if outcome is not None:
+        return outcome
     if reply.has_redirect_location:
-        return _redirect_message(reply)
-    known = _STATUS_MESSAGES.get(reply.status_code)
-    return describe_reply(reply, redactor) if known is None else known
+        reason = _redirect_message(reply)
+    else:
+        known = _STATUS_MESSAGES.get(reply.status_code)
+        reason = describe_reply(reply, redactor) if known is None else known
+    return Doubtful(reason, retry_after(reply))
 
 
 def parse_json(reply: httpx.Response) -> Any:
@@ -273,13 +260,16 @@ def describe_reply(
 
     ``text`` is the beginning of a body that has not been read.
     """
+    # Redacted before it is cut: half a secret is still a secret.
+    body = redactor.redact(reply.text if text is None else text)[:_MAX_REDACTED_LENGTH]
+    words = " ".join(_printable(body).split())
     return Text(
         pt="A resposta não é documentada pela interface: status {status}, {type}, “{excerpt}”.",
         en="The answer is not documented by the interface: status {status}, {type}, “{excerpt}”.",
     ).format(
         status=reply.status_code,
         type=content_type(reply),
-        excerpt=_excerpt(reply.text if text is None else text, redactor),
+        excerpt=words if len(words) <= _EXCERPT_LENGTH else words[:_EXCERPT_LENGTH] + "…",
     )
 
 
@@ -354,12 +344,6 @@ def _mismatch_message(error: ValueError) -> Text:
         pt="A resposta não tem a forma documentada ({detail}).",
         en="The answer does not have the documented shape ({detail}).",
     ).format(detail=detail)
-
-
-def _excerpt(text: str, redactor: SecretRedactor) -> str:
-    # Redacted before it is cut: half a secret is still a secret.
-    words = " ".join(_printable(redactor.redact(text)[:_MAX_REDACTED_LENGTH]).split())
-    return words if len(words) <= _EXCERPT_LENGTH else words[:_EXCERPT_LENGTH] + "…"
 
 
 def _printable(text: str) -> str:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 
@@ -24,11 +24,11 @@ from xlbridge.client.outcomes import (
     content_type,
     parse_json,
 )
-from xlbridge.client.retry_policy import RetryPolicy
 from xlbridge.client.transport import (
     Call,
     NoAnswer,
     Reply,
+    RetryPolicy,
     Target,
     Transport,
     build_call,
@@ -55,16 +55,9 @@ from xlbridge.wire.authentication import (
 _EXPIRY_MARGIN = timedelta(minutes=1)
 
 
-class ProofCost(NamedTuple):
-    """Parameters of scrypt: cost, block size and parallelism."""
-
-    n: int
-    r: int
-    p: int
-
-
-PROOF_COST = ProofCost(n=2**14, r=8, p=1)
-"""Parameters of the proof that a stored token was obtained with the same password."""
+PROOF_COST = (2**14, 8, 1)
+"""Cost, block size and parallelism (scrypt) of the proof that a stored token was obtained with the
+same password."""
 
 
 class TokenFile:
@@ -95,8 +88,8 @@ class TokenFile:
             stored = json.loads(self._path.read_text(encoding="utf-8"))
             if not _is_unexpired(stored["expiration"]) or stored["who"] != self._who:
                 return None
-            salt, cost = bytes.fromhex(stored["salt"]), stored.get("cost", PROOF_COST)
-            if not secrets.compare_digest(stored["proof"], self._proof(salt, ProofCost(*cost))):
+            salt = bytes.fromhex(stored["salt"])
+            if not secrets.compare_digest(stored["proof"], self._proof(salt, *stored["cost"])):
                 return None
             # Computing a proof is slow: the next token is stored with the same one.
             self._salt = salt
@@ -110,13 +103,12 @@ class TokenFile:
         if answer.accessToken is None or not _is_unexpired(answer.expiration):
             self.remove()
             return
-        salt = self._salt
         stored: dict[str, Any] = {
             "who": self._who,
             "expiration": answer.expiration,
-            "salt": salt.hex(),
+            "salt": self._salt.hex(),
             "cost": PROOF_COST,
-            "proof": self._proof(salt, PROOF_COST),
+            "proof": self._proof(self._salt, *PROOF_COST),
             "token": answer.accessToken,
         }
         write_private(self._path, json.dumps(stored))
@@ -125,13 +117,13 @@ class TokenFile:
         """Delete the stored token."""
         self._path.unlink(missing_ok=True)
 
-    def _proof(self, salt: bytes, cost: ProofCost) -> str:
-        return _scrypt(self._password, salt, cost)
+    def _proof(self, salt: bytes, n: int, r: int, p: int) -> str:
+        return _scrypt(self._password, salt, n, r, p)
 
 
 @lru_cache(maxsize=8)
-def _scrypt(password: bytes, salt: bytes, cost: ProofCost) -> str:
-    return hashlib.scrypt(password, salt=salt, **cost._asdict()).hex()
+def _scrypt(password: bytes, salt: bytes, n: int, r: int, p: int) -> str:
+    return hashlib.scrypt(password, salt=salt, n=n, r=r, p=p).hex()
 
 
 def _is_unexpired(expiration: str | None) -> bool:
@@ -140,13 +132,6 @@ def _is_unexpired(expiration: str | None) -> bool:
     except ValueError:
         return False
     return datetime.now() + _EXPIRY_MARGIN < end
-
-
-class Attempt(NamedTuple):
-    """Reply to a write, and whether its token is refused elsewhere too."""
-
-    reply: Reply
-    token_expired: bool
 
 
 class Session:
@@ -162,7 +147,12 @@ class Session:
     ) -> None:
         self._transport = transport
         self._target = target
-        self._credentials = _credentials(target)
+        try:
+            self._credentials = Credentials(email=target.email, password=target.password)
+        except ValueError:
+            raise ConfigError(
+                Text(pt="Falta o e-mail ou a senha.", en="The e-mail or password is missing.")
+            ) from None
         self._retry_policy = retry_policy
         self._redactor = redactor
         self._token_file = token_file
@@ -177,7 +167,8 @@ class Session:
         credentials, ``TransportError`` if there is no usable answer.
         """
         with self._lock, self._shared():
-            return self._login()
+            answer, self._token = self._login()
+            return answer
 
     def exchange(self, call: Call, *, streamed: bool = False) -> Reply:
         """Send a request that may be repeated, once more with a new token after a 401.
@@ -188,10 +179,15 @@ class Session:
         reply = self._transport.exchange(call, token, streamed=streamed)
         if not is_unauthorized(reply):
             return reply
-        return self._transport.exchange(call, self._replace_token(token), streamed=streamed)
+        with self._lock:
+            # Another thread may already have renewed the token.
+            if self._token is None or self._token == token:
+                self._token = self._renew(token)
+            token = self._token
+        return self._transport.exchange(call, token, streamed=streamed)
 
-    def attempt(self, call: Call) -> Attempt:
-        """Send a write once.
+    def attempt(self, call: Call) -> tuple[Reply, bool]:
+        """Send a write once; return the reply, and whether the token is refused elsewhere too.
 
         A 401 alone does not prove that the token has expired: a gateway may answer so after the
         commit. The token is checked with a read, and dropped if that is refused too. Raises what
@@ -206,17 +202,20 @@ class Session:
             )
         )
         if expired:
-            self._drop_token(token)
-        return Attempt(reply, expired)
+            with self._lock:
+                self._refused = token
+                if self._token == token:
+                    self._token = None
+        return reply, expired
 
     def exchange_write(self, call: Call) -> Reply:
         """Send a write, once more if its token had expired.
 
         Raises what ``login`` raises before the request is sent, ``InDoubt`` after it.
         """
-        attempt = self.attempt(call)
-        if not attempt.token_expired:
-            return attempt.reply
+        reply, expired = self.attempt(call)
+        if not expired:
+            return reply
         try:
             token = self._current_token()
         except ApiError as error:
@@ -226,45 +225,28 @@ class Session:
     def _current_token(self) -> str:
         with self._lock:
             if self._token is None:
-                self._renew(self._refused)
-            return self._require_token()
+                self._token = self._renew(self._refused)
+            return self._token
 
-    def _drop_token(self, refused: str) -> None:
-        with self._lock:
-            self._refused = refused
-            if self._token == refused:
-                self._token = None
-
-    def _replace_token(self, refused: str) -> str:
-        with self._lock:
-            # Another thread may already have renewed the token.
-            if self._token == refused:
-                self._renew(refused)
-            return self._require_token()
-
-    def _renew(self, refused: str | None) -> None:
-        """Use a token that another process has obtained since, else log in."""
+    def _renew(self, refused: str | None) -> str:
+        """Return a token that another process has obtained since, else log in."""
         with self._shared():
             token = None if self._token_file is None else self._token_file.read()
             if token is None or token == refused:
-                self._login()
-                return
+                _, token = self._login()
             self._redactor.add(token)
-            self._token = token
+            return token
 
     def _shared(self) -> AbstractContextManager[None]:
         return nullcontext() if self._token_file is None else self._token_file.locked()
 
-    def _require_token(self) -> str:
-        if self._token is None:
-            raise AssertionError("a login either sets the token or raises")
-        return self._token
-
-    def _login(self) -> Authentication:
+    def _login(self) -> tuple[Authentication, str]:
+        """Log in and return the answer without its token, and the token, which is stored."""
         call = build_call(AUTHENTICATE, {}, body=self._credentials)
         reply = self._retry_policy.repeat(lambda: self._transport.exchange(call), pause_after_reply)
         answer = self._read(reply)
-        if answer.accessToken is None:
+        token = answer.accessToken
+        if token is None:
             if self._token_file is not None:
                 self._token_file.remove()
             raise AuthenticationFailed(
@@ -277,11 +259,10 @@ class Session:
                     en="Check XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD: they differ by environment.",
                 ),
             )
-        self._redactor.add(answer.accessToken)
-        self._token = answer.accessToken
+        self._redactor.add(token)
         if self._token_file is not None:
             self._token_file.write(answer)
-        return answer.model_copy(update={"accessToken": None})
+        return answer.model_copy(update={"accessToken": None}), token
 
     def _read(self, reply: Reply) -> Authentication:
         """Read the login's answer, in which ``authenticated`` decides, not the status."""
@@ -318,15 +299,6 @@ def login_answer(reply: httpx.Response) -> Authentication | None:
 def is_unauthorized(reply: Reply) -> bool:
     """Return whether a reply is a 401."""
     return isinstance(reply, httpx.Response) and reply.status_code == HTTPStatus.UNAUTHORIZED
-
-
-def _credentials(target: Target) -> Credentials:
-    try:
-        return Credentials(email=target.email, password=target.password)
-    except ValueError:
-        raise ConfigError(
-            Text(pt="Falta o e-mail ou a senha.", en="The e-mail or password is missing.")
-        ) from None
 
 
 def _unusable_login_answer(reply: httpx.Response, target: Target) -> TransportError:

@@ -1,4 +1,4 @@
-"""HTTP transport: the target of requests, and one request with one reply.
+"""HTTP transport: the target of requests, one request with one reply, and the policy of retries.
 
 TLS is always verified and redirects are never followed: a write must not be repeated elsewhere,
 and ``Authorization`` must not reach another origin. Plain HTTP is allowed for loopback only, which
@@ -7,17 +7,19 @@ is never accessed through a proxy.
 
 import errno
 import ipaddress
+import random
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -113,6 +115,8 @@ class NoAnswer:
 
 Reply = httpx.Response | NoAnswer
 
+_Result = TypeVar("_Result")
+
 
 def build_call(
     operation: Operation,
@@ -149,7 +153,7 @@ class Transport:
         url = parse_base_url(base_url)
         self.is_local = is_loopback(url.host)
         self._base = str(url).rstrip("/")
-        with _report_environment_errors():
+        try:
             self._http = httpx.Client(
                 verify=_ssl_verification(url, ca_bundle),
                 follow_redirects=False,
@@ -157,6 +161,25 @@ class Transport:
                 timeout=httpx.Timeout(timeout, connect=min(timeout, _MAX_CONNECT_SECONDS)),
                 headers={"User-Agent": f"xlbridge/{__version__}", "Accept": "application/json"},
             )
+        except OSError as error:
+            raise ConfigError(
+                Text(
+                    pt="SSL_CERT_FILE não é um arquivo PEM de certificados: {reason}",
+                    en="SSL_CERT_FILE is not a PEM file of certificates: {reason}",
+                ).format(reason=os_error_reason(error))
+            ) from None
+        except (ImportError, ValueError, httpx.InvalidURL):
+            # The proxy is not quoted: its address may contain a password.
+            raise ConfigError(
+                Text(
+                    pt="O proxy em HTTPS_PROXY, HTTP_PROXY ou ALL_PROXY não pode ser usado.",
+                    en="The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used.",
+                ),
+                Text(
+                    pt="Escreva http://servidor:porta; para socks5://: pip install 'httpx[socks]'.",
+                    en="Write http://host:port; for socks5://: pip install 'httpx[socks]'.",
+                ),
+            ) from None
 
     def close(self) -> None:
         """Close every connection."""
@@ -201,20 +224,13 @@ class Transport:
                 with closing(reply):
                     reply.read()
         except httpx.RequestError as error:
-            return NoAnswer(
-                self._describe(error), request_begun, permanent=_is_certificate_error(error)
-            )
+            reason = Text(
+                pt="{address} não respondeu ({detail}).",
+                en="{address} did not answer ({detail}).",
+            ).format(address=self._base, detail=_reason(error))
+            untrusted = any(isinstance(e, ssl.SSLCertVerificationError) for e in _causes(error))
+            return NoAnswer(reason, request_begun, permanent=untrusted)
         return reply
-
-    def _describe(self, error: httpx.RequestError) -> Text:
-        # Only connection errors are quoted: others may contain what was sent.
-        detail = (
-            _connection_failure(error) if isinstance(error, httpx.ConnectError) else _failure(error)
-        )
-        return Text(
-            pt="{address} não respondeu ({detail}).",
-            en="{address} did not answer ({detail}).",
-        ).format(address=self._base, detail=detail)
 
 
 _parse_url = lru_cache(maxsize=64)(httpx.URL)
@@ -236,34 +252,6 @@ def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLCo
         ) from None
 
 
-@contextmanager
-def _report_environment_errors() -> Iterator[None]:
-    """Raise ``ConfigError`` for unusable proxies and certificates in environment variables.
-
-    Proxies are not quoted: their address may contain a password.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise ConfigError(
-            Text(
-                pt="SSL_CERT_FILE não é um arquivo PEM de certificados: {reason}",
-                en="SSL_CERT_FILE is not a PEM file of certificates: {reason}",
-            ).format(reason=os_error_reason(error))
-        ) from None
-    except (ImportError, ValueError, httpx.InvalidURL):
-        raise ConfigError(
-            Text(
-                pt="O proxy em HTTPS_PROXY, HTTP_PROXY ou ALL_PROXY não pode ser usado.",
-                en="The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used.",
-            ),
-            Text(
-                pt="Escreva http://servidor:porta; para socks5://: pip install 'httpx[socks]'.",
-                en="Write http://host:port; for socks5://: pip install 'httpx[socks]'.",
-            ),
-        ) from None
-
-
 _FAILURES: tuple[tuple[type[httpx.RequestError], Text], ...] = (
     (httpx.TimeoutException, Text(pt="o tempo esgotou", en="it timed out")),
     (httpx.NetworkError, Text(pt="a conexão foi interrompida", en="the connection broke")),
@@ -271,30 +259,74 @@ _FAILURES: tuple[tuple[type[httpx.RequestError], Text], ...] = (
 )
 
 
-def _failure(error: httpx.RequestError) -> Text | str:
-    """Return why there is no answer, the name of the error if the reason is uncommon."""
-    texts = (text for kind, text in _FAILURES if isinstance(error, kind))
-    return next(texts, type(error).__name__)
+def _reason(error: httpx.RequestError) -> Text | str:
+    """Return why there is no answer, untranslated if the reason is uncommon.
 
-
-def _connection_failure(error: httpx.ConnectError) -> Text | str:
-    """Return why there is no connection, untranslated if the reason is uncommon."""
-    cause: BaseException | None = error
-    while cause is not None:
+    Only connection errors are quoted: others may contain what was sent.
+    """
+    if not isinstance(error, httpx.ConnectError):
+        texts = (text for kind, text in _FAILURES if isinstance(error, kind))
+        return next(texts, type(error).__name__)
+    for cause in _causes(error):
         if isinstance(cause, socket.gaierror):
             return _UNKNOWN_HOST
         if isinstance(cause, OSError) and cause.errno in _CONNECTION_ERRORS:
             return _CONNECTION_ERRORS[cause.errno]
-        cause = cause.__cause__ or cause.__context__
     return str(error)
 
 
-def _is_certificate_error(error: BaseException | None) -> bool:
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what caused it."""
     while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return True
+        yield error
         error = error.__cause__ or error.__context__
-    return False
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Number of tries of a request, and pauses between them. Source: the spec, Errors (5xx).
+
+    Exponential backoff with full jitter: before try n + 1, up to ``first`` · 2ⁿ⁻¹ seconds.
+
+    ``longest`` limits one pause, ``total`` all tries and pauses together, both in seconds. A longer
+    ``Retry-After`` is honoured; one that exceeds ``total`` ends the retries.
+    """
+
+    first: float = 0.5
+    longest: float = 20.0
+    tries: int = 6
+    total: float = 120.0
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+    random: Callable[[], float] = random.random
+
+    @classmethod
+    def quick(cls) -> "RetryPolicy":
+        """Return the policy of commands that check whether the system answers."""
+        return cls(tries=2)
+
+    def repeat(
+        self,
+        attempt: Callable[[], _Result],
+        least_pause: Callable[[_Result], float | None],
+    ) -> _Result:
+        """Return the first result that needs no retry, or the last one.
+
+        ``least_pause`` returns the minimum pause after a result, in seconds; None for no retry.
+        """
+        end = self.clock() + self.total
+        result = attempt()
+        for number in range(self.tries - 1):
+            least = least_pause(result)
+            if least is None:
+                break
+            jitter = self.random() * min(self.longest, self.first * 2.0**number)
+            pause = max(jitter, least)
+            if self.clock() + pause > end:
+                break
+            self.sleep(pause)
+            result = attempt()
+        return result
 
 
 def is_busy(reply: Reply) -> bool:
@@ -320,10 +352,10 @@ def retry_after(reply: httpx.Response) -> float | None:
     if text.isascii() and text.isdigit():
         return float(text)
     try:
-        time = parsedate_to_datetime(text)
+        end = parsedate_to_datetime(text)
     except ValueError:
         return None
-    aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+    aware = end if end.tzinfo else end.replace(tzinfo=UTC)
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 

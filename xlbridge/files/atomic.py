@@ -4,7 +4,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from xlbridge.errors import (
@@ -200,41 +200,33 @@ _SPECIAL_TO_SHELLS = re.compile(r"[\s;&|<>()'*?^!`\[\]{}]")
 """Characters that a shell of Windows or Linux changes outside quotes."""
 
 
-@contextmanager
-def lock_or_fail(home: Path, name: str, refusal: Text) -> Iterator[None]:
+def lock_or_fail(home: Path, name: str, refusal: Text) -> AbstractContextManager[None]:
     """Hold the lock ``name`` for the block; the system releases it if the process dies.
 
     Raises ``UsageError`` with ``refusal`` if another process holds it.
     """
-    # Imported late, as below, for the sake of commands that take no lock.
+    return file_lock(home / "locks" / f"{name}.lock", refusal)
+
+
+@contextmanager
+def file_lock(path: Path, refusal: Text | None = None) -> Iterator[None]:
+    """Hold a lock for the block; the system releases it if the process dies.
+
+    Without a ``refusal`` it is waited for. Its folder is created for its owner only. Raises
+    ``UsageError`` if it cannot be written there, or with ``refusal`` if another process holds it.
+    """
+    # Imported late for the sake of commands that take no lock.
     from filelock import FileLock, Timeout
 
-    path = home / "locks" / f"{name}.lock"
     lock = FileLock(path, mode=0o600)
     with report_write_errors(path, in_home=True):
         make_private_folder(path.parent)
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=-1 if refusal is None else 0)
         except Timeout:
+            if refusal is None:
+                raise
             raise UsageError(refusal) from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-@contextmanager
-def file_lock(path: Path) -> Iterator[None]:
-    """Hold a lock for the block, waiting for it; the system releases it if the process dies.
-
-    Its folder is created for its owner only. Raises ``UsageError`` if it cannot be written there.
-    """
-    from filelock import FileLock
-
-    lock = FileLock(path, mode=0o600)
-    with report_write_errors(path, in_home=True):
-        make_private_folder(path.parent)
-        lock.acquire()
     try:
         yield
     finally:

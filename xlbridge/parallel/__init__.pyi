@@ -1,4 +1,5 @@
 from .executors import (
+    Executor as Executor,
     cluster_executor as cluster_executor,
     executor_for as executor_for,
 )
@@ -6,7 +7,6 @@ from .exports import (
     ExportTask as ExportTask,
     export_all as export_all,
 )
-from .tasks import Executor as Executor
 from .validation import (
     ValidationProgress as ValidationProgress,
     validate_files as validate_files,

@@ -1,59 +1,113 @@
-"""Executor of worker processes on this machine."""
+"""Worker processes on this machine."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
+import pickle
+import subprocess
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Lock
 from types import TracebackType
-from typing import Any
+from typing import IO, Any, Self
 
-from xlbridge.parallel.tasks import Item, LostItem, OnDone, Outcome, Task, WorkerDied
-from xlbridge.processes import HelperProcess, available_cpus, helper_not_started, wait_until_ready
+from xlbridge.processes import (
+    NEW_PROCESS_GROUP,
+    helper_command,
+    helper_environment,
+    helper_not_started,
+    kill_process_tree,
+    report_start_errors,
+    wait_until_ready,
+)
+
+Attempts = Sequence[Callable[[Any], Any]]
+"""Task for an item, and the tasks for retries after its worker was lost."""
+
+_EXIT_SECONDS = 5.0
+_MAX_PENDING = 32
 
 
-class Worker(HelperProcess):
-    """A helper process that runs tasks, one at a time."""
+@dataclass(frozen=True, slots=True)
+class LostItem:
+    """Outcome of an item whose worker was lost at each attempt."""
 
-    def __init__(self, module: str) -> None:
-        """``module`` is imported before the first task arrives."""
-        super().__init__("xlbridge.parallel.worker_process", module)
+
+class _WorkerDied(Exception):
+    """A worker ended before it answered."""
+
+
+class _WorkerProcess:
+    """A process that runs tasks, one at a time (``worker_process.py``).
+
+    It gets no credentials and no Ctrl-C of the terminal. It exits when its input ends, and thus
+    with this process.
+    """
+
+    def __init__(self, preload: str) -> None:
+        with report_start_errors():
+            self._process = subprocess.Popen(  # noqa: S603 - our own command, no shell
+                helper_command("xlbridge.parallel.worker_process", preload),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=helper_environment(),
+                **NEW_PROCESS_GROUP,
+            )
+        if self._process.stdin is None or self._process.stdout is None:
+            raise AssertionError
+        self._pipes: tuple[IO[bytes], IO[bytes]] = self._process.stdin, self._process.stdout
         self.is_ready = False
 
-    def ask(self, task: Task[Any, Any], item: Any) -> Any:
-        """Return what the task returned.
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
 
-        Raises the task's ``XlbridgeError``, ``WorkerDefect``, ``WorkerDied``.
+    @property
+    def failed_to_start(self) -> bool:
+        """True once the process has exited by itself, not by a signal, before it was ready."""
+        return not self.is_ready and (self._process.poll() or 0) >= 0
+
+    def ask(self, task: bytes, item: bytes) -> Any:
+        """Return what the packed task returned for the packed item.
+
+        Raises the task's ``XlbridgeError``, ``WorkerDefect``, ``_WorkerDied``.
         """
+        # Imported late, as in ``LocalPool.submit``.
+        from xlbridge.parallel.messages import outcome_of, unpack
+
+        requests, answers = self._pipes
+        self.is_ready = self.is_ready or wait_until_ready(answers)
         if not self.is_ready:
-            self.is_ready = wait_until_ready(self.pipes[1])
-        if not self.is_ready:
-            raise WorkerDied
-        # Imported late: messages need pandas, and the process should start before that is loaded.
-        from xlbridge.parallel.messages import ask_worker
+            raise _WorkerDied
+        try:
+            requests.write(task + item)
+            requests.flush()
+            answer = unpack(answers)
+        except (OSError, EOFError, pickle.UnpicklingError, ValueError) as error:
+            raise _WorkerDied from error
+        return outcome_of(answer)
 
-        return ask_worker(*self.pipes, task, item)
+    def end(self, kill: bool) -> None:
+        """Ask the process to exit, or kill it and its children."""
+        if kill:
+            kill_process_tree(self._process)
+        else:
+            self._process.terminate()
+
+    def wait(self) -> None:
+        """Wait until the process has exited; kill it if that takes too long."""
+        try:
+            self._process.wait(_EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            kill_process_tree(self._process)
+            self._process.wait()
+        for pipe in self._pipes:
+            with suppress(OSError):
+                pipe.close()
 
 
-_MAX_PENDING = 32
-"""Number of outcomes that may wait for an earlier one that takes longer."""
-
-_Attempts = tuple[Task[Any, Any], ...]
-"""Task for an item, and the task for a retry after its worker was lost."""
-
-_MIN_BYTES = 4 * 2**20
-"""Total size of files, in bytes, below which starting processes costs more than it saves."""
-
-
-def default_worker_count(files: Sequence[Path]) -> int:
-    """Return the number of processes worth starting for some files, at most one per core."""
-    if sum(file.stat().st_size for file in files if file.is_file()) < _MIN_BYTES:
-        return 1
-    return min(available_cpus(), len(files))
-
-
-class LocalExecutor:
+class LocalPool:
     """Worker processes for the length of a ``with`` block; they start at once.
 
     A worker that dies is replaced, and only its item is retried. An exception that ends the block
@@ -62,16 +116,19 @@ class LocalExecutor:
 
     shares_files = True
 
-    def __init__(self, count: int, module: str) -> None:
-        """``module`` defines the tasks: the workers import it before the first one arrives."""
-        self._slots = [_WorkerSlot(module) for _ in range(count)]
-        self._idle: SimpleQueue[_WorkerSlot] = SimpleQueue()
-        for slot in self._slots:
-            self._idle.put(slot)
+    def __init__(self, count: int, preload: str = "xlbridge.validation:validate_file") -> None:
+        """``preload`` is the module, or a name in it, that workers import before any task."""
+        self._preload = preload
+        self._processes = {_WorkerProcess(preload) for _ in range(count)}
+        self._idle: SimpleQueue[_WorkerProcess] = SimpleQueue()
+        for process in self._processes:
+            self._idle.put(process)
+        self._is_closed = False
+        self._lock = Lock()
         # One thread per process, which only waits for it.
         self._threads = ThreadPoolExecutor(count)
 
-    def __enter__(self) -> "LocalExecutor":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -80,95 +137,64 @@ class LocalExecutor:
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        for slot in self._slots:
-            slot.close(kill=kind is not None)
+        with self._lock:
+            self._is_closed = True
+            for process in self._processes:
+                process.end(kill=kind is not None)
         self._threads.shutdown(cancel_futures=True)
-        for slot in self._slots:
-            slot.wait()
+        for process in self._processes:
+            process.wait()
 
-    def run(
-        self,
-        task: Task[Item, Outcome],
-        items: Iterable[Item],
-        on_done: OnDone = lambda _index: None,
-        *,
-        retry: Task[Item, Outcome] | None = None,
-    ) -> Iterator[Outcome | LostItem]:
-        """Yield the outcome of the task for each item, in order; see ``Executor.run``.
+    def submit(self, attempts: Attempts, item: Any) -> Future[Any]:
+        """Run a task for an item; the future returns ``LostItem`` if each attempt lost its worker.
 
-        Raises the task's ``XlbridgeError``, ``WorkerDefect``, ``LocalFailure`` if no worker starts.
+        It raises the task's ``XlbridgeError``, ``WorkerDefect``, ``LocalFailure`` if no worker
+        starts.
         """
-        attempts = (task, retry or task)
-        pending: deque[Future[Any]] = deque()
+        # Imported late: messages need pandas, which is loaded while the processes start.
+        from xlbridge.parallel.messages import pack
+
+        return self._threads.submit(self._run, [*map(pack, attempts)], pack(item))
+
+    def max_pending(self) -> int:
+        """Return the number of outcomes that may wait for an earlier one that takes longer."""
+        return _MAX_PENDING
+
+    def wait(self, futures: Collection[Future[Any]]) -> set[Future[Any]]:
+        """Wait until some of the futures are done, and return these."""
+        return wait(futures, return_when=FIRST_COMPLETED).done
+
+    def outcome(self, future: Future[Any]) -> Any:
+        """Return the outcome of a future that is done, or raise its exception."""
+        return future.result()
+
+    def _run(self, attempts: Sequence[bytes], item: bytes) -> Any:
+        process = self._idle.get()
+        lost: list[_WorkerProcess] = []
         try:
-            for index, item in enumerate(items):
-                pending.append(self._threads.submit(self._run_item, attempts, index, item, on_done))
-                if len(pending) > _MAX_PENDING:
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
+            for task in attempts:
+                process = self._running(process)
+                try:
+                    return process.ask(task, item)
+                except _WorkerDied:
+                    if process.is_ready:
+                        process.end(kill=True)
+                    process.wait()
+                    lost.append(process)
         finally:
-            for future in pending:
-                future.cancel()
-
-    def _run_item(self, attempts: _Attempts, index: int, item: Any, on_done: OnDone) -> Any:
-        slot = self._idle.get()
-        try:
-            outcome = slot.outcome(attempts, item)
-        finally:
-            self._idle.put(slot)
-        on_done(index)
-        return outcome
-
-
-class _WorkerSlot:
-    """Slot of a worker, in which a lost worker is replaced."""
-
-    def __init__(self, module: str) -> None:
-        self._module = module
-        self._worker = Worker(module)
-        self._closed = False
-        self._lock = Lock()
-
-    def outcome(self, attempts: _Attempts, item: Any) -> Any:
-        """Return what the task returned; ``LostItem`` if the worker of each attempt was lost.
-
-        Raises ``LocalFailure`` if each exited by itself before it was ready.
-        """
-        lost: list[Worker] = []
-        for task in attempts:
-            worker = self._running_worker()
-            if worker is None:
-                break
-            try:
-                return worker.ask(task, item)
-            except WorkerDied:
-                if worker.is_ready:
-                    worker.kill()
-                worker.wait()
-                lost.append(worker)
-        if lost and not any(worker.is_ready or worker.was_killed for worker in lost):
+            self._idle.put(process)
+        if all(process.failed_to_start for process in lost):
             raise helper_not_started()
         return LostItem()
 
-    def _running_worker(self) -> Worker | None:
-        """Return the worker, replaced if it is gone; None once the slot is closed."""
+    def _running(self, process: _WorkerProcess) -> _WorkerProcess:
+        """Return the process, or another one that replaces it if it has ended."""
         with self._lock:
-            if self._closed:
-                return None
-            if not self._worker.is_running:
-                self._worker.wait()
-                self._worker = Worker(self._module)
-            return self._worker
-
-    def close(self, kill: bool) -> None:
-        """Terminate or kill the worker."""
-        with self._lock:
-            self._closed = True
-            if kill:
-                self._worker.kill()
-            else:
-                self._worker.terminate()
-
-    def wait(self) -> None:
-        self._worker.wait()
+            if self._is_closed:
+                raise CancelledError
+            if not process.is_running:
+                process.wait()
+                self._processes.remove(process)
+                process = _WorkerProcess(self._preload)
+                self._processes.add(process)
+            return process

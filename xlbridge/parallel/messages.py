@@ -6,6 +6,7 @@ become objects of the types allowed here.
 
 import pickle
 import traceback
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
 from io import BytesIO
@@ -16,7 +17,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.errors import XlbridgeError
-from xlbridge.parallel.tasks import Task, WorkerDied
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import FindingKind
 
@@ -33,36 +33,42 @@ _ALLOWED = frozenset(
         ("pathlib._local", "WindowsPath"),
         *(
             (__name__, name)
-            for name in ("build_error", "finding_kind", "build_array", "empty_frame")
+            for name in ("build_error", "finding_kind", "build_array", "build_frame")
         ),
         ("xlbridge.validation.finding_columns", "SheetFindings"),
     }
 )
 """Types allowed in messages, besides data classes, enumerations and errors of xlbridge."""
 
+_MASKED_ARRAYS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "Int64": ("int64", pd.arrays.IntegerArray),
+    "Float64": ("float64", pd.arrays.FloatingArray),
+    "boolean": ("bool", pd.arrays.BooleanArray),
+}
+"""Dtype of the values, and array of values and missing flags, by the dtype of a column."""
 
-class UnexpectedType(Exception):
+
+class WorkerDefect(Exception):
+    """The task failed by a defect of xlbridge; the text is the worker's traceback."""
+
+
+class UnexpectedType(WorkerDefect):
     """A message contains a type that is not allowed."""
 
 
 def pack(value: object) -> bytes:
-    """Pickle an object: frames become empty, a kind of finding becomes its code."""
+    """Pickle an object: a frame becomes its columns, a kind of finding its code."""
     stream = BytesIO()
     _DataPickler(stream, pickle.HIGHEST_PROTOCOL).dump(value)
     return stream.getvalue()
 
 
-def unpack_from(stream: IO[bytes]) -> Any:
-    """Read one packed object.
+def unpack(source: IO[bytes] | bytes) -> Any:
+    """Return the object that was packed, or the next one in a stream.
 
     Raises ``UnexpectedType``; ``EOFError`` or ``pickle.UnpicklingError`` for a truncated stream.
     """
-    return _DataUnpickler(stream).load()
-
-
-def unpack(content: bytes) -> Any:
-    """Return the object that was packed. Raises ``UnexpectedType``."""
-    return unpack_from(BytesIO(content))
+    return _DataUnpickler(BytesIO(source) if isinstance(source, bytes) else source).load()
 
 
 class _DataPickler(pickle.Pickler):
@@ -74,7 +80,8 @@ class _DataPickler(pickle.Pickler):
             case np.ndarray():
                 return build_array, (value.dtype.str, value.tobytes())
             case pd.DataFrame():
-                return empty_frame, ()
+                columns = [(str(name), *_column_data(value[name])) for name in value.columns]
+                return build_frame, (columns, len(value))
             case XlbridgeError():
                 return build_error, (type(value), value.args, vars(value))
         return NotImplemented
@@ -86,15 +93,11 @@ class _DataUnpickler(pickle.Unpickler):
             return super().find_class(module, name)
         if module.partition(".")[0] == "xlbridge" and "." not in name:
             found = super().find_class(module, name)
-            if _is_data(found):
+            if isinstance(found, type) and (
+                is_dataclass(found) or issubclass(found, XlbridgeError | Enum)
+            ):
                 return found
         raise UnexpectedType(f"{module}.{name}")
-
-
-def _is_data(found: object) -> bool:
-    return isinstance(found, type) and (
-        is_dataclass(found) or issubclass(found, XlbridgeError | Enum)
-    )
 
 
 def finding_kind(code: str) -> FindingKind:
@@ -107,9 +110,26 @@ def build_array(dtype: str, content: bytes) -> npt.NDArray[Any]:
     return np.frombuffer(content, dtype=dtype).copy()
 
 
-def empty_frame() -> pd.DataFrame:
-    """Return the placeholder for a frame: frames are sent as ``ColumnParts`` if at all."""
-    return pd.DataFrame()
+def _column_data(column: pd.Series) -> tuple[str, Any, Any]:
+    """Return the dtype of a column, its texts or values, and the flags of its missing values."""
+    dtype, missing = str(column.dtype), column.isna().to_numpy()
+    if dtype == "str":
+        texts = [None if empty else text for text, empty in zip(column, missing, strict=True)]
+        return dtype, texts, None
+    if dtype not in _MASKED_ARRAYS:
+        return dtype, column.to_numpy(), None
+    return dtype, column.to_numpy(dtype=_MASKED_ARRAYS[dtype][0], na_value=0), missing
+
+
+def build_frame(columns: Iterable[tuple[str, str, Any, Any]], rows: int) -> pd.DataFrame:
+    """Return a frame of ``rows`` rows from the names, dtypes and values of its columns."""
+    arrays = {
+        name: pd.array(values, dtype=dtype)
+        if missing is None
+        else _MASKED_ARRAYS[dtype][1](values, missing)
+        for name, dtype, values, missing in columns
+    }
+    return pd.DataFrame(arrays, index=pd.RangeIndex(rows))
 
 
 def build_error(
@@ -121,60 +141,28 @@ def build_error(
     return error
 
 
-class WorkerDefect(Exception):
-    """The task failed by a defect of xlbridge; the text is the worker's traceback."""
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """Answer with what the task returned."""
-
-    outcome: Any
-
-
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """Answer with what the task raised: an error for the user, or a defect with its traceback."""
+    """Answer with what a task raised: an error for the user, or the traceback of a defect."""
 
-    error: XlbridgeError | None
-    defect: str
-
-
-Answer = Done | Raised
+    error: XlbridgeError | str
 
 
-def ask_worker(requests: IO[bytes], answers: IO[bytes], task: Task[Any, Any], item: Any) -> Any:
-    """Send a task with an item to a worker, and return what the task returned.
-
-    Raises the task's ``XlbridgeError``, ``WorkerDefect``, ``WorkerDied``.
-    """
+def run_task(task: Callable[[Any], Any], item: Any) -> bytes:
+    """Run a task and return its packed answer: the outcome, or ``Raised``."""
     try:
-        requests.write(pack((task, item)))
-        requests.flush()
-        answer: Answer = unpack_from(answers)
-    except (OSError, EOFError, pickle.UnpicklingError, ValueError) as error:
-        raise WorkerDied from error
-    except UnexpectedType as error:
-        raise WorkerDefect(str(error)) from error
-    return outcome_of(answer)
-
-
-def run_task(task: Task[Any, Any], item: Any) -> bytes:
-    """Run a task and return its packed ``Answer``, whatever it raises."""
-    try:
-        return pack(Done(task(item)))
+        return pack(task(item))
     except XlbridgeError as error:
-        return pack(Raised(error, ""))
+        return pack(Raised(error))
     except Exception:
-        return pack(Raised(None, traceback.format_exc()))
+        return pack(Raised(traceback.format_exc()))
 
 
-def outcome_of(answer: Answer) -> Any:
+def outcome_of(answer: Any) -> Any:
     """Return what the task returned. Raises its ``XlbridgeError``, or ``WorkerDefect``."""
     match answer:
-        case Done(outcome):
-            return outcome
-        case Raised(None, defect):
-            raise WorkerDefect(defect)
         case Raised(XlbridgeError() as error):
             raise error
+        case Raised(defect):
+            raise WorkerDefect(defect)
+    return answer

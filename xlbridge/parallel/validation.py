@@ -2,25 +2,37 @@
 
 The validator takes most of a second to import; that happens while the first file is being read, or
 the workers are starting. Source: the product brief, ``validate``.
+
+A worker first parses a file in its own process, which the file may crash; that saves a process per
+file. If it does crash, the retry leaves the file to a separate parser process, so that the outcome
+is the same as elsewhere.
 """
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlbridge.parallel.tasks import Executor
+# The package, whose names are imported lazily.
+from xlbridge import resources, validation
+from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
+from xlbridge.i18n import Language, Text, active_language, override_language
+from xlbridge.parallel.executors import CustomSchemas, Executor
+from xlbridge.parallel.local import LostItem
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ColumnProgress, ValidationRequest
-from xlbridge.workbook.read import prefetch_workbook
+from xlbridge.workbook.read import (
+    WorkbookSource,
+    file_content,
+    prefetch_workbook,
+    read_in_process,
+)
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from xlbridge.resources import Catalogue
     from xlbridge.validation import ValidatedSheet, ValidationResult
-    from xlbridge.workbook.read import WorkbookCells
 
 _DEFAULT_LIMITS = WorkbookLimits()
 
@@ -40,7 +52,7 @@ class ValidationProgress:
 
 
 OnProgress = Callable[[ValidationProgress], None]
-"""Callback for the start, progress and end of each file; with an executor, from any thread."""
+"""Callback for the start, progress and end of each file."""
 
 
 def validate_files(
@@ -57,50 +69,30 @@ def validate_files(
     ``schemas`` is the folder of the user's schema files. A file that cannot be validated becomes a
     ``RefusedFile`` and does not stop the others. ``executor`` validates instead of this process,
     with the same results; without ``with_frames`` it returns sheets without their frames, which are
-    most of the data to transfer.
+    most of the data to transfer. A file whose workers were lost twice is a ``RefusedFile``, too.
 
     Raises ``SchemaFileError`` if one of the user's schema files is wrong.
     """
     if executor is not None:
-        from xlbridge.parallel.workbooks import validate_with_executor
-
-        finished = count(1)
-
-        def on_done(index: int) -> None:
-            file, done = requests[index].file, next(finished)
-            on_progress(ValidationProgress(file, done, len(requests), finished=True))
-
-        yield from validate_with_executor(
-            requests, schemas, limits, executor, with_frames=with_frames, on_done=on_done
+        yield from _validate_on_workers(
+            executor, requests, schemas, limits, with_frames, on_progress
         )
-    elif requests:
-        with prefetch_workbook(requests[0].file, limits, requests[0].sheet) as first:
-            from xlbridge.resources import load_catalogue
+        return
+    if not requests:
+        return
+    with prefetch_workbook(requests[0].file, limits, requests[0].sheet) as first:
+        catalogue = resources.load_catalogue(schemas)
+        for index, request in enumerate(requests):
+            progress = ValidationProgress(request.file, index, len(requests))
+            on_progress(progress)
 
-            catalogue = load_catalogue(schemas)
-            yield from _validate_here(requests, catalogue, limits, first, on_progress)
+            def on_column(column: ColumnProgress, progress: ValidationProgress = progress) -> None:
+                on_progress(replace(progress, column=column))
 
-
-def _validate_here(
-    requests: Sequence[ValidationRequest],
-    catalogue: "Catalogue",
-    limits: WorkbookLimits,
-    first: "Future[WorkbookCells]",
-    on_progress: OnProgress,
-) -> Iterator[list["ValidationResult"]]:
-    from xlbridge.validation import validate_file
-
-    for index, request in enumerate(requests):
-        progress = ValidationProgress(request.file, index, len(requests))
-        on_progress(progress)
-
-        def on_column(column: ColumnProgress, progress: ValidationProgress = progress) -> None:
-            on_progress(replace(progress, column=column))
-
-        source = first.result if index == 0 else None
-        results = validate_file(request, catalogue, limits, source, on_column)
-        on_progress(replace(progress, done=index + 1, finished=True))
-        yield results
+            source = first.result if index == 0 else None
+            results = validation.validate_file(request, catalogue, limits, source, on_column)
+            on_progress(replace(progress, done=index + 1, finished=True))
+            yield results
 
 
 def validate_single_sheet(
@@ -113,14 +105,126 @@ def validate_single_sheet(
     Raises ``WorkbookRefused`` if the file is not a readable workbook, ``UsageError`` if the file,
     sheet or resource does not exist or the resource cannot be recognised; ``SchemaFileError``.
     """
-    from xlbridge.validation import RefusedFile, ValidatedSheet
-
     # Child sheets follow their main sheet, which also refers to them.
     [[result, *_]] = validate_files([request], schemas, limits)
     match result:
-        case ValidatedSheet():
+        case validation.ValidatedSheet():
             return result
-        case RefusedFile():
+        case validation.RefusedFile():
             raise result.refusal
         case _:
             raise AssertionError(result)
+
+
+_SentWorkbook = tuple[ValidationRequest, bytes | XlbridgeError | None]
+"""Request for a worker, with the file's content, or why it is refused, if files are not shared."""
+
+_NamedResult = tuple["ValidationResult", str | None]
+"""Result from a worker, and the name of its resource, which is not sent."""
+
+
+def _validate_on_workers(
+    executor: Executor,
+    requests: Sequence[ValidationRequest],
+    schemas: Path,
+    limits: WorkbookLimits,
+    with_frames: bool,
+    on_progress: OnProgress,
+) -> Iterator[list["ValidationResult"]]:
+    finished = count(1)
+
+    def on_done(index: int) -> None:
+        file, done = requests[index].file, next(finished)
+        on_progress(ValidationProgress(file, done, len(requests), finished=True))
+
+    custom = executor.custom_schemas(schemas)
+    catalogue = custom.catalogue()
+    task = _ValidationTask(custom, limits, with_frames, active_language())
+    sent = ((request, _content(request, executor, limits)) for request in requests)
+    retry = replace(task, is_retry=True)
+    outcomes = executor.run(task, sent, on_done, retry=retry)
+    for request, outcome in zip(requests, outcomes, strict=True):
+        if isinstance(outcome, LostItem):
+            yield [validation.RefusedFile(request.file, _worker_lost_error())]
+            continue
+        known = catalogue
+        if request.all_links:
+            # Imported late: most requests have no links.
+            from xlbridge.resources.references import linked_catalogue
+
+            known = linked_catalogue(request.all_links, catalogue)
+        results: list[ValidationResult] = []
+        for result, resource in outcome:
+            if isinstance(result, validation.ValidatedSheet):
+                # Changed in place, as a main sheet has the same object as its child.
+                result.file = request.file
+                result.resource = None if resource is None else known[resource]
+                results.append(result)
+            else:
+                results.append(replace(result, file=request.file))
+        yield results
+
+
+def _content(
+    request: ValidationRequest, executor: Executor, limits: WorkbookLimits
+) -> bytes | XlbridgeError | None:
+    if executor.shares_files:
+        return None
+    try:
+        return file_content(request.file, limits)
+    except (UsageError, WorkbookRefused) as refusal:
+        return refusal
+
+
+@dataclass(frozen=True, slots=True)
+class _ValidationTask:
+    """Task of a worker: validate a file, and parse it here unless that crashed a worker before."""
+
+    schemas: CustomSchemas
+    limits: WorkbookLimits
+    with_frames: bool
+    language: Language
+    is_retry: bool = False
+
+    def __call__(self, sent: _SentWorkbook) -> list[_NamedResult]:
+        request, content = sent
+        if isinstance(content, XlbridgeError):
+            return [(validation.RefusedFile(request.file, content), None)]
+        with override_language(self.language):
+            if content is None:
+                return self._validate(request)
+            with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
+                copy = Path(folder, request.file.name)
+                copy.write_bytes(content)
+                return self._validate(replace(request, file=copy))
+
+    def _validate(self, request: ValidationRequest) -> list[_NamedResult]:
+        source: WorkbookSource | None = None
+        if not self.is_retry:
+            source = partial(read_in_process, request.file, self.limits, request.sheet)
+        catalogue = self.schemas.catalogue()
+        named: list[_NamedResult] = []
+        for result in validation.validate_file(request, catalogue, self.limits, source):
+            name = None
+            if isinstance(result, validation.ValidatedSheet):
+                name, result.resource = result.resource_name, None
+                if not self.with_frames:
+                    result.frame = result.frame.iloc[:0, :0]
+                    result.numbers = result.numbers.iloc[:0, :0]
+                    result.source_cells = {}
+            named.append((result, name))
+        return named
+
+
+def _worker_lost_error() -> WorkbookRefused:
+    return WorkbookRefused(
+        "worker-lost",
+        Text(
+            pt="O processo que validava o arquivo foi encerrado pelo sistema duas vezes.",
+            en="The process that validated the file was killed by the system twice.",
+        ),
+        Text(
+            pt="Costuma ser falta de memória: use menos processos (--workers 1) e valide de novo.",
+            en="The usual cause is lack of memory: use fewer processes (--workers 1) and retry.",
+        ),
+    )

@@ -1,13 +1,13 @@
-"""Worker process: reads tasks with one item each from stdin, writes answers to stdout.
+"""Worker process: reads tasks, each with one item, from stdin, writes answers to stdout.
 
-Usage: ``python -m xlbridge.parallel.worker_process MODULE``; the module is imported before the
-first task arrives. The process exits when its input ends, and thus with the process that started
-it.
+Usage: ``python -m xlbridge.parallel.worker_process NAME``; NAME, a module or ``module:name``, is
+imported before the first task arrives. The process exits when its input ends, and thus with the
+process that started it.
 """
 
-import importlib
 import os
 import pickle
+import pkgutil
 import sys
 
 from xlbridge.parallel.messages import run_task
@@ -19,11 +19,12 @@ def main() -> None:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # Output printed by a library must not be mixed with the answers.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    importlib.import_module(sys.argv[1])
+    pkgutil.resolve_name(sys.argv[1])
     report_ready(answers)
     while True:
         try:
-            task, item = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the parent
+            task = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the parent
+            item = pickle.load(sys.stdin.buffer)  # noqa: S301
         except EOFError:
             return
         answers.write(run_task(task, item))

@@ -115,10 +115,6 @@ class RejectedLine(WireModel):
         return renamed if line is None else renamed | {"linha": line, "mensagem": message}
 
 
-def _int_as_text(value: Any) -> Any:
-    return str(value) if isinstance(value, int) else value
-
-
 class ImportLog(WireModel):
     """Log of a queued file; the spec promises its status and its rejected lines.
 
@@ -129,7 +125,11 @@ class ImportLog(WireModel):
     id: Annotated[int | None, default_for_invalid(None)] = None
     recurso: _OptionalText = None
     nomeDoArquivo: _OptionalText = None
-    situacao: Annotated[str | None, BeforeValidator(_int_as_text), default_for_invalid(None)] = None
+    situacao: Annotated[
+        str | None,
+        BeforeValidator(lambda value: str(value) if isinstance(value, int) else value),
+        default_for_invalid(None),
+    ] = None
     dataDeInclusao: _OptionalMoment = None
     dataDeInicio: _OptionalMoment = None
     dataDeConclusao: _OptionalMoment = None

@@ -61,11 +61,7 @@ def format_moment(value: datetime) -> str:
     return value.strftime(MINUTE_FORMAT)
 
 
-def _without_zone(value: datetime) -> datetime:
-    return value.replace(tzinfo=None)
-
-
-Moment = Annotated[datetime, AfterValidator(_without_zone)]
+Moment = Annotated[datetime, AfterValidator(lambda value: value.replace(tzinfo=None))]
 """A naive local date and time, ISO 8601 on the wire."""
 
 QueryMoment = Annotated[
@@ -364,19 +360,8 @@ def notifications_in(data: object) -> list[ErrorItem]:
         return []
 
 
-_EARLIER_MODULES: Mapping[str, str] = {
-    "attachments": "model",
-    "cash": "financial",
-    "code_lists": "registry",
-    "forecasts": "services",
-    "system": "authentication",
-}
-"""Current modules of models that schema files name by an earlier module."""
-
-
 def wire_model(name: str) -> type[WireModel]:
     """Return the model that schema files name as ``module.Class``."""
     module, _, attribute = name.partition(".")
-    module = _EARLIER_MODULES.get(module, module)
     model: type[WireModel] = getattr(importlib.import_module(f"xlbridge.wire.{module}"), attribute)
     return model

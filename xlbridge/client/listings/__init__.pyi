@@ -1,8 +1,8 @@
 from .answer import (
     ListingAnswer as ListingAnswer,
+    RecordShape as RecordShape,
     record_shape as record_shape,
 )
-from .records import RecordShape as RecordShape
 from .stream import (
     FieldTest as FieldTest,
     Numbers as Numbers,

@@ -4,14 +4,16 @@ Large listings are fast, as no model is built per record, and need no more memor
 Names have the spec's spelling, values are as in the JSON (decimal numbers exact).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import httpx
 
-from xlbridge.client.listings.records import RecordSelector, RecordShape
 from xlbridge.client.listings.stream import (
     EXACT_NUMBERS,
     FieldTest,
@@ -19,6 +21,7 @@ from xlbridge.client.listings.stream import (
     ListingReader,
     Numbers,
     Record,
+    RecordSelector,
     TruncatedBody,
     UnexpectedContent,
 )
@@ -51,6 +54,125 @@ _NOT_JSON = Text(
 
 ENVELOPE_NAMES: Mapping[str, str] = spellings(Envelope)
 """Accepted spellings of the envelope's names, mapped to the spec's."""
+
+
+_Convert = Callable[[list[Any]], list[Record]]
+_Rename = Callable[[Record], Record]
+
+_MAX_PLANS = 1_000
+_MAX_SHOWN_LENGTH = 40
+
+
+@dataclass(frozen=True, slots=True)
+class RecordShape:
+    """Fields of a record: accepted spellings of their names, mapped to the spec's.
+
+    ``nested`` are the fields that contain lists of objects. ``keep_unknown`` keeps other fields
+    unchanged; otherwise they are dropped.
+    """
+
+    names: Mapping[str, str]
+    nested: Mapping[str, "RecordShape"] = field(default_factory=dict)
+    keep_unknown: bool = False
+
+    def record_type(self) -> type[Any]:
+        """Return a type of records with all fields of the spec, null by default, and no others.
+
+        Decoding and reading them is faster than with dicts.
+        """
+        import msgspec  # Imported late: most commands read no long listing.
+
+        types: dict[str, Any] = {
+            name: list[shape.record_type()] | None  # type: ignore[misc]
+            for name, shape in self.nested.items()
+        }
+        return msgspec.defstruct(
+            "TypedRecord",
+            [(name, types.get(name, Any), None) for name in dict.fromkeys(self.names.values())],
+            namespace={"get": _get_field},
+            forbid_unknown_fields=True,
+            gc=False,
+        )
+
+    def converter(self) -> _Convert:
+        """Return a function from rows to records; it raises ``UnexpectedContent``."""
+        nested = {name: shape.converter() for name, shape in self.nested.items()}
+        # The rows of an answer nearly always have the same fields: renaming is planned once.
+        plans: dict[tuple[str, ...], _Rename | None] = {}
+
+        def rename_fields(rows: list[Any]) -> list[Record]:
+            _require_objects(rows)
+            fields = list(map(tuple, rows))
+            if len(plans) >= _MAX_PLANS:
+                plans.clear()
+            if (
+                fields[0] in plans
+                and plans[fields[0]] is None
+                and all(map(fields[0].__eq__, fields))
+            ):
+                return rows
+            for names in set(fields) - plans.keys():
+                plans[names] = self._plan_renaming(names)
+            with_plans = zip(rows, map(plans.__getitem__, fields), strict=True)
+            return [row if rename is None else rename(row) for row, rename in with_plans]
+
+        def convert(rows: list[Any]) -> list[Record]:
+            records = rename_fields(rows) if rows else []
+            for name, convert_items in nested.items():
+                _require_lists(records, name)
+                # Lists are short: the items of all records are converted together.
+                parents = [record for record in records if record.get(name)]
+                items = list(chain.from_iterable(record[name] for record in parents))
+                converted = convert_items(items)
+                if converted is not items:
+                    rest = iter(converted)
+                    for record in parents:
+                        record[name] = list(islice(rest, len(record[name])))
+            return records
+
+        return convert
+
+    def _plan_renaming(self, fields: Sequence[str]) -> _Rename | None:
+        """Return a function from a row with these fields to a record; None if nothing changes."""
+        new = [self.names.get(name, name if self.keep_unknown else None) for name in fields]
+        if new == list(fields):
+            return None
+        kept = {old: name for old, name in zip(fields, new, strict=True) if name is not None}
+        return lambda row: {name: row[old] for old, name in kept.items()}
+
+
+def _get_field(record: Any, name: str, default: Any = None) -> Any:
+    return getattr(record, name, default)
+
+
+def _require_lists(records: Iterable[Record], name: str) -> None:
+    for record in records:
+        items = record.get(name)
+        if items is not None and not isinstance(items, list):
+            # The record's key is unknown, but its first fields usually contain it.
+            plain = (
+                f"{field} {str(value)[:_MAX_SHOWN_LENGTH]}"
+                for field, value in record.items()
+                if isinstance(value, str | int | Decimal) and field != name
+            )
+            raise UnexpectedContent(
+                Text(
+                    pt="{record}: o campo {field} veio como {type}; a interface documenta uma "
+                    "lista.",
+                    en="{record}: the field {field} is a {type}; the interface documents a list.",
+                ).format(record=", ".join(islice(plain, 3)), field=name, type=type(items).__name__)
+            )
+
+
+def _require_objects(rows: Iterable[Any]) -> None:
+    for row in rows:
+        if not isinstance(row, dict):
+            raise UnexpectedContent(
+                Text(
+                    pt="Um registro da listagem não é um objeto: veio {kind}.",
+                    en="A record of the listing is not an object but a {kind}.",
+                ).format(kind=type(row).__name__)
+            )
 
 
 @cache
@@ -136,8 +258,11 @@ class ListingAnswer:
         selector = RecordSelector(wanted, shape.names) if wanted else None
         reader = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, selector, record_type)
         convert = shape.converter()
+        is_object = False
         try:
-            is_object, opening = _begins_with_object(reader), reader.opening(_MAX_OPENING_LENGTH)
+            with suppress(InvalidJson):
+                is_object = reader.begins_with("{")
+            opening = reader.opening(_MAX_OPENING_LENGTH)
             if not is_object:
                 raise self._undocumented(opening)
             for records in _read_records(reader, selector):
@@ -145,6 +270,9 @@ class ListingAnswer:
                 yield records if is_typed else convert(records)
             if remaining := self._remaining_rows(reader, opening):
                 yield convert(remaining)
+        except TruncatedBody:
+            reason = _TRUNCATED.format(n=0)
+            raise TruncatedAnswer(reason, self._target.address_hint) from None
         except UnexpectedContent as error:
             failure = TruncatedAnswer if error.truncated else TransportError
             raise failure(error.reason, self._target.address_hint) from None
@@ -166,15 +294,6 @@ class ListingAnswer:
     def _undocumented(self, opening: str) -> TransportError:
         reason = describe_reply(self._reply, self._redactor, opening)
         return TransportError(reason, self._target.address_hint)
-
-
-def _begins_with_object(reader: ListingReader) -> bool:
-    try:
-        return reader.begins_with("{")
-    except InvalidJson:
-        return False
-    except TruncatedBody:
-        raise UnexpectedContent(_TRUNCATED.format(n=0), truncated=True) from None
 
 
 def _read_records(reader: ListingReader, selector: RecordSelector | None) -> Iterator[list[Any]]:

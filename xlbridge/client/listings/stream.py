@@ -1,4 +1,4 @@
-"""Streaming reader of a listing's answer: JSON in pieces, and the envelope.
+"""Streaming reader of a listing's answer: JSON in pieces, wanted records, and the envelope.
 
 Builds plain data, no models. The standard library's decoder defines what is valid JSON; long texts
 are decoded by msgspec if it can, in half the time. Numbers with a point or an exponent are
@@ -8,17 +8,14 @@ are decoded by msgspec if it can, in half the time. Numbers with a point or an e
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from functools import cache
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from itertools import chain, compress
+from typing import Any
 
 from xlbridge.i18n import Text
-
-if TYPE_CHECKING:
-    from xlbridge.client.listings.records import RecordSelector
 
 
 class UnexpectedContent(ValueError):
@@ -70,11 +67,6 @@ class InvalidJson(ValueError):
         self.ended = ended
 
 
-def refuse_constant(_name: str) -> Any:
-    """Raise ``InvalidJson`` for NaN and Infinity, which JSON does not have."""
-    raise InvalidJson
-
-
 Numbers = tuple[Callable[[str], Any], Callable[[str], Any]]
 """Parsers of numbers: those with a point or an exponent, and integers."""
 
@@ -91,6 +83,10 @@ def exact_decoder(
     """
     parse_decimal, parse_integer = numbers
 
+    def refuse_constant(_name: str) -> Any:
+        # JSON has no NaN or Infinity.
+        raise InvalidJson
+
     def parse_limited_decimal(text: str) -> Any:
         return parse_decimal(_require_in_limits(text))
 
@@ -104,11 +100,6 @@ def exact_decoder(
         parse_int=parse_integer if short_integers else parse_limited_integer,
         parse_constant=refuse_constant,
     )
-
-
-def has_short_integers(text: str) -> bool:
-    """Return whether no integer in a JSON text can be too long, judging by a sample."""
-    return _SAMPLED_DIGITS.search(text[::_SAMPLE_STEP]) is None
 
 
 class _NumberCache(dict[str, Any]):
@@ -129,7 +120,7 @@ def decode_json(text: str, numbers: Numbers = EXACT_NUMBERS) -> Any:
 
     Raises ``ValueError``, or ``RecursionError`` if it is nested too deeply.
     """
-    short = has_short_integers(text)
+    short = _SAMPLED_DIGITS.search(text[::_SAMPLE_STEP]) is None
     if short and len(text) >= _LONG:
         with suppress(ValueError, RecursionError):
             return _fast_decoder(numbers)(text)
@@ -176,6 +167,73 @@ def _require_in_limits(text: str) -> str:
     return text
 
 
+Record = dict[str, Any]
+
+FieldTest = tuple[str, Callable[[Sequence[Any]], Sequence[bool]]]
+"""Name of a field, and a test of its values that selects records."""
+
+_UNSET = object()
+"""Value of a tested field that a record does not have."""
+
+
+class RecordSelector:
+    """Selection of the records that pass any of some tests, or lack a tested field.
+
+    A record that may be the first to have a field is never dropped, so that the selected ones show
+    all fields in use. ``names`` maps the accepted spellings of a record's fields.
+
+    If few records of many are wanted, decoding the others would take most of the time: only the
+    tested fields of each record are decoded first.
+    """
+
+    def __init__(self, tests: Sequence[FieldTest], names: Mapping[str, str]) -> None:
+        import msgspec  # Imported late: most commands read no long listing.
+
+        self.dropped = 0
+        self._names = names
+        self._unseen = {f'"{spelling}"': name for spelling, name in names.items()}
+        fields = {name: f"field_{n}" for n, name in enumerate({name for name, _ in tests})}
+        self._tests = [(fields[name], test) for name, test in tests]
+        tested_fields = msgspec.defstruct(
+            "TestedFields",
+            [(field, Any, _UNSET) for field in fields.values()],
+            rename={field: name for name, field in fields.items()},
+            gc=False,
+        )
+        self._tested = msgspec.json.Decoder(list[tested_fields], float_hook=Decimal)  # type: ignore[valid-type]
+        self._texts = msgspec.json.Decoder(list[msgspec.Raw])
+
+    def select(self, text: str) -> str:
+        """Return a JSON list of objects reduced to the wanted ones, or unchanged."""
+        if any(map(text.__contains__, self._unseen)):
+            return text
+        try:
+            wanted = self._are_wanted(self._tested.decode(text))
+            selected = compress(self._texts.decode(text), wanted) if any(wanted) else ()
+        except (ValueError, RecursionError):
+            return text
+        self.dropped += len(wanted) - sum(wanted)
+        return f"[{','.join(bytes(item).decode() for item in selected)}]"
+
+    def note_fields(self, records: Iterable[Any]) -> None:
+        """Note the fields of decoded records as seen."""
+        if self._unseen:
+            objects = (record for record in records if isinstance(record, dict))
+            seen = {self._names.get(key) for record in objects for key in record}
+            self._unseen = {text: n for text, n in self._unseen.items() if n not in seen}
+
+    def _are_wanted(self, rows: Sequence[Any]) -> list[bool]:
+        wanted = [False] * len(rows)
+        for name, test in self._tests:
+            values = [getattr(row, name) for row in rows]
+            passed = test([None if value is _UNSET else value for value in values])
+            wanted = [
+                before or now or value is _UNSET
+                for before, now, value in zip(wanted, passed, values, strict=True)
+            ]
+        return wanted
+
+
 class JsonReader:
     """Reader of a JSON text in UTF-8 that is received in pieces.
 
@@ -188,7 +246,7 @@ class JsonReader:
         self,
         pieces: Iterator[bytes],
         numbers: Numbers = EXACT_NUMBERS,
-        selector: "RecordSelector | None" = None,
+        selector: RecordSelector | None = None,
         record_type: type[Any] | None = None,
     ) -> None:
         self._pieces = pieces
@@ -400,7 +458,7 @@ class ListingReader:
         pieces: Iterator[bytes],
         names: Mapping[str, str],
         numbers: Numbers = EXACT_NUMBERS,
-        selector: "RecordSelector | None" = None,
+        selector: RecordSelector | None = None,
         record_type: type[Any] | None = None,
     ) -> None:
         self.envelope: dict[str, Any] = {}
@@ -437,9 +495,3 @@ class ListingReader:
                 break
         reader.expect("}")
         reader.expect("")
-
-
-Record = dict[str, Any]
-
-FieldTest = tuple[str, Callable[[Sequence[Any]], Sequence[bool]]]
-"""Name of a field, and a test of its values that selects records."""
