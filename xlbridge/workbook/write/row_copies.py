@@ -21,7 +21,7 @@ from xlbridge.workbook import style
 from xlbridge.workbook.address import CellPosition, cell_address
 from xlbridge.workbook.edit import edit_package
 from xlbridge.workbook.edit.comments import read_comments
-from xlbridge.workbook.edit.sheets import SheetList
+from xlbridge.workbook.edit.editable_package import SheetList
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookCells, read_workbook
 from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_file
 from xlbridge.workbook.read.package import Package
