@@ -84,13 +84,13 @@ class _XlsxParser:
         length, rows = self._shared.text_length(self._package.sheet_pieces(sheet))
         if length:
             self._budget.check_text_length(length, rows)
-        content = self._open_whole(sheet)
-        yield from _parse_sheet(content, partial(self._scan, sheet), self._budget, skip_generated)
 
-    def _scan(self, sheet: str) -> RawSheet:
-        pieces = self._package.sheet_pieces(sheet)
-        scan = scan_exactly(pieces, self._scaling, sheet, self._shared.struck)
-        return self._with_facts(scan.raw, sheet)
+        def scan_whole() -> RawSheet:
+            pieces = self._package.sheet_pieces(sheet)
+            scanned = scan_exactly(pieces, self._scaling, sheet, self._shared.struck)
+            return self._with_facts(scanned.raw, sheet)
+
+        yield from _parse_sheet(self._open_whole(sheet), scan_whole, self._budget, skip_generated)
 
     def _with_facts(self, raw: RawSheet, sheet: str) -> RawSheet:
         """Add the facts from other parts to those of a sheet."""
@@ -256,7 +256,16 @@ def parse_file(
     archive = WorkbookArchive(content, limits) if is_zip(content) else None
     kind = kind_of_plain_file(path, content) if archive is None else kind_of_archive(archive)
     if archive is not None and kind in {FileKind.XLSX, FileKind.XLSM}:
-        yield from _parse_xlsx(archive, sheet, limits)
+        package = Package(archive)
+        with refuse_on_failure():
+            book = CalamineWorkbook.from_filelike(pack(package.parser_parts()))
+            added = package.added_sheets()
+            start, names = _outline(book, package.fingerprint(), added, sheet, limits)
+            yield start
+            parser = _XlsxParser(archive, package, Budget(limits))
+            for name in names:
+                yield from parser.parse(name, skip_generated=sheet is None)
+        archive.unpack()
     elif kind is FileKind.CSV:
         from xlbridge.workbook.read.csv_file import parse_csv
 
@@ -265,21 +274,6 @@ def parse_file(
         if archive is not None:
             archive.unpack()
         yield from _parse_other(content, kind, sheet, limits)
-
-
-def _parse_xlsx(
-    archive: WorkbookArchive, sheet: str | None, limits: WorkbookLimits
-) -> Iterator[ParserMessage]:
-    package = Package(archive)
-    with refuse_on_failure():
-        book = CalamineWorkbook.from_filelike(pack(package.parser_parts()))
-        added = package.added_sheets()
-        start, names = _outline(book, package.fingerprint(), added, sheet, limits)
-        yield start
-        parser = _XlsxParser(archive, package, Budget(limits))
-        for name in names:
-            yield from parser.parse(name, skip_generated=sheet is None)
-    archive.unpack()
 
 
 _DAMAGE = (OSError, ValueError, LookupError, EOFError, zlib.error, BadZipFile)
