@@ -148,7 +148,12 @@ def type_rows(
             # A copy, as rules of several cells add problems.
             arrays[column.name], problems[column.name] = values, found.copy()
             versions[column.name] = cached
-    _report_repeated_headers(header, headers, problems)
+    # A row that repeats the header is reported once; no rule checks its cells.
+    for column_problems in problems.values():
+        column_problems.failed[headers] = True
+    if len(headers):
+        first = min(header.columns, key=lambda name: header.columns[name])
+        problems[first].add_all(headers, "row-header-again")
     frame = _whole_frame(resource, arrays, len(rows))
     typed = TypedRows(resource, header, cells, frame, rows, problems, versions, absent)
     return _without_blank_rows(typed, memo)
@@ -247,17 +252,6 @@ def type_numbers(typed: TypedRows) -> tuple[pd.DataFrame, Mapping[str, CellProbl
         if cells.raw.is_text_only:
             problems[name].drop(*_TEXT_WARNINGS)
     return pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False), problems
-
-
-def _report_repeated_headers(
-    header: Header, positions: Positions, problems: Mapping[str, CellProblems]
-) -> None:
-    """Report each row that repeats the header once, and exclude its cells from rules."""
-    for found in problems.values():
-        found.failed[positions] = True
-    if len(positions):
-        first = min(header.columns, key=lambda name: header.columns[name])
-        problems[first].add_all(positions, "row-header-again")
 
 
 def _data_rows(cells: SheetCells, header_row: int) -> npt.NDArray[np.int64]:
