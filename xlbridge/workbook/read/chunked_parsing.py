@@ -15,7 +15,7 @@ from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
 
 from xlbridge.workbook.read.archive import blocks_before
 from xlbridge.workbook.read.cells import SHARED_MARK, SharedTextMissing
-from xlbridge.workbook.read.messages import RowsRead
+from xlbridge.workbook.read.messages import Budget, RowsRead, SheetEncoder
 from xlbridge.workbook.read.package import Package, pack
 from xlbridge.workbook.read.quick_scan import (
     END_OF_ROWS,
@@ -24,7 +24,6 @@ from xlbridge.workbook.read.quick_scan import (
     QuickScan,
     replace_unknown_errors,
 )
-from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
 
 _CHUNK_SIZE = 2 << 20
 """Bytes of a chunk: large compared with its overhead, small enough for a short last chunk."""

@@ -16,9 +16,15 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import CSV_ENCODINGS, WorkbookLimits
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.messages import ParserMessage, SheetEnded, SheetStarted, WorkbookStarted
+from xlbridge.workbook.read.messages import (
+    Budget,
+    ParserMessage,
+    SheetEncoder,
+    SheetEnded,
+    SheetStarted,
+    WorkbookStarted,
+)
 from xlbridge.workbook.read.refusals import csv_unreadable, text_too_long
-from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),

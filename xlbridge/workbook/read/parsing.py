@@ -36,11 +36,18 @@ from xlbridge.workbook.read.archive import (
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.chunked_parsing import UnusualSheet, parse_in_chunks
 from xlbridge.workbook.read.exact_scan import scan_exactly
-from xlbridge.workbook.read.messages import ParserMessage, SheetEnded, SheetStarted, WorkbookStarted
+from xlbridge.workbook.read.messages import (
+    Budget,
+    ParserMessage,
+    SharedTexts,
+    SheetEncoder,
+    SheetEnded,
+    SheetStarted,
+    WorkbookStarted,
+)
 from xlbridge.workbook.read.package import Package, pack
 from xlbridge.workbook.read.quick_scan import QuickScan, replace_unknown_errors
 from xlbridge.workbook.read.refusals import damaged, duration_too_long, too_many_sheets, unreadable
-from xlbridge.workbook.read.sheet_encoder import Budget, SharedTexts, SheetEncoder
 from xlbridge.workbook.signature import (
     INSTRUCTIONS_SHEET,
     LISTS_SHEET,
