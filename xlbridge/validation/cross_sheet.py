@@ -151,31 +151,27 @@ def check_children(main: ValidatedSheet) -> None:
     children = main.children.values()
     keyed = [child for child in children if KEY in child.frame and child.frame[KEY].notna().any()]
     if keyed and KEY not in main.columns and KEY not in main.constants:
-        main.add([_missing_key_column(main, keyed)])
+        details = {"column": KEY, "sheets": ", ".join(quoted(child.sheet) for child in keyed)}
+        kind = CATALOGUE["key-column-missing"]
+        main.add([Finding(kind, main.header_row, KEY, None, None, details)])
         return
     parents = {name: main.parent_positions(child) for name, child in main.children.items()}
     for name, child in main.children.items():
-        child.add(_orphans(main, child, parents[name]))
+        if KEY in child.frame:
+            child.add(
+                child.finding(
+                    "child-without-parent",
+                    KEY,
+                    position,
+                    {"sheet": quoted(main.sheet), "key": _key(child, position)},
+                )
+                for position in _with_usable_keys(child, parents[name] < 0)
+            )
     for declared in main.resource.sums:
         child_with_sum = main.children.get(declared.sheet)
         if child_with_sum is not None and declared.column in child_with_sum.columns:
             child_with_sum.add(_wrong_sums(main, parents, declared))
     main.add(_childless(main, parents))
-
-
-def _missing_key_column(main: ValidatedSheet, children: Sequence[ValidatedSheet]) -> Finding:
-    """Return the finding of a main sheet without the column that its child sheets refer to."""
-    sheets = ", ".join(quoted(child.sheet) for child in children)
-    kind = CATALOGUE["key-column-missing"]
-    return Finding(kind, main.header_row, KEY, None, None, {"column": KEY, "sheets": sheets})
-
-
-def _orphans(main: ValidatedSheet, child: ValidatedSheet, parents: Positions) -> Iterator[Finding]:
-    if KEY not in child.frame:
-        return
-    for position in _with_usable_keys(child, parents < 0):
-        details = {"sheet": quoted(main.sheet), "key": _key(child, position)}
-        yield child.finding("child-without-parent", KEY, position, details)
 
 
 def _with_usable_keys(sheet: ValidatedSheet, wanted: BoolArray) -> list[int]:

@@ -60,24 +60,20 @@ class FindingColumn:
             details = remark.details
             if position in self.firsts:
                 details = {"first": f"{letters}{self.firsts[position]}"}
+            shown = None if value == "" else display(value)
+            if "error" in details:
+                shown = str(details["error"])
             yield Finding(
                 FINDING_KINDS[kind],
                 row,
                 self.name,
                 cell=None if letters is None else f"{letters}{row}",
-                value=self._display(value, details),
+                value=None if letters is None else shown,
                 details=details,
                 corrected=remark.corrected,
                 numeric=self.cells.kind(index) is CellKind.NUMBER,
                 header=self.header,
             )
-
-    def _display(self, value: object, details: Mapping[str, object]) -> str | None:
-        if self.letters is None:
-            return None
-        if "error" in details:
-            return str(details["error"])
-        return None if value == "" else display(value)
 
 
 class SheetFindings(Sequence[Finding]):

@@ -102,7 +102,13 @@ def _fix_sheet(
     if not proposed:
         return [], left
     cells = EditableCells(package, sheet.sheet)
-    moves = {at: move for at, f in proposed.items() if (move := _target_of_move(f, sheet))}
+    # A misplaced value is moved: its new cell has a finding, too.
+    moves = dict[CellPosition, Finding]()
+    for at, f in proposed.items():
+        name, value = f.details.get("moved_to"), f.details.get("document")
+        if f.row is not None and isinstance(name, str) and isinstance(value, str):
+            cell = cell_address(f.row, sheet.columns[name])
+            moves[at] = replace(f, column=name, cell=cell, value=None, corrected=value, details={})
     proposed |= {_position(move): move for move in moves.values()}
     reasons = _reasons(proposed, cells)
     for source, finding in moves.items():
@@ -116,15 +122,6 @@ def _fix_sheet(
     if values:
         cells.write_values(values)
     return list(fixed.values()), left
-
-
-def _target_of_move(finding: Finding, sheet: ValidatedSheet) -> Finding | None:
-    """Return a finding about the cell to which a misplaced value is moved, None if it stays."""
-    name, value = finding.details.get("moved_to"), finding.details.get("document")
-    if finding.row is None or not isinstance(name, str) or not isinstance(value, str):
-        return None
-    cell = cell_address(finding.row, sheet.columns[name])
-    return replace(finding, column=name, cell=cell, value=None, corrected=value, details={})
 
 
 def _reasons(

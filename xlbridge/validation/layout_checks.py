@@ -14,7 +14,6 @@ from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.text import display, quoted
 from xlbridge.validation.cells.typed_rows import TypedRows
 from xlbridge.validation.headers.header_matching import header_key
-from xlbridge.validation.headers.header_row import Header
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells
 
@@ -29,7 +28,16 @@ def check_layout(typed: TypedRows) -> list[Finding]:
         _report_merged(area, columns, typed)
     for name, index in columns.items():
         _report_formulas(name, index, typed)
-    findings = [*_hidden_rows_and_columns(columns, typed), *_unnamed_columns(typed)]
+    layout, findings = cells.raw.layout, list[Finding]()
+    if rows := sorted(layout.hidden_rows.intersection(typed.rows)):
+        findings.append(
+            Finding(CATALOGUE["rows-hidden"], row=header.row, details=_row_details(rows))
+        )
+    for name, index in columns.items():
+        if any(first <= index <= last for first, last in layout.hidden_columns):
+            cell = cell_address(header.row, index)
+            findings.append(Finding(CATALOGUE["column-hidden"], header.row, name, cell))
+    findings += _unnamed_columns(typed)
     dates = [column.name for column in typed.resource.columns if column.kind is Kind.DATE]
     if cells.raw.uses_1904_dates and typed.frame[dates].notna().to_numpy().any():
         findings.append(Finding(CATALOGUE["date-system-old"], row=header.row))
@@ -71,51 +79,34 @@ def _report_formulas(name: str, column: int, typed: TypedRows) -> None:
         return
 
 
-def _hidden_rows_and_columns(columns: Mapping[str, int], typed: TypedRows) -> Iterator[Finding]:
-    header, layout = typed.header, typed.cells.raw.layout
-    if rows := sorted(layout.hidden_rows.intersection(typed.rows)):
-        yield Finding(CATALOGUE["rows-hidden"], row=header.row, details=_row_details(rows))
-    for name, index in columns.items():
-        if any(first <= index <= last for first, last in layout.hidden_columns):
-            cell = cell_address(header.row, index)
-            yield Finding(CATALOGUE["column-hidden"], header.row, name, cell)
-
-
 def _unnamed_columns(typed: TypedRows) -> Iterator[Finding]:
     """Report columns with data but without a text header, which no other check covers."""
     header, cells = typed.header, typed.cells
     reported = {finding.cell for finding in header.findings}
-    longer = _longer_rows(header, cells)
-    if longer is not None:
-        yield longer
+    # Rows of a .csv file that are longer than its header.
+    above = header.row - 1
+    end = int(_widths(cells)[above]) if cells.raw.widths else len(cells.columns)
+    is_longer = np.zeros(cells.height, dtype=bool)
+    for column in cells.columns[end:]:
+        if column.value(above) == "":
+            is_longer |= np.frombuffer(column.kinds, dtype=bool)
+    longer = (np.flatnonzero(is_longer[header.row :]) + header.row + 1).tolist()
+    if longer:
+        cell = cell_address(longer[0], cells.first_column + end)
+        yield Finding(CATALOGUE["row-longer"], header.row, cell=cell, details=_row_details(longer))
     for index, column in enumerate(cells.columns):
         name = column.value(header.row - 1)
         cell = cell_address(header.row, cells.first_column + index)
         if header_key(name) or cell in reported or not any(column.kinds[header.row :]):
             continue
         if isinstance(name, str):
-            if longer is None:
+            if not longer:
                 yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
         else:
             details = {"header": quoted(display(name)), "resource": typed.resource.name}
             yield Finding(
                 CATALOGUE["column-unknown"], header.row, display(name), cell, None, details
             )
-
-
-def _longer_rows(header: Header, cells: SheetCells) -> Finding | None:
-    """Report the rows of a .csv file that are longer than its header."""
-    above = header.row - 1
-    end = int(_widths(cells)[above]) if cells.raw.widths else len(cells.columns)
-    longer = np.zeros(cells.height, dtype=bool)
-    for column in cells.columns[end:]:
-        if column.value(above) == "":
-            longer |= np.frombuffer(column.kinds, dtype=bool)
-    rows = (np.flatnonzero(longer[header.row :]) + header.row + 1).tolist()
-    if not rows:
-        return None
-    cell = cell_address(rows[0], cells.first_column + end)
-    return Finding(CATALOGUE["row-longer"], row=header.row, cell=cell, details=_row_details(rows))
 
 
 def short_rows(typed: TypedRows, non_records: Collection[int]) -> Iterator[Finding]:
@@ -185,13 +176,13 @@ def _report_misplaced(column: Column, other: str | None, typed: TypedRows) -> No
         place = _ELSEWHERE if other is None else _PLACE.format(column=other)
         details: dict[str, object] = {"kind": kind.value.upper(), "place": place}
         corrected = None
-        if other in present and _is_empty(typed, other, position):
+        is_free = (
+            other in present
+            and bool(typed.frame[other].isna().iat[position])
+            and not typed.problems[other].failed[position]
+        )
+        if is_free:
             details |= {"moved_to": other, "document": DOCUMENTS[kind].masked(document)}
             corrected = ""
         problems.add(position, "document-misplaced", details, corrected=corrected)
         problems.failed[position] = True
-
-
-def _is_empty(typed: TypedRows, column: str, position: int) -> bool:
-    is_missing = bool(typed.frame[column].isna().iat[position])
-    return is_missing and not typed.problems[column].failed[position]

@@ -54,7 +54,11 @@ def migrate(
         found = Fingerprint.parse(workbook.fingerprint)
         if found is not None and found.resource == resource.name:
             layout = found.layout
-        earlier = _at_layout(resource, layout)
+        # The resource with the column names of the earlier layout, without removed columns.
+        changes = resource.column_changes_since(layout)
+        old_names = {new: old for old, new in changes.items() if new is not None}
+        columns = (replace(c, name=old_names.get(c.name, c.name)) for c in resource.columns)
+        earlier = replace(resource, columns=tuple(columns))
         cells = choose_sheet(workbook, Catalogue([earlier]), resource.name, sheet).cells
         position = find_header_row(cells, earlier)
         if position is None:
@@ -64,11 +68,11 @@ def migrate(
                     en="{source} has no row with the column names of {resource}.",
                 ).format(source=source, resource=resource.name)
             )
-        columns, dropped = _plan_columns(cells, position, resource, earlier, layout)
-        moved = {column.header: column.name for column in columns if column.name is not None}
+        planned, dropped = _plan_columns(cells, position, resource, earlier, layout)
+        moved = {column.header: column.name for column in planned if column.name is not None}
         older = OlderWorkbook(xlsx, cells.name)
         hidden = cells.raw.layout.hidden_rows
-        older.write(target, resource, columns, position + 1, cells.height, hidden)
+        older.write(target, resource, planned, position + 1, cells.height, hidden)
         return Migration(
             rows=sum(
                 any(column.value(row) != "" for column in cells.columns)
@@ -76,21 +80,10 @@ def migrate(
             ),
             moved=moved,
             new=[c.name for c in resource.columns if c.name not in moved.values()],
-            kept=[cell.header for cell in columns if cell.name is None],
+            kept=[cell.header for cell in planned if cell.name is None],
             dropped=dropped,
             remarks=list(_remarks(cells, position, older, workbook, resource)),
         )
-
-
-def _at_layout(resource: Resource, layout: int) -> Resource:
-    """Return a resource with the column names of an earlier layout; titles stay, and columns that
-    were removed since are left out."""
-    changes = resource.column_changes_since(layout)
-    earlier = {new: old for old, new in changes.items() if new is not None}
-    columns = tuple(
-        replace(column, name=earlier.get(column.name, column.name)) for column in resource.columns
-    )
-    return replace(resource, columns=columns)
 
 
 def _plan_columns(
@@ -148,18 +141,6 @@ def _remarks(
             pt="Fórmulas são copiadas como os seus resultados: {n}.",
             en="Formulas are copied as their results: {n}.",
         ).format(n=older.formulas)
-    yield from _layout_remarks(cells)
-    lost = [*cells.raw.errors, *cells.raw.without_result]
-    if lost:
-        shown = [cell_address(row, column) for row, column in sorted(lost)]
-        rest = f" … ({len(shown)})" if len(shown) > 10 else ""
-        yield Text(
-            pt="Células que mostram um erro, ou sem resultado gravado, ficam vazias: {cells}.",
-            en="Cells that show an error, or have no stored result, are left empty: {cells}.",
-        ).format(cells=", ".join(shown[:10]) + rest)
-
-
-def _layout_remarks(cells: SheetCells) -> Iterator[Text]:
     layout = cells.raw.layout
     if layout.hidden_columns:
         ends = (tuple(map(column_letters, columns)) for columns in layout.hidden_columns)
@@ -173,3 +154,11 @@ def _layout_remarks(cells: SheetCells) -> Iterator[Text]:
             pt="Células mescladas são separadas: {n}; o valor fica na primeira.",
             en="Merged cells are unmerged: {n}; the value stays in the first.",
         ).format(n=len(layout.merged))
+    lost = [*cells.raw.errors, *cells.raw.without_result]
+    if lost:
+        shown = [cell_address(row, column) for row, column in sorted(lost)]
+        rest = f" … ({len(shown)})" if len(shown) > 10 else ""
+        yield Text(
+            pt="Células que mostram um erro, ou sem resultado gravado, ficam vazias: {cells}.",
+            en="Cells that show an error, or have no stored result, are left empty: {cells}.",
+        ).format(cells=", ".join(shown[:10]) + rest)

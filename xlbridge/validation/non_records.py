@@ -163,8 +163,13 @@ def _struck_columns(marks: _Marks, formats_of: "FormatLookup") -> Mapping[int, S
 
 def _mark_totals(marks: _Marks, rows: Positions, counts: Positions) -> None:
     """Mark the rows with a text such as "total": sparse ones, with ``counts`` of their
-    cells other than numbers, and those with the sum of the rows above."""
-    _mark_sums(marks)
+    cells other than numbers, and those, however full, with the sum of the rows above."""
+    sums = _positions_of_sums(marks)
+    for name in marks.typed.header.columns:
+        for position in sums if marks.typed.resource.by_name[name].kind.is_text else ():
+            value = marks.value(position, name)
+            if isinstance(value, str) and (is_total(value) or _is_statistic(value)):
+                marks.add([position], "row-total", name)
     if not len(rows):
         return
     names = {index: name for name, index in marks.typed.header.source_columns().items()}
@@ -175,24 +180,12 @@ def _mark_totals(marks: _Marks, rows: Positions, counts: Positions) -> None:
         texts = ColumnCells(column, numbers).distinct_texts
         totals = {index for index, text in enumerate(texts.values) if is_total(text)}
         statistics = {index for index, text in enumerate(texts.values) if _is_statistic(text)}
-        name = names.get(index)
-        is_counted = name is not None and not marks.typed.resource.by_name[name].kind.is_number
+        named = names.get(index)
+        is_counted = named is not None and not marks.typed.resource.by_name[named].kind.is_number
         for at, text in texts.cells_with(totals | statistics):
             # The words of a statistic also occur in names: no other text may be in the row.
             if text in totals or counts[at] == is_counted:
-                marks.add([int(rows[at])], "row-total", name)
-
-
-def _mark_sums(marks: _Marks) -> None:
-    """Mark the rows, however full, with a text such as "total" and the sum of the rows above."""
-    sums = _positions_of_sums(marks)
-    for name in marks.typed.header.columns:
-        if not marks.typed.resource.by_name[name].kind.is_text:
-            continue
-        for position in sums:
-            text = marks.value(position, name)
-            if isinstance(text, str) and (is_total(text) or _is_statistic(text)):
-                marks.add([position], "row-total", name)
+                marks.add([int(rows[at])], "row-total", named)
 
 
 def _positions_of_sums(marks: _Marks) -> list[int]:

@@ -131,7 +131,14 @@ class _Validator:
         if resource is not None and position is None:
             position = find_similar_header_row(cells, resource)
         if resource is None or position is None:
-            findings = [_missing_header(resource, cells), *_hidden_sheets(choice, None)]
+            if resource is None or not cells.has_data(0):
+                missing = Finding(CATALOGUE["sheet-empty"])
+            elif joined := joined_columns(cells, resource):
+                missing = joined[1]
+            else:
+                details = {"resource": resource.name}
+                missing = Finding(CATALOGUE["header-not-found"], details=details)
+            findings = [missing, *_hidden_sheets(choice, None)]
             return ValidatedSheet(self.file, resource, cells.name, findings=findings)
         header = match_header(cells, position, resource, choice.main)
         validated = self.validate_rows(resource, choice, header, self.format_lookup(cells))
@@ -240,30 +247,12 @@ def _layout_findings(choice: ChosenSheet, typed: TypedRows) -> list[Finding]:
     return layout
 
 
-def _missing_header(resource: Resource | None, cells: SheetCells) -> Finding:
-    if resource is None or not cells.has_data(0):
-        return Finding(CATALOGUE["sheet-empty"])
-    if joined := joined_columns(cells, resource):
-        return joined[1]
-    return Finding(CATALOGUE["header-not-found"], details={"resource": resource.name})
-
-
 def _hidden_sheets(choice: ChosenSheet, row: int | None) -> list[Finding]:
     """Report the hidden sheets, which may have the missing data."""
     if not choice.hidden:
         return []
     details = {"listed": list_sheet_names(choice.hidden)}
     return [Finding(CATALOGUE["sheets-hidden"], row=row, details=details)]
-
-
-def _report_misnamed_lists(
-    main: ValidatedSheet, resource: Resource, sheets: Sequence[SheetCells]
-) -> None:
-    """Add the findings of sheets whose rows would be lost, as they are not called like a list."""
-    kind = CATALOGUE["list-misnamed"]
-    for child, cells in misnamed_lists(sheets, main.sheet, resource):
-        details = {"sheet": quoted(cells.name), "list": child.sheet}
-        main.add([Finding(kind, row=main.header_row, details=details)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,13 +298,17 @@ def validate_sheets(
                 others = cells if has_all_sheets else read_workbook(request.file, limits)
                 validator.add_children(main, others.sheets)
                 if not request.all_sheets:
-                    _report_misnamed_lists(main, main.resource, others.sheets)
+                    # Their rows would be lost.
+                    for child, found in misnamed_lists(others.sheets, main.sheet, main.resource):
+                        details = {"sheet": quoted(found.name), "list": child.sheet}
+                        kind = CATALOGUE["list-misnamed"]
+                        main.add([Finding(kind, row=main.header_row, details=details)])
                 blank = child_cells(others.sheets, main.sheet, main.resource, filled=False)
                 used |= {child.name for _, child in blank}
             sheets += main.with_children
         if request.all_sheets:
-            for sheet, found in zip(sheets, compare_sheets(sheets), strict=True):
-                sheet.add(found)
+            for sheet, findings in zip(sheets, compare_sheets(sheets), strict=True):
+                sheet.add(findings)
         for sheet in sheets:
             sheet.read_as, sheet.limits = cells.read_as, limits
         used |= {sheet.sheet for sheet in sheets}

@@ -112,6 +112,10 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
         values = present(name)
         return _failing(check, values) if len(values) else np.empty(0, dtype=np.intp)
 
+    def failing_filled_rows(check: pa.Check) -> Positions:
+        failing = _failing(check, frame)
+        return failing[frame.iloc[failing].notna().any(axis="columns").to_numpy(dtype=bool)]
+
     for column in resource.columns:
         if column.name in typed.absent and not column.required:
             continue
@@ -129,7 +133,7 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
         yield _CellRule(
             statistics["column"],
             row_rule.finding_of(statistics).code,
-            partial(_failing_filled_rows, row_check(declared), frame),
+            partial(failing_filled_rows, row_check(declared)),
             row_rule.details(statistics),
             others=row_rule.columns_read(statistics),
             correct=None if correct is None else partial(correct, **statistics),
@@ -142,9 +146,3 @@ def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
     output = check(values).check_output
     failing: Positions = output.index.to_numpy()[~output.to_numpy(dtype=bool, na_value=True)]
     return failing
-
-
-def _failing_filled_rows(check: pa.Check, frame: pd.DataFrame) -> Positions:
-    """Return the rows that fail a check and are not empty."""
-    failing = _failing(check, frame)
-    return failing[frame.iloc[failing].notna().any(axis="columns").to_numpy(dtype=bool)]

@@ -134,9 +134,14 @@ def _columns(cells: SheetCells, position: int, rows: Sequence[int]) -> Iterator[
         if is_key and (kind.is_code or kind is Kind.INTEGER):
             rules["no_repeats"] = {}
             has_key = True
-        yield SchemaColumn(
-            name, header.strip(), kind, required, _example(kind, filled[0]), len(filled), rules
-        )
+        example = filled[0]
+        if isinstance(example, dt.datetime):
+            example = example.date()
+        elif kind is Kind.INTEGER and isinstance(example, float):
+            example = int(example)
+        elif kind is Kind.TEXT:
+            example = str(example)
+        yield SchemaColumn(name, header.strip(), kind, required, example, len(filled), rules)
 
 
 def _kind_and_rules(header: str, values: list[object]) -> tuple[Kind, dict[str, Any]]:
@@ -145,18 +150,16 @@ def _kind_and_rules(header: str, values: list[object]) -> tuple[Kind, dict[str, 
     if all(isinstance(value, dt.date) for value in values):
         return Kind.DATE, {}
     if all(isinstance(value, float) for value in values):
-        return _number_kind(header, [value for value in values if isinstance(value, float)])
+        numbers = [value for value in values if isinstance(value, float)]
+        is_amount = not _AMOUNT_WORDS.isdisjoint(_plain_words(header))
+        if is_amount and all(value == round(value, 2) for value in numbers):
+            return Kind.MONEY, {"decimals": {"places": 2}}
+        if all(value.is_integer() and abs(value) < _MAX_WHOLE for value in numbers):
+            return Kind.INTEGER, {}
+        return Kind.NUMBER, {}
     if all(isinstance(value, str) for value in values):
         return _text_kind([str(value).strip() for value in values])
     return Kind.TEXT, {}
-
-
-def _number_kind(header: str, values: list[float]) -> tuple[Kind, dict[str, Any]]:
-    if _AMOUNT_WORDS & set(_plain_words(header)) and all(v == round(v, 2) for v in values):
-        return Kind.MONEY, {"decimals": {"places": 2}}
-    if all(value.is_integer() and abs(value) < _MAX_WHOLE for value in values):
-        return Kind.INTEGER, {}
-    return Kind.NUMBER, {}
 
 
 def _text_kind(values: list[str]) -> tuple[Kind, dict[str, Any]]:
@@ -175,14 +178,6 @@ def _text_kind(values: list[str]) -> tuple[Kind, dict[str, Any]]:
     longest = max(map(len, values))
     most = next(length for length in _LENGTHS if length >= longest)
     return Kind.TEXT, {"str_length": {"max_value": most}}
-
-
-def _example(kind: Kind, value: object) -> object:
-    if isinstance(value, dt.datetime):
-        return value.date()
-    if kind is Kind.INTEGER and isinstance(value, float):
-        return int(value)
-    return str(value) if kind is Kind.TEXT else value
 
 
 def _plain_words(text: str) -> list[str]:

@@ -60,9 +60,18 @@ def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems
     usable = ~problems.failed[found.positions]
     numbers = cells.of_kind(CellKind.NUMBER)
     numbers = numbers[~problems.failed[numbers]]
-    codes = ColumnValues(_as_sent(cells), found.positions[usable], found.indexes[usable])
+    sent = cells.stripped_texts
+    if not is_printable_ascii(cells.joined_texts):
+        sent = [strip_invisible(normalize_width(text))[0].strip() for text in found.values]
+    codes = ColumnValues(sent, found.positions[usable], found.indexes[usable])
     joined = "\n".join(codes.values)
-    _check_decimals(codes, joined, problems)
+    # Numbers with zero decimals are no codes, unless others have real ones.
+    has_no_cents = ("." in joined or "," in joined) and _NO_CENTS.search(joined)
+    if has_no_cents and not any(int(m[2]) for m in _DECIMALS.finditer(joined)):
+        wrong = [index for index, text in enumerate(codes.values) if _NO_CENTS.match(text)]
+        for position, index in codes.cells_with(wrong):
+            bare = re.sub(r"[.,]", "", re.sub(r"[.,]0+$", "", codes.values[index]))
+            problems.add(position, "code-decimals", {"read": bare})
     _check_spellings(codes, joined, problems)
     del joined
     if not _FREE_FORM.issuperset(column.checks):
@@ -82,26 +91,6 @@ def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems
                 problems.add(position, "code-leading-zeros", details)
             else:
                 problems.add(position, "code-shape", {"example": quoted(common.example)})
-
-
-def _as_sent(cells: ColumnCells) -> list[str]:
-    if is_printable_ascii(cells.joined_texts):
-        return cells.stripped_texts
-    return [
-        strip_invisible(normalize_width(text))[0].strip() for text in cells.distinct_texts.values
-    ]
-
-
-def _check_decimals(codes: ColumnValues, joined: str, problems: CellProblems) -> None:
-    """Report the codes written as numbers with zero decimals, unless others have real ones."""
-    if ("." not in joined and "," not in joined) or not _NO_CENTS.search(joined):
-        return
-    if any(int(m[2]) for m in _DECIMALS.finditer(joined)):
-        return
-    wrong = [index for index, text in enumerate(codes.values) if _NO_CENTS.match(text)]
-    for position, index in codes.cells_with(wrong):
-        bare = re.sub(r"[.,]", "", re.sub(r"[.,]0+$", "", codes.values[index]))
-        problems.add(position, "code-decimals", {"read": bare})
 
 
 def _check_spellings(codes: ColumnValues, joined: str, problems: CellProblems) -> None:

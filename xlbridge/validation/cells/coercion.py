@@ -8,7 +8,7 @@ findings of the column.
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any
@@ -138,20 +138,15 @@ def _number(
         read = format_decimal(value.quantize(Decimal(1)) if whole else value)
         problems.add(position, "number-as-text", {"read": read}, corrected=corrected)
     if column.kind is Kind.INTEGER:
-        return _integers(numbers, problems)
+        filled = ~np.isnan(numbers)
+        usable = filled & (numbers == np.floor(numbers))
+        fractions = np.flatnonzero(filled & ~usable & ~problems.failed)
+        problems.add_all(fractions, "type-integer", _NO_REASON)
+        return pd.arrays.IntegerArray(np.where(usable, numbers, 0).astype(np.int64), ~usable)
     if column.kind is Kind.MONEY:
         numbers = np.where(has_decimal_places(numbers, 2), np.round(numbers, 2), numbers)
     missing = np.isnan(numbers)
     return pd.arrays.FloatingArray(np.where(missing, 0.0, numbers), missing)
-
-
-def _integers(numbers: npt.NDArray[np.float64], problems: CellProblems) -> Any:
-    filled = ~np.isnan(numbers)
-    usable = filled & (numbers == np.floor(numbers))
-    fractions = np.flatnonzero(filled & ~usable & ~problems.failed)
-    problems.add_all(fractions, "type-integer", _NO_REASON)
-    values = np.where(usable, numbers, 0).astype(np.int64)
-    return pd.arrays.IntegerArray(values, ~usable)
 
 
 def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems) -> Any:
@@ -173,8 +168,10 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
         if isinstance(value, dt.time):
             problems.add(position, "date-serial", {"shown": display(value)})
         else:
-            why = _UNFORMATTED if _is_plausible_serial(value) else ""
-            problems.add(position, "type-date", {"why": why})
+            serial = value / dt.timedelta(days=1) if isinstance(value, dt.timedelta) else value
+            first_serial, end = _PLAUSIBLE_SERIALS
+            is_plausible = type(serial) is float and first_serial <= serial < end
+            problems.add(position, "type-date", {"why": _UNFORMATTED if is_plausible else ""})
     swapped = report_swapped_dates(cells, days, problems)
     for position, text, read, certain in parse_texts(DATE_PARSER, cells, reading, problems):
         days[position] = read
@@ -194,12 +191,6 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
 def _read_as(day: dt.date) -> Mapping[str, object]:
     """Return the details of a text that is read as a day; a column has few distinct ones."""
     return {"read": display(day)}
-
-
-def _is_plausible_serial(value: object) -> bool:
-    """Return whether a number of days would be a usual date."""
-    days = value / dt.timedelta(days=1) if isinstance(value, dt.timedelta) else value
-    return type(days) is float and _PLAUSIBLE_SERIALS[0] <= days < _PLAUSIBLE_SERIALS[1]
 
 
 def _boolean(
@@ -245,16 +236,6 @@ _ERROR_WORD = re.compile(rf"{_WORDS}|(?-i:Erro?:5[0-9][0-9])", re.IGNORECASE)
 """Error word of Excel, without accents, or of LibreOffice."""
 
 
-def _error_words(texts: Sequence[str]) -> dict[int, str]:
-    """Return the texts that are error words, by their indexes."""
-    joined = "\n".join(texts)
-    if "#" not in joined and "Err" not in joined:
-        return {}
-    bare = ((index, text.strip()) for index, text in enumerate(texts))
-    likely = ((index, text) for index, text in bare if text.startswith(("#", "E")))
-    return {index: text for index, text in likely if _ERROR_WORD.fullmatch(strip_accents(text))}
-
-
 def type_column(
     column: Column, cells: ColumnCells, reading: ParseOptions
 ) -> tuple[Any, CellProblems]:
@@ -263,7 +244,14 @@ def type_column(
     Cells without a usable value, such as error words, are missing in the array. Money is rounded to
     the cent if it differs from that by no more than the noise of binary arithmetic.
     """
-    errors = list(cells.clear_texts(_error_words(cells.source.texts)))
+    joined, words = "\n".join(cells.source.texts), dict[int, str]()
+    if "#" in joined or "Err" in joined:
+        bare = ((index, text.strip()) for index, text in enumerate(cells.source.texts))
+        likely = ((index, text) for index, text in bare if text.startswith(("#", "E")))
+        words = {
+            index: text for index, text in likely if _ERROR_WORD.fullmatch(strip_accents(text))
+        }
+    errors = list(cells.clear_texts(words))
     problems = CellProblems.none(len(cells))
     values = _COERCERS[column.kind](column, cells, reading, problems)
     for position, word in errors:

@@ -64,9 +64,13 @@ def significant_formats(
     unchanged = header.columns.keys() - header.converted
     texts = frozenset(kind for kind in Kind if kind.is_text)
     numbers = frozenset({Kind.INTEGER, Kind.NUMBER})
+
+    def may_change_amount(code: str) -> bool:
+        return foreign_currency(code) is not None or can_display_differently(code, percents=False)
+
     for kinds, cell_kind, is_significant in (
         (texts, CellKind.NUMBER, lambda _: True),
-        ({Kind.MONEY}, CellKind.NUMBER, _may_change_amount),
+        ({Kind.MONEY}, CellKind.NUMBER, may_change_amount),
         (numbers, CellKind.NUMBER, partial(can_display_differently, percents=True)),
         (texts, CellKind.TEXT, alters_texts),
         ({Kind.DATE}, CellKind.DATE, _omits_date_part),
@@ -104,10 +108,6 @@ def _without_groups(number: Text) -> set[str]:
     return {_GROUPED.sub("", text.strip()) for text in (number.pt, number.en)}
 
 
-def _may_change_amount(code: str) -> bool:
-    return foreign_currency(code) is not None or can_display_differently(code, percents=False)
-
-
 def _omits_date_part(code: str) -> bool:
     return displayed_date_parts(code) != DATE_PARTS
 
@@ -131,14 +131,8 @@ class DisplayedCells:
         for position, _ in self._of_column(dict.fromkeys(self.cells.raw.without_result)):
             if not self.problems.failed[position]:
                 self.problems.add(position, "formula-no-value")
-        self._check_scaled()
-        self._check_formats(formats)
-
-    def _check_scaled(self) -> None:
-        """Report the numbers that are shown as percentages or in thousands."""
-        if self.column.kind.is_text:
-            return
-        for position, factor in self._of_column(self.cells.raw.scaled):
+        scaled = {} if self.column.kind.is_text else self.cells.raw.scaled
+        for position, factor in self._of_column(scaled):
             value = self._usable_value(position)
             if not isinstance(value, float):
                 continue
@@ -146,12 +140,20 @@ class DisplayedCells:
             shown = localized_number(f"{value * factor:.10g}{sign}")
             details = {"shown": shown, "stored": localized_number(display(value))}
             self.problems.add(position, code, details)
+        self._check_formats(formats)
 
     def _check_formats(self, formats: Mapping[CellPosition, str]) -> None:
         for position, form in self._of_column(formats):
             value = self._usable_value(position)
             if isinstance(value, dt.date):
-                self._check_date(position, value, form)
+                # The time is not sent anyway.
+                parts = displayed_date_parts(form)
+                stored = display(dt.date(value.year, value.month, value.day))
+                if not parts:
+                    self.problems.add(position, "date-not-shown", {"stored": stored})
+                elif parts != DATE_PARTS:
+                    in_part = {"shown": _DATE_PARTS[parts], "stored": stored}
+                    self.problems.add(position, "date-shown-in-part", in_part)
             elif isinstance(value, str):
                 seen = displayed_text(form, value)
                 if seen.strip() != value.strip():
@@ -167,16 +169,6 @@ class DisplayedCells:
                     )
             elif isinstance(value, float):
                 self._check_number(position, value, form)
-
-    def _check_date(self, position: int, day: dt.date, form: str) -> None:
-        """Report a date that is shown in part or not at all; its time is not sent anyway."""
-        parts = displayed_date_parts(form)
-        stored = display(dt.date(day.year, day.month, day.day))
-        if not parts:
-            self.problems.add(position, "date-not-shown", {"stored": stored})
-        elif parts != DATE_PARTS:
-            details = {"shown": _DATE_PARTS[parts], "stored": stored}
-            self.problems.add(position, "date-shown-in-part", details)
 
     def _check_number(self, position: int, value: float, form: str) -> None:
         """Report a number that is shown as another one, with words, or in another currency."""

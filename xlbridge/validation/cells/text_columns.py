@@ -69,7 +69,20 @@ def coerce_text(
 ) -> Any:
     """Return a text column as a pandas array, and add the problems of its cells."""
     found = cells.distinct_texts
-    sent = _sent_texts(column, cells, problems)
+    texts, stripped, joined = found.values, cells.stripped_texts, cells.joined_texts
+    sent: list[str | None] = [text or None for text in stripped]
+    if column.kind in DOCUMENTS:
+        sent = [text and text.translate(_MASK) for text in sent]
+    # Only the texts that may be wrong are checked singly.
+    plain = _plain_test(column, joined)
+    unusual = () if plain is None else (i for i, text in enumerate(stripped) if not plain(text))
+    spaced = compress(count(), map(ne, texts, stripped))
+    placeholders: Iterable[int] = ()
+    if "'" in joined or not (_PLACEHOLDERS | _DITTO_MARKS).isdisjoint(stripped):
+        placeholders = (i for i, text in enumerate(stripped) if _placeholder_code(column, text))
+    doubtful = [index for index in {*unusual, *spaced, *placeholders} if stripped[index]]
+    for position, index in found.cells_with(doubtful):
+        sent[index] = _check_text(column, position, texts[index], stripped[index], problems)
     indexes = np.full(len(cells), -1)
     indexes[found.positions] = found.indexes
     for position in cells.of_kind(CellKind.NUMBER).tolist():
@@ -81,25 +94,6 @@ def coerce_text(
     indexes[problems.failed] = -1
     sent.append(None)  # the value of an index of -1
     return pd.array(np.array(sent, dtype=object)[indexes], dtype="str", copy=False)
-
-
-def _sent_texts(column: Column, cells: ColumnCells, problems: CellProblems) -> list[str | None]:
-    """Return each distinct text as it is sent; only those that may be wrong are checked singly."""
-    found = cells.distinct_texts
-    texts, stripped, joined = found.values, cells.stripped_texts, cells.joined_texts
-    sent: list[str | None] = [text or None for text in stripped]
-    if column.kind in DOCUMENTS:
-        sent = [text and text.translate(_MASK) for text in sent]
-    plain = _plain_test(column, joined)
-    unusual = () if plain is None else (i for i, text in enumerate(stripped) if not plain(text))
-    spaced = compress(count(), map(ne, texts, stripped))
-    placeholders: Iterable[int] = ()
-    if "'" in joined or not (_PLACEHOLDERS | _DITTO_MARKS).isdisjoint(stripped):
-        placeholders = (i for i, text in enumerate(stripped) if _placeholder_code(column, text))
-    doubtful = [index for index in {*unusual, *spaced, *placeholders} if stripped[index]]
-    for position, index in found.cells_with(doubtful):
-        sent[index] = _check_text(column, position, texts[index], stripped[index], problems)
-    return sent
 
 
 def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
@@ -169,8 +163,9 @@ def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
     if _REPLACEMENT in text:
         return "character-lost", ""
     if column.kind is Kind.TEXT:
-        if private := _find_private_character(text):
-            return "character-private", character_name(private)
+        for character in () if text.isprintable() else text:
+            if unicodedata.category(character) in UNASSIGNED:
+                return "character-private", character_name(character)
         alike = _find_look_alike(text)
         return None if alike is None else ("look-alike-letter", character_name(alike))
     if _SCIENTIFIC.fullmatch(text):
@@ -258,13 +253,6 @@ def _find_look_alike(text: str) -> str | None:
         candidates += alike[:1]
         is_foreign |= len(alike) < sum(not _is_latin(letter) for letter in letters)
     return None if is_foreign else next(iter(candidates), None)
-
-
-def _find_private_character(text: str) -> str | None:
-    """Return the first character that is private to a font or not assigned in Unicode."""
-    if text.isprintable():
-        return None
-    return next((each for each in text if unicodedata.category(each) in UNASSIGNED), None)
 
 
 def _composed(text: str) -> str:

@@ -84,7 +84,13 @@ def date_meanings(text: str) -> Meanings[date] | None:
     all of Brazil, or the zone is one of Brazil's.
     """
     if zone := _ZONE.search(text):
-        return date_meanings(text[: zone.end(1)]) if _keeps_day(zone) else None
+        _, hour, minute, sign, hours, minutes = zone.groups(default="0")
+        offset = (60 * int(hours) + int(minutes)) * (-1 if sign == "-" else 1)
+        utc = 60 * int(hour) + int(minute) - offset
+        is_same_day = offset in _BRAZILIAN_OFFSETS or all(
+            0 <= utc + brazilian < _DAY_IN_MINUTES for brazilian in _BRAZILIAN_OFFSETS
+        )
+        return date_meanings(text[: zone.end(1)]) if is_same_day else None
     if ordinal := _FIRST_OF_MONTH.match(text):
         plain = date_meanings(f"1{text[ordinal.end() :]}")
         return Meanings(plain.native, None) if plain and plain.native else None
@@ -100,16 +106,6 @@ def date_meanings(text: str) -> Meanings[date] | None:
     else:
         return None
     return Meanings(native, foreign) if native or foreign else None
-
-
-def _keeps_day(zone: re.Match[str]) -> bool:
-    """Return whether a time with a zone is on the same day in all legal times of Brazil."""
-    _, hour, minute, sign, hours, minutes = zone.groups(default="0")
-    offset = (60 * int(hours) + int(minutes)) * (-1 if sign == "-" else 1)
-    if offset in _BRAZILIAN_OFFSETS:
-        return True
-    utc = 60 * int(hour) + int(minute) - offset
-    return all(0 <= utc + brazilian < _DAY_IN_MINUTES for brazilian in _BRAZILIAN_OFFSETS)
 
 
 def declared_date_meanings(text: str) -> Meanings[date] | None:

@@ -128,10 +128,14 @@ def parse_texts(
     evidence = Evidence.of(meanings.values())
     native = evidence.decided if declared is None else declared
     in_sheet = _style_of_sheet(parser, cells, evidence) if native is None else None
+    # A number with the decimal mark of the sheet's style is read in it.
+    decimal_mark = None if in_sheet is None else "," if in_sheet else "."
     open_texts = {
         text
         for text, meaning in meanings.items()
-        if meaning.ambiguous and native is None and not _has_decimal_mark(text, in_sheet)
+        if meaning.ambiguous
+        and native is None
+        and (decimal_mark is None or decimal_mark not in text)
     }
     is_evidence = declared is None and _has_dependents(parser, meanings, evidence, open_texts)
     native = in_sheet if native is None else native
@@ -143,9 +147,15 @@ def parse_texts(
             first, second = parser.format(meaning.native), parser.format(meaning.foreign)
             problems.add(position, parser.ambiguous, {"first": first, "second": second})
             continue
-        value = None if meaning is None else _choose_meaning(meaning, native, declared is not None)
+        value = other = None
+        if meaning is not None:
+            value, other = meaning.native, meaning.foreign
+            if native is False:
+                value, other = other, value
+            # A declared convention rules out the other one.
+            if declared is None and value is None:
+                value = other
         if meaning is None or value is None:
-            other = None if meaning is None else meaning.foreign if native else meaning.native
             problems.add(position, *parser.rejection(text, declared, other))
         else:
             yield position, text, value, meaning.native == meaning.foreign or not is_evidence
@@ -177,11 +187,6 @@ def _style_of_sheet(
     return False if style == "en" and evidence.agreed is False else None
 
 
-def _has_decimal_mark(text: str, native: bool | None) -> bool:
-    """Return whether the separator of an ambiguous number is the decimal mark of a convention."""
-    return native is not None and ("," if native else ".") in text
-
-
 def _has_dependents(
     parser: TextParser[Value],
     meanings: Mapping[str, Meanings[Value]],
@@ -194,14 +199,6 @@ def _has_dependents(
         return evidence.agreed is not None
     left = Evidence.of(meaning for text, meaning in meanings.items() if parser.stays_text(text))
     return left.ambiguous > 0 and left.decided != evidence.decided
-
-
-def _choose_meaning(meaning: Meanings[Value], native: bool | None, declared: bool) -> Value | None:
-    """Choose between two meanings; a declared convention rules out the other one."""
-    chosen, other = meaning.native, meaning.foreign
-    if native is False:
-        chosen, other = other, chosen
-    return chosen if declared or chosen is not None else other
 
 
 def _number_parser(kind: Kind) -> TextParser[Decimal]:

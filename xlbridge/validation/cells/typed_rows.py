@@ -15,7 +15,7 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
 from xlbridge.validation.cells.code_shapes import check_code_shapes
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
+from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import (
     DisplayedCells,
     FormatLookup,
@@ -130,7 +130,24 @@ def type_rows(
         layout = header.row, header.columns, rows, headers.tolist(), formats
         memo.begin(resource.name, reading, *layout)
     style = _number_style(resource, header, cells, numbers, memo)
-    sheet = _SheetRows(header, cells, rows, numbers, headers, reading, formats, style)
+
+    def type_cells(column: Column, index: int) -> tuple[Any, CellProblems]:
+        """Return the typed values of a column and the problems of its cells."""
+        filled = ColumnCells(cells.columns[index], numbers, style)
+        filled.kinds[headers] = CellKind.EMPTY
+        unusable = header.unusable.get(column.name, {})
+        positions = np.searchsorted(numbers, list(unusable))
+        filled.kinds[positions] = CellKind.EMPTY
+        own_style = header.styles.get(column.name, reading.numbers)
+        values, found = type_column(column, filled, replace(reading, numbers=own_style))
+        for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
+            found.add(position, *cell)
+        if cells.raw.is_text_only:
+            found.drop(*_TEXT_WARNINGS)
+        DisplayedCells(column, cells, index, rows, found).check(formats)
+        check_code_shapes(column, filled, found)
+        return values, found
+
     arrays, problems = {}, {}
     absent = resource.by_name.keys() - header.columns.keys()
     versions: dict[str, Hashable] = dict.fromkeys(resource.by_name, 0)
@@ -140,15 +157,20 @@ def type_rows(
         if index is None:
             problems[column.name] = CellProblems.none(len(rows))
         elif memo is None:
-            arrays[column.name], problems[column.name] = sheet.type_column(column, index)
+            arrays[column.name], problems[column.name] = type_cells(column, index)
         else:
-            source, compute = cells.columns[index], partial(sheet.type_column, column, index)
+            source, compute = cells.columns[index], partial(type_cells, column, index)
             cached = memo.result(column.name, (source.edits, style()), compute, source)
             values, found = cached.value
             # A copy, as rules of several cells add problems.
             arrays[column.name], problems[column.name] = values, found.copy()
             versions[column.name] = cached
-    _report_repeated_headers(header, headers, problems)
+    # A row that repeats the header is reported once; no rule checks its cells.
+    for column_problems in problems.values():
+        column_problems.failed[headers] = True
+    if len(headers):
+        first = min(header.columns, key=lambda name: header.columns[name])
+        problems[first].add_all(headers, "row-header-again")
     frame = _whole_frame(resource, arrays, len(rows))
     typed = TypedRows(resource, header, cells, frame, rows, problems, versions, absent)
     return _without_blank_rows(typed, memo)
@@ -199,39 +221,6 @@ def _whole_frame(resource: Resource, arrays: Mapping[str, Any], count: int) -> p
     return frame
 
 
-@dataclass(frozen=True, slots=True)
-class _SheetRows:
-    """Rows below a header: Excel's ``numbers`` (also as ``rows``), the positions of ``headers``
-    that are repeated, and how cells are read; ``style`` detects that of the sheet's numbers."""
-
-    header: Header
-    cells: SheetCells
-    rows: Sequence[int]
-    numbers: npt.NDArray[np.int64]
-    headers: Positions
-    reading: ParseOptions
-    formats: Mapping[CellPosition, str]
-    style: Callable[[], NumberStyle | None]
-
-    def type_column(self, column: Column, index: int) -> tuple[Any, CellProblems]:
-        """Return the typed values of a column and the problems of its cells."""
-        source = self.cells.columns[index]
-        filled = ColumnCells(source, self.numbers, self.style)
-        filled.kinds[self.headers] = CellKind.EMPTY
-        unusable = self.header.unusable.get(column.name, {})
-        positions = np.searchsorted(self.numbers, list(unusable))
-        filled.kinds[positions] = CellKind.EMPTY
-        style = self.header.styles.get(column.name, self.reading.numbers)
-        values, found = type_column(column, filled, replace(self.reading, numbers=style))
-        for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
-            found.add(position, *cell)
-        if self.cells.raw.is_text_only:
-            found.drop(*_TEXT_WARNINGS)
-        DisplayedCells(column, self.cells, index, self.rows, found).check(self.formats)
-        check_code_shapes(column, filled, found)
-        return values, found
-
-
 def type_numbers(typed: TypedRows) -> tuple[pd.DataFrame, Mapping[str, CellProblems]]:
     """Return the columns of the system's own number, which no schema declares, typed, and the
     problems of each."""
@@ -247,17 +236,6 @@ def type_numbers(typed: TypedRows) -> tuple[pd.DataFrame, Mapping[str, CellProbl
         if cells.raw.is_text_only:
             problems[name].drop(*_TEXT_WARNINGS)
     return pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False), problems
-
-
-def _report_repeated_headers(
-    header: Header, positions: Positions, problems: Mapping[str, CellProblems]
-) -> None:
-    """Report each row that repeats the header once, and exclude its cells from rules."""
-    for found in problems.values():
-        found.failed[positions] = True
-    if len(positions):
-        first = min(header.columns, key=lambda name: header.columns[name])
-        problems[first].add_all(positions, "row-header-again")
 
 
 def _data_rows(cells: SheetCells, header_row: int) -> npt.NDArray[np.int64]:

@@ -4,7 +4,7 @@ Also detects headers in one unsplit cell, repeated headers, and headers of an ea
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.settings import NumberStyle
 from xlbridge.validation.cells.text import quoted
-from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher, header_key
+from xlbridge.validation.headers.header_matching import HeaderMatcher, header_key
 from xlbridge.workbook import EARLIER_STATUS_COLUMN, REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
@@ -201,8 +201,16 @@ def _missing_and_unknown(
             yield _finding("column-missing", row, name, None, {"column": name})
     renamed = {finding.cell for finding in exported}
     for (text, cell), match in zip(unknown, matches, strict=True):
-        if cell not in renamed:
-            yield _unknown(row, text, cell, match, resource)
+        if cell in renamed:
+            continue
+        if match is None:
+            details = {"header": quoted(text), "resource": resource.name}
+            yield _finding("column-unknown", row, text, cell, details)
+            continue
+        is_required = resource.by_name[match.column].required
+        alike = "column-missing-alike" if is_required else "column-alike"
+        code = "column-misspelt" if match.is_certain else alike
+        yield _header_finding(code, row, cell, match.column, text)
 
 
 def _split_names(
@@ -287,18 +295,6 @@ _LISTING_NAME = re.compile("[a-z]+(?:-[a-z]+)*")
 _ANY_LISTING = Text(pt="LISTAGEM", en="LISTING")
 
 
-def _unknown(
-    row: int, header: str, cell: str, match: HeaderMatch | None, resource: Resource
-) -> Finding:
-    """Return the finding of a header that names no column."""
-    if match is None:
-        details = {"header": quoted(header), "resource": resource.name}
-        return _finding("column-unknown", row, header, cell, details)
-    alike = "column-missing-alike" if resource.by_name[match.column].required else "column-alike"
-    code = "column-misspelt" if match.is_certain else alike
-    return _header_finding(code, row, cell, match.column, header)
-
-
 def _header_finding(code: str, row: int, cell: str, column: str, header: str) -> Finding:
     return _finding(code, row, column, cell, {"header": quoted(header), "column": column})
 
@@ -366,7 +362,21 @@ def outdated_template(
         return []
     if str(replace(found, listed=())) == resource.fingerprint:
         return []
-    changes = list(_changes(set(map(header_key, cells.row(position))), resource, found.layout))
+    present = set(map(header_key, cells.row(position)))
+    renamed, changes = set[str](), list[Text]()
+    for old, new in resource.column_changes_since(found.layout).items():
+        if header_key(old) not in present:
+            continue
+        if new is None:
+            text = Text(pt="{old} não existe mais", en="{old} no longer exists").format(old=old)
+        else:
+            text = Text(pt="{old} agora é {new}", en="{old} is now {new}").format(old=old, new=new)
+            renamed.add(new)
+        changes.append(text)
+    for column in resource.columns:
+        names = map(header_key, (column.name, column.title.pt, column.title.en))
+        if present.isdisjoint(names) and column.name not in renamed:
+            changes.append(Text(pt="{name} é nova", en="{name} is new").format(name=column.name))
     details = {
         "resource": resource.name,
         "found": found.layout,
@@ -376,22 +386,6 @@ def outdated_template(
         else Text(pt="nenhuma coluna desta planilha mudou", en="no column of this sheet changed"),
     }
     return [Finding(CATALOGUE["template-outdated"], row=position + 1, details=details)]
-
-
-def _changes(present: Set[str], resource: Resource, layout: int) -> Iterator[Text]:
-    changes = resource.column_changes_since(layout)
-    renamed = {new for old, new in changes.items() if new and header_key(old) in present}
-    for old, new in changes.items():
-        if header_key(old) not in present:
-            continue
-        if new is None:
-            yield Text(pt="{old} não existe mais", en="{old} no longer exists").format(old=old)
-        else:
-            yield Text(pt="{old} agora é {new}", en="{old} is now {new}").format(old=old, new=new)
-    for column in resource.columns:
-        names = map(header_key, (column.name, column.title.pt, column.title.en))
-        if present.isdisjoint(names) and column.name not in renamed:
-            yield Text(pt="{name} é nova", en="{name} is new").format(name=column.name)
 
 
 def has_rows(resource: Resource, cells: SheetCells) -> bool:

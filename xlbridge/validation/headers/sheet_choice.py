@@ -61,8 +61,14 @@ def choose_sheet(
         return ChosenSheet(cells, wanted or _choose_by_headers([cells], catalogue, ())[1])
     mains = _without_child_sheets(workbook.sheets, [wanted] if wanted else catalogue.values())
     if wanted is not None:
-        sheets = _with_data(mains, [wanted])
-        return ChosenSheet(_best_sheet(sheets, wanted), wanted, workbook.hidden)
+
+        def fitness(cells: SheetCells) -> tuple[int, bool, bool]:
+            known = len(matched_columns(cells, wanted)[0])
+            named = header_key(cells.name) == header_key(wanted.name)
+            return known, _has_data_for(wanted, cells), named
+
+        best = max(_with_data(mains, [wanted]), key=fitness)
+        return ChosenSheet(best, wanted, workbook.hidden)
     imported, created = _by_precedence(catalogue.values())
     found = _with_data(mains, imported)
     sheets = found if len(found) == 1 else _with_data(mains, created)
@@ -172,11 +178,6 @@ def _has_data_for(resource: Resource, cells: SheetCells) -> bool:
     return bool(_best_fits([cells], [resource])) and has_rows(resource, cells)
 
 
-def _is_of_other_records(cells: SheetCells, resource: Resource) -> bool:
-    position = find_header_row(cells, resource)
-    return position is not None and is_of_other_records(map(str, cells.row(position)), resource)
-
-
 def is_of_other_records(header: Iterable[str], resource: Resource) -> bool:
     """Return whether a header has field names, most of which belong to another kind of record.
 
@@ -189,29 +190,11 @@ def is_of_other_records(header: Iterable[str], resource: Resource) -> bool:
     return are_fields_of_others(names, columns, operations)
 
 
-def _is_export_only(cells: SheetCells, resources: Iterable[Resource]) -> bool:
-    """Return whether a sheet is an exported listing that fits none of the resources."""
-    positions = {find_header_row(cells, resource) for resource in resources}
-    headers = (list(map(str, cells.row(at))) for at in positions if at is not None)
-    return any(all(is_of_other_records(header, one) for one in resources) for header in headers)
-
-
 _FIELD_NAME = re.compile("[a-z][A-Z]")
 
 
 def _resource_of_fingerprint(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
     return catalogue.get((workbook.fingerprint or "").partition(":")[0])
-
-
-def _best_sheet(sheets: list[SheetCells], resource: Resource) -> SheetCells:
-    """Return the sheet whose header fits best, then one with data, then one with the right name."""
-
-    def fitness(cells: SheetCells) -> tuple[int, bool, bool]:
-        known = len(matched_columns(cells, resource)[0])
-        named = header_key(cells.name) == header_key(resource.name)
-        return known, _has_data_for(resource, cells), named
-
-    return max(sheets, key=fitness)
 
 
 def _choose_by_headers(
@@ -223,8 +206,13 @@ def _choose_by_headers(
         if joined := resource_of_joined(sheets, resources):
             return joined
     if any(cells.has_data(0) for cells in sheets):
-        if any(_is_export_only(cells, catalogue.values()) for cells in sheets):
-            raise export_only_error()
+        # An exported listing fits none of the resources.
+        resources = list(catalogue.values())
+        for cells in sheets:
+            positions = {find_header_row(cells, resource) for resource in resources}
+            headers = [list(map(str, cells.row(at))) for at in positions if at is not None]
+            if any(all(is_of_other_records(h, one) for one in resources) for h in headers):
+                raise export_only_error()
         others = _HIDDEN_SHEETS.format(listed=list_sheet_names(hidden)) if hidden else ""
         raise NoFittingResource(
             Text(
@@ -292,12 +280,14 @@ def _best_fits(
     fitness: Callable[[SheetCells, Resource], tuple[int, ...]] = _fitness,
 ) -> list[_Fit]:
     """Return the pairs that fit best, several if they fit equally well."""
-    fits = [
-        (rank, cells, resource)
-        for resource in resources
-        for cells in sheets
-        if (rank := fitness(cells, resource)) and not _is_of_other_records(cells, resource)
-    ]
+    fits = []
+    for resource in resources:
+        for cells in sheets:
+            if rank := fitness(cells, resource):
+                position = find_header_row(cells, resource)
+                header = () if position is None else map(str, cells.row(position))
+                if not is_of_other_records(header, resource):
+                    fits.append((rank, cells, resource))
     best = max((rank for rank, *_ in fits), default=())
     return [(cells, resource) for rank, cells, resource in fits if rank == best]
 
@@ -392,13 +382,11 @@ def misnamed_lists(
     read = {main, *(cells.name for _, cells in lists)}
     missing = [child for child in resource.children if child not in [found for found, _ in lists]]
     for cells in sheets:
-        fits = [0, *(_list_fit(child, cells) for child in missing if cells.name not in read)]
-        if best := max(fits):
-            yield missing[fits.index(best) - 1], cells
-
-
-def _list_fit(child: Resource, cells: SheetCells) -> int:
-    """Return the number of a list's columns that a sheet has, 0 if most or a required one lacks."""
-    columns, others = matched_columns(cells, child)
-    fits = columns >= {KEY, *child.required} and len(columns) > max(1, others)
-    return len(columns) if fits else 0
+        best: tuple[int, Resource | None] = 0, None
+        for child in missing if cells.name not in read else ():
+            columns, others = matched_columns(cells, child)
+            has_most = columns >= {KEY, *child.required} and len(columns) > max(1, others)
+            if has_most and len(columns) > best[0]:
+                best = len(columns), child
+        if best[1] is not None:
+            yield best[1], cells

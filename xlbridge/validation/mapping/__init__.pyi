@@ -1,4 +1,5 @@
 from .application import require_fitting as require_fitting
+from .conversion import foreign_columns as foreign_columns
 from .header_search import (
     mapping_for as mapping_for,
     remember_mapping as remember_mapping,
@@ -10,14 +11,11 @@ from .mapping_file import (
     read_mapping as read_mapping,
 )
 from .proposal import (
+    CONFIDENCE_WORDS as CONFIDENCE_WORDS,
     MappingProposal as MappingProposal,
     column_body as column_body,
-)
-from .proposed_file import (
-    CONFIDENCE_WORDS as CONFIDENCE_WORDS,
     confirmed_mapping_text as confirmed_mapping_text,
-    foreign_columns as foreign_columns,
     mapping_text as mapping_text,
-    propose_mapping as propose_mapping,
     reason_text as reason_text,
 )
+from .sheet_proposal import propose_mapping as propose_mapping

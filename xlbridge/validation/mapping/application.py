@@ -62,28 +62,6 @@ def _to_cell(column: Column, value: Scalar) -> object:
     return dt.date.fromisoformat(str(value)) if column.kind is Kind.DATE else value
 
 
-def _value_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistake]:
-    """Yield the constants and target values that the resource's columns do not accept."""
-    for mapped in mapping.columns:
-        column = resource.by_name.get(mapped.name)
-        if column is None:
-            continue
-        for path, value in _values(mapped):
-            message = _wrong_type(column, value) or _broken_rule(column, value)
-            if message is not None:
-                yield path, message
-
-
-def _values(mapped: MappedColumn) -> Iterator[tuple[YamlPath, Scalar]]:
-    """Yield the values in the file's declaration of a column, with their YAML paths."""
-    path = ("columns", mapped.name)
-    if not mapped.sources:
-        yield (*path, "constant"), mapped.constant
-    for text, value in (mapped.values or {}).items():
-        if value is not None:
-            yield (*path, "values", text), value
-
-
 def _wrong_type(column: Column, value: Scalar) -> Text | None:
     if value == TO_FILL_IN:
         return _TO_FILL_IN
@@ -175,8 +153,7 @@ def require_fitting(mapping: SheetMapping, catalogue: Catalogue, resource: str |
             Text(pt="Use só --map, sem --resource.", en="Use --map alone, without --resource."),
         )
     found = catalogue[mapping.resource]
-    mistakes = [*_column_mistakes(mapping, found), *_value_mistakes(mapping, found)]
-    if mistakes:
+    if mistakes := list(_mistakes(mapping, found)):
         raise mapping.error(mistakes)
     return found
 
@@ -187,7 +164,8 @@ _NOT_LINKABLE = Text(
 )
 
 
-def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistake]:
+def _mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistake]:
+    """Yield the columns, links, constants and target values that the resource does not accept."""
     unlinked = resource.base or resource
     for mapped in mapping.columns:
         path = ("columns", mapped.name)
@@ -199,6 +177,17 @@ def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Foun
             known = "" if registry is None else registry.resource or column.references or ""
             message = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE
             yield (*path, "link"), message
+        values: dict[YamlPath, Scalar] = {
+            (*path, "values", text): value
+            for text, value in (mapped.values or {}).items()
+            if value is not None
+        }
+        if not mapped.sources:
+            values[*path, "constant"] = mapped.constant
+        if (target := resource.by_name.get(mapped.name)) is not None:
+            for place, value in values.items():
+                if wrong := _wrong_type(target, value) or _broken_rule(target, value):
+                    yield place, wrong
 
 
 def map_sheet(
@@ -281,7 +270,17 @@ def _converted_columns(
     split: dict[int, list[MappedColumn]] = {}
     for mapped in mapping.columns:
         if mapped.join:
-            yield mapped, join_texts(_parts(mapped, found, formats_of), rows, mapped.separator)
+            left, indexes = cells.first_column, [found.index(text) for text in mapped.join]
+            formats = formats_of(cells.raw.formats, [left + index for index in indexes])
+            parts = [
+                JoinedPart(
+                    text,
+                    cells.columns[index],
+                    {r: form for (r, c), form in formats.items() if c == left + index},
+                )
+                for text, index in zip(mapped.join, indexes, strict=True)
+            ]
+            yield mapped, join_texts(parts, rows, mapped.separator)
         elif mapped.values is not None:
             column = resource.by_name[mapped.name]
             targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}
@@ -292,20 +291,3 @@ def _converted_columns(
     for source, group in split.items():
         kinds = [mapped.when for mapped in group if mapped.when is not None]
         yield from zip(group, split_documents(cells.columns[source], rows, kinds), strict=True)
-
-
-def _parts(
-    mapped: MappedColumn, found: HeaderCandidate, formats_of: FormatLookup
-) -> list[JoinedPart]:
-    """Return the columns that a mapping joins to one."""
-    cells = found.cells
-    indexes = [found.index(text) for text in mapped.join]
-    formats = formats_of(cells.raw.formats, [cells.first_column + index for index in indexes])
-    return [
-        JoinedPart(
-            header,
-            cells.columns[index],
-            {r: form for (r, c), form in formats.items() if c == cells.first_column + index},
-        )
-        for header, index in zip(mapped.join, indexes, strict=True)
-    ]

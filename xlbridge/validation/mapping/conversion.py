@@ -5,6 +5,7 @@ A cell that the mapping has no value for is reported, never guessed.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,7 +21,9 @@ from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import ColumnCells
 from xlbridge.validation.cells.displayed_cells import is_shown_as_text
 from xlbridge.validation.cells.text import display, quote_some, quoted, strip_invisible
+from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import UnusableCell
+from xlbridge.validation.mapping.header_search import header_texts
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.validation.mapping.name_matching import known_values
 from xlbridge.validation.non_records import is_total
@@ -153,6 +156,7 @@ def join_texts(parts: Sequence[JoinedPart], rows: Iterable[int], separator: str)
 _MOSTLY = 0.8
 _MIN_RECORD_CELLS = 2
 _MAX_ROWS = 20_000
+_SAMPLE_ROWS = 200
 _RULES_WEIGHT = 0.4
 _NO_TEXTS = frozenset({CellKind.DATE, CellKind.DATETIME, CellKind.TIME, CellKind.BOOLEAN})
 _LETTER = re.compile(r"[^\W\d_]")
@@ -231,6 +235,30 @@ def record_rows(cells: SheetCells, position: int) -> list[int]:
     return found
 
 
+def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
+    """Return the unique columns with samples of their cells, and the repeated headers; ``position``
+    is the zero-based header row."""
+    headers = [" ".join(text.split()) for text in header_texts(cells, position)]
+    counts = Counter(map(header_key, headers))
+    # A group is the text above its headers, or the nearest one to the left. A single text above
+    # the header is a title.
+    above = [text.strip() for text in header_texts(cells, position - 1)] if position else []
+    groups = [""] * len(headers)
+    if 1 < sum(map(bool, above)) < sum(map(bool, headers)):
+        for number, text in enumerate(above):
+            groups[number] = text or (groups[number - 1] if number else "")
+    columns, repeated, rows = [], [], record_rows(cells, position)
+    for header, column, group in zip(headers, cells.columns, groups, strict=True):
+        key = header_key(header)
+        if key and counts[key] > 1:
+            repeated.append(header)
+        elif key:
+            filled = [row for row in rows if column.kind(row) is not CellKind.EMPTY]
+            sample, share = column.select(filled[:_SAMPLE_ROWS]), len(filled) / max(1, len(rows))
+            columns.append(ForeignColumn(header, sample, share, group=group))
+    return columns, repeated
+
+
 def fit(column: Column, foreign: ForeignColumn) -> float | None:
     """Return the share of the values that a column accepts unchanged, None if there are none.
 
@@ -243,7 +271,14 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
         return list(map(document_kind, foreign.values)).count(column.kind) / size
     if column.kind.is_text and not _NO_TEXTS.isdisjoint(foreign.cells.kinds):
         return 0.0
-    share = max(_share(column, foreign.cells, each) for each in _parse_options(column, foreign))
+    # Ambiguous values may fit the column either way.
+    style = foreign.number_style()
+    readings = [ParseOptions(numbers=style)]
+    if column.kind is Kind.DATE:
+        readings = [ParseOptions(dates=order) for order in get_args(DateOrder)]
+    elif column.kind.is_number and style is None:
+        readings = [ParseOptions(numbers=either) for either in get_args(NumberStyle)]
+    share = max(_share(column, foreign.cells, reading) for reading in readings)
     if column.required and foreign.filled < _MOSTLY:
         share *= foreign.filled
     if column.kind is Kind.TEXT and not column.allowed:
@@ -253,16 +288,6 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
         words = sum(" " in t and _LETTERS.search(t) is not None for t in foreign.texts)
         share *= 1 - words / max(1, len(foreign.texts)) / 2
     return share
-
-
-def _parse_options(column: Column, foreign: ForeignColumn) -> list[ParseOptions]:
-    """Return all ways to parse the values, as ambiguous values may fit the column."""
-    style = foreign.number_style()
-    if column.kind is Kind.DATE:
-        return [ParseOptions(dates=order) for order in get_args(DateOrder)]
-    if column.kind.is_number and style is None:
-        return [ParseOptions(numbers=either) for either in get_args(NumberStyle)]
-    return [ParseOptions(numbers=style)]
 
 
 def _share(column: Column, cells: CellColumn, reading: ParseOptions) -> float:

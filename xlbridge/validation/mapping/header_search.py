@@ -77,7 +77,17 @@ def find_header(
     Raises ``UsageError`` if more than one sheet has that header and data, no sheet has a similar
     one, or the header has changed.
     """
-    best = _best_rows(workbook, mapping)
+    wanted = Counter(map(header_key, mapping.header))
+
+    def count_known(cells: SheetCells, position: int) -> int:
+        return (wanted & Counter(map(header_key, header_texts(cells, position)))).total()
+
+    # The first row of each sheet with the most headers of the mapping.
+    best = [
+        HeaderCandidate(cells, position, header_texts(cells, position))
+        for cells in workbook.sheets
+        if (position := best_row(cells, partial(count_known, cells))) is not None
+    ]
     same = [row for row in best if not any(row.changes(mapping.header))]
     filled = [row for row in same if row.cells.has_data(row.position + 1)]
     if len(filled) > 1 and sheet is None:
@@ -114,20 +124,6 @@ def _with_keys(texts: Iterable[str], keys: Counter[str]) -> list[str]:
             left[header_key(text)] -= 1
             found.append(text)
     return found
-
-
-def _best_rows(workbook: WorkbookCells, mapping: SheetMapping) -> list[HeaderCandidate]:
-    """Return the first row of each sheet with the most headers of a mapping."""
-    wanted = Counter(map(header_key, mapping.header))
-
-    def count_known(cells: SheetCells, position: int) -> int:
-        return (wanted & Counter(map(header_key, header_texts(cells, position)))).total()
-
-    return [
-        HeaderCandidate(cells, best, header_texts(cells, best))
-        for cells in workbook.sheets
-        if (best := best_row(cells, partial(count_known, cells))) is not None
-    ]
 
 
 def _changed(path: Path, mapping: SheetMapping, row: HeaderCandidate) -> UsageError:

@@ -1,4 +1,5 @@
-"""Proposal of a mapping: the resource's column for each foreign column, with confidence and reason.
+"""Proposal of a mapping: the resource's column for each foreign column, with confidence and reason;
+and its file.
 
 High confidence needs both the header and the values. A value that only a person knows, such as a
 code of a branch, is left as ``?``, which is refused until it is replaced.
@@ -6,10 +7,12 @@ code of a branch, is left as ``?``, which is refused until it is replaced.
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+import yaml
 
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Column, Kind, Resource
@@ -21,6 +24,7 @@ from xlbridge.validation.mapping.conversion import (
     ForeignColumn,
     can_list_values,
     fit,
+    foreign_columns,
     listed_values,
 )
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping
@@ -30,6 +34,7 @@ from xlbridge.validation.mapping.name_matching import (
     columns_called,
     mapping_words,
 )
+from xlbridge.workbook.read import SheetCells
 
 _BY_VALUE_SCORE, _HIGH, _MEDIUM, _MIN_SCORE = 0.88, 0.86, 0.6, 0.42
 _LINK_SCORE = 0.7
@@ -49,6 +54,13 @@ class Confidence(StrEnum):
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
+
+
+CONFIDENCE_WORDS: dict[Confidence, Text] = {
+    Confidence.HIGH: Text(pt="certeza alta", en="high confidence"),
+    Confidence.MEDIUM: Text(pt="certeza média", en="medium confidence"),
+    Confidence.LOW: Text(pt="certeza baixa", en="low confidence"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +176,15 @@ def propose(
     header = [foreign.header for foreign in columns] + [*repeated]
     ordered = [choice[c.name] for c in resource.columns if c.name in choice]
     missing = [column for column in resource.columns if column.name not in choice]
-    unused = [foreign for foreign in columns if foreign.header not in choice.headers]
-    ignore = {foreign.header: _reason_unused(matcher, missing, foreign) for foreign in unused}
+    ignore: dict[str, Text] = {}
+    for foreign in columns:
+        if foreign.header not in choice.headers:
+            # A header that names a missing column has unusable values.
+            fits = ((one.name, _name_fit(matcher, foreign, one)) for one in missing)
+            named = next((name for name, fit in fits if fit and fit.score >= _HIGH), None)
+            ignore[foreign.header] = _UNUSABLE.format(column=named) if named else _NO_COLUMN
     ignore |= dict.fromkeys(repeated, _REPEATED)
     return MappingProposal(resource, sheet, header, ordered, ignore)
-
-
-def _reason_unused(matcher: NameMatcher, missing: Iterable[Column], foreign: ForeignColumn) -> Text:
-    """Return why a header is not used; one that names a missing column has unusable values."""
-    fits = ((column.name, _name_fit(matcher, foreign, column)) for column in missing)
-    named = next((name for name, fit in fits if fit and fit.score >= _HIGH), None)
-    return _UNUSABLE.format(column=named) if named else _NO_COLUMN
 
 
 def _split_documents(resource: Resource, columns: Sequence[ForeignColumn], choice: _Choice) -> None:
@@ -445,3 +455,51 @@ _REPEATED = Text(
     pt="aparece mais de uma vez; para usá-la, dê outro nome na planilha",
     en="it occurs more than once; to use it, rename it in the sheet",
 )
+
+
+_WIDTH = 10_000
+
+
+def confirmed_mapping_text(
+    cells: SheetCells, header_row: int, resource: str, columns: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """Return the text of a mapping file with the ``columns`` that a person confirmed; all other
+    headers of the sheet are ignored."""
+    unique, repeated = foreign_columns(cells, header_row - 1)
+    header = [*(foreign.header for foreign in unique), *repeated]
+    used = {name for body in columns.values() for name in (body.get("from"), *body.get("join", ()))}
+    content = {
+        "version": 1,
+        "resource": resource,
+        "header": header,
+        "columns": {name: dict(body) for name, body in columns.items()},
+        "ignore": [name for name in header if name not in used],
+    }
+    return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=_WIDTH)
+
+
+def mapping_text(proposal: MappingProposal) -> str:
+    """Return the text of the proposed file, with the reasons as comments."""
+    lines = ["version: 1", f"resource: {proposal.resource.name}"]
+    lines += [f"header: {_flow(list(proposal.header))}", "columns:"]
+    for column in proposal.columns:
+        lines += [f"  # {reason_text(column)}", f"  {column.name}: {_flow(dict(column.body))}"]
+    if proposal.ignore:
+        lines.append("ignore:")
+    lines += [f"  - {_flow(header)}  # {why}" for header, why in proposal.ignore.items()]
+    return "\n".join(lines) + "\n"
+
+
+def reason_text(column: ProposedColumn) -> Text:
+    """Return the confidence and reason of a proposed column."""
+    return Text(pt="{sure}: {why}.", en="{sure}: {why}.").format(
+        sure=CONFIDENCE_WORDS[column.confidence], why=column.reason
+    )
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML on one line."""
+    text = yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=_WIDTH
+    )
+    return text.removesuffix("...\n").strip()

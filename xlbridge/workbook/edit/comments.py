@@ -12,8 +12,7 @@ from lxml import etree
 
 from xlbridge.workbook.address import CellPosition, cell_position
 from xlbridge.workbook.edit import xml_elements as xml
-from xlbridge.workbook.edit.editable_package import RELATIONS, EditablePackage
-from xlbridge.workbook.edit.sheets import SHEET_ORDER
+from xlbridge.workbook.edit.editable_package import RELATIONS, SHEET_ORDER, EditablePackage
 from xlbridge.workbook.read.cells import TRUE
 
 _SEPARATOR = "——— xlbridge ———"

@@ -16,8 +16,13 @@ from lxml import etree
 from xlbridge.resources.findings import CorrectedValue
 from xlbridge.workbook.address import CellPosition, cell_address, cell_position
 from xlbridge.workbook.edit import xml_elements as xml
-from xlbridge.workbook.edit.editable_package import WORKBOOK, EditablePackage
-from xlbridge.workbook.edit.sheets import SheetList, cells_by_column, find_sheet_data
+from xlbridge.workbook.edit.editable_package import (
+    WORKBOOK,
+    EditablePackage,
+    SheetList,
+    cells_by_column,
+    find_sheet_data,
+)
 from xlbridge.workbook.edit.styles import WorkbookStyles
 
 _ROOT = re.compile(rb"<([\w:.-]+)[^>]*>")
@@ -82,7 +87,15 @@ class EditableCells:
         numbers = sorted(by_row)
         data = self._parse_rows(numbers)
         for number, row in zip(numbers, data, strict=True):
-            self._write_row(row, number, by_row[number])
+            cells = dict(cells_by_column(row))
+            for column, value in sorted(by_row[number].items()):
+                cell = cells.get(column)
+                if cell is None:
+                    cell = etree.Element(xml.tag_like(row, "c"))
+                    row.insert(sum(known < column for known in cells), cell)
+                    cells[column] = cell
+                cell.set("r", cell_address(number, column))
+                self._write_value(cell, value)
         written = _ROW.finditer(etree.tostring(data.getparent(), encoding="UTF-8"))
         existing = sorted(self._rows)
         starts = [*(self._rows[number].start() for number in existing), self._end_of_rows]
@@ -116,20 +129,6 @@ class EditableCells:
         )
         end = b"</%ssheetData></%s>" % (self._prefix, root[1])
         return xml.parse(b"".join((root[0], self._start, *rows, end)))[0]
-
-    def _write_row(
-        self, row: xml.Element, number: int, values: Mapping[int, CorrectedValue]
-    ) -> None:
-        cells = dict(cells_by_column(row))
-        for column, value in sorted(values.items()):
-            cell = cells.get(column)
-            if cell is None:
-                cell = etree.Element(xml.tag_like(row, "c"))
-                before = sum(known < column for known in cells)
-                row.insert(before, cell)
-                cells[column] = cell
-            cell.set("r", cell_address(number, column))
-            self._write_value(cell, value)
 
     def _write_value(self, cell: xml.Element, value: CorrectedValue) -> None:
         style, kind = int(cell.get("s", "0")), cell.attrib.pop("t", None)

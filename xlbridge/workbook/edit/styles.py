@@ -44,7 +44,11 @@ class WorkbookStyles:
             item.get("numFmtId"): item.get("formatCode", "")
             for item in self._root.findall("{*}numFmts/*")
         }
-        self._with_number_format = cache(self._derive_number_format)
+        self._with_number_format = cache(
+            lambda style, number: int(
+                self._derive(style, numFmtId=str(number), applyNumberFormat="1")
+            )
+        )
         # The first entry of each list is that of unformatted cells.
         space = etree.QName(self._root).namespace or ""
         template = _EMPTY_STYLE_SHEET.replace(_MAIN.encode(), space.encode())
@@ -121,10 +125,6 @@ class WorkbookStyles:
         styles = self._root.findall("{*}cellXfs/*")
         number = styles[style].get("numFmtId", "0") if style < len(styles) else "0"
         return int(number), self._codes.get(number, "")
-
-    def _derive_number_format(self, style: int, number: int) -> int:
-        """Return a style with another number format. Raises ``LookupError`` for unknown ones."""
-        return int(self._derive(style, numFmtId=str(number), applyNumberFormat="1"))
 
     def _derive(self, style: int, **attributes: str) -> str:
         derived = deepcopy(self._root.findall("{*}cellXfs/*")[style])

@@ -103,12 +103,18 @@ class WorkbookArchive:
 
         Raises ``WorkbookRefused`` if a limit is exceeded or the part is damaged or suspicious.
         """
-        entry, unpacked, tail = self._entries[name], 0, b""
+        entry, unpacked, tail, limits = self._entries[name], 0, b"", self._limits
         others = sum(size for other, size in self._unpacked.items() if other != name)
         try:
             for piece in self._inflate(entry, size):
                 unpacked += len(piece)
-                self._check_size(unpacked, others)
+                total = unpacked + others
+                if unpacked > limits.part_size:
+                    raise refusals.too_large(Text(pt="uma parte", en="a part"), limits.part_size)
+                if total > limits.total_size:
+                    raise refusals.too_large(_CONTENT, limits.total_size)
+                if total > limits.ratio_from and total > limits.ratio * len(self.content):
+                    raise refusals.hostile(_UNCOMMON_COMPRESSION)
                 _check_markup(name, piece, tail)
                 yield piece
                 tail = piece[-_MAX_MARK_LENGTH:]
@@ -150,15 +156,6 @@ class WorkbookArchive:
                 for _ in self.pieces(name):
                     pass
 
-    def _check_size(self, part: int, others: int) -> None:
-        limits, total = self._limits, part + others
-        if part > limits.part_size:
-            raise refusals.too_large(Text(pt="uma parte", en="a part"), limits.part_size)
-        if total > limits.total_size:
-            raise refusals.too_large(_CONTENT, limits.total_size)
-        if total > limits.ratio_from and total > limits.ratio * len(self.content):
-            raise refusals.hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
-
 
 def blocks_before(pieces: Iterable[bytes], mark: bytes) -> Iterator[bytes]:
     """Yield a part in blocks that end before ``mark``, so that no element is split."""
@@ -174,6 +171,7 @@ def blocks_before(pieces: Iterable[bytes], mark: bytes) -> Iterator[bytes]:
 
 
 _CONTENT = Text(pt="o conteúdo", en="the content")
+_UNCOMMON_COMPRESSION = Text(pt="compressão fora do comum", en="uncommon compression")
 
 
 _ADDRESS = re.compile(r"(https?|ftp|file|s3):[/\\]", re.IGNORECASE)
@@ -212,7 +210,7 @@ def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
         if entry.flag_bits & _ENCRYPTED_FLAG:
             raise refusals.encrypted()
         if entry.compress_type not in _METHODS:
-            raise refusals.hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
+            raise refusals.hostile(_UNCOMMON_COMPRESSION)
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise refusals.hostile(Text(pt="atalho em vez de parte", en="a link instead of a part"))
         if entry.header_offset < end:

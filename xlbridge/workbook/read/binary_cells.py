@@ -59,28 +59,19 @@ def error_name(number: int) -> str:
 
 
 def add_formula(raw: RawSheet, row: int, column: int, tokens: bytes, row_format: str) -> None:
-    """Add a formula; ``row_format`` is the struct format of row numbers in its tokens."""
+    """Add a formula; mark its row if it sums a part of its own column, or is a subtotal.
+
+    ``row_format`` is the struct format of row numbers in its ``tokens``.
+    """
     raw.layout.add_formula(row, column)
-    if _sums_up(tokens, column, row_format):
-        raw.layout.summed_rows.add(row)
-
-
-def _sums_up(tokens: bytes, column: int, row_format: str) -> bool:
-    """Return whether a formula sums a part of its own column, or is a subtotal."""
-    called = _called_function(tokens)
-    if called == _SUBTOTAL:
-        return True
+    called = None
+    if len(tokens) >= _CALL_SIZE and tokens[-_CALL_SIZE] in _CALL:
+        called = struct.unpack_from("<H", tokens, len(tokens) - 2)[0] & 0x7FFF
     area = struct.Struct(f"<B{row_format}{row_format}HH")
-    if len(tokens) != area.size + _CALL_SIZE or tokens[0] not in _AREA:
-        return False
-    *_, first, last = area.unpack_from(tokens)
-    is_sum = called in _SUMMING or tokens[area.size :].startswith(_SUM_MARK)
-    return is_sum and first & _COLUMN_MASK == last & _COLUMN_MASK == column
-
-
-def _called_function(tokens: bytes) -> int | None:
-    """Return the number of a formula's outermost function, None if it does not end with a call."""
-    if len(tokens) < _CALL_SIZE or tokens[-_CALL_SIZE] not in _CALL:
-        return None
-    (number,) = struct.unpack_from("<H", tokens, len(tokens) - 2)
-    return int(number) & 0x7FFF
+    is_sum = called == _SUBTOTAL
+    if len(tokens) == area.size + _CALL_SIZE and tokens[0] in _AREA:
+        *_, first, last = area.unpack_from(tokens)
+        if called in _SUMMING or tokens[area.size :].startswith(_SUM_MARK):
+            is_sum |= first & _COLUMN_MASK == last & _COLUMN_MASK == column
+    if is_sum:
+        raw.layout.summed_rows.add(row)

@@ -64,8 +64,11 @@ class SheetLayout:
             self.low_by_default = _is_below(attributes.get("defaultRowHeight"), _VISIBLE_HEIGHT)
             if _is_below(attributes.get("defaultColWidth"), _VISIBLE_WIDTH):
                 self.hidden_columns.append((0, _LAST_COLUMN))
-        elif _is_hidden(attributes) or (
-            tag == "row" and self.low_by_default and "ht" not in attributes
+        elif (
+            attributes.get("hidden") in TRUE
+            or _is_below(attributes.get("ht"), _VISIBLE_HEIGHT)
+            or _is_below(attributes.get("width"), _VISIBLE_WIDTH)
+            or (tag == "row" and self.low_by_default and "ht" not in attributes)
         ):
             names = ("r",) if tag == "row" else ("min", "max")
             numbers = [int(attributes[n]) for n in names if attributes.get(n, "").isdecimal()]
@@ -74,17 +77,15 @@ class SheetLayout:
             elif tag == "col" and len(numbers) == len(names):
                 self.hidden_columns.append((numbers[0] - 1, numbers[1] - 1))
         elif tag == "col" and self.hidden_columns and "width" in attributes:
-            self._remove_hidden(attributes.get("min", ""), attributes.get("max", ""))
-
-    def _remove_hidden(self, first: str, last: str) -> None:
-        """Mark columns with a width as visible, if columns are hidden by default."""
-        if first.isdecimal() and last.isdecimal():
-            pieces = (
-                piece
-                for begin, end in self.hidden_columns
-                for piece in ((begin, min(end, int(first) - 2)), (max(begin, int(last)), end))
-            )
-            self.hidden_columns = [(begin, end) for begin, end in pieces if begin <= end]
+            # A column with a width is visible, even if columns are hidden by default.
+            first, last = attributes.get("min", ""), attributes.get("max", "")
+            if first.isdecimal() and last.isdecimal():
+                pieces = (
+                    piece
+                    for begin, end in self.hidden_columns
+                    for piece in ((begin, min(end, int(first) - 2)), (max(begin, int(last)), end))
+                )
+                self.hidden_columns = [(begin, end) for begin, end in pieces if begin <= end]
 
     def add_formula(self, row: int, column: int, formula: str = "") -> None:
         """Add a cell with a formula; mark its row if it sums the cell's column."""
@@ -96,15 +97,6 @@ class SheetLayout:
             runs[-1] = runs[-1][0], row
         elif len(runs) < _MAX_FORMULA_RUNS:
             runs.append((row, row))
-
-
-def _is_hidden(attributes: Mapping[str, str]) -> bool:
-    """Return whether a row or column is hidden, or too small to be visible."""
-    return (
-        attributes.get("hidden") in TRUE
-        or _is_below(attributes.get("ht"), _VISIBLE_HEIGHT)
-        or _is_below(attributes.get("width"), _VISIBLE_WIDTH)
-    )
 
 
 def _is_below(size: str | None, limit: float) -> bool:

@@ -10,13 +10,12 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
 
 from xlbridge.workbook.read.archive import blocks_before
 from xlbridge.workbook.read.cells import SHARED_MARK, SharedTextMissing
-from xlbridge.workbook.read.messages import RowsRead
+from xlbridge.workbook.read.messages import Budget, RowsRead, SheetEncoder
 from xlbridge.workbook.read.package import Package, pack
 from xlbridge.workbook.read.quick_scan import (
     END_OF_ROWS,
@@ -25,7 +24,6 @@ from xlbridge.workbook.read.quick_scan import (
     QuickScan,
     replace_unknown_errors,
 )
-from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
 
 _CHUNK_SIZE = 2 << 20
 """Bytes of a chunk: large compared with its overhead, small enough for a short last chunk."""
@@ -65,27 +63,22 @@ def parse_in_chunks(
     parser = _ChunkParser(package, sheet, shared_texts)
     encoder = SheetEncoder(sheet, budget, shared_texts)
     chunks: deque[Future[CalamineSheet]] = deque()
-    with ThreadPoolExecutor(_THREADS) as threads, _failures_as_unusual():
-        for block in blocks_before(package.sheet_pieces(sheet, _CHUNK_SIZE), _ROW):
-            if not scan.scan_block(block):
-                raise UnusualSheet
-            if (part := parser.next_part(block, scan)) is not None:
-                chunks.append(threads.submit(parser.open(part).get_sheet_by_name, sheet))
-            if len(chunks) > _THREADS:
-                yield from _encode(encoder, chunks.popleft().result())
-        if not parser.has_ended:
-            raise UnusualSheet
-        while chunks:
-            yield from _encode(encoder, chunks.popleft().result())
-    encoder.end()
-
-
-@contextmanager
-def _failures_as_unusual() -> Iterator[None]:
     try:
-        yield
+        with ThreadPoolExecutor(_THREADS) as threads:
+            for block in blocks_before(package.sheet_pieces(sheet, _CHUNK_SIZE), _ROW):
+                if not scan.scan_block(block):
+                    raise UnusualSheet
+                if (part := parser.next_part(block, scan)) is not None:
+                    chunks.append(threads.submit(parser.open(part).get_sheet_by_name, sheet))
+                if len(chunks) > _THREADS:
+                    yield from _encode(encoder, chunks.popleft().result())
+            if not parser.has_ended:
+                raise UnusualSheet
+            while chunks:
+                yield from _encode(encoder, chunks.popleft().result())
     except (CalamineError, SharedTextMissing, UnicodeDecodeError) as error:
         raise UnusualSheet from error
+    encoder.end()
 
 
 def _encode(encoder: SheetEncoder, chunk: CalamineSheet) -> Iterator[RowsRead]:

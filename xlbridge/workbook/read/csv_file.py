@@ -9,16 +9,22 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
-from xlbridge.settings import CSV_ENCODINGS, CsvForm, WorkbookLimits
+from xlbridge.settings import CSV_ENCODINGS, WorkbookLimits
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.messages import ParserMessage, SheetEnded, SheetStarted, WorkbookStarted
+from xlbridge.workbook.read.messages import (
+    Budget,
+    ParserMessage,
+    SheetEncoder,
+    SheetEnded,
+    SheetStarted,
+    WorkbookStarted,
+)
 from xlbridge.workbook.read.refusals import csv_unreadable, text_too_long
-from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -58,7 +64,19 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
         text = content.decode("cp1252", "replace")
         strange = _UNUSUAL.search(text) or _SIGN_IN_WORD.search(text)
         if strange is not None:
-            raise _encoding_unclear(1 + text.count("\n", 0, strange.start())) from error
+            raise WorkbookRefused(
+                "csv-unclear",
+                Text(
+                    pt="Não dá para saber a codificação do arquivo: as letras da linha {line} não "
+                    "são as de um texto em UTF-8 nem em Windows-1252.",
+                    en="The file's encoding cannot be determined: the letters of line {line} are "
+                    "neither those of a text in UTF-8 nor in Windows-1252.",
+                ).format(line=1 + text.count("\n", 0, strange.start())),
+                Text(
+                    pt="Declare-a com --encoding ({names}), ou salve de novo como CSV UTF-8.",
+                    en="Declare it with --encoding ({names}), or save again as CSV UTF-8.",
+                ).format(names=", ".join(CSV_ENCODINGS)),
+            ) from error
         return text, CSV_ENCODINGS["cp1252"]
 
 
@@ -100,22 +118,6 @@ def _not_encoded(content: bytes, error: UnicodeDecodeError, encoding: str) -> Wo
     )
 
 
-def _encoding_unclear(line: int) -> WorkbookRefused:
-    return WorkbookRefused(
-        "csv-unclear",
-        Text(
-            pt="Não dá para saber a codificação do arquivo: as letras da linha {line} não são as "
-            "de um texto em UTF-8 nem em Windows-1252.",
-            en="The file's encoding cannot be determined: the letters of line {line} are neither "
-            "those of a text in UTF-8 nor in Windows-1252.",
-        ).format(line=line),
-        Text(
-            pt="Declare-a com --encoding ({names}), ou salve de novo como CSV UTF-8.",
-            en="Declare it with --encoding ({names}), or save again as CSV UTF-8.",
-        ).format(names=", ".join(CSV_ENCODINGS)),
-    )
-
-
 DELIMITERS: Mapping[str, Text] = {
     ";": Text(pt="ponto e vírgula (;)", en="semicolon (;)"),
     ",": Text(pt="vírgula (,)", en="comma (,)"),
@@ -148,15 +150,6 @@ _DECIMALS: Mapping[tuple[bool, bool], Text] = {
 """Descriptions of decimals, by whether they have commas and points."""
 
 
-def _decimals(rows: Sequence[Sequence[str]]) -> Text:
-    """Describe the unambiguous numbers: with a decimal comma, with a decimal point, or both."""
-    commas, points = (
-        any(mark in cell and number.fullmatch(cell) for row in rows for cell in row)
-        for mark, number in ((",", _COMMA_NUMBER), (".", _POINT_NUMBER))
-    )
-    return _DECIMALS[commas, points]
-
-
 def parse_csv(
     content: bytes, name: str, sheet: str | None, limits: WorkbookLimits
 ) -> Iterator[ParserMessage]:
@@ -174,9 +167,24 @@ def parse_csv(
             ).format(name=name, sheet=sheet)
         )
     text, encoding = decode_text(content, limits.csv.encoding)
-    _refuse_nul(text)
-    rows, delimiter = _split(text, limits.csv)
-    rows = [[_unwrap(cell) for cell in row] for row in rows]
+    nul = text.find("\0")
+    if nul >= 0:
+        raise csv_unreadable(
+            1 + text.count("\n", 0, nul),
+            Text(pt="ela tem bytes nulos", en="it has NUL bytes"),
+            Text(
+                pt="O arquivo não é texto, ou a codificação é outra: declare-a com --encoding.",
+                en="The file is not text, or has another encoding: declare it with --encoding.",
+            ),
+        )
+    declared = _DECLARATION.match(text)
+    delimiter = limits.csv.delimiter or (declared[1] if declared else _detect_delimiter(text))
+    lines = io.StringIO(text[declared.end() :] if declared else text, newline="")
+    reader = csv.reader(lines, delimiter=delimiter or _NO_DELIMITER, strict=True)
+    try:
+        rows = [[_unwrap(cell) for cell in row] for row in reader]
+    except csv.Error as error:
+        raise _row_refusal(reader.line_num + bool(declared), str(error)) from error
     is_unterminated = not text.endswith(("\n", "\r"))
     while rows and not any(rows[-1]):
         rows.pop()
@@ -187,52 +195,30 @@ def parse_csv(
     widths = [(n, len(row)) for n, row in enumerate(rows) if not n or len(row) != len(rows[n - 1])]
     for row in rows:
         row.extend([""] * (width - len(row)))
-    yield WorkbookStarted(None, (), _read_as(delimiter, encoding, _decimals(rows), text))
+    commas, points = (
+        any(mark in cell and number.fullmatch(cell) for row in rows for cell in row)
+        for mark, number in ((",", _COMMA_NUMBER), (".", _POINT_NUMBER))
+    )
+    read_as = Text(
+        pt="Lido como CSV: separador {delimiter}{source}, codificação {encoding}, {decimals}.",
+        en="Read as CSV: delimiter {delimiter}{source}, encoding {encoding}, {decimals}.",
+    ).format(
+        delimiter="–" if delimiter is None else DELIMITERS.get(delimiter, delimiter),
+        source=Text(pt=" (pela linha sep=)", en=" (by its line sep=)") if declared else "",
+        encoding=encoding,
+        decimals=_DECIMALS[commas, points],
+    )
+    yield WorkbookStarted(None, (), read_as)
     yield SheetStarted(name)
     yield from encoder.encode(0, 0, rows)
     encoder.end()
     yield SheetEnded(RawSheet(is_text_only=True, widths=widths, is_unterminated=is_unterminated))
 
 
-def _read_as(delimiter: str | None, encoding: str, decimals: Text, text: str) -> Text:
-    name: Text | str = "–" if delimiter is None else DELIMITERS.get(delimiter, delimiter)
-    is_declared = _DECLARATION.match(text)
-    source = Text(pt=" (pela linha sep=)", en=" (by its line sep=)") if is_declared else ""
-    return Text(
-        pt="Lido como CSV: separador {delimiter}{source}, codificação {encoding}, {decimals}.",
-        en="Read as CSV: delimiter {delimiter}{source}, encoding {encoding}, {decimals}.",
-    ).format(delimiter=name, source=source, encoding=encoding, decimals=decimals)
-
-
 def _unwrap(cell: str) -> str:
     """Return a cell's text without ``="…"``, by which programs make Excel keep it as text."""
     wrapped = _TEXT_FORMULA.fullmatch(cell) if cell.startswith('="') else None
     return cell if wrapped is None else wrapped[1]
-
-
-def _refuse_nul(text: str) -> None:
-    index = text.find("\0")
-    if index >= 0:
-        raise csv_unreadable(
-            1 + text.count("\n", 0, index),
-            Text(pt="ela tem bytes nulos", en="it has NUL bytes"),
-            Text(
-                pt="O arquivo não é texto, ou a codificação é outra: declare-a com --encoding.",
-                en="The file is not text, or has another encoding: declare it with --encoding.",
-            ),
-        )
-
-
-def _split(text: str, form: CsvForm) -> tuple[list[list[str]], str | None]:
-    """Return the rows of a text and its delimiter, None for a single column."""
-    declared = _DECLARATION.match(text)
-    delimiter = form.delimiter or (declared[1] if declared else _detect_delimiter(text))
-    lines = io.StringIO(text[declared.end() :] if declared else text, newline="")
-    reader = csv.reader(lines, delimiter=delimiter or _NO_DELIMITER, strict=True)
-    try:
-        return list(reader), delimiter
-    except csv.Error as error:
-        raise _row_refusal(reader.line_num + bool(declared), str(error)) from error
 
 
 def _row_refusal(line: int, error: str) -> Exception:
@@ -265,27 +251,23 @@ def _detect_delimiter(text: str) -> str | None:
     in_header = [delimiter for delimiter in DELIMITERS if delimiter in header]
     if not best and len(in_header) <= 1:
         return next(iter(in_header), None)
+    reason = Text(
+        pt="com nenhum deles as linhas têm o mesmo número de colunas",
+        en="no delimiter gives its rows the same number of columns",
+    )
+    if best:
+        first, second, *_ = map(DELIMITERS.__getitem__, best)
+        reason = Text(pt="{a} e {b} servem", en="{a} and {b} fit").format(a=first, b=second)
     raise WorkbookRefused(
         "csv-unclear",
         Text(
             pt="Não dá para saber o separador das colunas: {reason}.",
             en="The delimiter of the columns cannot be determined: {reason}.",
-        ).format(reason=_unclear_reason(best)),
+        ).format(reason=reason),
         Text(
             pt='Declare-o com --delimiter ";" (ou ",", "tab", "|"), ou salve o CSV de novo.',
             en='Declare it with --delimiter ";" (or ",", "tab", "|"), or save the CSV again.',
         ),
-    )
-
-
-def _unclear_reason(likely: Sequence[str]) -> Text:
-    if not likely:
-        return Text(
-            pt="com nenhum deles as linhas têm o mesmo número de colunas",
-            en="no delimiter gives its rows the same number of columns",
-        )
-    return Text(pt="{a} e {b} servem", en="{a} and {b} fit").format(
-        a=DELIMITERS[likely[0]], b=DELIMITERS[likely[1]]
     )
 
 

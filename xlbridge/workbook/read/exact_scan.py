@@ -108,7 +108,17 @@ class SheetScan:
                     raise self._ambiguous(_BAD_ADDRESS)
                 self.raw.layout.add_element("row", {**attributes, "r": str(self._row)})
             case "c":
-                self._start_cell(attributes)
+                self._cell, self._content = attributes, []
+                self._runs = self._struck_runs = 0
+                self.cells += 1
+                previous = self._column
+                reference = _CELL_REFERENCE.fullmatch(attributes.get("r", ""))
+                self._column = column_index(reference[1].upper()) if reference else previous + 1
+                self.is_parsable &= reference is not None or "r" not in attributes
+                if self._column <= previous or (reference and int(reference[2]) != self._row):
+                    raise self._ambiguous(_BAD_ADDRESS)
+                self.last_row = max(self.last_row, self._row)
+                self.last_column = max(self.last_column, self._column)
             case "f" | "v" | "is" if self._cell is not None:
                 # Each comes once: a formula, then a value or an inline text.
                 order = _CONTENT_ORDER.index(tag)
@@ -156,23 +166,15 @@ class SheetScan:
     def _ambiguous(self, reason: Text) -> Exception:
         return cell_ambiguous(self._sheet, cell_address(self._row, max(self._column, 0)), reason)
 
-    def _start_cell(self, attributes: Mapping[str, str]) -> None:
-        self._cell, self._content = attributes, []
-        self._runs = self._struck_runs = 0
-        self.cells += 1
-        previous = self._column
-        reference = _CELL_REFERENCE.fullmatch(attributes.get("r", ""))
-        self._column = column_index(reference[1].upper()) if reference else previous + 1
-        self.is_parsable &= reference is not None or "r" not in attributes
-        if self._column <= previous or (reference and int(reference[2]) != self._row):
-            raise self._ambiguous(_BAD_ADDRESS)
-        self.last_row = max(self.last_row, self._row)
-        self.last_column = max(self.last_column, self._column)
-
     def _end_cell(self, position: CellPosition, cell: Mapping[str, str]) -> None:
         kind = cell.get("t", "n")
         value = "".join(self._value) if "v" in self._content else None
-        self._check_value(kind, value)
+        if ("is" if kind != "inlineStr" else "v") in self._content:
+            raise self._ambiguous(_BAD_CONTENT)
+        pattern = _VALUES.get(kind)
+        misread = kind not in _WITH_REFERENCES and self._has_reference
+        if value and (misread or (pattern is not None and not pattern.fullmatch(value))):
+            raise self._ambiguous(_BAD_VALUE)
         if kind == "n" and value is not None and value.startswith("-"):
             self.is_parsable &= float(value) > _LOWEST_DATE_NUMBER
         if kind == "e" and value:
@@ -185,16 +187,6 @@ class SheetScan:
         style = cell.get("s", "")
         if style.isdecimal() and int(style) in self._scaling:
             self.raw.scaled[position] = self._scaling[int(style)]
-
-    def _check_value(self, kind: str, value: str | None) -> None:
-        if ("is" if kind != "inlineStr" else "v") in self._content:
-            raise self._ambiguous(_BAD_CONTENT)
-        if not value:
-            return
-        pattern = _VALUES.get(kind)
-        misread = kind not in _WITH_REFERENCES and self._has_reference
-        if misread or (pattern is not None and not pattern.fullmatch(value)):
-            raise self._ambiguous(_BAD_VALUE)
 
 
 def scan_exactly(

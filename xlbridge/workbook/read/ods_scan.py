@@ -82,10 +82,15 @@ class OdsStyles:
                 for part in style.iterchildren(_name("style:map"))
             ]
         elif style.get(_name("style:family")) == "table-cell":
+            lines = (
+                font.get(_name(f"style:text-line-through-{key}"), "none")
+                for font in style.iterchildren(_name("style:text-properties"))
+                for key in ("style", "type")
+            )
             self._cells[name] = _CellStyle(
                 style.get(_name("style:parent-style-name"), ""),
                 style.get(_name("style:data-style-name"), ""),
-                any(map(_strikes_through, style.iterchildren(_name("style:text-properties")))),
+                any(line != "none" for line in lines),
             )
 
     def ids(self) -> Mapping[str, int]:
@@ -127,22 +132,13 @@ def _part_code(part: _Element) -> str:
         case "number":
             return _number_code(part)
         case "text":
-            return _quote(part.text or "")
+            # Percent signs count only outside quotes.
+            pieces = (part.text or "").replace('"', "").split("%")
+            return "%".join(piece and f'"{piece}"' for piece in pieces)
         case "currency-symbol":
             return f"[${part.text or ''}]"
         case name:
             return _LETTERS.get(name, "")
-
-
-def _strikes_through(font: _Element) -> bool:
-    lines = (font.get(_name(f"style:text-line-through-{key}"), "none") for key in ("style", "type"))
-    return any(line != "none" for line in lines)
-
-
-def _quote(text: str) -> str:
-    """Return a literal text of a format; percent signs count only outside quotes."""
-    pieces = (piece and f'"{piece}"' for piece in text.replace('"', "").split("%"))
-    return "%".join(pieces)
 
 
 def _digits(text: str | None) -> int:
@@ -284,7 +280,9 @@ class _SheetBuilder:
             layout.merged.append((rows.start, columns.start, *corner))
         is_value = _VALUE_TYPE in attributes and _FORMULA not in attributes
         is_value &= attributes.get(_CALC_TYPE) != _ERROR_TYPE
-        text = "" if is_value else _text(cell)
+        # The text without the cell's comment.
+        paragraphs = () if is_value else cell.iterchildren(_name("text:p"))
+        text = "".join(piece for paragraph in paragraphs for piece in paragraph.itertext())
         if not (text or _VALUE_TYPE in attributes or _FORMULA in attributes):
             return
         self._width = max(self._width, columns.stop)
@@ -311,7 +309,8 @@ class _SheetBuilder:
         if formula is not None and text in _BOOLEANS and value in {"0", "1"}:
             raw.booleans[row, column] = value == "1"
         if formula is not None and formula not in _CONSTANTS:
-            raw.layout.add_formula(row, column, _excel_formula(formula))
+            in_excel = _REFERENCE.sub(r"\1\2\3", _PREFIX.sub("=", formula))
+            raw.layout.add_formula(row, column, in_excel)
 
 
 def _count(element: _Element, name: str) -> int:
@@ -320,14 +319,3 @@ def _count(element: _Element, name: str) -> int:
 
 def _integer(text: str | None, default: int) -> int:
     return int(text) if text is not None and text.isascii() and text.isdecimal() else default
-
-
-def _text(cell: _Element) -> str:
-    """Return the text of a cell, without its comment."""
-    paragraphs = cell.iterchildren(_name("text:p"))
-    return "".join(piece for paragraph in paragraphs for piece in paragraph.itertext())
-
-
-def _excel_formula(formula: str) -> str:
-    """Return a formula in Excel's notation of references."""
-    return _REFERENCE.sub(r"\1\2\3", _PREFIX.sub("=", formula))

@@ -63,7 +63,13 @@ class Package:
         marked = (names for mark, names in SHEETS_OF_PROPERTY.items() if mark in properties)
         sheets = self._sheet_elements()
         visible = (e.get("name") for e in sheets if e.get("state", "visible") == "visible")
-        added: frozenset[str] = frozenset().union(*marked, self._summary_sheets())
+        summaries = [
+            self.sheets[int(index) : int(index) + 1]
+            for element in self._parsed(_WORKBOOK).iter()
+            if element.get("name") == SUMMARY_NAME
+            and (index := element.get("localSheetId", "")).isdecimal()
+        ]
+        added: frozenset[str] = frozenset().union(*marked, *summaries)
         return added - {LISTS_SHEET}.intersection(visible)
 
     def uses_1904_dates(self) -> bool:
@@ -88,12 +94,18 @@ class Package:
         return significant_styles(zip(formats, is_struck, strict=True))
 
     def totals_rows(self, sheet: str) -> set[int]:
-        """Return Excel's numbers of the totals rows of a sheet's tables."""
+        """Return Excel's numbers of the totals rows of a sheet's tables, their last rows."""
         folder, _, file = self._sheet_parts.get(sheet, "").rpartition("/")
         relations = self._parsed(f"{folder}/_rels/{file}.rels")
         targets = (e.get("Target", "") for e in relations if e.get("Type", "").endswith("/table"))
-        tables = (self._parsed(part_name(target, folder)) for target in targets)
-        return {row for table in tables for row in _totals_rows(table)}
+        rows: set[int] = set()
+        for table in (self._parsed(part_name(target, folder)) for target in targets):
+            last = _LAST_ROW.search(table.get("ref", ""))
+            count = table.get("totalsRowCount", "0")
+            if last is not None and count.isdecimal():
+                bottom = int(last[1])
+                rows.update(range(bottom - min(int(count), bottom) + 1, bottom + 1))
+        return rows
 
     def parser_parts(self) -> dict[str, bytes]:
         """Return the parts that a parser needs besides a sheet and the shared texts, by name."""
@@ -130,12 +142,6 @@ class Package:
 
     def _sheet_elements(self) -> Iterator[ET.Element]:
         return self._parsed(_WORKBOOK).iterfind(".//{*}sheet")
-
-    def _summary_sheets(self) -> Iterator[str]:
-        for element in self._parsed(_WORKBOOK).iter():
-            index = element.get("localSheetId", "")
-            if element.get("name") == SUMMARY_NAME and index.isdecimal():
-                yield from self.sheets[int(index) : int(index) + 1]
 
     def _properties(self) -> Mapping[str, str]:
         return document_properties(self._archive.read(_CUSTOM))
@@ -184,12 +190,3 @@ def part_name(target: str, folder: str = "xl") -> str:
     if target.lower().startswith("xl/"):
         return target.lower()
     return posixpath.normpath(f"{folder}/{target}").lower()
-
-
-def _totals_rows(table: ET.Element) -> range:
-    """Return the totals rows of a table, which are its last rows."""
-    last = _LAST_ROW.search(table.get("ref", ""))
-    count = table.get("totalsRowCount", "0")
-    if last is None or not count.isdecimal():
-        return range(0)
-    return range(int(last[1]) - min(int(count), int(last[1])) + 1, int(last[1]) + 1)

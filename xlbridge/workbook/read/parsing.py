@@ -36,11 +36,18 @@ from xlbridge.workbook.read.archive import (
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.chunked_parsing import UnusualSheet, parse_in_chunks
 from xlbridge.workbook.read.exact_scan import scan_exactly
-from xlbridge.workbook.read.messages import ParserMessage, SheetEnded, SheetStarted, WorkbookStarted
+from xlbridge.workbook.read.messages import (
+    Budget,
+    ParserMessage,
+    SharedTexts,
+    SheetEncoder,
+    SheetEnded,
+    SheetStarted,
+    WorkbookStarted,
+)
 from xlbridge.workbook.read.package import Package, pack
 from xlbridge.workbook.read.quick_scan import QuickScan, replace_unknown_errors
 from xlbridge.workbook.read.refusals import damaged, duration_too_long, too_many_sheets, unreadable
-from xlbridge.workbook.read.sheet_encoder import Budget, SharedTexts, SheetEncoder
 from xlbridge.workbook.signature import (
     INSTRUCTIONS_SHEET,
     LISTS_SHEET,
@@ -84,13 +91,13 @@ class _XlsxParser:
         length, rows = self._shared.text_length(self._package.sheet_pieces(sheet))
         if length:
             self._budget.check_text_length(length, rows)
-        content = self._open_whole(sheet)
-        yield from _parse_sheet(content, partial(self._scan, sheet), self._budget, skip_generated)
 
-    def _scan(self, sheet: str) -> RawSheet:
-        pieces = self._package.sheet_pieces(sheet)
-        scan = scan_exactly(pieces, self._scaling, sheet, self._shared.struck)
-        return self._with_facts(scan.raw, sheet)
+        def scan_whole() -> RawSheet:
+            pieces = self._package.sheet_pieces(sheet)
+            scanned = scan_exactly(pieces, self._scaling, sheet, self._shared.struck)
+            return self._with_facts(scanned.raw, sheet)
+
+        yield from _parse_sheet(self._open_whole(sheet), scan_whole, self._budget, skip_generated)
 
     def _with_facts(self, raw: RawSheet, sheet: str) -> RawSheet:
         """Add the facts from other parts to those of a sheet."""
@@ -256,7 +263,16 @@ def parse_file(
     archive = WorkbookArchive(content, limits) if is_zip(content) else None
     kind = kind_of_plain_file(path, content) if archive is None else kind_of_archive(archive)
     if archive is not None and kind in {FileKind.XLSX, FileKind.XLSM}:
-        yield from _parse_xlsx(archive, sheet, limits)
+        package = Package(archive)
+        with refuse_on_failure():
+            book = CalamineWorkbook.from_filelike(pack(package.parser_parts()))
+            added = package.added_sheets()
+            start, names = _outline(book, package.fingerprint(), added, sheet, limits)
+            yield start
+            parser = _XlsxParser(archive, package, Budget(limits))
+            for name in names:
+                yield from parser.parse(name, skip_generated=sheet is None)
+        archive.unpack()
     elif kind is FileKind.CSV:
         from xlbridge.workbook.read.csv_file import parse_csv
 
@@ -265,21 +281,6 @@ def parse_file(
         if archive is not None:
             archive.unpack()
         yield from _parse_other(content, kind, sheet, limits)
-
-
-def _parse_xlsx(
-    archive: WorkbookArchive, sheet: str | None, limits: WorkbookLimits
-) -> Iterator[ParserMessage]:
-    package = Package(archive)
-    with refuse_on_failure():
-        book = CalamineWorkbook.from_filelike(pack(package.parser_parts()))
-        added = package.added_sheets()
-        start, names = _outline(book, package.fingerprint(), added, sheet, limits)
-        yield start
-        parser = _XlsxParser(archive, package, Budget(limits))
-        for name in names:
-            yield from parser.parse(name, skip_generated=sheet is None)
-    archive.unpack()
 
 
 _DAMAGE = (OSError, ValueError, LookupError, EOFError, zlib.error, BadZipFile)

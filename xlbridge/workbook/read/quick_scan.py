@@ -129,18 +129,27 @@ class QuickScan:
     def scan_block(self, block: bytes) -> bool:
         """Add the facts of the next block; return False if it needs the exact scan."""
         markup = self._rows.remainder(block)
-        if markup is None or _is_unusual(markup) or STRUCK_RUN in markup:
+        if markup is None or STRUCK_RUN in markup:
+            return False
+        # Searching for a rare single byte first is many times faster.
+        if (b"'" in markup and b"='" in markup) or (b"!" in markup and b"<!" in markup):
             return False
         if self._is_first and _PREFIXED.search(markup):
             return False
         self._is_first = False
         self.has_end = END_OF_ROWS in markup
-        return (
-            _add_errors(markup, self.raw)
-            and _add_formulas(markup, self.raw)
-            and _add_layout(markup, self.raw.layout)
-            and (not self._styled or _add_styles(block, self._styled, self._scaling, self.raw))
-        )
+        # Cells without a valid address need the exact scan.
+        for _, attributes, error in _ERROR_CELL.findall(markup) if b't="e"' in markup else ():
+            if (position := _position(attributes)) is None or b"&" in error:
+                return False
+            self.raw.errors[position] = error.decode("utf-8", "replace")
+        if not (_add_formulas(markup, self.raw) and _add_layout(markup, self.raw.layout)):
+            return False
+        for attributes, style in self._styled.findall(block) if self._styled else ():
+            if (position := _position(attributes)) is None:
+                return False
+            self.raw.scaled[position] = self._scaling[int(style)]
+        return True
 
 
 class _RowMatcher:
@@ -193,29 +202,15 @@ class _RowMatcher:
         columns = sorted(self._columns, key=lambda letters: (len(letters), letters))
         cells = b"".join(rb'(?:<c r="%s\1"%s)?+' % (c, cell) for c in columns)
         # Most rows have the same kinds of values as one of them, which is tested faster.
-        starts = {column: start for column, *start in _PLAIN_START.findall(block)}
-        usual = b"".join(_cell_like(c, *starts[c]) for c in columns if c in starts)
+        starts = {c: (style, start) for c, style, start in _PLAIN_START.findall(block)}
+        usual = b"".join(
+            rb'<c r="%s\1"%s%s%s' % (c, style and rb' s="\d++"', start, _VALUES[start])
+            for c in columns
+            if c in starts
+            for style, start in [starts[c]]
+        )
         rows = rb">(?:" + usual + rb"</row>|" + cells + rb"</row>))"
         self._pattern = re.compile(rb'<row r="(\d{1,7})"' + row + rb"(?:(?<=/)>|" + rows)
-
-
-def _cell_like(column: bytes, style: bytes, start: bytes) -> bytes:
-    """Return a pattern of a column's cells with the same kind of value."""
-    return rb'<c r="%s\1"%s%s%s' % (column, style and rb' s="\d++"', start, _VALUES[start])
-
-
-def _is_unusual(block: bytes) -> bool:
-    # Searching for a rare single byte first is many times faster.
-    return (b"'" in block and b"='" in block) or (b"!" in block and b"<!" in block)
-
-
-def _add_errors(block: bytes, raw: RawSheet) -> bool:
-    """Add the block's error cells; return False if one has no valid address."""
-    for _, attributes, error in _ERROR_CELL.findall(block) if b't="e"' in block else ():
-        if (position := _position(attributes)) is None or b"&" in error:
-            return False
-        raw.errors[position] = error.decode("utf-8", "replace")
-    return True
 
 
 def _add_formulas(block: bytes, raw: RawSheet) -> bool:
@@ -246,16 +241,6 @@ def _add_layout(block: bytes, layout: SheetLayout) -> bool:
         if tag == b"row" and "r" not in attributes:
             return False
         layout.add_element(tag.decode(), attributes)
-    return True
-
-
-def _add_styles(
-    block: bytes, styled: re.Pattern[bytes], scaling: Mapping[int, float], raw: RawSheet
-) -> bool:
-    for attributes, style in styled.findall(block):
-        if (position := _position(attributes)) is None:
-            return False
-        raw.scaled[position] = scaling[int(style)]
     return True
 
 

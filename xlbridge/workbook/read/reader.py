@@ -40,7 +40,7 @@ from xlbridge.workbook.read.messages import (
     assemble_workbook,
     receive_messages,
 )
-from xlbridge.workbook.read.parser_start import MAX_IN_PROCESS_SIZE, parser_process
+from xlbridge.workbook.read.parser_process import MAX_IN_PROCESS_SIZE, parser_process
 from xlbridge.workbook.read.refusals import too_demanding
 
 if sys.platform != "win32":
@@ -234,12 +234,12 @@ def cell_number_formats(
         return {
             (int(row), column_index(column.decode())): formats[int(style)]
             for block in blocks_before(iter(partial(content.read, _CHUNK), b""), b"<")
-            for column, row, style in (quick if _is_common_markup(block) else exact).findall(block)
+            # The common markup: each cell starts with its address, in double quotes.
+            for column, row, style in (
+                quick
+                if block.count(b"<c ") == block.count(b'<c r="')
+                and b":c " not in block
+                and b"='" not in block
+                else exact
+            ).findall(block)
         }
-
-
-def _is_common_markup(block: bytes) -> bool:
-    """Return whether each cell starts with its address, in double quotes, without a prefix."""
-    return (
-        block.count(b"<c ") == block.count(b'<c r="') and b":c " not in block and b"='" not in block
-    )

@@ -65,8 +65,25 @@ class XlsScan:
         self.fingerprint: str | None = None
         self._stream = _workbook_stream(content)
         self._offsets: dict[str, int] = {}
-        self._styles = BookStyles()
-        self._read_globals()
+        self._styles = styles = BookStyles()
+        for kind, data in self._records(0):
+            if kind == _FONT:
+                if len(styles.fonts) == _SKIPPED_FONT:
+                    styles.fonts.append(False)
+                styles.fonts.append(bool(struct.unpack_from("<H", data, 2)[0] & _STRUCK))
+            elif kind == _FORMAT:
+                styles.codes[struct.unpack_from("<H", data)[0]] = _text(data, 2, "<H")
+            elif kind == _STYLE:
+                font, number = struct.unpack_from("<HH", data)
+                styles.cells.append((number, font))
+            elif kind == _BOF and struct.unpack_from("<H", data)[0] != _BIFF8:
+                raise other_ole_file()
+            elif kind == _FILEPASS:
+                raise encrypted()
+            elif kind == _DATEMODE:
+                styles.uses_1904_dates = data[:1] == b"\x01"
+            elif kind == _BOUNDSHEET:
+                self._offsets[_text(data, 6, "<B")] = struct.unpack_from("<I", data)[0]
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
@@ -88,27 +105,6 @@ class XlsScan:
             if depth == 1:
                 yield kind, data
 
-    def _read_globals(self) -> None:
-        styles = self._styles
-        for kind, data in self._records(0):
-            if kind == _FONT:
-                if len(styles.fonts) == _SKIPPED_FONT:
-                    styles.fonts.append(False)
-                styles.fonts.append(bool(struct.unpack_from("<H", data, 2)[0] & _STRUCK))
-            elif kind == _FORMAT:
-                styles.codes[struct.unpack_from("<H", data)[0]] = _text(data, 2, "<H")
-            elif kind == _STYLE:
-                font, number = struct.unpack_from("<HH", data)
-                styles.cells.append((number, font))
-            elif kind == _BOF and struct.unpack_from("<H", data)[0] != _BIFF8:
-                raise other_ole_file()
-            elif kind == _FILEPASS:
-                raise encrypted()
-            elif kind == _DATEMODE:
-                styles.uses_1904_dates = data[:1] == b"\x01"
-            elif kind == _BOUNDSHEET:
-                self._offsets[_text(data, 6, "<B")] = struct.unpack_from("<I", data)[0]
-
 
 def _text(data: bytes, offset: int, length_format: str) -> str:
     (length,) = struct.unpack_from(length_format, data, offset)
@@ -122,7 +118,19 @@ def _text(data: bytes, offset: int, length_format: str) -> str:
 def _add_record(raw: RawSheet, kind: int, data: bytes) -> None:
     layout = raw.layout
     if kind in _CELLS:
-        _add_cell(raw, kind, data)
+        index, column, style = struct.unpack_from("<HHH", data)
+        row = index + 1
+        raw.add_style(row, column, style)
+        if kind == _ERROR:
+            number, is_error = struct.unpack_from("<BB", data, 6)
+            if is_error:
+                raw.errors[row, column] = error_name(number)
+        elif kind == _FORMULA:
+            kind_of_result, number, mark = struct.unpack_from("<BxB3xH", data, 6)
+            if mark == 0xFFFF and kind_of_result == _IS_ERROR:
+                raw.errors[row, column] = error_name(number)
+            (size,) = struct.unpack_from("<H", data, 20)
+            add_formula(raw, row, column, data[22 : 22 + size], "H")
     elif kind in _RUNS:
         row, first = struct.unpack_from("<HH", data)
         for column, offset in enumerate(range(4, len(data) - 3, _RUNS[kind]), first):
@@ -140,19 +148,3 @@ def _add_record(raw: RawSheet, kind: int, data: bytes) -> None:
         for number in range(count):
             top, bottom, left, right = struct.unpack_from("<HHHH", data, 2 + 8 * number)
             layout.merged.append((top + 1, left, bottom + 1, right))
-
-
-def _add_cell(raw: RawSheet, kind: int, data: bytes) -> None:
-    index, column, style = struct.unpack_from("<HHH", data)
-    row = index + 1
-    raw.add_style(row, column, style)
-    if kind == _ERROR:
-        number, is_error = struct.unpack_from("<BB", data, 6)
-        if is_error:
-            raw.errors[row, column] = error_name(number)
-    elif kind == _FORMULA:
-        kind_of_result, number, mark = struct.unpack_from("<BxB3xH", data, 6)
-        if mark == 0xFFFF and kind_of_result == _IS_ERROR:
-            raw.errors[row, column] = error_name(number)
-        (size,) = struct.unpack_from("<H", data, 20)
-        add_formula(raw, row, column, data[22 : 22 + size], "H")

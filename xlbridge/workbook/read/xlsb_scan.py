@@ -32,7 +32,17 @@ class XlsbScan:
         """Raise ``WorkbookRefused`` or ``struct.error`` if the records are damaged."""
         self._archive = archive
         self._parts: dict[str, str] = {}
-        self._styles = self._read_styles()
+        self._styles, within = BookStyles(), False
+        for kind, data in self._records(_STYLES):
+            if kind in (_STYLES_BEGIN, _STYLES_END):
+                within = kind == _STYLES_BEGIN
+            elif kind == _FORMAT:
+                self._styles.codes[struct.unpack_from("<H", data)[0]] = _text(data, 2)[0]
+            elif kind == _FONT:
+                is_struck = bool(struct.unpack_from("<H", data, 2)[0] & _STRUCK)
+                self._styles.fonts.append(is_struck)
+            elif kind == _STYLE and within:
+                self._styles.cells.append(struct.unpack_from("<2xHH", data))
         targets = relation_targets(archive.read(_RELATIONS))
         for kind, data in self._records(_WORKBOOK):
             if kind == _PROPERTIES:
@@ -64,19 +74,6 @@ class XlsbScan:
             size, offset = _variable_integer(content, offset, _MAX_SIZE_BYTES)
             yield kind, content[offset : offset + size]
             offset += size
-
-    def _read_styles(self) -> BookStyles:
-        styles, within = BookStyles(), False
-        for kind, data in self._records(_STYLES):
-            if kind in (_STYLES_BEGIN, _STYLES_END):
-                within = kind == _STYLES_BEGIN
-            elif kind == _FORMAT:
-                styles.codes[struct.unpack_from("<H", data)[0]] = _text(data, 2)[0]
-            elif kind == _FONT:
-                styles.fonts.append(bool(struct.unpack_from("<H", data, 2)[0] & _STRUCK))
-            elif kind == _STYLE and within:
-                styles.cells.append(struct.unpack_from("<2xHH", data))
-        return styles
 
 
 def _variable_integer(content: bytes, offset: int, max_bytes: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ xlsxwriter, with a call and an object for every cell, takes ten times as long.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
@@ -18,8 +18,8 @@ import pandas as pd
 from xlbridge.files import replace_atomically
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.workbook.address import MAX_ROWS, MAX_TEXT_LENGTH, escape_text
-from xlbridge.workbook.write.data_sheet import cell_format
 from xlbridge.workbook.write.new_workbook import new_workbook
+from xlbridge.workbook.write.template import cell_format
 
 _SHEET_PART = "xl/worksheets/sheet{number}.xml"
 _NO_FRAMES: Mapping[str, pd.DataFrame] = MappingProxyType({})
@@ -34,15 +34,6 @@ _SPECIAL = re.compile("[&<>_\\x00-\\x1f\ufffe\uffff]")
 _DIMENSION = re.compile(r'<dimension ref="[^"]*"/>')
 _BLANK_CELL = re.compile(r'<c r="([A-Z]+)2"( s="\d+")?/>')
 _BLANK_ROW = re.compile(r'<row r="2".*?</row>')
-
-
-@dataclass(frozen=True, slots=True)
-class _Sheet:
-    """Sheet to write."""
-
-    name: str
-    columns: Sequence[Column]
-    frame: pd.DataFrame
 
 
 def write_records(
@@ -67,29 +58,34 @@ def write_records(
     if resource.is_imported and not children:
         resource = replace(resource, columns=resource.sent_columns)
     frames = {resource.sheet: frame, **children}
-    sheets = [
-        _Sheet(part.sheet, _used_columns(part, frames[part.sheet]), frames[part.sheet])
-        for part in (resource, *resource.children)
-        if part.sheet in frames
-    ]
-    parts = {_SHEET_PART.format(number=n): sheet for n, sheet in enumerate(sheets, start=1)}
+    sheets: dict[str, tuple[list[Column], pd.DataFrame]] = {}
+    without_rows = BytesIO()
+    with new_workbook(without_rows) as book:
+        for part in (resource, *resource.children):
+            if part.sheet not in frames:
+                continue
+            rows = frames[part.sheet]
+            filled = {name for name in rows if rows[name].notna().any()}
+            columns = [
+                column for column in part.columns if column.required or column.name in filled
+            ]
+            sheets[_SHEET_PART.format(number=len(sheets) + 1)] = columns, rows
+            # The headers, and an empty row with the format of each column.
+            worksheet = book.add_worksheet(part.sheet)
+            for index, column in enumerate(columns):
+                worksheet.write_string(0, index, column.name)
+                worksheet.write_blank(1, index, None, cell_format(book, column))
     with (
-        ZipFile(_workbook_without_rows(sheets)) as source,
+        ZipFile(without_rows) as source,
         replace_atomically(path) as temporary,
         ZipFile(temporary, "w", ZIP_DEFLATED, compresslevel=_COMPRESSION) as target,
     ):
-        for part in source.infolist():
-            content = source.read(part)
-            if part.filename in parts:
-                _write_sheet(target, part.filename, content.decode(), parts[part.filename])
+        for entry in source.infolist():
+            content = source.read(entry)
+            if entry.filename in sheets:
+                _write_sheet(target, entry.filename, content.decode(), *sheets[entry.filename])
             else:
-                target.writestr(part, content)
-
-
-def _used_columns(resource: Resource, frame: pd.DataFrame) -> list[Column]:
-    """Return the columns of a resource, without optional ones that have no values."""
-    filled = {name for name in frame if frame[name].notna().any()}
-    return [column for column in resource.columns if column.required or column.name in filled]
+                target.writestr(entry, content)
 
 
 def cell_values(kind: Kind, series: pd.Series) -> list[Any]:
@@ -102,38 +98,31 @@ def cell_values(kind: Kind, series: pd.Series) -> list[Any]:
     return series.astype(object).where(series.notna(), None).tolist()
 
 
-def _workbook_without_rows(sheets: Sequence[_Sheet]) -> BytesIO:
-    """Return a workbook of the headers, and an empty row with the format of each column."""
-    content = BytesIO()
-    with new_workbook(content) as book:
-        for sheet in sheets:
-            worksheet = book.add_worksheet(sheet.name)
-            for index, column in enumerate(sheet.columns):
-                worksheet.write_string(0, index, column.name)
-                worksheet.write_blank(1, index, None, cell_format(book, column))
-    return content
+def _write_sheet(
+    book: ZipFile, part: str, content: str, columns: Sequence[Column], frame: pd.DataFrame
+) -> None:
+    """Write a sheet with its rows instead of the empty row.
 
-
-def _write_sheet(book: ZipFile, part: str, content: str, sheet: _Sheet) -> None:
-    """Write a sheet with its rows instead of the empty row."""
+    Raises ``ValueError`` if Excel cannot hold a value.
+    """
     cells = _BLANK_CELL.findall(content)
     head, _, tail = _BLANK_ROW.sub("", content).partition(_ROWS_END)
     last = cells[-1][0] if cells else "A"
-    dimension = f'<dimension ref="A1:{last}{len(sheet.frame) + 1}"/>'
-    values = [
-        _checked_values(column, number, sheet.frame[column.name])
-        for number, column in enumerate(sheet.columns, start=1)
-    ]
+    dimension = f'<dimension ref="A1:{last}{len(frame) + 1}"/>'
+    values = [cell_values(column.kind, frame[column.name]) for column in columns]
+    for number, (column, found) in enumerate(zip(columns, values, strict=True), start=1):
+        fits = (lambda text: len(text) <= MAX_TEXT_LENGTH) if column.kind.is_text else isfinite
+        if not all(map(fits, filter(None, found))):
+            row = next(row for row, value in enumerate(found, start=2) if value and not fits(value))
+            raise ValueError(f"Excel cannot hold row {row}, column {number}")
     with book.open(part, "w") as stream:
         stream.write(_DIMENSION.sub(dimension, head).encode())
-        for start in range(0, len(sheet.frame), _BLOCK):
-            columns = [
+        for start in range(0, len(frame), _BLOCK):
+            block = [
                 _cells(column.kind, letters, style, start + 2, found[start : start + _BLOCK])
-                for column, (letters, style), found in zip(
-                    sheet.columns, cells, values, strict=True
-                )
+                for column, (letters, style), found in zip(columns, cells, values, strict=True)
             ]
-            rows = enumerate(map("".join, zip(*columns, strict=True)), start + 2)
+            rows = enumerate(map("".join, zip(*block, strict=True)), start + 2)
             stream.write("".join(f'<row r="{n}">{row}</row>' for n, row in rows if row).encode())
         stream.write(f"{_ROWS_END}{tail}".encode())
 
@@ -141,7 +130,9 @@ def _write_sheet(book: ZipFile, part: str, content: str, sheet: _Sheet) -> None:
 def _cells(kind: Kind, letters: str, style: str, first: int, values: Sequence[Any]) -> list[str]:
     """Return the XML of a column's cells from Excel's row ``first`` on."""
     text_of: Callable[[Any], str] = str
-    if kind.is_text and _are_plain(values):
+    texts = [text for text in values if text] if kind.is_text else []
+    is_plain = _SPECIAL.search("".join(texts)) is None and texts == list(map(str.strip, texts))
+    if kind.is_text and is_plain:
         between, after = f'"{style} t="inlineStr"><is><t>', "</t></is></c>"
     elif kind.is_text:
         text_of, between, after = _text_content, f'"{style} t="inlineStr"><is><t', "</t></is></c>"
@@ -154,22 +145,6 @@ def _cells(kind: Kind, letters: str, style: str, first: int, values: Sequence[An
         "" if value is None else f"{before}{row}{between}{text_of(value)}{after}"
         for row, value in enumerate(values, first)
     ]
-
-
-def _checked_values(column: Column, number: int, series: pd.Series) -> list[Any]:
-    """Return the cell values of a column. Raises ``ValueError`` if Excel cannot hold one."""
-    values = cell_values(column.kind, series)
-    fits = (lambda text: len(text) <= MAX_TEXT_LENGTH) if column.kind.is_text else isfinite
-    if not all(map(fits, filter(None, values))):
-        row = next(row for row, value in enumerate(values, start=2) if value and not fits(value))
-        raise ValueError(f"Excel cannot hold row {row}, column {number}")
-    return values
-
-
-def _are_plain(texts: Sequence[str | None]) -> bool:
-    """Return whether all texts can be written unescaped."""
-    filled = [text for text in texts if text]
-    return _SPECIAL.search("".join(filled)) is None and filled == list(map(str.strip, filled))
 
 
 def _text_content(text: str) -> str:

@@ -1,6 +1,6 @@
-"""New workbooks: opening for writing, texts that are never formulas, printing."""
+"""New workbooks: opening for writing, cells, texts that are never formulas, printing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from math import ceil
@@ -126,9 +126,34 @@ def new_workbook(
             raise (cause if isinstance(cause, OSError) else OSError(str(error))) from error
 
 
-def looks_like_formula(text: str) -> bool:
-    """Return whether programs evaluate a text as a formula once its cell is edited.
+_TEXT_FORMATS = ("@", 49)
+"""Number format of texts: its code and its number."""
 
-    Unless it has the text format, such a cell needs a ``quote_prefix``.
-    """
-    return text.lstrip().startswith(("=", "+", "-", "@"))
+
+class CellWriter:
+    """Writer of cells that have formats of their own, row by row."""
+
+    def __init__(self, book: xlsxwriter.Workbook) -> None:
+        self._book = book
+        self._formats: dict[object, Format | None] = {frozenset(): None}
+
+    def write(
+        self, sheet: Worksheet, row: int, column: int, value: object, properties: Mapping[str, Any]
+    ) -> None:
+        """Write a cell; ``properties`` are those of its format, by xlsxwriter's names.
+
+        Raises ``ValueError`` if Excel cannot hold it.
+        """
+        # Programs evaluate such a text as a formula once its cell is edited, unless it has the
+        # text format.
+        if (
+            isinstance(value, str)
+            and value.lstrip().startswith(("=", "+", "-", "@"))
+            and properties.get("num_format") not in _TEXT_FORMATS
+        ):
+            properties = {**properties, "quote_prefix": True}
+        key = frozenset(properties.items())
+        if key not in self._formats:
+            self._formats[key] = self._book.add_format(dict(properties))
+        if sheet.write(row, column, value, self._formats[key]):
+            raise ValueError(f"Excel cannot hold row {row + 1}, column {column + 1}")

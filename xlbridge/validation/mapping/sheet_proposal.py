@@ -1,0 +1,526 @@
+"""Proposal of a mapping for the sheet of a workbook: its header, its resource, and the column that
+joins its child sheets.
+
+A sheet that is clearly no list of records, or may be for several resources, is doubted: its
+proposal is refused with the reason. A requested resource is not doubted.
+"""
+
+import datetime as dt
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+from xlbridge.errors import UsageError
+from xlbridge.files import as_argument
+from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.resources import KEY, Catalogue, Kind, Resource
+from xlbridge.settings import NumberStyle, WorkbookLimits
+from xlbridge.validation.cells.text import display
+from xlbridge.validation.headers.header_row import (
+    SEARCHED_ROWS,
+    MainSheet,
+    exported_column_missing,
+    find_header_row,
+    key_column,
+)
+from xlbridge.validation.headers.sheet_choice import (
+    child_cells,
+    export_only_error,
+    is_of_other_records,
+)
+from xlbridge.validation.mapping.conversion import foreign_columns, record_rows
+from xlbridge.validation.mapping.header_search import header_texts
+from xlbridge.validation.mapping.mapping_file import SheetMapping
+from xlbridge.validation.mapping.name_matching import (
+    columns_called,
+    is_amount,
+    mapping_words,
+    words_of_names,
+)
+from xlbridge.validation.mapping.proposal import (
+    WITH_RIVALS,
+    Confidence,
+    MappingProposal,
+    ProposedColumn,
+    propose,
+)
+from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookSource, read_workbook
+
+_MIN_HEADERS = 2
+
+
+def propose_mapping(
+    path: Path,
+    catalogue: Catalogue,
+    limits: WorkbookLimits,
+    *,
+    resource: str | None = None,
+    sheet: str | None = None,
+    earlier: Sequence[SheetMapping] = (),
+    header_row: int | None = None,
+    workbook: WorkbookSource | None = None,
+    numbers: NumberStyle | None = None,
+) -> MappingProposal:
+    """Propose a mapping of the sheet of a workbook with most headers and data.
+
+    ``earlier`` are mappings that a person confirmed, the latest last; ``header_row`` is Excel's row
+    number of the header if a person chose it; ``workbook`` returns all cells if the file was read
+    already; ``numbers`` is the style of ambiguous text numbers. Raises ``UsageError`` if there is
+    no such file, sheet or resource, no header row with rows below it, or the resource is unclear;
+    ``WorkbookRefused`` if the file cannot be read.
+    """
+    requested = None if resource is None else catalogue.named(resource)
+    sheets = (workbook() if workbook else read_workbook(path, limits)).sheets
+    chosen = [one for one in sheets if sheet in {None, one.name}]
+    if not chosen:
+        # Hidden sheets must be requested.
+        chosen = read_workbook(path, limits, sheet).sheets
+    found = [
+        (score, cells, position)
+        for cells in chosen
+        for position in range(min(cells.height - 1, SEARCHED_ROWS))
+        if header_row in {None, position + 1} and (score := _header_score(cells, position))
+    ]
+    if not found:
+        raise _months_in_dates(chosen) or UsageError(_NO_HEADER.format(file=path), _HOW_TO_NAME)
+    _, cells, position = max(found, key=lambda candidate: candidate[0])
+    columns, repeated = foreign_columns(cells, position)
+    columns = [replace(column, declared=numbers) for column in columns]
+    headers = [column.header for column in columns]
+    resources = list(catalogue.values()) if requested is None else [requested]
+    fitting = [one for one in resources if requested or not is_of_other_records(headers, one)]
+    if not fitting:
+        raise export_only_error()
+    proposals = []
+    for one in fitting:
+        confirmed = [mapping for mapping in earlier if mapping.resource == one.name]
+        proposal = propose(one, cells.name, columns, repeated, confirmed)
+        proposals.append(_with_child_keys(proposal, sheets, cells, position))
+    best, doubts = proposals[0], list[UsageError | None]()
+    if requested is None:
+        best, doubts = _choose_proposal(path, proposals, resources, cells, position)
+    doubts.append(_listing_without_keys(best, position + 1))
+    if doubt := next(filter(None, doubts), None):
+        raise doubt
+    return replace(best, header_row=position + 1)
+
+
+def _header_score(cells: SheetCells, position: int) -> tuple[int, ...]:
+    """Return the numbers of words of headers and of texts in a row, empty if it is no header.
+
+    A header has only texts, and data below.
+    """
+    filled = [value for value in cells.row(position) if value != ""]
+    texts = [value for value in filled if isinstance(value, str) and value.strip()]
+    if len(texts) < max(_MIN_HEADERS, len(filled)) or not cells.has_data(position + 1):
+        return ()
+    return sum(bool(mapping_words(text) & words_of_names()) for text in texts), len(texts)
+
+
+_NO_HEADER = Text(
+    pt="{file}: não há uma linha de cabeçalho com duas colunas ou mais, e dados abaixo.",
+    en="{file}: there is no header row with at least two columns, and data below it.",
+)
+_HOW_TO_NAME = Text(
+    pt="Confira se a planilha tem nomes de colunas; para outra planilha, use --sheet.",
+    en="Check that the sheet has names of columns; for another sheet, use --sheet.",
+)
+
+
+def _with_child_keys(
+    proposal: MappingProposal, sheets: Sequence[SheetCells], cells: SheetCells, position: int
+) -> MappingProposal:
+    """Return a proposal with a column that joins the child sheets, unless it has one.
+
+    The column has a different value in each row, and all keys of the child sheets. ``position`` is
+    the zero-based header row.
+    """
+    if any(column.name == KEY and column.sources for column in proposal.columns):
+        return proposal
+    names, keys = list[str](), set[str]()
+    for child, found in child_cells(sheets, cells.name, proposal.resource):
+        row = find_header_row(found, child)
+        key = None if row is None else key_column(found, row, child)
+        if row is not None and key is not None:
+            names.append(found.name)
+            keys.update(_texts(key, range(row + 1, found.height)))
+    fitting = []
+    rows = record_rows(cells, position) if keys else []
+    headers = [" ".join(text.split()) for text in header_texts(cells, position)]
+    for header, column in zip(headers, cells.columns, strict=True) if keys else ():
+        texts = _texts(column, rows)
+        if headers.count(header) == 1 and keys <= set(texts) and len(texts) == len(set(texts)):
+            fitting.append(header)
+    if not fitting:
+        return proposal
+    header, *others = sorted(fitting, key=lambda header: header not in proposal.ignore)
+    reason, confidence = _KEYS.format(sheets=", ".join(names)), Confidence.HIGH
+    if others:
+        reason = WITH_RIVALS.format(reason=reason, others=", ".join(others))
+        confidence = Confidence.LOW
+    proposed = ProposedColumn(KEY, {"from": header}, confidence, reason)
+    columns = {column.name: column for column in proposal.columns} | {KEY: proposed}
+    return replace(
+        proposal,
+        columns=[columns[one.name] for one in proposal.resource.columns if one.name in columns],
+        ignore={name: why for name, why in proposal.ignore.items() if name != header},
+    )
+
+
+def _texts(column: CellColumn, rows: Sequence[int]) -> list[str]:
+    return [text for value in column.values(rows) if (text := display(value).strip())]
+
+
+_KEYS = Text(
+    pt="as chaves da planilha {sheets} são valores da coluna",
+    en="the keys of the sheet {sheets} are values of the column",
+)
+
+
+_CLOSE = 0.25
+_MAX_LIKELY = 5
+_TITLE_WEIGHT = 1.0
+"""Weight of a name with the resource's title, the same as that of a matched column."""
+_HEADER_WEIGHT = 0.3
+"""Weight of a header with the title: it only decides between resources with the same columns."""
+_AMOUNT_PENALTY = 2.0
+"""Evidence of a column of amounts against a resource without any, such as clients."""
+_STEM = 6
+_COUNTED = frozenset({"quantidade", "contagem"})
+"""Columns of quantities: a resource without one cannot fit a sheet with quantities."""
+
+
+def _choose_proposal(
+    path: Path,
+    proposals: Sequence[MappingProposal],
+    resources: Sequence[Resource],
+    cells: SheetCells,
+    position: int,
+) -> tuple[MappingProposal, list[UsageError | None]]:
+    """Return the proposal for the most likely resource, by its weight, the resource's names and the
+    sheet's amounts; and the doubts about it, the gravest first.
+
+    It is unclear if another one is nearly as good, or uses the same headers for the same columns:
+    that it also requires columns which the sheet lacks proves nothing.
+    """
+    counting = [
+        proposal
+        for proposal in proposals
+        if not any(names & _COUNTED for names in proposal.foreign_names.values())
+    ]
+    titled = _resources_in_names(resources, path, cells, position)
+    candidates = counting or proposals
+    evidence = {
+        p.resource.name: _TITLE_WEIGHT * (p.resource.name in titled)
+        + _HEADER_WEIGHT * _has_title_in_header(p)
+        - _AMOUNT_PENALTY * _lacks_amounts(p)
+        for p in candidates
+    }
+    ranked = sorted(candidates, key=lambda p: -p.weight - evidence[p.resource.name])
+    best = ranked[0]
+    score = best.weight + evidence[best.resource.name]
+    is_clear = True
+    for other in ranked[1:]:
+        bonus = evidence[other.resource.name]
+        is_same = bonus == evidence[best.resource.name] and _sources(other) == _sources(best)
+        if score - other.weight - bonus < _CLOSE or (is_same and other.weight > -math.inf):
+            is_clear = False
+    return best, [
+        _months_in_headers(best.header),
+        _columns_of_lists(best.header, resources, [p.resource for p in counting]),
+        _missing_lists([p for p in candidates if p.resource.name in titled]),
+        None if is_clear else _no_resource(path, ranked),
+        _balances(best),
+        _repeated_documents(best, cells, position, resources),
+    ]
+
+
+def _sources(proposal: MappingProposal) -> dict[str, tuple[str, ...]]:
+    """Return the source headers of each column that has some."""
+    return {column.name: column.sources for column in proposal.columns if column.sources}
+
+
+def _resources_in_names(
+    resources: Iterable[Resource], path: Path, cells: SheetCells, header: int
+) -> set[str]:
+    """Return the resources whose titles are in the names of file and sheet, or above the header,
+    or whose own names are.
+
+    Words are compared by their first letters ("clientes", "cliente"). A title that contains another
+    one takes precedence: types of products are not products.
+    """
+    above = [value for row in range(header) for value in cells.row(row) if isinstance(value, str)]
+    texts = [path.stem, cells.name, *above]
+    words = _stems(texts)
+    names = {word.removesuffix("s") for text in texts for word in mapping_words(text)}
+    titles = ((one, title) for one in resources for title in _title_stems(one))
+    found = {one.name: title for one, title in titles if title <= words or one.name in names}
+    return {
+        name for name, title in found.items() if not any(title < other for other in found.values())
+    }
+
+
+def _has_title_in_header(proposal: MappingProposal) -> bool:
+    """Return whether a header of the resource's own columns has its title ("Nome do cliente")."""
+    own = (column for column in proposal.columns if "link" not in column.body)
+    headers = [_stems([text]) for one in own for text in one.sources]
+    return any(title <= header for title in _title_stems(proposal.resource) for header in headers)
+
+
+def _title_stems(resource: Resource) -> list[set[str]]:
+    """Return the words of a resource's titles that identify it, in both languages."""
+    titles = (_stems([text]) for text in (resource.title.pt, resource.title.en))
+    return list(filter(None, (title - _stems(["contas a"]) for title in titles)))
+
+
+def _stems(texts: Iterable[str]) -> set[str]:
+    return {word[:_STEM] for text in texts for word in mapping_words(text)}
+
+
+def _lacks_amounts(proposal: MappingProposal) -> bool:
+    """Return whether the sheet has amounts, and the resource no column for any."""
+    has_money = any(column.kind is Kind.MONEY for column in proposal.resource.columns)
+    return not has_money and any(map(is_amount, proposal.ignore))
+
+
+def _months_in_headers(headers: Sequence[str]) -> UsageError | None:
+    """Doubt: the sheet has a column for each month."""
+    months = [header for header in headers if mapping_words(header) & _MONTHS]
+    return _month_columns(months) if len(months) >= _MIN_MONTHS else None
+
+
+def _months_in_dates(sheets: Iterable[SheetCells]) -> UsageError | None:
+    """Doubt: the first days of months, in order, are used as headers."""
+    for cells in sheets:
+        for position in range(min(cells.height - 1, SEARCHED_ROWS)):
+            row = cells.row(position)
+            days = [value for value in row if isinstance(value, dt.date) and value.day == 1]
+            if len(days) >= _MIN_MONTHS and all(
+                one.toordinal() < two.toordinal() for one, two in pairwise(days)
+            ):
+                return _month_columns([f"{day:%m/%Y}" for day in days])
+    return None
+
+
+def _month_columns(months: Sequence[str]) -> UsageError:
+    return UsageError(_MONTH_COLUMNS.format(months=", ".join(months)), _HOW_TO_UNPIVOT)
+
+
+def _columns_of_lists(
+    headers: Sequence[str], resources: Iterable[Resource], fitting: Iterable[Resource]
+) -> UsageError | None:
+    """Doubt: the sheet has items of lists, unless a ``fitting`` resource has as many of its
+    columns."""
+    meanings = [columns_called(header) for header in headers]
+
+    def count_headers(columns: Set[str]) -> int:
+        return sum(not names.isdisjoint(columns) for names in meanings)
+
+    with_lists = [
+        (count_headers(one.names_with_lists), one)
+        for one in resources
+        if count_headers(one.names_with_lists - one.by_name.keys()) >= _MIN_LIST_COLUMNS
+    ]
+    best = max((count_headers(one.by_name.keys()) for one in fitting), default=0)
+    most = max((count for count, _ in with_lists), default=0)
+    if most <= best:
+        return None
+    return _rows_of_lists([one for count, one in with_lists if count == most])
+
+
+def _missing_lists(titled: Sequence[MappingProposal]) -> UsageError | None:
+    """Doubt: the names of file and sheet only fit a resource whose lists are missing, such as
+    orders without their items."""
+    if not titled or any(proposal.weight > -math.inf for proposal in titled):
+        return None
+    names = _titles(proposal.resource for proposal in titled)
+    name = titled[0].resource.name
+    return UsageError(_NO_LISTS.format(titles=names), _HOW_TO_ADD_LISTS.format(name=name))
+
+
+def _balances(proposal: MappingProposal) -> UsageError | None:
+    """Doubt: the sheet is a list of balances, which product records do not have."""
+    balances = [
+        header
+        for header in proposal.ignore
+        if any(phrase <= mapping_words(header) for phrase in _BALANCES)
+    ]
+    if not balances or "descricaoDoProduto" not in proposal.resource.by_name:
+        return None
+    message = _LIST_OF_BALANCES.format(headers=", ".join(balances))
+    return UsageError(message, _HOW_TO_COUNT.format(name=proposal.resource.name))
+
+
+_BALANCES = (
+    *({"saldo"}, {"estoque", "atual"}, {"estoque", "quantidade"}, {"estoque", "fisico"}),
+    *({"estoque", "disponivel"}, {"quantidade", "disponivel"}),
+)
+_LIST_OF_BALANCES = Text(
+    pt="A planilha parece ser de saldos ({headers}), que o cadastro de produtos não tem.",
+    en="The sheet seems to be a list of balances ({headers}), which product records do not have.",
+)
+_HOW_TO_COUNT = Text(
+    pt="O saldo muda por contagem (xlbridge template inventario) ou por entradas e saídas "
+    "(entrada, saida); se as linhas são produtos a cadastrar, use --resource {name}.",
+    en="A balance changes by a count (xlbridge template inventario) or by inputs and outputs "
+    "(entrada, saida); if the rows are products to register, use --resource {name}.",
+)
+
+
+def _repeated_documents(
+    proposal: MappingProposal, cells: SheetCells, position: int, resources: Iterable[Resource]
+) -> UsageError | None:
+    """Doubt: a sheet of titles has several products or items with the same document, like those
+    of orders; ``position`` is the header's."""
+    header = [str(value).strip() for value in cells.row(position)]
+    numbers = _sources(proposal).get(_DOCUMENT, ())
+    if len(numbers) != 1 or numbers[0] not in header:
+        return None
+    number = cells.columns[header.index(numbers[0])]
+    rows = [row for row in range(position + 1, cells.height) if number.value(row) != ""]
+    columns = dict(zip(header, cells.columns, strict=False))
+    products = [name for name in proposal.ignore if columns_called(name) & _PRODUCTS]
+    items = [name for name in header if mapping_words(name) & _ITEM_NUMBERS]
+    is_repeated = any(_counts_items(number, columns[name], rows) for name in items)
+    for name in products:
+        if name in columns:
+            pairs = {(number.value(row), columns[name].value(row)) for row in rows}
+            is_repeated |= len(pairs) > len({document for document, _ in pairs})
+    if not is_repeated:
+        return None
+    own = {column.name for column in proposal.columns}
+    likely = [
+        one
+        for one in resources
+        if (one.names_with_lists - one.by_name.keys()) & _PRODUCTS
+        and own & one.by_name.keys() & _PARTIES
+    ]
+    return _rows_of_lists(likely)
+
+
+def _counts_items(number: CellColumn, item: CellColumn, rows: Sequence[int]) -> bool:
+    """Return whether a column counts the rows of each document from 1, and some have several."""
+    counts = Counter[object]()
+    for row in rows:
+        counts[number.value(row)] += 1
+        if display(item.value(row)).lstrip("0") != str(counts[number.value(row)]):
+            return False
+    return max(counts.values(), default=0) > 1
+
+
+def _listing_without_keys(proposal: MappingProposal, row: int) -> UsageError | None:
+    """Doubt: the sheet is an exported listing without the key that joins its lists."""
+    missing = {column.name for column in proposal.columns if column.is_incomplete}
+    declared = proposal.resource.read_back
+    if (
+        KEY not in missing
+        or declared is None
+        or set(declared.number_columns).isdisjoint(proposal.header)
+    ):
+        return None
+    main = MainSheet(proposal.resource, proposal.sheet)
+    found = exported_column_missing(row, KEY, None, main)
+    return UsageError(found.message, found.hint)
+
+
+def _rows_of_lists(likely: Sequence[Resource]) -> UsageError:
+    """Return the error that rows are items of lists, like those of the ``likely`` resources."""
+    return UsageError(
+        _ROWS_OF_LISTS.format(titles=_titles(likely)),
+        _HOW_TO_SPLIT.format(name=likely[0].name if len(likely) == 1 else _ANY_RESOURCE),
+    )
+
+
+_DOCUMENT = "numeroDoDocumento"
+_PRODUCTS = frozenset({"idProduto", "idProd", "descricaoDoProduto"})
+_ITEM_NUMBERS = frozenset({"item", "itens"})
+_PARTIES = frozenset({"codigoDoCliente", "codigoDoFornecedor"})
+_NO_LISTS = Text(
+    pt="Pelo nome, a planilha parece ser de {titles}; falta a chave que liga cada registro às "
+    "linhas dele nas outras planilhas, como os itens.",
+    en="By its name the sheet seems to be for {titles}; it lacks the key that joins each record "
+    "with its rows in the other sheets, such as the items.",
+)
+_HOW_TO_ADD_LISTS = Text(
+    pt="Use as planilhas do modelo: xlbridge template {name}; se as linhas são outra coisa, "
+    "informe o recurso com --resource.",
+    en="Use the sheets of the template: xlbridge template {name}; if the rows are something else, "
+    "choose the resource with --resource.",
+)
+_ANY_RESOURCE = Text(pt="RECURSO", en="RESOURCE")
+_MIN_MONTHS = 3
+_MIN_LIST_COLUMNS = 2
+_MONTHS = frozenset(
+    {"jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez"}
+    | {"janeiro", "fevereiro", "marco", "abril", "maio", "junho", "julho", "agosto", "setembro"}
+    | {"outubro", "novembro", "dezembro", "feb", "apr", "may", "aug", "sep", "oct", "dec"}
+)
+_MONTH_COLUMNS = Text(
+    pt="A planilha tem uma coluna para cada mês ({months}); na importação cada mês é uma linha.",
+    en="The sheet has a column for each month ({months}); an import has a row for each.",
+)
+_HOW_TO_UNPIVOT = Text(
+    pt="Passe os meses para linhas (no Excel: Dados > Da Tabela/Intervalo > Transformar Colunas em "
+    "Linhas), ou informe o recurso com --resource.",
+    en="Turn the months into rows (in Excel: Data > From Table/Range > Unpivot Columns), or choose "
+    "the resource with --resource.",
+)
+_ROWS_OF_LISTS = Text(
+    pt="A planilha parece ter em cada linha um item, com os dados do registro repetidos, como em "
+    "{titles}; na importação os registros e os itens ficam em planilhas separadas.",
+    en="The sheet seems to have an item in each row, with the data of its record repeated, as in "
+    "{titles}; an import has records and items in sheets of their own.",
+)
+_HOW_TO_SPLIT = Text(
+    pt="Distribua as colunas pelas planilhas do modelo, unidas por chave: "
+    "xlbridge template {name}; se as linhas são outra coisa, informe o recurso com --resource.",
+    en="Distribute the columns among the sheets of the template, joined by chave: xlbridge "
+    "template {name}; if the rows are something else, choose the resource with --resource.",
+)
+
+
+def _titles(resources: Iterable[Resource]) -> Text:
+    """Return the titles of resources with their names."""
+    named = untranslated("{title} ({name})")
+    return joined((named.format(title=one.title, name=one.name) for one in resources), ", ")
+
+
+def _no_resource(path: Path, ranked: Sequence[MappingProposal]) -> UsageError:
+    """Return the error of an unclear sheet, with the resources that use as many of its headers as
+    the best one, the best first."""
+    fitting = [one for one in ranked if one.used_headers and one.weight > -math.inf]
+    if not fitting:
+        return UsageError(_NO_KNOWN_HEADER.format(file=path), _HOW_TO_CHOOSE)
+    uses = [
+        _USES.format(name=one.resource.name, n=len(one.used_headers), of=len(one.header))
+        for one in fitting
+        if len(one.used_headers) >= len(fitting[0].used_headers)
+    ]
+    names, example = joined(uses[:_MAX_LIKELY], ", "), fitting[0].resource.name
+    return UsageError(
+        _SEVERAL_LIKELY.format(file=path, names=names),
+        _FOR_EXAMPLE.format(file=as_argument(path), name=example),
+    )
+
+
+_USES = Text(pt="{name} (usa {n} de {of} colunas)", en="{name} (uses {n} of {of} columns)")
+_SEVERAL_LIKELY = Text(
+    pt="{file}: não dá para saber de que recurso é a planilha; os mais prováveis: {names}.",
+    en="{file}: it is not clear which resource the sheet is for; the most likely: {names}.",
+)
+_FOR_EXAMPLE = Text(
+    pt="Informe qual com --resource, por exemplo: xlbridge map {file} --resource {name}",
+    en="Choose one with --resource, for example: xlbridge map {file} --resource {name}",
+)
+_NO_KNOWN_HEADER = Text(
+    pt="{file}: nenhum cabeçalho lembra uma coluna de um recurso.",
+    en="{file}: no header resembles a column of a resource.",
+)
+_HOW_TO_CHOOSE = Text(
+    pt="Veja os recursos e as suas colunas com xlbridge resources, e informe qual com --resource.",
+    en="See the resources and their columns with xlbridge resources, and choose one with "
+    "--resource.",
+)

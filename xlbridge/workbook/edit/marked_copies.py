@@ -1,0 +1,463 @@
+"""Marked copies of the analyst's workbook: findings at their cells, or texts next to the rows.
+
+The cells of an annotated copy are kept byte for byte: their colours are conditional formats, so
+that styles, stored results of formulas, pictures and everything else stay unchanged.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from textwrap import wrap
+
+from lxml import etree
+
+from xlbridge.i18n import Text
+from xlbridge.resources.findings import SEVERITY_WORDS, Finding, Severity, show_invisible
+from xlbridge.workbook import style
+from xlbridge.workbook.address import cell_address, cell_position, column_letters
+from xlbridge.workbook.edit import xml_elements as xml
+from xlbridge.workbook.edit.comments import replace_comments
+from xlbridge.workbook.edit.editable_package import (
+    SHEET_ORDER,
+    EditablePackage,
+    SheetList,
+    cells_by_column,
+    edit_package,
+    edit_sheet_without_cells,
+    merged_ranges,
+)
+from xlbridge.workbook.edit.styles import WorkbookStyles
+from xlbridge.workbook.signature import SUMMARY_TITLE
+
+MAX_SHOWN = 10_000
+"""Maximum number of findings that are marked and listed."""
+
+_CONDITION = '"xlbridge"="xlbridge"'
+"""Condition that is always true, and identifies the conditional formats of xlbridge."""
+
+_RANGES_PER_FORMAT = 200
+
+
+_SUBJECT = Text(
+    pt="{file}, planilha “{sheet}”, recurso {resource}", en="{file}, sheet “{sheet}”, {resource}"
+)
+_SUBJECT_OF_SEVERAL = Text(pt="{file}, planilhas {sheets}", en="{file}, sheets {sheets}")
+_COUNTS = Text(
+    pt="Linhas conferidas: {rows}. Erros: {errors}. Avisos: {warnings}.",
+    en="Rows checked: {rows}. Errors: {errors}. Warnings: {warnings}.",
+)
+_TRUNCATED = Text(
+    pt=" Aqui estão os primeiros {shown} dos {total} achados.",
+    en=" The first {shown} of {total} findings are listed here.",
+)
+_SHEET_HEADER = (Text(pt="Planilha", en="Sheet"), 20)
+_HEADERS: tuple[tuple[Text, int], ...] = (
+    (Text(pt="Célula", en="Cell"), 10),
+    (Text(pt="Coluna", en="Column"), 28),
+    (Text(pt="Gravidade", en="Severity"), 13),
+    (Text(pt="Valor", en="Value"), 28),
+    (Text(pt="O que está errado", en="What is wrong"), 52),
+    (Text(pt="O que fazer", en="What to do"), 52),
+    (Text(pt="Código", en="Code"), 22),
+)
+_HEADER_ROW = 5
+_MAX_VALUE_LENGTH = 80
+_LINE_HEIGHT, _PADDING = 15, 3
+_A4 = "9"
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedSheet:
+    """Sheet to annotate. ``first_column`` is the zero-based column of marks for findings without a
+    cell. ``extra_cells`` are addresses of further cells to colour."""
+
+    name: str
+    findings: Sequence[Finding]
+    first_column: int = 0
+    extra_cells: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationSummary:
+    """Validated sheet, and the number of its findings.
+
+    ``resources`` has the resource of each sheet, by the sheet's name.
+    """
+
+    file: str
+    resources: Mapping[str, str]
+    rows: int
+    errors: int
+    warnings: int
+
+    @property
+    def headers(self) -> Sequence[tuple[Text, int]]:
+        """Titles of the list's columns, and their widths in characters.
+
+        Several sheets have a column for the sheet's name.
+        """
+        return (_SHEET_HEADER, *_HEADERS) if len(self.resources) > 1 else _HEADERS
+
+    @property
+    def subject(self) -> Text:
+        """Description of the validated sheet."""
+        if len(self.resources) == 1:
+            [(sheet, resource)] = self.resources.items()
+            return _SUBJECT.format(file=self.file, sheet=sheet, resource=resource)
+        sheets = ", ".join(f"“{name}” ({resource})" for name, resource in self.resources.items())
+        return _SUBJECT_OF_SEVERAL.format(file=self.file, sheets=sheets)
+
+
+def annotate(
+    source: Path, target: Path, sheets: Sequence[AnnotatedSheet], summary: AnnotationSummary
+) -> None:
+    """Write a copy of ``source`` with the findings of its sheets marked.
+
+    Each cell gets the colour of its worst finding, and a comment with all of them below its own
+    comment. A sheet that lists the findings is added and active on opening. The marks of an
+    earlier annotation are replaced. Only the first ``MAX_SHOWN`` findings are marked and listed;
+    the counts include all.
+
+    Raises ``WorkbookRefused`` if the workbook cannot be copied, ``UsageError`` if the copy cannot
+    be written.
+    """
+    listed: list[tuple[str, Finding]] = []
+    with edit_package(source) as package:
+        sheet_list, styles = SheetList(package), WorkbookStyles(package)
+        for sheet in sheets:
+            shown = sheet.findings[: MAX_SHOWN - len(listed)]
+            listed += [(sheet.name, finding) for finding in shown]
+            part = sheet_list.part(sheet.name)
+            with edit_sheet_without_cells(package, part) as worksheet:
+                merged = merged_ranges(worksheet)
+                severities = dict.fromkeys(sheet.extra_cells, Severity.WARNING)
+                remarks: defaultdict[str, list[str]] = defaultdict(list)
+                for finding in shown:
+                    if finding.row is None:
+                        continue
+                    address = finding.cell or cell_address(finding.row, sheet.first_column)
+                    if merged:
+                        row, column = cell_position(address)
+                        for (top, left, bottom, right), visible in merged.items():
+                            if top <= row <= bottom and left <= column <= right:
+                                address = visible
+                                break
+                    severity = finding.kind.severity
+                    if severities.get(address) is not Severity.ERROR:
+                        severities[address] = severity
+                    words = SEVERITY_WORDS[severity]
+                    remarks[address].append(f"{words}: {finding.message} {finding.hint}")
+                _colour_cells(worksheet, severities, styles)
+                texts = {address: "\n".join(found) for address, found in remarks.items()}
+                replace_comments(package, part, worksheet, texts)
+        _replace_summary_sheet(package, sheet_list, styles, listed, summary)
+        styles.save()
+        sheet_list.save()
+        package.save(target)
+
+
+def _colour_cells(
+    worksheet: xml.Element,
+    severities: Mapping[str, Severity],
+    styles: WorkbookStyles,
+    last_column: int | None = None,
+) -> None:
+    """Colour cells by a condition that is always true, replacing earlier colours.
+
+    ``severities`` has the severity of each cell, by address. With ``last_column``, the following
+    cells of its row are coloured too, up to that zero-based column.
+    """
+    for block in worksheet.findall("{*}conditionalFormatting"):
+        if any(item.text == _CONDITION for item in block.iter("{*}formula")):
+            worksheet.remove(block)
+    batches: list[tuple[Severity, Sequence[str]]] = []
+    for severity in Severity:
+        addresses = [address for address, found in severities.items() if found is severity]
+        cells = sorted((column, row) for row, column in map(cell_position, addresses))
+        ranges = []
+        # Runs of vertically adjacent cells.
+        for _, run in groupby(enumerate(cells), key=lambda it: (it[1][0], it[1][1] - it[0])):
+            area = [cell for _, cell in run]
+            (column, top), (_, bottom) = area[0], area[-1]
+            begin = cell_address(top, column)
+            end = cell_address(bottom, column if last_column is None else last_column)
+            ranges.append(begin if begin == end else f"{begin}:{end}")
+        starts = range(0, len(ranges), _RANGES_PER_FORMAT)
+        batches += [(severity, ranges[start : start + _RANGES_PER_FORMAT]) for start in starts]
+    for rule in worksheet.iter("{*}cfRule"):
+        rule.set("priority", str(int(rule.get("priority", "1")) + len(batches)))
+    colours = {
+        severity: styles.highlight(fill, style.SEVERITY_FONTS[severity])
+        for severity, fill in style.SEVERITY_FILLS.items()
+    }
+    first = worksheet.find("{*}conditionalFormatting")
+    for priority, (severity, batch) in enumerate(batches, start=1):
+        tag = xml.tag_like(worksheet, "conditionalFormatting")
+        block = etree.Element(tag, sqref=" ".join(batch))
+        rule = xml.add_child(block, "cfRule", type="expression", dxfId=colours[severity])
+        rule.set("priority", str(priority))
+        xml.add_child(rule, "formula").text = _CONDITION
+        if first is None:
+            xml.insert_in_order(worksheet, block, SHEET_ORDER)
+        else:
+            # With colour scales on the same cell, LibreOffice applies formats in this order.
+            first.addprevious(block)
+
+
+def _replace_summary_sheet(
+    package: EditablePackage,
+    sheets: SheetList,
+    styles: WorkbookStyles,
+    findings: Sequence[tuple[str, Finding]],
+    summary: AnnotationSummary,
+) -> None:
+    """Add or replace the sheet that lists findings, and activate it.
+
+    Each of ``findings`` has the name of its sheet. A new list is the last sheet, so that the
+    analyst's sheets keep their positions.
+    """
+    name = sheets.add_summary_sheet(f"${_HEADER_ROW}:${_HEADER_ROW}")
+    root = etree.Element(f"{{{sheets.namespace}}}worksheet", nsmap={None: sheets.namespace})
+    last_row = _HEADER_ROW + len(findings)
+    properties = xml.add_child(root, "sheetPr")
+    xml.add_child(properties, "tabColor", rgb=f"FF{style.SEVERITY_FONTS[Severity.ERROR]}")
+    xml.add_child(properties, "pageSetUpPr", fitToPage="1")
+    view = xml.add_child(xml.add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
+    below = f"A{_HEADER_ROW + 1}"
+    pane = {"ySplit": str(_HEADER_ROW), "topLeftCell": below, "activePane": "bottomLeft"}
+    xml.add_child(view, "pane", **pane, state="frozen")
+    xml.add_child(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
+    columns = xml.add_child(root, "cols")
+    for index, (_, width) in enumerate(summary.headers, start=1):
+        number = str(index)
+        xml.add_child(columns, "col", min=number, max=number, width=str(width), customWidth="1")
+    rows = xml.add_child(root, "sheetData")
+    style_ids = _add_styles(styles)
+    total = summary.errors + summary.warnings
+    counts = str(
+        _COUNTS.format(rows=summary.rows, errors=summary.errors, warnings=summary.warnings)
+    )
+    if len(findings) < total:
+        counts += str(_TRUNCATED.format(shown=len(findings), total=total))
+    _add_row(rows, 1, [(str(SUMMARY_TITLE), style_ids["title"])], 24)
+    _add_row(rows, 2, [(str(summary.subject), style_ids["subject"])])
+    _add_row(rows, 3, [(counts, style_ids["counts"])])
+    titles = [(str(title), style_ids["header"]) for title, _ in summary.headers]
+    _add_row(rows, _HEADER_ROW, titles, 20)
+    links = etree.Element(xml.tag_like(root, "hyperlinks"))
+    linked = column_letters(len(summary.headers) - len(_HEADERS))
+    for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
+        _write_finding(rows, row, sheet, finding, summary, style_ids)
+        if finding.cell:
+            quoted = sheet.replace("'", "''")
+            location = f"'{quoted}'!{finding.cell}"
+            xml.add_child(links, "hyperlink", ref=f"{linked}{row}", location=location)
+    last_column = column_letters(len(summary.headers) - 1)
+    xml.add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
+    if len(links):
+        root.append(links)
+    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
+    package.write(sheets.part(name), xml.to_bytes(root))
+    sheets.activate(name)
+
+
+def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
+    """Return the ids of the sheet's styles, by use or severity."""
+
+    def font(colour: str | None, marks: str = "", size: int = style.FONT_SIZE) -> str:
+        return f'{marks}<sz val="{size}"/>' + (f'<color rgb="FF{colour}"/>' if colour else "")
+
+    wrapped = 'vertical="top" wrapText="1"'
+    return {
+        "title": styles.cell(font(style.STRONG, "<b/>", 16)),
+        "subject": styles.cell(font(style.QUIET)),
+        "counts": styles.cell(font(None, "<b/>")),
+        "header": styles.cell(font("FFFFFF", "<b/>"), style.STRONG, 'vertical="center"'),
+        "text": styles.cell(font(None), alignment=wrapped, quoted=True),
+        "link": styles.cell(font("0563C1", "<u/>"), alignment=wrapped),
+    } | {
+        severity: styles.cell(font(style.SEVERITY_FONTS[severity]), colour, wrapped)
+        for severity, colour in style.SEVERITY_FILLS.items()
+    }
+
+
+def _write_finding(
+    rows: xml.Element,
+    row: int,
+    sheet: str,
+    finding: Finding,
+    summary: AnnotationSummary,
+    style_ids: Mapping[str, str],
+) -> None:
+    severity = finding.kind.severity
+    widths = [width for _, width in summary.headers]
+    names = [sheet] * (len(widths) - len(_HEADERS))
+    shown = show_invisible(finding.display_value or "")
+    texts = (
+        *names,
+        finding.cell or "",
+        finding.column_label or "",
+        str(SEVERITY_WORDS[severity]),
+        shown[:_MAX_VALUE_LENGTH] + "…" * (len(shown) > _MAX_VALUE_LENGTH),
+        str(finding.message),
+        str(finding.hint),
+        finding.kind.code,
+    )
+    lines = max(len(wrap(text, width)) for text, width in zip(texts, widths, strict=True))
+    plain = style_ids["text"]
+    styles = [*[plain] * len(names), style_ids["link"], plain, style_ids[severity], *[plain] * 4]
+    _add_row(rows, row, zip(texts, styles, strict=True), _PADDING + _LINE_HEIGHT * lines)
+
+
+def _add_row(
+    rows: xml.Element, number: int, cells: Iterable[tuple[str, str]], height: int | None = None
+) -> None:
+    """Add a row of texts with their styles."""
+    row = xml.add_child(rows, "row", r=str(number))
+    if height is not None:
+        row.attrib.update({"ht": str(height), "customHeight": "1"})
+    for index, (text, style_id) in enumerate(cells):
+        if text:
+            _text_cell(row, number, index, text, style_id)
+
+
+_VALUE_ELEMENTS = frozenset({"v", "is", "f"})
+_REMARK_WIDTHS = (18, 60, 22)
+
+
+@dataclass(frozen=True, slots=True)
+class RemarkColumns:
+    """Remarks on the rows of one sheet.
+
+    ``remarks`` maps Excel's row numbers to texts, one for each of ``titles``, which are written in
+    ``header_row``. The columns follow the last filled one, or replace those of an earlier copy
+    from the zero-based ``first_column`` on. The rows of ``severities`` are coloured.
+    """
+
+    sheet: str
+    header_row: int
+    titles: Sequence[str]
+    remarks: Mapping[int, Sequence[str]]
+    first_column: int | None = None
+    severities: Mapping[int, Severity] = field(default_factory=dict)
+
+
+def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColumns]) -> None:
+    """Write a copy of ``source`` with remarks on the rows of some of its sheets.
+
+    The sheet's filter, which is added if needed, includes the new columns. Raises
+    ``WorkbookRefused`` if the workbook cannot be copied, ``UsageError`` if the copy cannot be
+    written.
+    """
+    with edit_package(source) as package:
+        styles = WorkbookStyles(package)
+        for sheet in sheets:
+            part = SheetList(package).part(sheet.sheet)
+            header_row, first = sheet.header_row, sheet.first_column
+            texts = {**sheet.remarks, header_row: sheet.titles}
+            with package.tree(part) as root:
+                rows: dict[int, xml.Element] = {}
+                number = 0
+                for row in root.iterfind("{*}sheetData/{*}row"):
+                    # One without a number follows the previous row.
+                    number = int(row.get("r") or number + 1)
+                    rows[number] = row
+                if not rows:
+                    raise ValueError(f"{part} is not a worksheet with rows")
+                if first is None:
+                    filled = (
+                        column
+                        for row in rows.values()
+                        for column, cell in cells_by_column(row)
+                        if any(xml.local_name(item) in _VALUE_ELEMENTS for item in cell)
+                    )
+                    first = max(filled, default=-1) + 1
+                quoted = styles.with_quote_prefix(0)
+                for number, row in rows.items():
+                    if number in texts:
+                        cell_style = None if number == header_row else quoted
+                        _write_row(row, number, first, texts[number], cell_style)
+                for dimension in root.findall("{*}dimension"):
+                    root.remove(dimension)
+                last = first + len(texts[header_row]) - 1
+                _set_widths(root, first, last)
+                _extend_filter(root, header_row, max(rows), last)
+                severities = {f"A{row}": severity for row, severity in sheet.severities.items()}
+                _colour_cells(root, severities, styles, last)
+        styles.save()
+        package.save(target)
+
+
+def _extend_filter(root: xml.Element, header_row: int, last_row: int, last: int) -> None:
+    """Extend the sheet's filter to the last column; a table has its own filter."""
+    existing = root.find("{*}autoFilter")
+    if existing is None:
+        if root.find("{*}tableParts") is None:
+            area = f"A{header_row}:{cell_address(last_row, last)}"
+            xml.find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
+        return
+    start, _, end = existing.get("ref", "").partition(":")
+    if end and cell_position(start)[0] == header_row:
+        row, column = cell_position(end)
+        existing.set("ref", f"{start}:{cell_address(row, max(column, last))}")
+
+
+def _write_row(
+    row: xml.Element, number: int, first: int, texts: Sequence[str], cell_style: str | None
+) -> None:
+    """Write texts into a row's cells from column ``first`` on, replacing others.
+
+    The default ``cell_style`` is that of the preceding cell.
+    """
+    cells = dict(cells_by_column(row))
+    for column, cell in cells.items():
+        if cell.get("r") is None:
+            cell.set("r", cell_address(number, column))
+    if cell_style is None:
+        before = (cells[c].get("s") for c in sorted(cells, reverse=True) if c < first)
+        cell_style = next(before, None)
+    for column, text in enumerate(texts, start=first):
+        if column in cells:
+            row.remove(cells.pop(column))
+        if text:
+            cells[column] = _text_cell(row, number, column, text, cell_style)
+    # Appending moves an element that is already in the row.
+    row.extend(cells[column] for column in sorted(cells) if column >= first)
+    row.extend(row.findall("{*}extLst"))
+    row.attrib.pop("spans", None)
+
+
+def _text_cell(
+    row: xml.Element, number: int, column: int, text: str, cell_style: str | None
+) -> xml.Element:
+    """Append a cell with an inline text, which is never a formula, to a row and return it."""
+    cell = xml.add_child(row, "c", r=cell_address(number, column))
+    if cell_style is not None:
+        cell.set("s", cell_style)
+    cell.set("t", "inlineStr")
+    xml.add_text(xml.add_child(cell, "is"), text)
+    return cell
+
+
+def _set_widths(root: xml.Element, first: int, last: int) -> None:
+    """Make the columns wide enough to read, whatever their width was."""
+    columns = xml.find_or_insert(root, "cols", SHEET_ORDER)
+    for item in root.findall("{*}cols/*"):
+        low, high = int(item.get("min", "1")), int(item.get("max", "1"))
+        if high <= first or low > last + 1:
+            continue
+        columns.remove(item)
+        for begin, end in ((low, first), (last + 2, high)):
+            if begin <= end:
+                part = deepcopy(item)
+                part.set("min", str(begin))
+                part.set("max", str(end))
+                columns.append(part)
+    for number in range(first, last + 1):
+        width = _REMARK_WIDTHS[min(number - first, len(_REMARK_WIDTHS) - 1)]
+        index = str(number + 1)
+        xml.add_child(columns, "col", min=index, max=index, width=str(width), customWidth="1")
+    columns[:] = sorted(columns, key=lambda item: int(item.get("min", "1")))

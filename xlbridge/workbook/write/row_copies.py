@@ -1,0 +1,305 @@
+"""Rows of an analyst's file in a new workbook: its rejected rows with the reasons, those of an
+older layout in the current template, or all cells of a file of another kind."""
+
+import datetime as dt
+import tempfile
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from xlbridge.resources import Kind, Resource
+from xlbridge.resources.findings import Severity
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook import style
+from xlbridge.workbook.address import CellPosition, cell_address
+from xlbridge.workbook.edit import edit_package
+from xlbridge.workbook.edit.comments import read_comments
+from xlbridge.workbook.edit.editable_package import SheetList
+from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookCells, read_workbook
+from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_file
+from xlbridge.workbook.read.package import Package
+from xlbridge.workbook.signature import REJECTS_COLUMNS
+from xlbridge.workbook.write.clean_workbook import cell_values
+from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook
+from xlbridge.workbook.write.template import template_sheets
+
+_REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
+_REMARK = {"italic": True, "font_color": style.QUIET}
+_WRONG = {
+    "bg_color": f"#{style.SEVERITY_FILLS[Severity.ERROR]}",
+    "font_color": f"#{style.SEVERITY_FONTS[Severity.ERROR]}",
+}
+_COMMENT = {"author": "xlbridge", "x_scale": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRows:
+    """Rejected rows of a resource.
+
+    ``frame`` has only these rows, ``reasons`` a text for each. ``contents`` are the original
+    contents, by position and column, of cells without a value in ``frame``; ``wrong_columns`` are
+    the rejected columns by position, whose cells are coloured and have the reason as a comment.
+    """
+
+    resource: Resource
+    frame: pd.DataFrame
+    reasons: Sequence[str]
+    contents: Mapping[int, Mapping[str, str | float]] = field(default_factory=dict)
+    wrong_columns: Mapping[int, Collection[str]] = field(default_factory=dict)
+
+
+def write_rejects(
+    path: Path, records: RejectedRows, numbers: Sequence[int], children: Sequence[RejectedRows] = ()
+) -> None:
+    """Write rejected rows in the layout of the template, to be corrected and uploaded again.
+
+    ``numbers`` are the rows' numbers in the analyst's sheet; they are written in
+    ``REJECTS_COLUMNS``, with the reasons. ``children`` are the rows of the records' lists.
+
+    Raises ``UsageError`` if the file cannot be written, ``ValueError`` if Excel cannot hold the
+    rows or the lengths differ.
+    """
+    reasons = records.reasons
+    if not len(records.frame) == len(numbers) == len(reasons):
+        raise ValueError(
+            f"{len(records.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
+        )
+    with template_sheets(path, records.resource, _REMARK_WIDTHS) as (book, sheets):
+        writer = CellWriter(book)
+        for rows in (records, *children):
+            sheet = sheets[rows.resource.sheet]
+            columns, blank = rows.resource.columns, [None] * len(rows.frame)
+            values = [
+                cell_values(column.kind, rows.frame[column.name])
+                if column.name in rows.frame
+                else blank
+                for column in columns
+            ]
+            for position in range(len(rows.frame)):
+                contents = rows.contents.get(position, {})
+                wrong = rows.wrong_columns.get(position, ())
+                for index, column in enumerate(columns):
+                    value = contents.get(column.name, values[index][position])
+                    properties = {"num_format": style.NUMBER_FORMATS[column.kind]}
+                    if column.name in wrong:
+                        properties |= _WRONG
+                        reason = rows.reasons[position]
+                        sheet.write_comment(position + 1, index, reason, _COMMENT)
+                    if value is not None or column.name in wrong:
+                        writer.write(sheet, position + 1, index, value, properties)
+                if rows is records:
+                    # Text format, as reasons come from the remote system.
+                    reason_format = {**_REMARK, "num_format": "@"}
+                    row, after = position + 1, len(columns)
+                    writer.write(sheet, row, after, numbers[position], _REMARK)
+                    writer.write(sheet, row, after + 1, reasons[position], reason_format)
+
+
+_EXTRA_COLUMN_WIDTH = 20
+_NEUTRAL_FORMATS = frozenset({"General", "@"})
+
+CellFormat = Mapping[str, Any]
+"""Properties of a cell's format, by xlsxwriter's names; only filled cells have ``num_format``."""
+
+
+@dataclass(frozen=True, slots=True)
+class MigratedColumn:
+    """Column of the older workbook, with its zero-based index there.
+
+    ``name`` is that of the resource's column, None for a column of the analyst.
+    """
+
+    name: str | None
+    header: str
+    cells: CellColumn
+    index: int
+
+
+class OlderWorkbook:
+    """Workbook of an earlier layout, with its cell formats and comments.
+
+    ``formulas`` counts the formulas read so far; ``other_sheets`` are those that xlbridge did not
+    add.
+    """
+
+    def __init__(self, source: Path, sheet: str) -> None:
+        self.formulas = 0
+        self._source, self._sheet = source, sheet
+        with edit_package(source) as editable:
+            self.comments = read_comments(editable, SheetList(editable).part(sheet))
+        package = Package(WorkbookArchive(source.read_bytes(), WorkbookLimits()))
+        added = package.added_sheets()
+        self.other_sheets = [name for name in package.sheets if name not in added]
+
+    def rows(self, first: int, last: int) -> Iterator[Mapping[int, CellFormat]]:
+        """Yield the cell formats of each of Excel's rows, by zero-based column."""
+        # Imported here: few commands need it.
+        import openpyxl
+        from openpyxl.cell.read_only import ReadOnlyCell
+
+        with warnings.catch_warnings():
+            # openpyxl warns of features that it does not support.
+            warnings.simplefilter("ignore")
+            with closing(openpyxl.load_workbook(self._source, read_only=True)) as book:
+                sheet: Any = book[self._sheet]
+                sheet.reset_dimensions()
+                for row in sheet.iter_rows(min_row=first, max_row=last):
+                    self.formulas += sum(cell.data_type == "f" for cell in row)
+                    yield {
+                        cell.column - 1: cell_format
+                        for cell in row
+                        if isinstance(cell, ReadOnlyCell) and (cell_format := _cell_format(cell))
+                    }
+
+    def write(
+        self,
+        target: Path,
+        resource: Resource,
+        columns: Sequence[MigratedColumn],
+        header_row: int,
+        last_row: int,
+        hidden: Collection[int],
+    ) -> None:
+        """Write its rows below Excel's ``header_row`` into a workbook of the resource's template.
+
+        ``hidden`` are the Excel numbers of rows to hide. Raises ``UsageError`` if the workbook
+        cannot be written.
+        """
+        from openpyxl.styles.numbers import BUILTIN_FORMATS_REVERSE
+
+        kinds = {column.name: column.kind for column in resource.columns}
+        extra = [column for column in columns if column.name is None]
+        order = {name: index for index, name in enumerate(kinds)}
+        targets = [(order[column.name], column) for column in columns if column.name is not None]
+        targets = [*sorted(targets, key=itemgetter(0)), *enumerate(extra, start=len(kinds))]
+        widths = {column.header: _EXTRA_COLUMN_WIDTH for column in extra}
+        with template_sheets(target, resource, widths) as (book, sheets):
+            sheet, writer = sheets[resource.sheet], CellWriter(book)
+            all_formats = chain(self.rows(header_row + 1, last_row), repeat({}))
+            for row, old_formats in zip(range(header_row, last_row), all_formats, strict=False):
+                new_row = row - header_row + 1
+                if row + 1 in hidden:
+                    sheet.set_row(new_row, None, None, {"hidden": True})
+                for index, column in targets:
+                    value, old_format = column.cells.value(row), old_formats.get(column.index, {})
+                    if value != "" or old_format.keys() - {"num_format"}:
+                        kind = None if column.name is None else kinds[column.name]
+                        code = _number_format(kind, value, old_format.get("num_format", "General"))
+                        # A built-in format depends on the reader's language only if it is stored
+                        # by number.
+                        properties = {
+                            **old_format,
+                            "num_format": BUILTIN_FORMATS_REVERSE.get(code, code),
+                        }
+                        writer.write(sheet, new_row, index, value, properties)
+                    if comment := self.comments.get(cell_address(row + 1, column.index)):
+                        sheet.write_comment(new_row, index, comment)
+
+
+def _number_format(kind: Kind | None, value: object, original: str) -> str:
+    """Return the template's number format, or the original one if it matters for the value.
+
+    Percentages are kept, and so are leading zeros of codes that only the format displays.
+    """
+    if kind is None and value != "" and original != "General":
+        return original
+    if type(value) in {int, float}:
+        if original not in _NEUTRAL_FORMATS:
+            return original
+        # The template's date format would turn the number into a date.
+        return "General" if kind in {None, Kind.DATE} else style.NUMBER_FORMATS[kind]
+    if type(value) in style.TIME_FORMATS and not (kind is Kind.DATE and type(value) is dt.date):
+        return style.TIME_FORMATS[type(value)]
+    return "General" if kind is None else style.NUMBER_FORMATS[kind]
+
+
+def _cell_format(cell: Any) -> CellFormat:
+    properties: dict[str, Any] = {}
+    if cell.value is not None and cell.number_format != "General":
+        properties["num_format"] = cell.number_format
+    if cell.fill.fill_type == "solid" and cell.fill.fgColor.type == "rgb":
+        properties["bg_color"] = f"#{cell.fill.fgColor.rgb[-6:]}"
+    font = cell.font
+    if font.bold:
+        properties["bold"] = True
+    if font.italic:
+        properties["italic"] = True
+    if font.color is not None and font.color.type == "rgb" and font.color.rgb[-6:] != "000000":
+        properties["font_color"] = f"#{font.color.rgb[-6:]}"
+    return properties
+
+
+_NO_RESULT = "#N/A"
+"""Value of a formula without a result, which must not look like an empty cell."""
+
+_WIDTH = 18
+_FIRST_YEAR = 1900
+"""First year of dates in a workbook."""
+
+
+@contextmanager
+def as_xlsx(
+    path: Path, sheets: Collection[str], limits: WorkbookLimits, known: WorkbookCells | None = None
+) -> Iterator[Path]:
+    """Yield an .xlsx workbook with the content of a file, which is the file itself if it is one.
+
+    Annotated, corrected and status copies are made from it, as only .xlsx files can be changed in
+    place. It has the same cells at the same addresses, number formats, hidden rows and columns;
+    formulas become their results.
+
+    ``sheets`` are the names of hidden sheets to include, ``known`` the visible sheets if they were
+    read before. A conversion is removed on exit. Raises what ``read_workbook`` raises.
+    """
+    if not path.is_file() or kind_of_file(path) is FileKind.XLSX:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
+        converted = Path(folder, f"{path.stem}.xlsx")
+        visible = known or read_workbook(path, limits)
+        content = {cells.name: cells for cells in visible.sheets}
+        for name in sheets:
+            if name not in content:
+                content |= {it.name: it for it in read_workbook(path, limits, name).sheets}
+        with new_workbook(converted) as book:
+            writer = CellWriter(book)
+            for cells in content.values():
+                _write_all_cells(book.add_worksheet(cells.name), cells, writer)
+        yield converted
+
+
+def _write_all_cells(sheet: Any, cells: SheetCells, writer: CellWriter) -> None:
+    raw, left = cells.raw, cells.first_column
+    sheet.nan_inf_to_errors = True
+    sheet.set_column(0, left + len(cells.columns), _WIDTH)
+    for first, last in raw.layout.hidden_columns:
+        sheet.set_column(first, last, None, None, {"hidden": True})
+    styles: Mapping[CellPosition, int] = {
+        (row, column): number
+        for column, runs in raw.styles.items()
+        for first, last, number in runs
+        for row in range(first, last + 1)
+    }
+    for position in range(cells.height):
+        if position + 1 in raw.layout.hidden_rows:
+            sheet.set_row(position, None, None, {"hidden": True})
+        for index, column in enumerate(cells.columns, left):
+            cell, value = (position + 1, index), column.value(position)
+            if cell in raw.errors or cell in raw.without_result:
+                sheet.write_string(position, index, raw.errors.get(cell, _NO_RESULT))
+            elif isinstance(value, dt.date) and value.year < _FIRST_YEAR:
+                sheet.write_string(position, index, value.isoformat())
+            elif value != "":
+                number = styles.get(cell, -1)
+                properties: dict[str, Any] = {}
+                if code := style.TIME_FORMATS.get(type(value)) or raw.formats.get(number, ""):
+                    properties["num_format"] = code
+                if number in raw.struck:
+                    properties["font_strikeout"] = True
+                writer.write(sheet, position, index, value, properties)
