@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.batch.proof.model import OpenReason, Proof, ProofExport, ResourceSummary
-from xlbridge.batch.proof.report_tables import grouped_amount, grouped_number
 from xlbridge.files import short_path
 from xlbridge.i18n import Text, untranslated
+from xlbridge.report_forms import grouped_amount, grouped_number
 
 _VERIFIED = Text(
     pt="Tudo conferido: {found} de {read} {n:linha lida|linhas lidas} de volta, cada uma no "
