@@ -12,8 +12,8 @@ from .report import (
     Tone as Tone,
     Value as Value,
     group_by_reason as group_by_reason,
-    grouped_amount as grouped_amount,
     grouped_number as grouped_number,
     list_first as list_first,
+    more_text as more_text,
     value_text as value_text,
 )

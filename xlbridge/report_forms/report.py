@@ -125,7 +125,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Content of a report. A page needs a ``title`` and a ``verdict``; in text they may lack.
+    """Content of a report. Text, unlike page and workbook, needs no ``title``.
 
     ``remarks`` and ``problems``, which are open, explain the verdict. ``complete`` names the form
     that has all lines of the tables that a page shortens.
@@ -181,23 +181,13 @@ def value_text(value: Value) -> str:
             return "–"
         case bool() | str() | Text():
             return str(value)
-        case int():
+        case int() | Decimal():
             return str(grouped_number(value))
-        case Decimal():
-            return str(grouped_amount(value))
         case date():
             return value.strftime("%d/%m/%Y")
 
 
-def grouped_number(number: int) -> Text:
-    """Return a count with grouped digits in each language's format."""
-    return _localized(f"{number:,}")
-
-
-def grouped_amount(amount: Decimal) -> Text:
-    """Return an amount of money in each language's format."""
-    return _localized(f"{amount:,.2f}")
-
-
-def _localized(number: str) -> Text:
-    return Text(pt=number.translate(str.maketrans(",.", ".,")), en=number)
+def grouped_number(number: int | Decimal) -> Text:
+    """Return a count or an amount of money with grouped digits, in each language's format."""
+    grouped = f"{number:,}" if isinstance(number, int) else f"{number:,.2f}"
+    return Text(pt=grouped.translate(str.maketrans(",.", ".,")), en=grouped)
