@@ -130,6 +130,19 @@ def test_the_page_shows_what_the_text_says() -> None:
     assert page.count('<tr class="open">') == 200
 
 
+def test_text_names_the_values_of_a_line_without_a_sentence() -> None:
+    headings = tuple(Heading(untranslated(name)) for name in ("listing", "sheets", "filters"))
+    lines = [Line(("orders", "orders, items", None)), Line(("clients", "clients", "--from"))]
+    report = Report(tables=[Table(sheet=SHEET, headings=headings, lines=lines)])
+    assert list(map(str, ReportForms.of_report(lambda: report).lines())) == [
+        "orders",
+        "  sheets: orders, items",
+        "clients",
+        "  sheets: clients",
+        "  filters: --from",
+    ]
+
+
 def test_lines_that_agree_are_left_out_first() -> None:
     tones = [Tone.PLAIN] * 300 + [Tone.OPEN]
     report = Report(

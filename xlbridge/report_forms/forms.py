@@ -151,9 +151,17 @@ def _table_lines(table: Table) -> Iterator[Text]:
         yield untranslated("{title}: {n}").format(title=table.title, n=table.body)
     shown = table.cut(table.most)
     for line in shown.lines:
-        text = line.text or "  ".join(map(value_text, line.values))
-        yield text if isinstance(text, Text) else untranslated(text)
-        yield from (text if isinstance(text, Text) else untranslated(text) for text in line.below)
+        head, below = line.text, line.below
+        if head is None:
+            head = value_text(line.values[0])
+            below = [
+                f"  {heading.title}: {value_text(value)}"
+                for heading, value in zip(table.headings[1:], line.values[1:], strict=True)
+                if value is not None
+            ]
+        yield from (
+            text if isinstance(text, Text) else untranslated(text) for text in (head, *below)
+        )
     if shown.omitted:
         yield untranslated("  {more}").format(more=more_text(shown.omitted))
 

@@ -53,7 +53,8 @@ class Heading:
 class Line:
     """The values of a line, one for each heading.
 
-    In text a line is the sentence ``text``, without it its values; the lines ``below`` follow.
+    In text a line is the sentence ``text``, and the lines ``below`` follow. Without a sentence the
+    first value is the line, and the others follow with their headings.
     """
 
     values: tuple[Value, ...] = ()
