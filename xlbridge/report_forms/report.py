@@ -10,7 +10,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TypeVar
 
-from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.i18n import Text, count_text, joined, untranslated
 
 Value = str | int | Decimal | date | Text | None
 """Content of a cell: ``int`` is a count, ``Decimal`` money, None an empty cell."""
@@ -172,7 +172,7 @@ def list_first(
 
 def more_text(count: int) -> Text:
     """Return the note that stands for omitted lines or items."""
-    return Text(pt="… e mais {n}", en="… and {n} more").format(n=count)
+    return Text(pt="… e mais {n}", en="… and {n} more").format(n=count_text(count))
 
 
 def value_text(value: Value) -> str:
