@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from xlbridge.batch.proof.report_tables import Heading, Line, ReportTable
 from xlbridge.batch.rehearsal.result import RowId, TableComparison, ViolationKind
 from xlbridge.batch.rehearsal.table_checks import ExpectedRow, compare_tables
 from xlbridge.i18n import Text
@@ -125,16 +124,6 @@ def test_tables_have_titles_in_the_readers_language() -> None:
     assert found.violations[0].message.pt == (
         "contas a receber: 2 linhas a mais do que foi enviado (números a0, a1)"
     )
-
-
-def test_the_header_of_an_empty_column_of_reasons_is_left_aligned() -> None:
-    headings = (
-        Heading(Text(pt="Retidas", en="Held")),
-        Heading(Text(pt="Motivo", en="Reason"), words=True),
-    )
-    none = Text(pt="Nenhuma.", en="None.")
-    table = ReportTable(none, headings, [Line((1, None))], none)
-    assert (table.is_numeric(0), table.is_numeric(1)) == (True, False)
 
 
 def test_a_table_without_sent_rows_must_not_change() -> None:

@@ -24,9 +24,9 @@ from xlbridge.validation.reports import (
     Report,
     by_rule,
     report_forms,
-    report_lines,
 )
 from xlbridge.validation.reports.model import rule_key
+from xlbridge.validation.reports.text_report import report_lines
 from xlbridge.validation.results import SkippedSheet
 
 ROWS = 4_500

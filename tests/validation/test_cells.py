@@ -17,7 +17,7 @@ from xlbridge.resources import Catalogue
 from xlbridge.settings import ParseOptions
 from xlbridge.validation import validate_workbook
 from xlbridge.validation.cells.text import quoted
-from xlbridge.validation.reports import Report, report_lines
+from xlbridge.validation.reports import Report, report_forms
 
 CR, CP, NFS, END = "contasreceber", "contaspagar", "nota-fiscal-servico", "enderecamento-de-produto"
 SLIP = {"valorDoLancamento": 1.0, "ValorBruto": None}
@@ -435,6 +435,6 @@ def test_document_placeholders_are_not_duplicates(tmp_path: Path, catalogue: Cat
 def test_invisible_characters_are_shown_as_symbols(tmp_path: Path, catalogue: Catalogue) -> None:
     text = "R$\N{NO-BREAK SPACE}1.234,56"
     path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
-    text = "\n".join(report_lines(Report([validate_workbook(path, catalogue)])))
+    text = "\n".join(report_forms(Report([validate_workbook(path, catalogue)])).lines())
     assert "'R$␣1.234,56'" in text
     assert quoted("a\tb\n\u200b") == "'a⇥b↵⟨U+200B⟩'"

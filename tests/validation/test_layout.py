@@ -1,4 +1,7 @@
-"""Detection of header rows, columns, sheets and resources."""
+"""Detection of header rows, columns, sheets and resources.
+
+Inside: validation.
+"""
 
 from datetime import date
 from pathlib import Path
@@ -10,7 +13,8 @@ from sheets import GOOD, ErrorCell, records, write_page, write_records, write_ro
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.validation import ValidatedSheet, validate_workbook
-from xlbridge.validation.reports import Report, report_lines
+from xlbridge.validation.reports import Report
+from xlbridge.validation.reports.text_report import report_lines
 
 CLIENT = list(GOOD["cliente"])
 ROW = list(GOOD["cliente"].values())

@@ -1,18 +1,19 @@
 """``xlbridge doctor``: diagnosis of configuration, connection and files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import described_command, format_option, option
-from xlbridge.cli.output import print_json, print_message, print_result
+from xlbridge.cli.output import print_message, print_report
 from xlbridge.client import DiagnosticCheck, RetryPolicy
 from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, UsageError, XlbridgeError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import choose_profile
+from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table, Tone
 from xlbridge.upload import Journal, JournalMarker
 
 
@@ -33,17 +34,7 @@ def command(accept_journal_because: str | None, form: str) -> ExitCode:
     if accept_journal_because is not None:
         _accept_journal(accept_journal_because)
     checks = _checks()
-    if form == "json":
-        print_json(
-            {
-                "version": 1,
-                "ok": all(check.ok for check in checks),
-                "checks": [_as_json(check) for check in checks],
-            }
-        )
-    else:
-        for check in checks:
-            _print(check)
+    print_report(ReportForms.of_report(lambda: _report(checks), lambda: _document(checks)), form)
     return _exit_code(checks)
 
 
@@ -119,6 +110,14 @@ def _exit_code(checks: list[DiagnosticCheck]) -> ExitCode:
     return ExitCode.GOOD if all(check.ok for check in checks) else ExitCode.WRONG_USAGE
 
 
+def _document(checks: Sequence[DiagnosticCheck]) -> dict[str, object]:
+    return {
+        "version": 1,
+        "ok": all(check.ok for check in checks),
+        "checks": [_as_json(check) for check in checks],
+    }
+
+
 def _as_json(check: DiagnosticCheck) -> dict[str, object]:
     return {
         "check": check.name,
@@ -148,9 +147,33 @@ _NAMES = {
 """Displayed names of checks, by their stable names."""
 
 
-def _print(check: DiagnosticCheck) -> None:
+def _report(checks: Sequence[DiagnosticCheck]) -> Report:
+    return Report(
+        tables=[
+            Table(
+                sheet=Text(pt="Conferências", en="Checks"),
+                headings=_HEADINGS,
+                lines=list(map(_line, checks)),
+            )
+        ]
+    )
+
+
+_HEADINGS = (
+    Heading(Text(pt="Situação", en="State")),
+    Heading(Text(pt="O que", en="What")),
+    Heading(Text(pt="Mensagem", en="Message"), words=True),
+    Heading(Text(pt="O que fazer", en="What to do"), words=True),
+)
+
+
+def _line(check: DiagnosticCheck) -> Line:
     verdict = untranslated("ok") if check.ok else Text(pt="PROBLEMA", en="PROBLEM")
     name = _NAMES.get(check.name, check.name)
-    print_result(f"{verdict!s:9} {name!s:14} {check.message}")
-    if not check.ok and check.advice:
-        print_result(f"{'':9} {'':14} → {check.advice}")
+    advice = None if check.ok else check.advice
+    return Line(
+        (verdict, name, check.message, advice),
+        Tone.PLAIN if check.ok else Tone.OPEN,
+        text=f"{verdict!s:9} {name!s:14} {check.message}",
+        below=[f"{'':9} {'':14} → {advice}"] if advice else [],
+    )

@@ -41,6 +41,7 @@ from xlbridge.export import (
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.parallel import ExportTask, cluster_executor, export_all
+from xlbridge.report_forms import ReportForms
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 
@@ -366,42 +367,8 @@ def _remaining_text(progress: ExportProgress) -> Text | str:
 
 def _report(result: ExportResult, output: Path) -> ExitCode:
     """Print what was written and what is missing; return the exit code."""
-    rows = ", ".join(f"{name} {count}" for name, count in result.sheets.items())
-    summary = Text(
-        pt="{file}: {n} {n:registro|registros} ({rows})",
-        en="{file}: {n} {n:record|records} ({rows})",
-    )
-    print_result(summary.format(file=output, n=result.records, rows=rows))
-    if result.reused:
-        print_message(
-            Text(
-                pt="{n} {n:período é|períodos são} de uma execução interrompida; --fresh busca "
-                "tudo de novo.",
-                en="{n} {n:window is|windows are} from an interrupted run; --fresh fetches "
-                "everything again.",
-            ).format(n=result.reused)
-        )
-    if not result.records:
-        print_message(Text(pt="Nada foi encontrado.", en="Nothing was found."))
-    for text in result.remarks:
-        print_message(text)
-    if result.attachments is not None:
-        downloaded = Text(
-            pt="{n} {n:anexo baixado|anexos baixados}.",
-            en="{n} {n:attachment|attachments} downloaded.",
-        )
-        print_message(downloaded.format(n=result.attachments))
-    for problem in result.attachment_problems:
-        print_message(problem)
-    if result.is_whole:
-        return ExitCode.GOOD
-    print_message(_INCOMPLETE.format(file=output))
-    for text in result.next_steps:
-        print_message(text)
-    return ExitCode.DATA_ERRORS
-
-
-_INCOMPLETE = Text(
-    pt="✗ {file} está, ou pode estar, incompleto.",
-    en="✗ {file} is, or may be, incomplete.",
-)
+    report = result.report(output)
+    print_result(str(report.verdict))
+    for line in ReportForms.of_report(lambda: replace(report, verdict=None)).lines():
+        print_message(line)
+    return ExitCode.GOOD if result.is_whole else ExitCode.DATA_ERRORS

@@ -1,9 +1,10 @@
 """``xlbridge listings``: listings that can be exported, with their filters."""
 
 from xlbridge.cli.options import described_command, format_option
-from xlbridge.cli.output import print_json, print_result
+from xlbridge.cli.output import print_report
 from xlbridge.export import LISTINGS, Listing
 from xlbridge.i18n import Text
+from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
 
 
 @described_command(
@@ -13,16 +14,33 @@ from xlbridge.i18n import Text
 )
 @format_option
 def command(form: str) -> None:
-    if form == "json":
-        print_json({"version": 1, "listings": list(map(_as_json, LISTINGS.values()))})
-        return
-    for listing in LISTINGS.values():
-        print_result(f"{listing.name}  ({listing.title})")
-        sheets = Text(pt="  planilhas: {names}", en="  sheets: {names}")
-        print_result(sheets.format(names=", ".join(sheet.name for sheet in listing.sheets)))
-        if listing.filters:
-            filters = Text(pt="  filtros: {names}", en="  filters: {names}")
-            print_result(filters.format(names=", ".join(f"--{name}" for name in listing.filters)))
+    print_report(ReportForms.of_report(_report, _document), form)
+
+
+def _report() -> Report:
+    lines = [
+        Line(
+            (
+                f"{listing.name}  ({listing.title})",
+                ", ".join(sheet.name for sheet in listing.sheets),
+                ", ".join(f"--{name}" for name in listing.filters) or None,
+            )
+        )
+        for listing in LISTINGS.values()
+    ]
+    return Report(tables=[Table(sheet=_LISTINGS, headings=_HEADINGS, lines=lines)])
+
+
+_LISTINGS = Text(pt="Listagens", en="Listings")
+_HEADINGS = (
+    Heading(Text(pt="listagem", en="listing")),
+    Heading(Text(pt="planilhas", en="sheets")),
+    Heading(Text(pt="filtros", en="filters")),
+)
+
+
+def _document() -> dict[str, object]:
+    return {"version": 1, "listings": list(map(_as_json, LISTINGS.values()))}
 
 
 def _as_json(listing: Listing) -> dict[str, object]:

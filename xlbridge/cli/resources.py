@@ -1,5 +1,6 @@
 """``xlbridge resources``: resources that can be imported; ``new`` proposes another one."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,9 +13,10 @@ from xlbridge.cli.options import (
     schemas_option,
     stdout_by_dash,
 )
-from xlbridge.cli.output import print_json, print_message, print_result
+from xlbridge.cli.output import print_json, print_message, print_report, print_result
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
+from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
 from xlbridge.resources import Resource, load_catalogue, schema_file_format
 from xlbridge.settings import read_settings
 
@@ -40,15 +42,34 @@ def command(context: click.Context, form: str, file_format: bool) -> None:
     if file_format:
         print_json(schema_file_format())
         return
-    catalogue = load_catalogue(read_settings().schemas)
-    if form == "json":
-        print_json({"version": 1, "resources": list(map(_as_json, catalogue.values()))})
-        return
-    for resource in catalogue.values():
-        modes = ", ".join(resource.modes)
-        print_result(f"{resource.name}  ({resource.title})  [{modes}]")
-        required = Text(pt="  obrigatórias: {names}", en="  required: {names}")
-        print_result(required.format(names=", ".join(resource.required)))
+    resources = list(load_catalogue(read_settings().schemas).values())
+    print_report(
+        ReportForms.of_report(
+            lambda: _report(resources),
+            lambda: {"version": 1, "resources": list(map(_as_json, resources))},
+        ),
+        form,
+    )
+
+
+def _report(resources: Sequence[Resource]) -> Report:
+    lines = [
+        Line(
+            (
+                f"{resource.name}  ({resource.title})  [{', '.join(resource.modes)}]",
+                ", ".join(resource.required),
+            )
+        )
+        for resource in resources
+    ]
+    return Report(tables=[Table(sheet=_RESOURCES, headings=_HEADINGS, lines=lines)])
+
+
+_RESOURCES = Text(pt="Recursos", en="Resources")
+_HEADINGS = (
+    Heading(Text(pt="recurso", en="resource")),
+    Heading(Text(pt="obrigatórias", en="required")),
+)
 
 
 def _as_json(resource: Resource) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """Run of a job, reports, status copies and exit codes for the upload commands."""
 
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.output import (
-    fit_to_terminal,
     keep_in_doubt,
     print_error,
     print_json,
@@ -21,7 +19,7 @@ from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.cli.upload_arguments import UploadArguments, yes_in_production
 from xlbridge.errors import ApiError, LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import report_local_failures, require_distinct
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 from xlbridge.profiles import choose_profile, read_profile_file, settings_for
 from xlbridge.resources import Mode
 from xlbridge.upload import Job, Journal, State, UploadContext
@@ -250,7 +248,7 @@ def report_invalid_sheet(
 ) -> ExitCode:
     """Report why the sheet is not sent, and the next step."""
     from xlbridge.cli.validate_run import reading_options
-    from xlbridge.validation.reports import Report, closing_lines, report_lines
+    from xlbridge.validation.reports import Report, report_forms
 
     from_system = any(finding.kind.code.startswith("link-") for finding in sheet.findings)
     report = Report(
@@ -261,14 +259,12 @@ def report_invalid_sheet(
         ],
         validation_options=["--online"] if from_system else [],
     )
-    *counts, next_step = closing_lines(report)
-    verdict = [str(_NOTHING_SENT)]
+    verdict = [_NOTHING_SENT]
     if sheet.has_stray_rows:
-        verdict.append(str(_STRAY_ROWS))
+        verdict.append(_STRAY_ROWS)
     elif sheet.readable:
-        verdict.append(str(_GOOD_ROWS))
-    lines = [*report_lines(report), *counts, " ".join(verdict), next_step]
-    for line in fit_to_terminal(lines, sys.stderr):
+        verdict.append(_GOOD_ROWS)
+    for line in report_forms(report, joined(verdict, " ")).lines():
         print_message(line)
     if form == "json":
         print_json(_invalid_sheet_json(sheet, mode))

@@ -15,6 +15,7 @@ from xlbridge.export.listing_model import FetchedWindow, InferredValues, Listing
 from xlbridge.export.sheets import TotalTable
 from xlbridge.files import make_private_folder, replace_atomically
 from xlbridge.i18n import Text
+from xlbridge.report_forms import Grade, Report, list_first
 from xlbridge.wire import format_moment
 
 _MANIFEST_VERSION = 1
@@ -73,17 +74,6 @@ class ExportResult:
         return not lacking
 
     @property
-    def next_steps(self) -> list[Text]:
-        """Instructions for getting what is missing."""
-        inferred = self.inferred_values
-        return [
-            *([_ASK_FOR_LESS] if self.holes else []),
-            *([_GIVE_FILTER.format(name=inferred.filter)] if inferred else []),
-            *([_CHECK_KEYS] if self.missing else []),
-            *([_ASK_AGAIN] if self.attachment_problems else []),
-        ]
-
-    @property
     def remarks(self) -> list[Text]:
         """Remarks on what may be missing and why, and on records left out or changed."""
         return [
@@ -96,6 +86,29 @@ class ExportResult:
             *([_left_out_text(self.left_out)] if self.left_out else []),
             *([_zones_text(self.zones)] if self.zones else []),
         ]
+
+    def report(self, file: Path) -> Report:
+        """Return the report of the export to ``file``: what was written, and what is missing."""
+        rows = ", ".join(f"{name} {count}" for name, count in self.sheets.items())
+        attachments, inferred = self.attachments, self.inferred_values
+        return Report(
+            verdict=_WRITTEN.format(file=file, n=self.records, rows=rows),
+            grade=Grade.GOOD if self.is_whole else Grade.ERROR,
+            remarks=[
+                *([_REUSED.format(n=self.reused)] if self.reused else []),
+                *([] if self.records else [_NOTHING]),
+                *self.remarks,
+                *([] if attachments is None else [_DOWNLOADED.format(n=attachments)]),
+                *self.attachment_problems,
+            ],
+            problems=[] if self.is_whole else [_INCOMPLETE.format(file=file)],
+            next_steps=[
+                *([_ASK_FOR_LESS] if self.holes else []),
+                *([_GIVE_FILTER.format(name=inferred.filter)] if inferred else []),
+                *([_CHECK_KEYS] if self.missing else []),
+                *([_ASK_AGAIN] if self.attachment_problems else []),
+            ],
+        )
 
     def manifest(self, render: Callable[[Text], object] = str) -> dict[str, Any]:
         """Return the manifest as JSON: times are ISO 8601, an open end is null.
@@ -141,6 +154,22 @@ def _hole_text(hole: FetchedWindow) -> Text:
     ).format(records=hole.records, span=_span(hole.window))
 
 
+_WRITTEN = Text(
+    pt="{file}: {n} {n:registro|registros} ({rows})",
+    en="{file}: {n} {n:record|records} ({rows})",
+)
+_REUSED = Text(
+    pt="{n} {n:período é|períodos são} de uma execução interrompida; --fresh busca tudo de novo.",
+    en="{n} {n:window is|windows are} from an interrupted run; --fresh fetches everything again.",
+)
+_NOTHING = Text(pt="Nada foi encontrado.", en="Nothing was found.")
+_DOWNLOADED = Text(
+    pt="{n} {n:anexo baixado|anexos baixados}.",
+    en="{n} {n:attachment|attachments} downloaded.",
+)
+_INCOMPLETE = Text(
+    pt="{file} está, ou pode estar, incompleto.", en="{file} is, or may be, incomplete."
+)
 _ASK_FOR_LESS = Text(
     pt="A seguir: exporte em partes, cada uma com um filtro que traga menos registros.",
     en="Next: export in parts, each with a filter that returns fewer records.",
@@ -179,7 +208,7 @@ def _inferred_text(inferred: InferredValues) -> Text:
 def _missing_text(missing: Sequence[Mapping[str, object]]) -> Text:
     keys = [path.values() for path in missing[:SHOWN_KEYS]]
     return Text(pt="Não existem: {keys}", en="Not found: {keys}").format(
-        keys=_key_list(keys, len(missing))
+        keys=_first_keys(keys, len(missing))
     )
 
 
@@ -189,13 +218,13 @@ def _repeated_text(count: int, keys: Sequence[tuple[object, ...]]) -> Text:
         "arquivo; confira no sistema: {keys}",
         en="{n:One number came|{n} numbers came} with more than one record, and all of them are in "
         "the file; check them in the system: {keys}",
-    ).format(n=count, keys=_key_list(keys, count))
+    ).format(n=count, keys=_first_keys(keys, count))
 
 
-def _key_list(keys: Iterable[Iterable[object]], count: int) -> str:
+def _first_keys(keys: Iterable[Iterable[object]], count: int) -> Text:
     """Return the first of ``count`` keys as a text."""
-    texts = (", ".join(str(part) for part in key if part is not None) for key in keys)
-    return "; ".join(texts) + (" …" if count > SHOWN_KEYS else "")
+    texts = [", ".join(str(part) for part in key if part is not None) for key in keys]
+    return list_first(texts, SHOWN_KEYS, count, "; ")
 
 
 def _left_out_text(counts: Mapping[str, int]) -> Text:

@@ -1,4 +1,4 @@
-"""Output forms of reports, and the base template of all pages."""
+"""Reports as data, their output forms, and the base template of all pages."""
 
 import lazy_loader
 

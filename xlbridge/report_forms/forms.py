@@ -1,23 +1,34 @@
 """Output forms of reports: text, JSON, HTML page, workbook.
 
-Uploads, processing, batches, rehearsals, closing proofs and validations all report through
-``ReportForms``, so that forms are chosen, printed and written in one way. A standalone page
-contains its style, script and data, and its content security policy lets it load nothing. Values
-from a workbook or the remote system are always escaped.
+Every command reports through ``ReportForms``, so that forms are chosen, printed and written in one
+way. Text and page are rendered here from a ``Report``; ``xlbridge.workbook.write`` writes it as a
+workbook. A standalone page contains its style, script and data, and its content security policy
+lets it load nothing. Values from a workbook or the remote system are always escaped.
 """
 
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge.files import replace_atomically
-from xlbridge.i18n import Text, active_language
+from xlbridge.i18n import Text, active_language, untranslated
+from xlbridge.report_forms.report import (
+    Line,
+    Report,
+    Table,
+    Tone,
+    grouped_number,
+    more_text,
+    value_text,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -33,6 +44,7 @@ class ReportForms:
 
     ``document`` is the JSON document, ``lines`` are text for people, ``page`` is HTML, ``workbook``
     writes a file. ``json_pieces`` is the text of a document too long to hold in memory.
+    ``of_report`` renders ``lines`` and ``page``.
     """
 
     document: Callable[[], Any] = _not_available
@@ -40,6 +52,16 @@ class ReportForms:
     page: Callable[[], str] = _not_available
     workbook: Callable[[Path], None] = _not_available
     json_pieces: Callable[[], Iterator[str]] | None = None
+
+    @classmethod
+    def of_report(
+        cls,
+        report: Callable[[], Report],
+        document: Callable[[], Any] = _not_available,
+        workbook: Callable[[Path], None] = _not_available,
+    ) -> Self:
+        """Return the forms of a report that is data; ``document`` and ``workbook`` go with it."""
+        return cls(document, lambda: text_lines(report()), lambda: report_page(report()), workbook)
 
     def render(self, form: str) -> Iterator[str]:
         """Yield the text of a printable form piece by piece, in the active language."""
@@ -103,6 +125,100 @@ PRINTABLE_FORMS: Mapping[str, PrintableForm] = {
 }
 """The printable forms by name, the default first; the other form is ``workbook``."""
 
+
+def text_lines(report: Report) -> Iterator[Text]:
+    """Yield a report as lines for people; the verdict and the next steps come last."""
+    if report.title is not None:
+        yield report.title
+    for name, value in report.facts:
+        yield untranslated("{indent}{name}: {value}").format(
+            indent="" if report.title is None else "  ",
+            name=name,
+            value=value if isinstance(value, Text) else value_text(value),
+        )
+    for table in report.tables:
+        yield from _table_lines(table)
+    yield from report.remarks
+    for problem in report.problems:
+        yield untranslated("✗ {problem}").format(problem=problem)
+    if report.verdict is not None:
+        yield report.verdict
+    yield from report.next_steps
+
+
+def _table_lines(table: Table) -> Iterator[Text]:
+    if table.title is not None and table.lines:
+        yield untranslated("{title}: {n}").format(title=table.title, n=table.body)
+    shown = table.cut(table.most)
+    for line in shown.lines:
+        head, below = line.text, line.below
+        if head is None:
+            head = value_text(line.values[0])
+            below = [
+                f"  {heading.title}: {value_text(value)}"
+                for heading, value in zip(table.headings[1:], line.values[1:], strict=True)
+                if value is not None
+            ]
+        yield from (
+            text if isinstance(text, Text) else untranslated(text) for text in (head, *below)
+        )
+    if shown.omitted:
+        yield untranslated("  {more}").format(more=more_text(shown.omitted))
+
+
+_MAX_LINES_OF_PAGE = 200
+_CUT = Text(
+    pt="Mostradas {n} de {all} linhas{first}; {complete} tem todas.",
+    en="Showing {n} of {all} lines{first}; {complete} has them all.",
+)
+_OPEN_FIRST = Text(pt=", primeiro as que não conferem", en=", those that do not agree first")
+
+
+def report_page(report: Report) -> str:
+    """Return a report as a page without scripts; long tables are shortened, counts stay exact."""
+    sections = [
+        (sheet, [(table, *_shortened(table, report.complete)) for table in tables])
+        for sheet, tables in groupby(report.tables, key=lambda table: table.sheet)
+    ]
+    return render_page(
+        "xlbridge.report_forms",
+        title=report.title,
+        report=report,
+        sections=sections,
+        cells=_page_cells,
+    )
+
+
+def _shortened(table: Table, complete: Text) -> tuple[Sequence[Line], Text | None]:
+    """Return the lines of a table on a page, and the note below a table that is shortened."""
+    shown = table.cut(_MAX_LINES_OF_PAGE)
+    if not shown.omitted:
+        return shown.lines, None
+    is_mixed = shown.has_open_lines and any(line.tone is Tone.PLAIN for line in table.lines)
+    note = _CUT.format(
+        n=grouped_number(shown.body),
+        all=grouped_number(table.body),
+        first=_OPEN_FIRST if is_mixed else "",
+        complete=complete,
+    )
+    return shown.lines, note
+
+
+def _page_cells(table: Table, line: Line) -> Iterator[tuple[Text, str, str]]:
+    """Yield the cells of a line: label on narrow screens, text, CSS classes."""
+    for heading, value in zip(table.headings, line.values, strict=True):
+        classes = {
+            "number": isinstance(value, int | Decimal),
+            "alarm": heading.alarming and bool(value),
+            "digest": heading.digest,
+            "path": heading.path,
+            "zero": value == 0,
+            "empty": value is None,
+        }
+        names = " ".join(name for name, applies in classes.items() if applies)
+        yield heading.title, "" if value is None else value_text(value), names
+
+
 _BASE = "xlbridge.report_forms"
 
 
@@ -142,6 +258,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
     )
     environment.filters["csp_hash"] = _csp_hash
+    environment.filters["value_text"] = value_text
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     return environment
 

@@ -13,11 +13,11 @@ from browser import Page
 from proof_parts import HOSTILE, Proof
 
 from xlbridge.batch.proof.proof_forms import proof_report
-from xlbridge.batch.proof.report_tables import MAX_LINES_OF_PAGE
 from xlbridge.i18n import set_language
 
 pytestmark = pytest.mark.programs
 
+MAX_LINES_OF_PAGE = 200
 WIDTHS = pytest.mark.parametrize("width", [1200, 360])
 
 
@@ -90,7 +90,7 @@ def test_the_page_speaks_portuguese(tmp_path: Path, page: Page, month: Proof) ->
 def test_a_proof_without_open_items_is_verified(tmp_path: Path, page: Page, month: Proof) -> None:
     clean = replace(month, steps=(), exports=(), totals=(), cells=(), rows=(), refused=())
     page.open(written(tmp_path, clean), width=360)
-    assert page.run("document.querySelector('.verdict.verified').innerText").startswith(
+    assert page.run("document.querySelector('.verdict.good').innerText").startswith(
         "Everything accounted for"
     )
 

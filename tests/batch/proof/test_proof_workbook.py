@@ -15,13 +15,14 @@ from openpyxl import load_workbook
 from openpyxl.workbook import Workbook
 from proof_parts import HOSTILE, Proof
 
-from xlbridge.batch.proof.proof_forms import write_proof_workbook
-from xlbridge.i18n import override_language, set_language
+from xlbridge.batch.proof.proof_forms import proof_content, proof_report
+from xlbridge.i18n import override_language, set_language, untranslated
+from xlbridge.workbook.write import write_report
 
 
 def written(tmp_path: Path, proof: Proof) -> Workbook:
     path = tmp_path / "proof.xlsx"
-    write_proof_workbook(proof, path)
+    proof_report(proof).workbook(path)
     return load_workbook(path)
 
 
@@ -106,9 +107,9 @@ def test_digests_and_uploads_are_all_there(tmp_path: Path, month: Proof) -> None
 
 def test_the_same_proof_gives_the_same_bytes(tmp_path: Path, month: Proof) -> None:
     one, two = tmp_path / "one.xlsx", tmp_path / "two.xlsx"
-    write_proof_workbook(month, one)
+    proof_report(month).workbook(one)
     time.sleep(1.1)  # The form has times of whole seconds.
-    write_proof_workbook(replace(month), two)
+    proof_report(replace(month)).workbook(two)
     assert one.read_bytes() == two.read_bytes()
 
 
@@ -116,7 +117,13 @@ def test_the_same_proof_gives_the_same_bytes(tmp_path: Path, month: Proof) -> No
 def test_a_long_table_is_complete(tmp_path: Path, month: Proof, most: int) -> None:
     many = replace(month, cells=month.cells * 40)
     path = tmp_path / "proof.xlsx"
-    write_proof_workbook(many, path, max_lines=most)
+    write_report(
+        proof_content(many),
+        path,
+        cover=untranslated("Proof"),
+        signature=("made", "by a test"),
+        max_lines=most,
+    )
     book = load_workbook(path)
     sheets = [name for name in book.sheetnames if name.startswith("Differences")]
     assert len(sheets) == (1 if most == 1000 else 3)

@@ -372,13 +372,32 @@ def test_several_files_have_a_total_and_links_to_each(
     refused = RefusedFile(Path("lost.xlsx"), UsageError(Text(pt="x", en="x")))
     good = ValidatedSheet(Path("good.xlsx"), None, "Plan1", 1)
     page.open(written(tmp_path, sample, refused, good), width=360)
-    text = page.run("document.querySelector('nav').innerText")
-    total = f"Files: 3 · passed: 1 · rows: {len(sample.rows)} · errors: {sample.errors}"
+    text = page.run("document.querySelector('.verdict').innerText")
+    total = f"files: 3 · passed: 1 · rows: {len(sample.rows)} · errors: {sample.errors}"
     assert total in text
+    assert page.run("document.querySelectorAll('nav li').length") == 3
     page.run("document.querySelectorAll('nav button')[2].click()")
     assert page.run("document.activeElement.textContent") == "✓ good.xlsx"
     page.open(written(tmp_path, sample), width=360)
     assert page.run("document.querySelector('nav')") is None
+
+
+def test_the_page_names_the_next_step_and_counts_by_rule_as_text_does(
+    tmp_path: Path, page: Page, sample: ValidatedSheet
+) -> None:
+    good = ValidatedSheet(Path("good.xlsx"), None, "Plan1", 1)
+    for sheets in ([sample], [sample, good]):
+        path = written(tmp_path, *sheets)
+        page.open(path, width=360)
+        shown = page.run("document.querySelector('main').innerText").splitlines()
+        end = report_forms(Report(sheets)).lines()
+        *_, last = lines = [str(line) for line in end]
+        assert last in shown
+        fixable = [line for line in lines if "--fix: " in line]
+        assert set(fixable) <= set(shown) != set()
+        facts = page.run("[...document.querySelectorAll('dt')].map((it) => it.innerText)")
+        wanted = [line.partition(":")[0] for line in lines if " by rule (" in line]
+        assert facts == (wanted if len(sheets) > 1 else [])
 
 
 def test_a_few_findings_need_no_filters(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:

@@ -1,4 +1,7 @@
-"""Text report: groups, exact counts, limit, progress and colours at a terminal."""
+"""Text report: groups, exact counts, limit, progress and colours at a terminal.
+
+Inside: validation.
+"""
 
 import json
 import os
@@ -17,7 +20,8 @@ from sheets import write_rows
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation import ValidatedSheet
-from xlbridge.validation.reports import Report, report_lines
+from xlbridge.validation.reports import Report, report_forms
+from xlbridge.validation.reports.text_report import report_lines
 
 SAMPLES = ROOT / "samples"
 
@@ -66,7 +70,7 @@ def test_hint_of_a_single_cell_is_shown_below_it() -> None:
 
 
 def test_several_files_have_a_total() -> None:
-    *_, last = report_lines(Report([many(3), many(4, "cp.xlsx")]))
+    *_, last = report_forms(Report([many(3), many(4, "cp.xlsx")])).lines()
     assert last == "Total · files: 2 · passed: 0 · rows: 0 · errors: 7 · warnings: 2"
 
 
@@ -77,7 +81,7 @@ def test_summary_has_counts_by_rule_fixable_cells_and_next_steps(
     lines = xlbridge("validate", sample).stdout.splitlines()
     assert lines[-5] == ""
     assert lines[-4].startswith("Errors by rule (18): type-integer 3, ")
-    assert lines[-4].endswith(", … and 5 more")
+    assert lines[-4].endswith(" … and 5 more")
     assert lines[-3] == "Warnings by rule (4): date-as-text 2, column-unknown 1, number-as-text 1"
     assert lines[-2] == "3 of 22 can be fixed with --fix: date-as-text 2, number-as-text 1"
     assert lines[-1] == (

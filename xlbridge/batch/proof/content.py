@@ -11,18 +11,11 @@ from xlbridge.batch.proof.detail_tables import (
     job_table,
     open_row_table,
     refused_table,
-)
-from xlbridge.batch.proof.model import Proof, ProofCounts, Total, TotalTable
-from xlbridge.batch.proof.report_tables import (
-    Heading,
-    Line,
-    ReportTable,
-    Tone,
-    Value,
-    grouped_number,
     typed_value,
 )
+from xlbridge.batch.proof.model import Proof, ProofCounts, Total, TotalTable
 from xlbridge.i18n import Text, untranslated
+from xlbridge.report_forms import Heading, Line, Table, Tone, Value, grouped_number
 
 _WHOLE_BATCH = Text(pt="Total do lote", en="The whole batch")
 _STEPS_SHEET = Text(pt="Etapas", en="Steps")
@@ -54,7 +47,7 @@ _STEP_HEADINGS = (
 """Headings of name, resource, the fields of ``ProofCounts`` in order, and note."""
 
 
-def _step_table(proof: Proof) -> ReportTable:
+def _step_table(proof: Proof) -> Table:
     lines = []
     for step in proof.steps:
         lines.append(_step_line(step.name, None, step.counts, Tone.HEAD))
@@ -63,7 +56,7 @@ def _step_table(proof: Proof) -> ReportTable:
             lines.append(_step_line(file.file.path.name, file.resource, file.counts, note=reason))
     if proof.steps:
         lines.append(_step_line(_WHOLE_BATCH, None, proof.counts, Tone.SUM))
-    return ReportTable(
+    return Table(
         sheet=_STEPS_SHEET,
         headings=_STEP_HEADINGS,
         lines=lines,
@@ -90,9 +83,9 @@ def _step_line(
     return Line((name, resource, *astuple(counts), note), tone)
 
 
-def _unread_table(proof: Proof) -> ReportTable:
+def _unread_table(proof: Proof) -> Table:
     """Return the counts of accepted rows that cannot be read back, by reason."""
-    return ReportTable(
+    return Table(
         sheet=_READ_BACK_SHEET,
         title=Text(pt="Linhas sem leitura possível", en="Rows that cannot be read back"),
         headings=(
@@ -115,9 +108,9 @@ def _unread_table(proof: Proof) -> ReportTable:
 _READ_BACK_SHEET = Text(pt="Leitura de volta", en="Read-back")
 
 
-def _field_table(proof: Proof) -> ReportTable:
+def _field_table(proof: Proof) -> Table:
     """Return the columns that are compared with the system, and those it does not return."""
-    return ReportTable(
+    return Table(
         sheet=_READ_BACK_SHEET,
         title=Text(pt="Campos comparados", en="Fields compared"),
         headings=(
@@ -167,9 +160,9 @@ _ABOUT_TOTALS = Text(
 )
 
 
-def _total_tables(proof: Proof) -> Iterator[ReportTable]:
+def _total_tables(proof: Proof) -> Iterator[Table]:
     if not proof.totals:
-        yield ReportTable(_TOTALS_SHEET, (_ACCEPTED_ROWS,), (), _NO_TOTALS, about=_ABOUT_TOTALS)
+        yield Table(sheet=_TOTALS_SHEET, lines=(), none=_NO_TOTALS, about=_ABOUT_TOTALS)
     for index, table in enumerate(proof.totals):
         title = _TOTALS_TITLE.format(
             resource=table.resource, amount=table.amount or _COUNT, by=table.by
@@ -180,7 +173,14 @@ def _total_tables(proof: Proof) -> Iterator[ReportTable]:
         lines = [_total_line(table, total, _total_label(table, total)) for total in table.totals]
         lines.append(_total_line(table, table.sum, _TOTAL, Tone.SUM))
         about = _ABOUT_TOTALS if index == 0 else None
-        yield ReportTable(_TOTALS_SHEET, headings, lines, _NO_TOTALS, title=title, about=about)
+        yield Table(
+            sheet=_TOTALS_SHEET,
+            headings=headings,
+            lines=lines,
+            none=_NO_TOTALS,
+            title=title,
+            about=about,
+        )
 
 
 def _total_line(table: TotalTable, total: Total, label: Value, tone: Tone | None = None) -> Line:
@@ -241,7 +241,7 @@ def proof_facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     yield Text(pt="Feita com", en="Made with"), f"xlbridge {__version__}"
 
 
-def proof_tables(proof: Proof) -> Iterator[ReportTable]:
+def proof_tables(proof: Proof) -> Iterator[Table]:
     """Yield the tables; those of the same sheet are adjacent."""
     yield _step_table(proof)
     yield from _total_tables(proof)

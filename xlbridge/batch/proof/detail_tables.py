@@ -1,6 +1,8 @@
 """Detail tables of a proof: differences, open and rejected rows, exports, files, uploads."""
 
 from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from xlbridge.batch.proof.model import (
@@ -11,16 +13,9 @@ from xlbridge.batch.proof.model import (
     RefusedRow,
     RowLocation,
 )
-from xlbridge.batch.proof.report_tables import (
-    Heading,
-    Line,
-    ReportTable,
-    Tone,
-    Value,
-    typed_value,
-    value_text,
-)
 from xlbridge.i18n import Text, untranslated
+from xlbridge.report_forms import Heading, Line, Table, Tone, Value, value_text
+from xlbridge.resources import Kind
 from xlbridge.upload import Job, UploadOptions
 from xlbridge.upload.results import Verdict, mode_name
 
@@ -52,9 +47,28 @@ _UNKNOWN_NO_KEY = Text(
 )
 
 
-def difference_table(proof: Proof) -> ReportTable:
+_YES_NO = {"True": Text(pt="sim", en="yes"), "False": Text(pt="não", en="no")}
+
+
+def typed_value(kind: Kind, plain: str | None) -> Value:
+    """Return a ``comparable_value`` converted to its kind."""
+    if plain is None:
+        return None
+    try:
+        if kind is Kind.MONEY:
+            return Decimal(plain)
+        if kind is Kind.DATE:
+            return date.fromisoformat(plain)
+    except (InvalidOperation, ValueError):
+        return plain
+    if kind is Kind.NUMBER:
+        return Text(pt=plain.replace(".", ","), en=plain)
+    return _YES_NO.get(plain, plain) if kind is Kind.BOOLEAN else plain
+
+
+def difference_table(proof: Proof) -> Table:
     """Return the cells whose value in the system differs from the one sent."""
-    return ReportTable(
+    return Table(
         sheet=Text(pt="Diferenças", en="Differences"),
         headings=(
             *_LOCATION,
@@ -87,9 +101,9 @@ def difference_table(proof: Proof) -> ReportTable:
     )
 
 
-def open_row_table(proof: Proof) -> ReportTable:
+def open_row_table(proof: Proof) -> Table:
     """Return the rows that are open."""
-    return ReportTable(
+    return Table(
         sheet=Text(pt="Linhas em aberto", en="Open rows"),
         headings=(
             *_LOCATION,
@@ -118,9 +132,9 @@ def open_row_table(proof: Proof) -> ReportTable:
     )
 
 
-def refused_table(proof: Proof) -> ReportTable:
+def refused_table(proof: Proof) -> Table:
     """Return the rows that were not written, with the system's answer or the reason of the plan."""
-    return ReportTable(
+    return Table(
         sheet=Text(pt="Rejeitadas e retidas", en="Rejected and held rows"),
         headings=(
             *_LOCATION,
@@ -188,9 +202,9 @@ _DECIDED = Text(pt="{seen}, por {by}: {reason}", en="{seen}, by {by}: {reason}")
 _AGAIN = Text(pt="enviado de novo: {reason}", en="sent again: {reason}")
 
 
-def export_table(proof: Proof) -> ReportTable:
+def export_table(proof: Proof) -> Table:
     """Return the exports of the batch, as their manifests describe them."""
-    return ReportTable(
+    return Table(
         sheet=Text(pt="Exportações", en="Exports"),
         headings=(
             _STEP,
@@ -231,9 +245,9 @@ def _export_line(export: ProofExport) -> Line:
     )
 
 
-def file_table(proof: Proof) -> ReportTable:
+def file_table(proof: Proof) -> Table:
     """Return the workbooks with their digests."""
-    return ReportTable(
+    return Table(
         sheet=Text(pt="Arquivos", en="Workbooks"),
         headings=(_STEP, _FILE, Heading(Text(pt="Linhas", en="Rows"), 10), _SHA),
         lines=[
@@ -245,9 +259,9 @@ def file_table(proof: Proof) -> ReportTable:
     )
 
 
-def job_table(proof: Proof) -> ReportTable:
+def job_table(proof: Proof) -> Table:
     """Return the uploads with their outcomes, including parts and retries."""
-    return ReportTable(
+    return Table(
         sheet=Text(pt="Envios", en="Uploads"),
         headings=(
             Heading(Text(pt="Envio", en="Upload"), 24),

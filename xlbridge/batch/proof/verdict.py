@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.batch.proof.model import OpenReason, Proof, ProofExport, ResourceSummary
-from xlbridge.batch.proof.report_tables import grouped_amount, grouped_number
 from xlbridge.files import short_path
 from xlbridge.i18n import Text, untranslated
+from xlbridge.report_forms import grouped_number
 
 _VERIFIED = Text(
     pt="Tudo conferido: {found} de {read} {n:linha lida|linhas lidas} de volta, cada uma no "
@@ -139,8 +139,8 @@ def resource_lines(proof: Proof) -> Iterator[Text]:
             continue
         found = _AMOUNT_NOT_RETURNED
         if summary.found_amount is not None:
-            found = _AMOUNT_FOUND.format(amount=grouped_amount(summary.found_amount))
-        amount = grouped_amount(summary.amount)
+            found = _AMOUNT_FOUND.format(amount=grouped_number(summary.found_amount))
+        amount = grouped_number(summary.amount)
         yield _RESOURCE_AMOUNT.format(rows=rows, amount=amount, found=found)
 
 

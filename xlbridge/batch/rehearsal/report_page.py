@@ -1,15 +1,7 @@
-"""Report of a rehearsal as a page for the browser, with the closing proof's template."""
+"""Report of a rehearsal as a page for the browser."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from xlbridge.batch.proof.report_tables import (
-    Heading,
-    Line,
-    ReportTable,
-    Tone,
-    Value,
-    page_sections,
-)
 from xlbridge.batch.rehearsal.report import (
     ASSERTIONS,
     no_fault_remark,
@@ -23,20 +15,14 @@ from xlbridge.batch.rehearsal.report import (
 )
 from xlbridge.batch.rehearsal.result import RehearsalResult, RehearsalState, RowId, WorkbookResult
 from xlbridge.i18n import Text, joined
-from xlbridge.report_forms import ReportForms, render_page
+from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
 
-_STATES = {
-    RehearsalState.PASSED: "verified",
-    RehearsalState.NOT_READY: "open",
-    RehearsalState.IN_DOUBT: "partly_verified",
-    RehearsalState.BROKEN: "open",
+_GRADES = {
+    RehearsalState.PASSED: Grade.GOOD,
+    RehearsalState.NOT_READY: Grade.ERROR,
+    RehearsalState.IN_DOUBT: Grade.WARNING,
+    RehearsalState.BROKEN: Grade.ERROR,
 }
-"""CSS classes of the states."""
-
-_CUT = Text(
-    pt="Mostradas {n} de {all} linhas; --format json tem todas.",
-    en="Showing {n} of {all} lines; --format json has them all.",
-)
 
 
 def rehearsal_report(result: RehearsalResult) -> ReportForms:
@@ -44,43 +30,42 @@ def rehearsal_report(result: RehearsalResult) -> ReportForms:
     return ReportForms(
         lambda: rehearsal_json(result),
         lambda: rehearsal_text(result),
-        lambda: _rehearsal_page(result),
+        ReportForms.of_report(lambda: _content(result)).page,
     )
 
 
-def _rehearsal_page(result: RehearsalResult) -> str:
-    """Return a rehearsal as an HTML page in the active language."""
+def _content(result: RehearsalResult) -> Report:
+    """Return the content of the page."""
     title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
     verdict, *next_steps = verdict_lines(result)
-    tables = [
-        _workbook_table(result.counts.workbooks),
-        *_row_tables(result),
-        _table_table(result),
-    ]
-    return render_page(
-        "xlbridge.batch.proof",
+    return Report(
         title=title.format(id=result.batch),
         verdict=verdict,
-        state=_STATES[result.state],
-        resource_lines=[*next_steps, *no_fault_remark(result)],
-        open_items=[
+        grade=_GRADES[result.state],
+        remarks=no_fault_remark(result),
+        problems=[
             _BROKEN.format(what=what)
             for what, kinds in ASSERTIONS.values()
             if result.violations(*kinds)
         ],
         facts=_facts(result),
-        sections=page_sections(tables, _CUT),
+        tables=[
+            _workbook_table(result.counts.workbooks),
+            *_row_tables(result),
+            _table_table(result),
+        ],
+        next_steps=next_steps,
     )
 
 
 _BROKEN = Text(pt="Quebrado: {what}", en="Broken: {what}")
 
 
-def _facts(result: RehearsalResult) -> list[tuple[Text, object]]:
+def _facts(result: RehearsalResult) -> list[tuple[Text, Value]]:
     trial = result.trial
     none = Text(pt="nenhuma", en="none")
     return [
-        (Text(pt="Plano", en="Plan"), result.plan),
+        (Text(pt="Plano", en="Plan"), str(result.plan)),
         (Text(pt="Arquivos copiados", en="Workbooks copied"), trial.copied),
         (Text(pt="Falhas", en="Faults"), result.faults or none),
         (Text(pt="Execuções", en="Runs"), runs_text(trial)),
@@ -97,7 +82,7 @@ _BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
 _CREATED = Text(pt="Criados no ensaio", en="Created in the rehearsal")
 
 
-def _workbook_table(workbooks: Sequence[WorkbookResult]) -> ReportTable:
+def _workbook_table(workbooks: Sequence[WorkbookResult]) -> Table:
     titles = (
         _STEP,
         _WORKBOOK,
@@ -125,7 +110,7 @@ def _reason_of(workbook: WorkbookResult) -> Text | None:
     return joined(reasons) if reasons else None
 
 
-def _row_tables(result: RehearsalResult) -> Iterator[ReportTable]:
+def _row_tables(result: RehearsalResult) -> Iterator[Table]:
     """Yield the tables of rows that a person has to check, without empty ones."""
     counts = result.counts
     lists: list[tuple[Text, Iterable[tuple[RowId | None, Value]]]] = [
@@ -151,7 +136,7 @@ def _row_tables(result: RehearsalResult) -> Iterator[ReportTable]:
             yield _table(title, titles, lines)
 
 
-def _table_table(result: RehearsalResult) -> ReportTable:
+def _table_table(result: RehearsalResult) -> Table:
     titles = (
         Text(pt="Tabela", en="Table"),
         Text(pt="Antes", en="Before"),
@@ -172,9 +157,9 @@ _REASON = Text(pt="Motivo", en="Reason")
 _DETAILS = Text(pt="Detalhes", en="Details")
 
 
-def _table(title: Text, column_titles: Sequence[Text], lines: Sequence[Line]) -> ReportTable:
+def _table(title: Text, column_titles: Sequence[Text], lines: Sequence[Line]) -> Table:
     none = Text(pt="Nenhuma.", en="None.")
     headings = tuple(
         Heading(column, words=column in (_REASON, _DETAILS)) for column in column_titles
     )
-    return ReportTable(title, headings, lines, none)
+    return Table(sheet=title, headings=headings, lines=lines, none=none)

@@ -6,4 +6,3 @@ from .model import (
     message_of_all as message_of_all,
     without_cells as without_cells,
 )
-from .text_report import closing_lines as closing_lines, report_lines as report_lines

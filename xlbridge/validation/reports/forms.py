@@ -8,10 +8,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from xlbridge.i18n import Text
 from xlbridge.report_forms import ReportForms
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.reports.model import (
@@ -29,13 +30,18 @@ _NO_FINDINGS = '"findings": []'
 _text = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def report_forms(report: Report) -> ReportForms:
-    """Return the forms of a report."""
+def report_forms(report: Report, verdict: Text | None = None) -> ReportForms:
+    """Return the forms of a report; ``verdict`` is that of the text, by default the total."""
 
     def lines() -> Iterator[str]:
-        from xlbridge.validation.reports.text_report import closing_lines, report_lines
+        from xlbridge.validation.reports.summary import summary
+        from xlbridge.validation.reports.text_report import report_lines
 
-        return chain(report_lines(report), closing_lines(report))
+        yield from report_lines(report)
+        end = summary(report, verdict)
+        if end.facts:
+            yield ""
+        yield from map(str, ReportForms.of_report(lambda: end).lines())
 
     def page() -> str:
         from xlbridge.validation.reports.html_report import report_page

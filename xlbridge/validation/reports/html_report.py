@@ -3,6 +3,7 @@
 The page's script inserts data as text only, so that nothing in a workbook becomes markup.
 """
 
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -19,6 +20,7 @@ from xlbridge.validation.reports.model import (
     record_names,
     rule_key,
 )
+from xlbridge.validation.reports.summary import summary
 from xlbridge.validation.reports.text_report import fixes_text
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
 
@@ -38,18 +40,11 @@ _NO_SCRIPT = Text(
     en="This page needs JavaScript to show the findings; nothing leaves your computer.",
 )
 _PAGE_TEXTS = {
-    "title": _TITLE,
     "rows": Text(pt="linhas: {n}", en="rows: {n}"),
     "errors": Text(pt="erros: {n}", en="errors: {n}"),
     "warnings": Text(pt="avisos: {n}", en="warnings: {n}"),
     "place": Text(pt="{resource} · planilha {sheet}", en="{resource} · sheet {sheet}"),
     "marks": Text(pt="Sinais nos valores: {marks}", en="Signs in values: {marks}"),
-    "total": Text(
-        pt="Arquivos: {files} · aprovados: {good} · linhas: {rows} · erros: {errors} · "
-        "avisos: {warnings}",
-        en="Files: {files} · passed: {good} · rows: {rows} · errors: {errors} · "
-        "warnings: {warnings}",
-    ),
     "good": Text(pt="sem erros", en="no errors"),
     "bad": Text(pt="com erros", en="with errors"),
     "not_judged": Text(pt="não conferida", en="not checked"),
@@ -100,13 +95,17 @@ def report_page(report: Report) -> str:
     about = _ABOUT.format(time=datetime.now().strftime("%d/%m/%Y %H:%M"), version=__version__)
     limit = DEFAULT_LIMIT if report.limit is None else report.limit
     data = {
-        "words": {name: str(word) for name, word in _PAGE_TEXTS.items()} | {"about": str(about)},
+        "words": {name: str(word) for name, word in _PAGE_TEXTS.items()},
         "files": [_file(item, limit) for item in report.results],
     }
+    end = summary(report)
     return render_page(
         "xlbridge.validation.reports",
         scripted=True,
         title=_TITLE,
+        about=about,
+        # The section of a single file has these counts, to filter by.
+        report=end if end.verdict is not None else replace(end, facts=()),
         no_script=_NO_SCRIPT,
         data=data,
     )

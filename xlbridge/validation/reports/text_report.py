@@ -1,34 +1,30 @@
-"""Text form of the report for a terminal: findings by column and rule, then a summary."""
+"""Text form of the report for a terminal: findings by column and rule."""
 
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
 
 from xlbridge.i18n import Text
+from xlbridge.report_forms import group_by_reason, list_first, more_text
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.validation.cells.text import display, format_decimal, quoted
-from xlbridge.validation.finding_columns import count_corrected
 from xlbridge.validation.reports.model import Report, by_rule, rule_key
-from xlbridge.validation.reports.next_steps import next_steps
 from xlbridge.validation.results import (
     FixedCopy,
     RefusedFile,
     SkippedSheet,
     ValidatedSheet,
     ValidationResult,
-    is_ok,
 )
 
 DEFAULT_LIMIT = 5
 """Default number of cells shown for each rule."""
 
 _MAX_VALUE_LENGTH = 40
-_MAX_RULES = 8
 
 
 def report_lines(report: Report) -> Iterator[str]:
-    """Yield the lines of the report, with a total for several files.
+    """Yield the lines about each file.
 
     The report's limit, by default ``DEFAULT_LIMIT``, applies to the cells shown for each rule;
     counts include all.
@@ -36,62 +32,6 @@ def report_lines(report: Report) -> Iterator[str]:
     limit = DEFAULT_LIMIT if report.limit is None else report.limit
     for item in report.results:
         yield from _file(item, limit)
-    if len(report.results) > 1:
-        total = Text(
-            pt="Total · arquivos: {files} · aprovados: {good} · linhas: {rows} · "
-            "erros: {errors} · avisos: {warnings}",
-            en="Total · files: {files} · passed: {good} · rows: {rows} · errors: {errors} · "
-            "warnings: {warnings}",
-        )
-        files = {item.file for item in report.results}
-        bad = {item.file for item in report.results if not is_ok(item)}
-        yield str(
-            total.format(
-                files=len(files),
-                good=len(files - bad),
-                rows=sum(len(sheet.rows) for sheet in report.sheets),
-                errors=sum(sheet.errors for sheet in report.sheets),
-                warnings=sum(sheet.warnings for sheet in report.sheets),
-            )
-        )
-
-
-def closing_lines(report: Report) -> Iterator[str]:
-    """Yield the summary: counts by rule, what ``--fix`` would correct, the next steps."""
-    counts: dict[Severity, Counter[str]] = {severity: Counter() for severity in Severity}
-    fixable: Counter[str] = Counter()
-    for sheet in report.sheets:
-        for (_, code), group in by_rule(sheet.findings).items():
-            counts[group[0].kind.severity][code] += len(group)
-            fixable[code] += count_corrected(group)
-    found = sum(count.total() for count in counts.values())
-    if found:
-        yield ""
-        headings = {
-            Severity.ERROR: Text(
-                pt="Erros por regra ({n}): {rules}", en="Errors by rule ({n}): {rules}"
-            ),
-            Severity.WARNING: Text(
-                pt="Avisos por regra ({n}): {rules}", en="Warnings by rule ({n}): {rules}"
-            ),
-        }
-        for severity, count in counts.items():
-            if count:
-                yield str(headings[severity].format(n=count.total(), rules=_rules(count)))
-    if fixable.total():
-        message = Text(
-            pt="Podem ser corrigidos com --fix: {fixable} de {found}: {rules}",
-            en="{fixable} of {found} can be fixed with --fix: {rules}",
-        )
-        yield str(message.format(fixable=fixable.total(), found=found, rules=_rules(fixable)))
-    yield from map(str, next_steps(report, has_fixes=bool(fixable.total())))
-
-
-def _rules(counts: Counter[str]) -> str:
-    shown = [f"{code} {count}" for code, count in counts.most_common(_MAX_RULES) if count]
-    more = sum(count > 0 for count in counts.values()) - len(shown)
-    rest = [str(Text(pt="… e mais {n}", en="… and {n} more").format(n=more))] if more else []
-    return ", ".join([*shown, *rest])
 
 
 def _file(item: ValidationResult, limit: int) -> Iterator[str]:
@@ -136,7 +76,6 @@ def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
     times = f" ×{len(group)}" if len(group) > 1 else ""
     label = f"[{code}]{times}"
     shown = [finding for finding in islice(group, limit) if finding.cell]
-    rest = Text(pt="… e mais {n}", en="… and {n} more").format(n=len(group) - len(shown))
     hints = dict.fromkeys(str(finding.hint) for finding in shown)
     if len({str(finding.message) for finding in shown}) > 1 or len(hints) > 1:
         yield f"  {mark} {column}  {label}" if column else f"  {mark} {label}"
@@ -145,12 +84,11 @@ def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
             if len(hints) > 1:
                 yield f"        → {finding.hint}"
         if len(group) > len(shown):
-            yield f"      {rest}"
+            yield f"      {more_text(len(group) - len(shown))}"
     else:
         yield f"  {mark} {f'{column}: ' if column else ''}{first.message}  {label}"
         if shown:
-            cells = ", ".join(map(_cell, shown))
-            yield f"      {cells} {rest}" if len(group) > len(shown) else f"      {cells}"
+            yield f"      {list_first([*map(_cell, shown)], len(shown), len(group))}"
     if len(hints) < 2:
         yield f"      → {first.hint}"
 
@@ -179,23 +117,17 @@ def fixes_text(fixes: FixedCopy) -> Iterator[str]:
     if len(fixed) <= _MAX_FIXES:
         yield from (f"      {_change(found, column=True)}" for found in fixed)
     else:
-        groups: defaultdict[tuple[str | None, str], list[Finding]] = defaultdict(list)
-        for found in fixed:
-            groups[found.column_label, found.kind.code].append(found)
-        for (column, code), group in groups.items():
-            examples = ", ".join(map(_change, group[:_FIX_EXAMPLES]))
-            more = len(group) - _FIX_EXAMPLES
-            rest = Text(pt=" … e mais {n}", en=" … and {n} more").format(n=more) if more > 0 else ""
-            yield f"      {column}  [{code}] ×{len(group)}: {examples}{rest}"
+        rules = (((found.column_label, found.kind.code), found) for found in fixed)
+        for (column, code), group in group_by_reason(rules).items():
+            examples = list_first([*map(_change, group[:_FIX_EXAMPLES])], _FIX_EXAMPLES, len(group))
+            yield f"      {column}  [{code}] ×{len(group)}: {examples}"
         yield f"      {Text(pt='Todas, com --format json', en='All of them: --format json')}"
-    left: dict[tuple[str, str | None], list[str]] = {}
-    for item in fixes.left:
-        key = str(item.reason), item.finding.column_label
-        left.setdefault(key, []).append(item.finding.cell or "")
     heading = Text(pt="Não foi alterado", en="Left unchanged")
-    for (reason, column), cells in left.items():
-        rest = f" … ({len(cells)})" if len(cells) > _MAX_UNFIXED else ""
-        yield f"      {heading}: {column} {', '.join(cells[:_MAX_UNFIXED])}{rest}: {reason}"
+    reasons = (
+        ((item.reason, item.finding.column_label), item.finding.cell or "") for item in fixes.left
+    )
+    for (reason, column), cells in group_by_reason(reasons).items():
+        yield f"      {heading}: {column} {list_first(cells, _MAX_UNFIXED)}: {reason}"
 
 
 def _change(found: Finding, *, column: bool = False) -> str:

@@ -1,5 +1,6 @@
 from .clean_workbook import write_records as write_records
 from .new_workbook import new_workbook as new_workbook, print_across_pages as print_across_pages
+from .report_workbook import write_report as write_report
 from .row_copies import (
     MigratedColumn as MigratedColumn,
     OlderWorkbook as OlderWorkbook,

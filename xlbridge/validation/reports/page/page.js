@@ -176,13 +176,6 @@
   }
 
   function contents(sections) {
-    const sum = (key) => count(files.reduce((all, file) => all + (file[key] ?? 0), 0));
-    const names = [...new Set(files.map((file) => file.file))];
-    const bad = new Set(files.filter((file) => !file.skipped && !file.ok).map((file) => file.file));
-    const total = say(words.total, {
-      files: count(names.length), good: count(names.length - bad.size),
-      rows: sum("rows"), errors: sum("errors"), warnings: sum("warnings"),
-    });
     const links = sections.map((section, place) => {
       const heading = section.querySelector("h2");
       const link = make("button", { type: "button" }, heading.textContent);
@@ -192,7 +185,7 @@
       link.addEventListener("click", () => heading.focus());
       return make("li", {}, link);
     });
-    return make("nav", { class: "card" }, make("p", { class: "shown" }, total), make("ul", {}, ...links));
+    return make("nav", { class: "card" }, make("ul", {}, ...links));
   }
 
   function section(file) {
@@ -225,7 +218,5 @@
   }
 
   const sections = files.map(section);
-  document.getElementById("report").append(
-    make("h1", {}, words.title), make("p", { class: "quiet" }, words.about),
-    ...(files.length > 1 ? [contents(sections)] : []), ...sections);
+  document.getElementById("report").append(...(files.length > 1 ? [contents(sections)] : []), ...sections);
 })();

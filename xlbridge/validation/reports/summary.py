@@ -1,15 +1,76 @@
-"""Commands that follow a validation: fix, mark, correct or upload the workbook."""
+"""Summary of a validation, which text and page share: counts by rule, and the next commands."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from xlbridge import report_forms
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
-from xlbridge.validation.reports.model import Report
-from xlbridge.validation.results import ValidatedSheet
+from xlbridge.report_forms import Grade, list_first
+from xlbridge.resources.findings import Severity
+from xlbridge.validation.finding_columns import count_corrected
+from xlbridge.validation.reports.model import Report, by_rule
+from xlbridge.validation.results import ValidatedSheet, is_ok
+
+_MAX_RULES = 8
+_BY_RULE = {
+    Severity.ERROR: Text(pt="Erros por regra ({n})", en="Errors by rule ({n})"),
+    Severity.WARNING: Text(pt="Avisos por regra ({n})", en="Warnings by rule ({n})"),
+}
+_FIXABLE = Text(
+    pt="Podem ser corrigidos com --fix: {fixable} de {found}: {rules}",
+    en="{fixable} of {found} can be fixed with --fix: {rules}",
+)
+_TOTAL = Text(
+    pt="Total · arquivos: {files} · aprovados: {good} · linhas: {rows} · erros: {errors} · "
+    "avisos: {warnings}",
+    en="Total · files: {files} · passed: {good} · rows: {rows} · errors: {errors} · "
+    "warnings: {warnings}",
+)
 
 
-def next_steps(report: Report, *, has_fixes: bool) -> Iterator[Text]:
+def summary(report: Report, verdict: Text | None = None) -> report_forms.Report:
+    """Return the summary of a report: the counts of each rule, what ``--fix`` would correct, the
+    next steps, and the verdict, which is by default the total of several files."""
+    counts: dict[Severity, Counter[str]] = {severity: Counter() for severity in Severity}
+    fixable: Counter[str] = Counter()
+    for sheet in report.sheets:
+        for (_, code), group in by_rule(sheet.findings).items():
+            counts[group[0].kind.severity][code] += len(group)
+            fixable[code] += count_corrected(group)
+    found = sum(count.total() for count in counts.values())
+    remark = _FIXABLE.format(fixable=fixable.total(), found=found, rules=_rules(fixable))
+    return report_forms.Report(
+        verdict=_total(report) if verdict is None and len(report.results) > 1 else verdict,
+        grade=Grade.ERROR if not report.ok else Grade.WARNING if found else Grade.GOOD,
+        facts=[
+            (_BY_RULE[severity].format(n=count.total()), _rules(count))
+            for severity, count in counts.items()
+            if count
+        ],
+        remarks=[remark] if fixable.total() else [],
+        next_steps=list(_next_steps(report, has_fixes=bool(fixable.total()))),
+    )
+
+
+def _rules(counts: Counter[str]) -> Text:
+    return list_first([f"{code} {n}" for code, n in counts.most_common() if n], _MAX_RULES)
+
+
+def _total(report: Report) -> Text:
+    files = {item.file for item in report.results}
+    bad = {item.file for item in report.results if not is_ok(item)}
+    return _TOTAL.format(
+        files=len(files),
+        good=len(files - bad),
+        rows=sum(len(sheet.rows) for sheet in report.sheets),
+        errors=sum(sheet.errors for sheet in report.sheets),
+        warnings=sum(sheet.warnings for sheet in report.sheets),
+    )
+
+
+def _next_steps(report: Report, *, has_fixes: bool) -> Iterator[Text]:
     """Yield the next steps for the only file of a report; none for several files.
 
     ``has_fixes``: ``--fix`` would correct some cells.

@@ -1,0 +1,194 @@
+"""Report as data: a verdict, facts, tables, next steps. Rooms fill it, renderers show it.
+
+Text, page and workbook show the same report, so none of them can say something else than another.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from typing import TypeVar
+
+from xlbridge.i18n import Text, count_text, joined, untranslated
+
+Value = str | int | Decimal | date | Text | None
+"""Content of a cell: ``int`` is a count, ``Decimal`` money, None an empty cell."""
+
+
+class Grade(StrEnum):
+    """Grade of a verdict: nothing left, something uncertain, something open."""
+
+    GOOD = "good"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Tone(StrEnum):
+    """Role of a line: plain, open, head of the lines below, or their sum."""
+
+    PLAIN = "plain"
+    OPEN = "open"
+    HEAD = "head"
+    SUM = "sum"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Heading of a column; ``width`` is in digits.
+
+    A non-zero value of an ``alarming`` column is open. Values of a ``digest`` or ``path`` column
+    are long and have no spaces; a ``words`` column is text even if it is empty.
+    """
+
+    title: Text
+    width: int = 12
+    alarming: bool = False
+    digest: bool = False
+    path: bool = False
+    words: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The values of a line, one for each heading.
+
+    In text a line is the sentence ``text``, and the lines ``below`` follow. Without a sentence the
+    first value is the line, and the others follow with their headings.
+    """
+
+    values: tuple[Value, ...] = ()
+    tone: Tone = Tone.PLAIN
+    text: Text | str | None = None
+    below: Sequence[Text | str] = ()
+
+
+_NOTHING = Text(pt="Nada.", en="Nothing.")
+_AS_JSON = untranslated("--format json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table. Those of one ``sheet`` share a sheet of the workbook and a section of the page.
+
+    ``none`` is the text of an empty table; text leaves such a table out. Without ``title`` the
+    sheet's name is the title, and in text there is none. Text shows at most ``most`` lines.
+    ``omitted`` counts the lines that ``cut`` has left out.
+    """
+
+    sheet: Text
+    headings: tuple[Heading, ...] = ()
+    lines: Sequence[Line]
+    none: Text = _NOTHING
+    title: Text | None = None
+    about: Text | None = None
+    most: int | None = None
+    omitted: int = 0
+
+    @property
+    def body(self) -> int:
+        """Number of lines that are not sums, without the omitted ones."""
+        return sum(line.tone is not Tone.SUM for line in self.lines)
+
+    @property
+    def has_open_lines(self) -> bool:
+        """True if lines are open; a shortened table shows these first."""
+        return any(line.tone in (Tone.OPEN, Tone.HEAD) for line in self.lines)
+
+    def cut(self, most: int | None) -> "Table":
+        """Return the table with at most ``most`` lines, all if None, in their order.
+
+        Sums are always kept, and open lines are preferred to others.
+        """
+        if most is None or self.body <= most:
+            return self
+        preferred, rest = list[int](), list[int]()
+        for number, line in enumerate(self.lines):
+            if line.tone is not Tone.SUM:
+                (rest if line.tone is Tone.PLAIN else preferred).append(number)
+        kept = {*[*preferred, *rest][:most]}
+        lines = [
+            line
+            for number, line in enumerate(self.lines)
+            if line.tone is Tone.SUM or number in kept
+        ]
+        return replace(self, lines=lines, omitted=self.body - len(kept))
+
+    def is_numeric(self, column: int) -> bool:
+        """Return whether a column has numbers, or is empty and next to one that has."""
+        values = [line.values[column] for line in self.lines]
+        if self.headings[column].words:
+            return False
+        if any(isinstance(value, int | Decimal) for value in values):
+            return True
+        return column > 0 and all(value is None for value in values) and self.is_numeric(column - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Content of a report. Text, unlike page and workbook, needs no ``title``.
+
+    ``remarks`` and ``problems``, which are open, explain the verdict. ``complete`` names the form
+    that has all lines of the tables that a page shortens.
+    """
+
+    title: Text | None = None
+    verdict: Text | None = None
+    grade: Grade = Grade.GOOD
+    remarks: Sequence[Text] = ()
+    problems: Sequence[Text] = ()
+    facts: Sequence[tuple[Text, Value]] = ()
+    tables: Sequence[Table] = ()
+    next_steps: Sequence[Text] = ()
+    complete: Text = _AS_JSON
+
+
+Reason = TypeVar("Reason", bound=Hashable)
+Item = TypeVar("Item")
+
+
+def group_by_reason(items: Iterable[tuple[Reason, Item]]) -> dict[Reason, list[Item]]:
+    """Return the items of each reason, equal reasons once, in the order of the first items."""
+    groups: dict[Reason, list[Item]] = {}
+    for reason, item in items:
+        groups.setdefault(reason, []).append(item)
+    return groups
+
+
+def list_first(
+    items: Sequence[object], most: int, count: int | None = None, separator: str = ", "
+) -> Text:
+    """Return the first items as a text that ends with the number of the others.
+
+    ``count`` is the number of all items if ``items`` are only the first of them.
+    """
+    texts = [item if isinstance(item, Text) else untranslated(str(item)) for item in items[:most]]
+    shown = joined(texts, separator)
+    more = (len(items) if count is None else count) - len(texts)
+    if more <= 0:
+        return shown
+    return joined([shown, more_text(more)], " ") if texts else more_text(more)
+
+
+def more_text(count: int) -> Text:
+    """Return the note that stands for omitted lines or items."""
+    return Text(pt="… e mais {n}", en="… and {n} more").format(n=count_text(count))
+
+
+def value_text(value: Value) -> str:
+    """Return a value as text in the active language, a dash for None."""
+    match value:
+        case None:
+            return "–"
+        case bool() | str() | Text():
+            return str(value)
+        case int() | Decimal():
+            return str(grouped_number(value))
+        case date():
+            return value.strftime("%d/%m/%Y")
+
+
+def grouped_number(number: int | Decimal) -> Text:
+    """Return a count or an amount of money with grouped digits, in each language's format."""
+    grouped = f"{number:,}" if isinstance(number, int) else f"{number:,.2f}"
+    return Text(pt=grouped.translate(str.maketrans(",.", ".,")), en=grouped)
