@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 import pandas as pd
+from msgspec.structs import replace as replace_fields
 
 from xlbridge.batch.batch import (
     Batch,
@@ -165,7 +166,7 @@ class WorkbookSender:
             return None
         context = self.batch.environments.context(target.step.profile)
         book = replace(target.workbook, path=Path(rejects), sha256=file_digest(Path(rejects)))
-        step = replace(target.step, resource=job.spec.resource, sheet=None, links={})
+        step = replace_fields(target.step, resource=job.spec.resource, sheet=None, links={})
         result = validate_workbook(self.batch, StepWorkbook(step, book))
         if not _is_sendable(result):
             raise _not_sendable(Path(rejects), result)
@@ -178,14 +179,7 @@ class WorkbookSender:
     def _options(self, target: StepWorkbook) -> UploadOptions:
         """Return the upload options with those that the step sets."""
         sending = target.step.sending or SendOptions()
-        return replace(
-            self.options,
-            mode=sending.mode,
-            chunk_rows=sending.chunk_rows,
-            pause_seconds=sending.rest,
-            update=self.options.update or sending.update,
-            foreign_numbers=sending.foreign_numbers,
-        )
+        return sending.over(self.options)
 
     def _retry(self, target: StepWorkbook, corrected: CorrectedRows) -> None:
         options = self._options(target)

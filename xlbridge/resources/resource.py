@@ -1,6 +1,6 @@
 """Model of an importable resource: columns, rules, import paths, control totals, lists, layouts.
 
-Each class mirrors a block of the schema file.
+Each structure is the declaration of a block of the schema file.
 """
 
 import hashlib
@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from msgspec import Meta, Struct
 
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column, Kind, columns_by_header
@@ -18,8 +20,10 @@ from xlbridge.resources.remote.record_operations import (
     ReadBack,
     RecordChange,
     RecordCreation,
+    operation_if,
     operation_named,
 )
+from xlbridge.resources.yaml_files import Name, Names
 
 if TYPE_CHECKING:
     from xlbridge.wire import Operation, WireModel
@@ -33,36 +37,46 @@ _IN_CHILD = "Chave da linha da planilha principal a que esta pertence; não é e
 _MAX_KEY_LENGTH = 60
 
 
-@dataclass(frozen=True, slots=True)
-class ChildSum:
-    """Expected sum of a column over a record's rows in a child sheet.
+class SumOfProducts(Struct, frozen=True):
+    """Sum of the products of columns over the rows of a list.
 
-    It equals ``number``, the record's column ``total``, or the sum of the products of ``factors``
-    over the rows in the sheet ``factors_in``. Products are not checked if a row lacks a factor, or
-    has a value in the columns ``unless``, which change its price.
+    It is not checked if a row lacks a factor, or has a value in a column of ``unless``.
     """
 
-    sheet: str
-    column: str
-    number: float | None = None
-    total: str | None = None
-    factors_in: str = ""
-    factors: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
+    sheet: Annotated[Name, Meta(description="The list whose rows have the factors.")]
+    columns: Annotated[Names, Meta(description="The factors.")]
+    unless: Annotated[
+        Names, Meta(description="Columns whose values change the price of a row.")
+    ] = ()
 
-    @classmethod
-    def of(cls, item: Mapping[str, Any]) -> "ChildSum":
-        """Create a sum from an item of the block ``sums`` of a schema file."""
-        product = item.get("product", {})
-        return cls(
-            item["sheet"],
-            item["column"],
-            item.get("number"),
-            item.get("total"),
-            product.get("sheet", ""),
-            tuple(product.get("columns", ())),
-            tuple(product.get("unless", ())),
-        )
+
+class ChildSum(Struct, frozen=True):
+    """Expected sum of a column over a record's rows in a child sheet."""
+
+    sheet: Annotated[Name, Meta(description="The list.")]
+    column: Annotated[Name, Meta(description="The column that is added up.")]
+    number: Annotated[float | None, Meta(description="The expected sum.")] = None
+    total: Annotated[
+        Name | None, Meta(description="The column of the record with the expected sum.")
+    ] = None
+    product: Annotated[
+        SumOfProducts | None, Meta(description="The expected sum, as a sum of products.")
+    ] = None
+
+    @property
+    def factors_in(self) -> str:
+        """The list whose rows have the factors of a sum of products."""
+        return self.product.sheet if self.product else ""
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The columns with the factors of a sum of products."""
+        return self.product.columns if self.product else ()
+
+    @property
+    def unless(self) -> tuple[str, ...]:
+        """The columns whose values prevent a sum of products."""
+        return self.product.unless if self.product else ()
 
 
 def key_of_main(*, required: bool) -> Column:
@@ -116,29 +130,21 @@ class Fingerprint:
         return f"{base}:{','.join(self.listed)}" if self.listed else base
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutChange:
-    """Changes made to ``layout`` by the next one: columns renamed (old to new) and removed."""
+class LayoutChange(Struct, frozen=True):
+    """Changes made to a layout by the next one: columns renamed (old to new) and removed."""
 
-    layout: int
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    removed: tuple[str, ...] = ()
+    renamed: Mapping[str, Name] = {}
+    removed: Names = ()
 
 
-def layout_changes(block: Mapping[str, Mapping[str, Any]]) -> tuple[LayoutChange, ...]:
-    """Return the changes in the block ``layouts`` of a schema file, in its order."""
-    return tuple(
-        LayoutChange(int(layout), change.get("renamed", {}), tuple(change.get("removed", ())))
-        for layout, change in block.items()
-    )
+def column_changes_since(changes: Mapping[str, LayoutChange], layout: int) -> dict[str, str | None]:
+    """Return the current name of each changed column of a layout, None for a removed one.
 
-
-def column_changes_since(changes: Iterable[LayoutChange], layout: int) -> dict[str, str | None]:
-    """Return the current name of each changed column of a layout, None for a removed one."""
+    ``changes`` are those made to each layout, by its number.
+    """
     names: dict[str, str | None] = {}
-    for change in sorted(changes, key=lambda change: change.layout):
-        if change.layout < layout:
-            continue
+    for number in sorted(number for number in map(int, changes) if number >= layout):
+        change = changes[str(number)]
         for old, name in names.items():
             if name is not None:
                 names[old] = None if name in change.removed else change.renamed.get(name, name)
@@ -149,13 +155,12 @@ def column_changes_since(changes: Iterable[LayoutChange], layout: int) -> dict[s
     return names
 
 
-@dataclass(frozen=True, slots=True)
-class ControlTotals:
+class ControlTotals(Struct, frozen=True, kw_only=True):
     """Control totals: sums of the column ``amount``, or counts of rows without it, grouped by each
     of the columns ``by``; dates are grouped by month and by day."""
 
-    amount: str | None
-    by: tuple[str, ...]
+    amount: Name | None = None
+    by: Names
 
 
 def default_totals(columns: Sequence[Column]) -> ControlTotals:
@@ -195,17 +200,32 @@ class RowCheck:
     name: str
     statistics: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, item: Mapping[str, Any]) -> Self:
+        """Create a check from an item of the list ``checks`` of a schema file."""
+        statistics = {key: value for key, value in item.items() if key != "options"}
+        return cls(item["options"]["check_name"], statistics)
 
-@dataclass(frozen=True, slots=True)
-class ImportPaths:
-    """Operations that import a resource's sheets, none without a ``direct_name``.
+    def within_record(self) -> "RowCheck":
+        """Return the check of a child sheet, with unique values required only in each record."""
+        if self.name not in {"no_repeated_rows", "no_equal_rows"}:
+            return self
+        columns = [KEY, *self.statistics["columns"]]
+        return RowCheck(self.name, {**self.statistics, "columns": columns})
 
-    ``needs_processar``: a queued file is only processed after processar-arquivo is called.
-    """
 
-    direct_name: str | None = None
-    queue_name: str | None = None
-    needs_processar: bool = False
+_Import = operation_if(lambda operation: operation.upload)
+
+
+class ImportPaths(Struct, frozen=True, rename={"direct_name": "direct", "queue_name": "queue"}):
+    """Operations that import a resource's sheets, none without a ``direct_name``."""
+
+    direct_name: Annotated[str | None, _Import]
+    queue_name: Annotated[str | None, _Import] = None
+    needs_processar: Annotated[
+        bool,
+        Meta(description="A queued file is processed after a call of processar-arquivo."),
+    ] = False
 
     @property
     def direct(self) -> "Operation":
@@ -227,6 +247,9 @@ class ImportPaths:
         return (*direct, Mode.QUEUE) if self.queue_name else direct
 
 
+NO_IMPORT = ImportPaths(None)
+
+
 @dataclass(frozen=True)
 class Resource:
     """Kind of record in an import sheet: its columns, rules and operations.
@@ -235,8 +258,9 @@ class Resource:
     has at least one of the two); ``model``: wire model of a row (``module.Class`` in
     ``xlbridge.wire``); ``natural_keys``: columns that identify records without the remote system's
     codes; ``read_back``: how records are found, None if they cannot be; ``change``: how a record is
-    changed, None if it cannot be; ``totals``: control totals; ``changes``: changes of columns since
-    earlier layouts; ``base``: the original resource of one with linked columns (see ``Link``).
+    changed, None if it cannot be; ``totals``: control totals; ``changes``: changes made to earlier
+    layouts, by their numbers; ``base``: the original resource of one with linked columns (see
+    ``Link``).
 
     ``children`` are the lists of a record, each in its own sheet and named ``resource.list``; a
     record needs rows in one of ``needs_children``, and its ``sums`` must be right.
@@ -257,7 +281,7 @@ class Resource:
     read_back: ReadBack | None = None
     create: RecordCreation | None = None
     change: RecordChange | None = None
-    changes: tuple[LayoutChange, ...] = ()
+    changes: Mapping[str, LayoutChange] = field(default_factory=dict)
     base: "Resource | None" = None
     children: "tuple[Resource, ...]" = ()
     needs_children: tuple[str, ...] = ()

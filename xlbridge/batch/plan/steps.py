@@ -1,73 +1,120 @@
 """Model of a batch plan: its steps, their order, and the workbooks that they match."""
 
+import dataclasses
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta, Struct
 
 from xlbridge.errors import UsageError, os_error_reason
-from xlbridge.export import Filters
-from xlbridge.i18n import Text
+from xlbridge.export import LISTINGS, Filter, Filters, ValueKind
+from xlbridge.i18n import Text, untranslated
+from xlbridge.resources.yaml_files import (
+    NOT_IN_FILES,
+    Block,
+    Name,
+    OneOrMore,
+    one_of,
+    with_form,
+)
 from xlbridge.settings import CsvForm, ParseOptions
-from xlbridge.upload import RequestedMode, is_rejects_name
+from xlbridge.upload import UploadOptions, is_rejects_name
+from xlbridge.upload.processing import KINDS
 from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
+else:
+    SheetMapping = Any  # Slow to import, and most plans have no mapping.
+
+ListingName = Annotated[str, one_of(lambda: sorted(LISTINGS))]
+Environment = Annotated[Name, Meta(description="The environment of this step.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """A step of a batch. ``after`` names the steps that must be done before it.
 
     ``profile`` is its environment; None is that of the command.
     """
 
-    name: str
-    after: tuple[str, ...] = ()
-    profile: str | None = None
+    name: Annotated[str, NOT_IN_FILES]
+    after: Annotated[tuple[str, ...], NOT_IN_FILES] = ()
+    profile: Environment | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SendOptions:
-    """Options for sending the workbooks of a step.
+class SendOptions(Struct, frozen=True, kw_only=True, rename={"pause_seconds": "rest"}):
+    """Options of uploads that a step may set, named as in ``UploadOptions``, and columns that it
+    does not send."""
 
-    ``chunk_rows`` splits large workbooks, ``rest`` is the pause between the parts in seconds. With
-    ``update`` existing records with other values are changed; with ``foreign_numbers`` the record
-    numbers in the workbooks belong to another system. ``leave_out`` are columns that are not sent.
-    """
+    mode: Annotated[
+        Literal["auto", "direct", "queue", "records"],
+        Meta(description="How rows are sent; auto chooses."),
+    ] = "auto"
+    chunk_rows: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="Sends in parts of that many rows.")
+    ] = None
+    pause_seconds: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=3600,
+            description="Seconds between the parts of chunk_rows: a capped listing is read by the "
+            "minute of the last update, and cannot prove more records of one minute than its cap.",
+        ),
+    ] = 0
+    update: Annotated[
+        bool,
+        Meta(
+            description="Changes existing records with other values; --update does so for all "
+            "steps."
+        ),
+    ] = False
+    foreign_numbers: Annotated[
+        bool,
+        Meta(
+            description="The record numbers in the workbooks belong to another system, such as "
+            "those of an export from there: they are not looked up here."
+        ),
+    ] = False
+    leave_out: Annotated[OneOrMore, Meta(description="Columns that this step does not send.")] = ()
 
-    mode: RequestedMode = "auto"
-    chunk_rows: int | None = None
-    rest: int = 0
-    update: bool = False
-    foreign_numbers: bool = False
-    leave_out: tuple[str, ...] = ()
+    def over(self, options: UploadOptions) -> UploadOptions:
+        """Return the options of a batch with those that the step sets."""
+        own = {name: getattr(self, name) for name in self.__struct_fields__ if name != "leave_out"}
+        return dataclasses.replace(options, **own | {"update": options.update or self.update})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkbookStep(Step):
+class WorkbookStep(Step, frozen=True, kw_only=True):
     """Workbooks that are validated, and sent if the step has ``sending`` options.
 
-    ``patterns`` are relative to the plan's folder. ``links`` maps a column that refers to another
-    resource to the column that identifies the record there. ``mapping`` reads foreign headers,
-    ``csv`` is the form of .csv files.
+    ``patterns`` are relative to the plan's folder. ``mapping`` reads foreign headers, ``csv`` is
+    the form of .csv files.
     """
 
-    patterns: tuple[str, ...]
-    resource: str | None = None
-    sheet: str | None = None
-    reading: ParseOptions = field(default_factory=ParseOptions)
-    csv: CsvForm = field(default_factory=CsvForm)
-    links: Mapping[str, str] = field(default_factory=dict)
-    mapping: "SheetMapping | None" = None
-    sending: SendOptions | None = None
-    may_be_empty: bool = False
+    resource: Annotated[Name | None, Meta(description="The resource of the workbooks.")] = None
+    sheet: Annotated[Name | None, Meta(description="The sheet of each workbook.")] = None
+    links: Annotated[
+        Mapping[str, Name],
+        Meta(
+            description="Columns whose cells identify a record by another of its columns, "
+            "codigoDoCliente: seuCodigo, by any of its names, codigoDoCliente: cliente, or by a "
+            "column of a workbook that an earlier step sends, codigoDoCliente: "
+            "clientes.xlsx#chave."
+        ),
+    ] = {}
+    may_be_empty: Annotated[bool, Meta(description="The step may have no workbooks.")] = False
+    patterns: Annotated[tuple[str, ...], NOT_IN_FILES]
+    reading: Annotated[ParseOptions, NOT_IN_FILES] = ParseOptions()
+    csv: Annotated[CsvForm, NOT_IN_FILES] = CsvForm()
+    mapping: Annotated[SheetMapping | None, NOT_IN_FILES] = None
+    sending: Annotated[SendOptions | None, NOT_IN_FILES] = None
 
     def sends_same_rows(self, other: "WorkbookStep") -> bool:
         """Return whether both steps would send the same records of one workbook."""
@@ -83,32 +130,88 @@ class WorkbookStep(Step):
         return self.resource, self.sheet, self.reading, self.links, self.mapping, sending
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportStep(Step):
+def _filter_block() -> Block:
+    code = Annotated[int, Meta(ge=1)] | str
+    kinds = {ValueKind.FLAG: bool, ValueKind.CODE: code}
+    repeatable = str | int | list[FilterValue]
+    return Block({}).with_types(
+        {
+            name.value: repeatable
+            if name.type.is_repeatable
+            else kinds.get(name.type.kind, FilterValue)
+            for name in Filter
+        }
+    )
+
+
+FilterValue = Name | int
+WrittenFilters = Annotated[Mapping[str, Any], with_form(_filter_block)]
+
+
+class ExportStep(
+    Step,
+    frozen=True,
+    kw_only=True,
+    rename={"listing": "export", "written_filters": "filters", "filters": "parsed filters"},
+):
     """A listing that is exported to ``output``, relative to the plan's folder."""
 
-    listing: str
-    output: str
-    filters: Filters = field(default_factory=Filters)
-    flat: str | None = None
-    as_template: str | None = None
-    settled: bool = False
-    manifest: str | None = None
+    listing: Annotated[ListingName, Meta(description="The listing.")]
+    output: Annotated[
+        Name, Meta(description="The file to write; its extension selects the format.")
+    ]
+    written_filters: WrittenFilters = {}
+    flat: Annotated[
+        Name | None,
+        Meta(description="One sheet only: each row of this list joined to its record."),
+    ] = None
+    as_template: Annotated[
+        Name | None, Meta(description="Uses the layout of this resource's import sheet.")
+    ] = None
+    settled: Annotated[
+        bool, Meta(description="Settled titles may be written into an import sheet.")
+    ] = False
+    manifest: Annotated[Name | None, Meta(description="The path of the manifest.")] = None
+    filters: Annotated[Filters, NOT_IN_FILES] = Filters()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedListing:
-    """Listing that is compared between two environments, together with those ``joined`` to it.
+class ComparedListing(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={
+        "joined": "and",
+        "reasons": "apart",
+        "written_filters": "filters",
+        "filters": "parsed filters",
+    },
+):
+    """Listing that is compared between two environments, together with those ``joined`` to it."""
 
-    Of a ``resource`` the fields of its sheet are compared, otherwise all fields. ``excluded`` are
-    fields that are not compared, with the reasons.
-    """
+    listing: Annotated[str, NOT_IN_FILES] = ""
+    resource: Annotated[
+        Name | None,
+        Meta(
+            description="Compares only the fields of this resource's sheet; otherwise all fields."
+        ),
+    ] = None
+    joined: Annotated[
+        OneOrMore,
+        Meta(description="Other listings of the same records, compared together with it."),
+    ] = ()
+    written_filters: WrittenFilters = {}
+    reasons: Annotated[
+        Mapping[str, Name],
+        Meta(
+            description="Fields that are not compared, with the reasons; list.field within a list."
+        ),
+    ] = {}
+    filters: Annotated[Filters, NOT_IN_FILES] = Filters()
 
-    listing: str
-    resource: str | None = None
-    joined: tuple[str, ...] = ()
-    filters: Filters = field(default_factory=Filters)
-    excluded: Mapping[str, Text] = field(default_factory=dict)
+    @property
+    def excluded(self) -> Mapping[str, Text]:
+        """Fields that are not compared, with the reasons."""
+        return {name: untranslated(why) for name, why in self.reasons.items()}
 
     @property
     def title(self) -> str:
@@ -116,31 +219,61 @@ class ComparedListing:
         return " + ".join((self.listing, *self.joined))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareStep(Step):
+class CompareStep(
+    Step,
+    frozen=True,
+    kw_only=True,
+    rename={"compared": "compare", "reasons": "left_out", "other": "with"},
+):
     """Comparison of the listings of its environment with those of ``other``, another profile.
 
-    The report is written to ``output``, relative to the plan's folder. ``left_out`` are listings
-    that are not compared, with the reasons.
+    The report is written to ``output``, relative to the plan's folder.
     """
 
-    listings: tuple[ComparedListing, ...]
-    other: str
-    output: str
-    left_out: Mapping[str, Text] = field(default_factory=dict)
+    compared: Annotated[
+        Mapping[ListingName, ComparedListing],
+        Meta(min_length=1, description="The listings to compare, those of registries first."),
+    ]
+    reasons: Annotated[
+        Mapping[ListingName, Name],
+        Meta(description="Listings that are not compared, with the reasons, for the report."),
+    ] = {}
+    other: Annotated[
+        Name,
+        Meta(description="The environment to compare with, a name from profiles.toml."),
+    ]
+    output: Annotated[Name, Meta(description="The workbook to write the report to.")]
+
+    @property
+    def listings(self) -> tuple[ComparedListing, ...]:
+        """The listings to compare."""
+        return tuple(self.compared.values())
+
+    @property
+    def left_out(self) -> Mapping[str, Text]:
+        """Listings that are not compared, with the reasons."""
+        return {name: untranslated(why) for name, why in self.reasons.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessStep(Step):
-    """Processing of records of a listing, which takes them to their next state.
+class ProcessStep(Step, frozen=True, kw_only=True, rename={"listing": "process"}):
+    """Processing of records of a listing, which takes them to their next state."""
 
-    The records are those sent by the step ``records_of``, or those whose numbers are in ``file``,
-    relative to the plan's folder.
-    """
-
-    listing: str
-    records_of: str | None = None
-    file: str | None = None
+    listing: Annotated[
+        str,
+        one_of(lambda: sorted(KINDS)),
+        Meta(
+            description="The listing of the records to process: emission of invoices, processing "
+            "of orders, inventories, queued files. Consent is asked for when the records are "
+            "known."
+        ),
+    ]
+    records_of: Annotated[
+        Name | None, Meta(description="The step whose sent records are processed.")
+    ] = None
+    file: Annotated[
+        Name | None,
+        Meta(description="A workbook with the record numbers, instead of a step."),
+    ] = None
 
     @property
     def source(self) -> str:
