@@ -16,8 +16,9 @@ from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.all_rules import checks_of, code_width
 from xlbridge.resources.column import KIND_OF_DTYPE, Column
+from xlbridge.resources.models.declarations import read_as
+from xlbridge.resources.remote.record_operations import NO_IMPORT
 from xlbridge.resources.resource import (
-    NO_IMPORT,
     Resource,
     RowCheck,
     default_totals,
@@ -26,7 +27,6 @@ from xlbridge.resources.resource import (
 )
 from xlbridge.resources.schema_folders import installed_schema_folders, shipped_folder
 from xlbridge.resources.schema_format import ColumnBody, ColumnMetadata, SchemaFile
-from xlbridge.resources.yaml_files import read_as
 
 SHIPPED_FILE = "shipped_schemas.json"
 """JSON of the shipped schema files by file name, completed from the models of their rows."""

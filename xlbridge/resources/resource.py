@@ -1,32 +1,33 @@
-"""Model of an importable resource: columns, rules, import paths, control totals, lists, layouts.
-
-Each structure is the declaration of a block of the schema file.
-"""
+"""Model of an importable resource: columns, rules, operations, control totals, lists, layouts."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
-
-from msgspec import Meta, Struct
+from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge.i18n import Text
-from xlbridge.resources.column import Column, Kind, columns_by_header
+from xlbridge.resources.column import (
+    ChildSum,
+    Column,
+    ControlTotals,
+    Kind,
+    LayoutChange,
+    column_changes_since,
+    columns_by_header,
+)
 from xlbridge.resources.remote.record_operations import (
+    ImportPaths,
+    Mode,
     ReadBack,
     RecordChange,
     RecordCreation,
-    operation_if,
-    operation_named,
 )
-from xlbridge.resources.yaml_files import Name, Names
 
 if TYPE_CHECKING:
-    from xlbridge.wire import Operation, WireModel
+    from xlbridge.wire import WireModel
 
 KEY = "chave"
 """Column that joins a child sheet to its main sheet; it is never sent."""
@@ -35,48 +36,6 @@ _TITLE = Text(pt="Chave", en="Key")
 _IN_MAIN = "Chave da linha, escolhida por quem preenche; não se repete e não é enviada."
 _IN_CHILD = "Chave da linha da planilha principal a que esta pertence; não é enviada."
 _MAX_KEY_LENGTH = 60
-
-
-class SumOfProducts(Struct, frozen=True):
-    """Sum of the products of columns over the rows of a list.
-
-    It is not checked if a row lacks a factor, or has a value in a column of ``unless``.
-    """
-
-    sheet: Annotated[Name, Meta(description="The list whose rows have the factors.")]
-    columns: Annotated[Names, Meta(description="The factors.")]
-    unless: Annotated[
-        Names, Meta(description="Columns whose values change the price of a row.")
-    ] = ()
-
-
-class ChildSum(Struct, frozen=True):
-    """Expected sum of a column over a record's rows in a child sheet."""
-
-    sheet: Annotated[Name, Meta(description="The list.")]
-    column: Annotated[Name, Meta(description="The column that is added up.")]
-    number: Annotated[float | None, Meta(description="The expected sum.")] = None
-    total: Annotated[
-        Name | None, Meta(description="The column of the record with the expected sum.")
-    ] = None
-    product: Annotated[
-        SumOfProducts | None, Meta(description="The expected sum, as a sum of products.")
-    ] = None
-
-    @property
-    def factors_in(self) -> str:
-        """The list whose rows have the factors of a sum of products."""
-        return self.product.sheet if self.product else ""
-
-    @property
-    def factors(self) -> tuple[str, ...]:
-        """The columns with the factors of a sum of products."""
-        return self.product.columns if self.product else ()
-
-    @property
-    def unless(self) -> tuple[str, ...]:
-        """The columns whose values prevent a sum of products."""
-        return self.product.unless if self.product else ()
 
 
 def key_of_main(*, required: bool) -> Column:
@@ -130,39 +89,6 @@ class Fingerprint:
         return f"{base}:{','.join(self.listed)}" if self.listed else base
 
 
-class LayoutChange(Struct, frozen=True):
-    """Changes made to a layout by the next one: columns renamed (old to new) and removed."""
-
-    renamed: Mapping[str, Name] = {}
-    removed: Names = ()
-
-
-def column_changes_since(changes: Mapping[str, LayoutChange], layout: int) -> dict[str, str | None]:
-    """Return the current name of each changed column of a layout, None for a removed one.
-
-    ``changes`` are those made to each layout, by its number.
-    """
-    names: dict[str, str | None] = {}
-    for number in sorted(number for number in map(int, changes) if number >= layout):
-        change = changes[str(number)]
-        for old, name in names.items():
-            if name is not None:
-                names[old] = None if name in change.removed else change.renamed.get(name, name)
-        for old, new in change.renamed.items():
-            names.setdefault(old, new)
-        for removed in change.removed:
-            names.setdefault(removed, None)
-    return names
-
-
-class ControlTotals(Struct, frozen=True, kw_only=True):
-    """Control totals: sums of the column ``amount``, or counts of rows without it, grouped by each
-    of the columns ``by``; dates are grouped by month and by day."""
-
-    amount: Name | None = None
-    by: Names
-
-
 def default_totals(columns: Sequence[Column]) -> ControlTotals:
     """Return the default control totals of a resource: the first money column, by every date and
     every column that refers to a registry."""
@@ -171,26 +97,6 @@ def default_totals(columns: Sequence[Column]) -> ControlTotals:
         amount=next(money, None),
         by=tuple(c.name for c in columns if c.kind is Kind.DATE or c.references is not None),
     )
-
-
-class Mode(StrEnum):
-    """Mode of an upload.
-
-    ``RECORDS`` creates and changes records one by one, without an import; ``UNDO`` reverses an
-    upload one by one; ``PROCESS`` moves records to their next state.
-    """
-
-    DIRECT = "direct"
-    PREVIEW = "preview"
-    QUEUE = "queue"
-    RECORDS = "records"
-    UNDO = "undo"
-    PROCESS = "process"
-
-    @property
-    def is_by_record(self) -> bool:
-        """True if each record is written by a request of its own."""
-        return self in {Mode.RECORDS, Mode.UNDO, Mode.PROCESS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,42 +118,6 @@ class RowCheck:
             return self
         columns = [KEY, *self.statistics["columns"]]
         return RowCheck(self.name, {**self.statistics, "columns": columns})
-
-
-_Import = operation_if(lambda operation: operation.upload)
-
-
-class ImportPaths(Struct, frozen=True, rename={"direct_name": "direct", "queue_name": "queue"}):
-    """Operations that import a resource's sheets, none without a ``direct_name``."""
-
-    direct_name: Annotated[str | None, _Import]
-    queue_name: Annotated[str | None, _Import] = None
-    needs_processar: Annotated[
-        bool,
-        Meta(description="A queued file is processed after a call of processar-arquivo."),
-    ] = False
-
-    @property
-    def direct(self) -> "Operation":
-        """The operation that imports a sheet at once, and answers previews.
-
-        Raises ``KeyError`` if there is none.
-        """
-        return operation_named(self.direct_name or "")
-
-    @property
-    def queue(self) -> "Operation | None":
-        """The operation that queues a sheet, if there is one."""
-        return None if self.queue_name is None else operation_named(self.queue_name)
-
-    @property
-    def modes(self) -> tuple[Mode, ...]:
-        """The modes that the resource can be sent in."""
-        direct = (Mode.DIRECT, Mode.PREVIEW) if self.direct_name else ()
-        return (*direct, Mode.QUEUE) if self.queue_name else direct
-
-
-NO_IMPORT = ImportPaths(None)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,15 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Kind
-from xlbridge.resources.remote.record_operations import ReadBack, RecordChange, RecordCreation
-from xlbridge.resources.resource import ChildSum, ControlTotals, ImportPaths, LayoutChange
-from xlbridge.resources.yaml_files import (
+from xlbridge.resources.column import (
+    KIND_OF_DTYPE,
+    USUAL_YEARS,
+    ChildSum,
+    ControlTotals,
+    Kind,
+    LayoutChange,
+)
+from xlbridge.resources.models.declarations import (
     OR_NULL,
     Alternatives,
     Block,
@@ -27,6 +32,12 @@ from xlbridge.resources.yaml_files import (
     json_schema,
     one_of,
     with_form,
+)
+from xlbridge.resources.remote.record_operations import (
+    ImportPaths,
+    ReadBack,
+    RecordChange,
+    RecordCreation,
 )
 
 _WITHOUT_EFFECT = (

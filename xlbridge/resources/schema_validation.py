@@ -14,23 +14,22 @@ from xlbridge.i18n import Text
 from xlbridge.resources.checks import DOCUMENTS, ROW_RULES, RULES, bare_document
 from xlbridge.resources.checks.all_rules import checks_of
 from xlbridge.resources.checks.rule import Statistics
-from xlbridge.resources.column import KIND_OF_DTYPE, Kind, normalize_header
+from xlbridge.resources.column import KIND_OF_DTYPE, Kind, column_changes_since, normalize_header
 from xlbridge.resources.model_columns import completed
+from xlbridge.resources.models.declarations import read_as
 from xlbridge.resources.pandera_form import normalized
 from xlbridge.resources.remote.record_operations import Lookup
-from xlbridge.resources.resource import column_changes_since
 from xlbridge.resources.schema_format import Metadata, SchemaFile, schema_file
 from xlbridge.resources.yaml_files import (
     Mistake,
     YamlPath,
     document_mistake,
     format_mistakes,
-    format_yaml_value,
     mistakes_of,
-    read_as,
     read_document,
     unknown_value,
 )
+from xlbridge.resources.yaml_files.mistakes import format_yaml_value
 from xlbridge.wire import WireModel, wire_model
 
 _PYTHON_TYPES: Mapping[str, tuple[type | tuple[type, ...], Text]] = {

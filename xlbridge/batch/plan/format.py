@@ -20,7 +20,7 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources.yaml_files import (
+from xlbridge.resources.models import (
     UNIQUE,
     Alternatives,
     Block,

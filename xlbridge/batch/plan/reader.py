@@ -35,6 +35,7 @@ from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter, Filters, InvalidFilter, find_listing
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
+from xlbridge.resources.models import Block, as_lists, read_as
 from xlbridge.resources.references import (
     link_mistakes,
     placed_links,
@@ -42,15 +43,12 @@ from xlbridge.resources.references import (
     sheet_link,
 )
 from xlbridge.resources.yaml_files import (
-    Block,
     Mistake,
     YamlDocument,
     YamlPath,
-    as_lists,
     document_mistake,
     format_mistakes,
     mistakes_of,
-    read_as,
     read_document,
     unknown_value,
 )

@@ -15,14 +15,7 @@ from msgspec import Meta, Struct
 from xlbridge.errors import UsageError, os_error_reason
 from xlbridge.export import LISTINGS, Filter, Filters, ValueKind
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources.yaml_files import (
-    NOT_IN_FILES,
-    Block,
-    Name,
-    OneOrMore,
-    one_of,
-    with_form,
-)
+from xlbridge.resources.models import NOT_IN_FILES, Block, Name, OneOrMore, one_of, with_form
 from xlbridge.settings import CsvForm, ParseOptions
 from xlbridge.upload import UploadOptions, is_rejects_name
 from xlbridge.upload.processing import KINDS

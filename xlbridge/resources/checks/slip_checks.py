@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.i18n import Text, localized_number
 from xlbridge.resources.checks.rule import ColumnNames, row_check, text_check
 from xlbridge.resources.findings.finding import error, warning
-from xlbridge.resources.yaml_files import Name
+from xlbridge.resources.models.declarations import Name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from xlbridge.resources.yaml_files import NOT_IN_FILES, Name, Names, one_of
+from xlbridge.resources.models.declarations import NOT_IN_FILES, Name, Names, one_of
 
 if TYPE_CHECKING:
     from xlbridge.wire import Operation
@@ -334,6 +334,62 @@ class RecordCreation(Struct, frozen=True, rename={"operation_name": "operation"}
     def operation(self) -> "Operation":
         """The operation that creates one record."""
         return operation_named(self.operation_name)
+
+
+class Mode(StrEnum):
+    """Mode of an upload.
+
+    ``RECORDS`` creates and changes records one by one, without an import; ``UNDO`` reverses an
+    upload one by one; ``PROCESS`` moves records to their next state.
+    """
+
+    DIRECT = "direct"
+    PREVIEW = "preview"
+    QUEUE = "queue"
+    RECORDS = "records"
+    UNDO = "undo"
+    PROCESS = "process"
+
+    @property
+    def is_by_record(self) -> bool:
+        """True if each record is written by a request of its own."""
+        return self in {Mode.RECORDS, Mode.UNDO, Mode.PROCESS}
+
+
+_Import = operation_if(lambda operation: operation.upload)
+
+
+class ImportPaths(Struct, frozen=True, rename={"direct_name": "direct", "queue_name": "queue"}):
+    """Operations that import a resource's sheets, none without a ``direct_name``."""
+
+    direct_name: Annotated[str | None, _Import]
+    queue_name: Annotated[str | None, _Import] = None
+    needs_processar: Annotated[
+        bool,
+        Meta(description="A queued file is processed after a call of processar-arquivo."),
+    ] = False
+
+    @property
+    def direct(self) -> "Operation":
+        """The operation that imports a sheet at once, and answers previews.
+
+        Raises ``KeyError`` if there is none.
+        """
+        return operation_named(self.direct_name or "")
+
+    @property
+    def queue(self) -> "Operation | None":
+        """The operation that queues a sheet, if there is one."""
+        return None if self.queue_name is None else operation_named(self.queue_name)
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that the resource can be sent in."""
+        direct = (Mode.DIRECT, Mode.PREVIEW) if self.direct_name else ()
+        return (*direct, Mode.QUEUE) if self.queue_name else direct
+
+
+NO_IMPORT = ImportPaths(None)
 
 
 def operation_named(name: str) -> "Operation":

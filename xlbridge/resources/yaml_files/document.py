@@ -12,7 +12,7 @@ import yaml
 
 from xlbridge.errors import os_error_reason
 from xlbridge.i18n import Text
-from xlbridge.resources.yaml_files.models import Mistake
+from xlbridge.resources.yaml_files.mistakes import Mistake
 
 YamlPath = Sequence[str | int]
 """Keys and indexes of the path to a part of a document."""

@@ -14,20 +14,22 @@ from msgspec.structs import replace
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources.yaml_files import (
+from xlbridge.resources.models import (
     NOT_IN_FILES,
     OR_NULL,
     Block,
-    Mistake,
     Name,
     Schema,
+    json_schema,
+    read_as,
+)
+from xlbridge.resources.yaml_files import (
+    Mistake,
     YamlDocument,
     YamlPath,
     document_mistake,
     format_mistakes,
-    json_schema,
     mistakes_of,
-    read_as,
     read_document,
     unknown_value,
 )
