@@ -75,6 +75,9 @@ class _SentWorkbooks(Struct):
     upload: Annotated[
         OneOrMore, Meta(description="Workbooks to send: paths or patterns such as *.xlsx.")
     ]
+
+
+class _OfResource(Struct):
     resource: Name
 
 
@@ -85,7 +88,7 @@ class _ValidatedWorkbooks(Struct):
 
 
 _MODELS: Mapping[str, tuple[type[Struct], ...]] = {
-    "upload": (_SentWorkbooks, _StepHead, WorkbookStep, Reading, SendOptions),
+    "upload": (_SentWorkbooks, _StepHead, _OfResource, WorkbookStep, Reading, SendOptions),
     "validate": (_ValidatedWorkbooks, _StepHead, WorkbookStep, Reading),
     "export": (_StepHead, ExportStep),
     "compare": (_StepHead, CompareStep),

@@ -70,7 +70,7 @@ class MappedColumn(
         Literal["cpf", "cnpj"] | None, Meta(description="Selects the documents of one kind.")
     ] = None
     join: Annotated[
-        tuple[Name, ...],
+        Sequence[Name],
         Meta(min_length=2, description="The headers of the columns whose texts are joined."),
     ] = ()
     separator: Annotated[
