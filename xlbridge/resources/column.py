@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from xlbridge.i18n import Text
 from xlbridge.resources.models.declarations import Name, Names
@@ -167,27 +167,32 @@ class SumOfProducts(Struct, frozen=True):
     """Sum of the products of columns over the rows of a list.
 
     It is not checked if a row lacks a factor, or has a value in a column of ``unless``.
+
+    sheet: The list whose rows have the factors.
+    columns: The factors.
+    unless: Columns whose values change the price of a row.
     """
 
-    sheet: Annotated[Name, Meta(description="The list whose rows have the factors.")]
-    columns: Annotated[Names, Meta(description="The factors.")]
-    unless: Annotated[
-        Names, Meta(description="Columns whose values change the price of a row.")
-    ] = ()
+    sheet: Name
+    columns: Names
+    unless: Names = ()
 
 
 class ChildSum(Struct, frozen=True):
-    """Expected sum of a column over a record's rows in a child sheet."""
+    """Expected sum of a column over a record's rows in a child sheet.
 
-    sheet: Annotated[Name, Meta(description="The list.")]
-    column: Annotated[Name, Meta(description="The column that is added up.")]
-    number: Annotated[float | None, Meta(description="The expected sum.")] = None
-    total: Annotated[
-        Name | None, Meta(description="The column of the record with the expected sum.")
-    ] = None
-    product: Annotated[
-        SumOfProducts | None, Meta(description="The expected sum, as a sum of products.")
-    ] = None
+    sheet: The list.
+    column: The column that is added up.
+    number: The expected sum.
+    total: The column of the record with the expected sum.
+    product: The expected sum, as a sum of products.
+    """
+
+    sheet: Name
+    column: Name
+    number: float | None = None
+    total: Name | None = None
+    product: SumOfProducts | None = None
 
     @property
     def factors_in(self) -> str:

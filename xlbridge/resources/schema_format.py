@@ -58,28 +58,22 @@ def _references() -> Mapping[str, object]:
 
 
 class ColumnMetadata(Struct, frozen=True):
-    """What xlbridge knows of a column, and pandera does not."""
+    """What xlbridge knows of a column, and pandera does not.
+
+    kind: The kind of its values.
+    example: Shown in the instructions of the template.
+    references: The registry in which its values must exist.
+    registers: The registry in which its values exist after sending.
+    usual_years: The first and the last year without a warning.
+    """
 
     title_en: Name | None = None
-    kind: Annotated[Kind | None, Meta(description="The kind of its values.")] = None
-    example: Annotated[Any, Meta(description="Shown in the instructions of the template.")] = None
-    references: Annotated[
-        str | None,
-        one_of(_references),
-        Meta(description="The registry in which its values must exist."),
-    ] = None
-    registers: Annotated[
-        str | None,
-        one_of(_references),
-        Meta(description="The registry in which its values exist after sending."),
-    ] = None
+    kind: Kind | None = None
+    example: Any = None
+    references: Annotated[str | None, one_of(_references)] = None
+    registers: Annotated[str | None, one_of(_references)] = None
     usual_years: Annotated[
-        tuple[Annotated[int, Meta(ge=1905, le=2999)], ...],
-        Meta(
-            min_length=2,
-            max_length=2,
-            description="The first and the last year without a warning.",
-        ),
+        tuple[Annotated[int, Meta(ge=1905, le=2999)], ...], Meta(min_length=2, max_length=2)
     ] = USUAL_YEARS
 
 
@@ -90,95 +84,70 @@ class ChildFile(Struct, frozen=True):
 
 
 class Metadata(Struct, frozen=True, kw_only=True):
-    """The block ``metadata``, which pandera does not read."""
+    """The block ``metadata``, which pandera does not read.
 
-    resource: Annotated[
-        Identifier,
-        Meta(
-            min_length=1,
-            max_length=_MAX_NAME_LENGTH,
-            description="The name on the command line and in the import path, of a-z, 0-9 and "
-            "hyphens.",
-        ),
-    ] = ""
-    layout: Annotated[int, Meta(ge=1, description="Raise it when the columns change.")] = 1
-    layouts: Annotated[
-        Mapping[WholeNumber, LayoutChange],
-        Meta(
-            description="Earlier layouts by number, with what the next one renamed (old: new) and "
-            "removed."
-        ),
-    ] = {}
+    resource: The name on the command line and in the import path, of a-z, 0-9 and hyphens.
+    layout: Raise it when the columns change.
+    layouts: Earlier layouts by number, with what the next one renamed (old: new) and removed.
+    model: The wire model of a resource of the interface: module.Class.
+    natural_keys: The columns that identify records.
+    read_back: How records are found in the remote system.
+    change: How the interface changes an existing record.
+    control_totals: The totals of a batch's closing proof: a column of money, and columns to
+        group by.
+    children: The lists of a record, each in a separate sheet, with their schema files.
+    needs_children: Lists of which a record needs at least one.
+    sums: Expected sums of a record's lists.
+    paths: How the system imports a sheet of the resource.
+    create: How one record is created from a row.
+    """
+
+    resource: Annotated[Identifier, Meta(min_length=1, max_length=_MAX_NAME_LENGTH)] = ""
+    layout: Annotated[int, Meta(ge=1)] = 1
+    layouts: Mapping[WholeNumber, LayoutChange] = {}
     title_en: Name | None = None
     section: str = ""
-    model: Annotated[
-        Name | None,
-        Meta(description="The wire model of a resource of the interface: module.Class."),
-    ] = None
-    natural_keys: Annotated[Names, Meta(description="The columns that identify records.")] = ()
+    model: Name | None = None
+    natural_keys: Names = ()
     read_back: Annotated[
         ReadBack | None,
         Meta(
-            description="How records are found in the remote system.",
             extra_json_schema={
                 "anyOf": [{"required": ["lookups"]}, {"required": ["by_number", "codes"]}]
-            },
+            }
         ),
     ] = None
     change: Annotated[
         RecordChange | None,
         Meta(
-            description="How the interface changes an existing record.",
-            extra_json_schema={"oneOf": [{"required": ["operation"]}, {"required": ["by_import"]}]},
+            extra_json_schema={"oneOf": [{"required": ["operation"]}, {"required": ["by_import"]}]}
         ),
     ] = None
-    control_totals: Annotated[
-        ControlTotals | None,
-        Meta(
-            description="The totals of a batch's closing proof: a column of money, and columns to "
-            "group by."
-        ),
-    ] = None
+    control_totals: ControlTotals | None = None
     columns: Mapping[str, Annotated[ColumnMetadata | None, OR_NULL]] = {}
-    children: Annotated[
-        Mapping[Annotated[str, Meta(max_length=_MAX_NAME_LENGTH)], ChildFile],
-        Meta(
-            description="The lists of a record, each in a separate sheet, with their schema files."
-        ),
-    ] = {}
-    needs_children: Annotated[
-        Names, Meta(description="Lists of which a record needs at least one.")
-    ] = ()
-    sums: Annotated[
-        tuple[ChildSum, ...], Meta(description="Expected sums of a record's lists.")
-    ] = ()
-    paths: Annotated[
-        ImportPaths | None, Meta(description="How the system imports a sheet of the resource.")
-    ] = field(name="import", default=None)
-    create: Annotated[
-        RecordCreation | None, Meta(description="How one record is created from a row.")
-    ] = None
+    children: Mapping[Annotated[str, Meta(max_length=_MAX_NAME_LENGTH)], ChildFile] = {}
+    needs_children: Names = ()
+    sums: tuple[ChildSum, ...] = ()
+    paths: ImportPaths | None = field(name="import", default=None)
+    create: RecordCreation | None = None
 
 
 class ColumnBody(Struct, frozen=True):
-    """Column of a sheet, as pandera reads it; the rules are further keys."""
+    """Column of a sheet, as pandera reads it; the rules are further keys.
+
+    nullable: false: the column is required, and each of its cells.
+    unique: The same as `no_repeats`.
+    checks: A list as written by pandera; preferably, use the names of the checks as keys.
+    """
 
     title: Name | None = None
     description: str = ""
     dtype: Annotated[str, one_of(lambda: KIND_OF_DTYPE)] = "str"
     required: bool | None = None
-    nullable: Annotated[
-        bool, Meta(description="false: the column is required, and each of its cells.")
-    ] = False
-    unique: Annotated[bool, Meta(description="The same as `no_repeats`.")] = False
+    nullable: bool = False
+    unique: bool = False
     regex: Annotated[bool, one_of(lambda: [False])] = False
-    checks: Annotated[
-        Annotated[list[Any], Meta(max_length=0)] | dict[str, Any],
-        Meta(
-            description="A list as written by pandera; preferably, use the names of the checks as "
-            "keys."
-        ),
-    ] = []
+    checks: Annotated[list[Any], Meta(max_length=0)] | dict[str, Any] = []
 
 
 def _column() -> Block:
@@ -227,29 +196,27 @@ def _check_name(check: Mapping[str, Any]) -> str | None:
 
 
 class SchemaFile(Struct, frozen=True, kw_only=True):
-    """Root of a schema file, in our form and completed from the model of its rows."""
+    """Root of a schema file, in our form and completed from the model of its rows.
+
+    title: The title of the resource, in Portuguese.
+    description: A description, in Portuguese.
+    coerce: Without effect: xlbridge types the cells itself.
+    name: The default of `metadata.resource`.
+    unique: The same as a check `no_repeated_rows`.
+    columns: The columns, in the order of the template.
+    """
 
     schema_type: Literal["dataframe"] = "dataframe"
     version: Name | None = None
-    title: Annotated[Name | None, Meta(description="The title of the resource, in Portuguese.")] = (
-        None
-    )
-    description: Annotated[str, Meta(description="A description, in Portuguese.")] = ""
-    coerce: Annotated[
-        bool, Meta(description="Without effect: xlbridge types the cells itself.")
-    ] = False
-    name: Annotated[Name | None, Meta(description="The default of `metadata.resource`.")] = None
-    unique: Annotated[
-        list[Any] | str, Meta(description="The same as a check `no_repeated_rows`.")
-    ] = ""
+    title: Name | None = None
+    description: str = ""
+    coerce: bool = False
+    name: Name | None = None
+    unique: list[Any] | str = ""
     metadata: Metadata = Metadata()
     columns: Annotated[
         Mapping[UnpaddedLine, Annotated[ColumnBody, with_form(_column)]],
-        Meta(
-            min_length=1,
-            max_length=_MAX_COLUMNS,
-            description="The columns, in the order of the template.",
-        ),
+        Meta(min_length=1, max_length=_MAX_COLUMNS),
     ]
     checks: Annotated[list[Annotated[Mapping[str, Any], with_form(_row_check)]] | None, OR_NULL] = (
         None

@@ -36,55 +36,54 @@ from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, DateOrder, NumberSt
 
 
 class _StepHead(Struct):
-    """What every step may have."""
+    """What every step may have.
 
-    after: Annotated[
-        Name | Annotated[tuple[Name, ...], UNIQUE],
-        Meta(
-            description="The steps that must be done before; by default they follow from the "
-            "schemas' references."
-        ),
-    ] = ()
+    after: The steps that must be done before; by default they follow from the schemas'
+        references.
+    """
+
+    after: Name | Annotated[tuple[Name, ...], UNIQUE] = ()
 
 
 class Reading(Struct, frozen=True):
-    """How the workbooks of a step are read."""
+    """How the workbooks of a step are read.
 
-    dates: Annotated[DateOrder | None, Meta(description="The order of day and month in text.")] = (
-        None
-    )
-    numbers: Annotated[
-        NumberStyle | None, Meta(description="The style of numbers kept as text.")
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        one_of(lambda: CSV_DELIMITERS),
-        Meta(description="The delimiter of .csv files."),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        one_of(lambda: CSV_ENCODINGS),
-        Meta(description="The encoding of .csv files."),
-    ] = None
-    map: Annotated[
-        Name | None, Meta(description="The mapping file of workbooks with foreign headers.")
-    ] = None
+    dates: The order of day and month in text.
+    numbers: The style of numbers kept as text.
+    delimiter: The delimiter of .csv files.
+    encoding: The encoding of .csv files.
+    map: The mapping file of workbooks with foreign headers.
+    """
+
+    dates: DateOrder | None = None
+    numbers: NumberStyle | None = None
+    delimiter: Annotated[str | None, one_of(lambda: CSV_DELIMITERS)] = None
+    encoding: Annotated[str | None, one_of(lambda: CSV_ENCODINGS)] = None
+    map: Name | None = None
 
 
 class _SentWorkbooks(Struct):
-    upload: Annotated[
-        OneOrMore, Meta(description="Workbooks to send: paths or patterns such as *.xlsx.")
-    ]
+    """Workbooks of a step that sends them.
+
+    upload: Workbooks to send: paths or patterns such as *.xlsx.
+    """
+
+    upload: OneOrMore
 
 
 class _OfResource(Struct):
+    """What only a step that sends must have."""
+
     resource: Name
 
 
 class _ValidatedWorkbooks(Struct):
-    validate: Annotated[
-        OneOrMore, Meta(description="Workbooks to validate: paths or patterns such as *.xlsx.")
-    ]
+    """Workbooks of a step that only validates them.
+
+    validate: Workbooks to validate: paths or patterns such as *.xlsx.
+    """
+
+    validate: OneOrMore
 
 
 _MODELS: Mapping[str, tuple[type[Struct], ...]] = {
@@ -116,26 +115,20 @@ def step_keys() -> set[str]:
 
 
 class PlanFile(Struct, frozen=True, kw_only=True):
-    """Root of a plan."""
+    """Root of a plan.
+
+    name: The name of the plan; with the parameters it names the batch.
+    profile: The environment, a name from profiles.toml.
+    parameters: Values filled into texts of the plan: {month}, {month.first}. `current` and
+        `previous` are months.
+    proof: The path of the closing proof, without extension.
+    """
 
     version: Literal[1] = 1
-    name: Annotated[
-        Identifier,
-        Meta(description="The name of the plan; with the parameters it names the batch."),
-    ]
-    profile: Annotated[
-        Name | None, Meta(description="The environment, a name from profiles.toml.")
-    ] = None
-    parameters: Annotated[
-        Mapping[str, Name | int],
-        Meta(
-            description="Values filled into texts of the plan: {month}, {month.first}. `current` "
-            "and `previous` are months."
-        ),
-    ] = {}
-    proof: Annotated[
-        Name | None, Meta(description="The path of the closing proof, without extension.")
-    ] = None
+    name: Identifier
+    profile: Name | None = None
+    parameters: Mapping[str, Name | int] = {}
+    proof: Name | None = None
     steps: Annotated[Mapping[str, Annotated[dict[str, Any], with_form(_step)]], Meta(min_length=1)]
 
 

@@ -44,39 +44,24 @@ class Step(Struct, frozen=True, kw_only=True):
 
 class SendOptions(Struct, frozen=True, kw_only=True, rename={"pause_seconds": "rest"}):
     """Options of uploads that a step may set, named as in ``UploadOptions``, and columns that it
-    does not send."""
+    does not send.
 
-    mode: Annotated[
-        Literal["auto", "direct", "queue", "records"],
-        Meta(description="How rows are sent; auto chooses."),
-    ] = "auto"
-    chunk_rows: Annotated[
-        Annotated[int, Meta(ge=1)] | None, Meta(description="Sends in parts of that many rows.")
-    ] = None
-    pause_seconds: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=3600,
-            description="Seconds between the parts of chunk_rows: a capped listing is read by the "
-            "minute of the last update, and cannot prove more records of one minute than its cap.",
-        ),
-    ] = 0
-    update: Annotated[
-        bool,
-        Meta(
-            description="Changes existing records with other values; --update does so for all "
-            "steps."
-        ),
-    ] = False
-    foreign_numbers: Annotated[
-        bool,
-        Meta(
-            description="The record numbers in the workbooks belong to another system, such as "
-            "those of an export from there: they are not looked up here."
-        ),
-    ] = False
-    leave_out: Annotated[OneOrMore, Meta(description="Columns that this step does not send.")] = ()
+    mode: How rows are sent; auto chooses.
+    chunk_rows: Sends in parts of that many rows.
+    pause_seconds: Seconds between the parts of chunk_rows: a capped listing is read by the
+        minute of the last update, and cannot prove more records of one minute than its cap.
+    update: Changes existing records with other values; --update does so for all steps.
+    foreign_numbers: The record numbers in the workbooks belong to another system, such as those
+        of an export from there: they are not looked up here.
+    leave_out: Columns that this step does not send.
+    """
+
+    mode: Literal["auto", "direct", "queue", "records"] = "auto"
+    chunk_rows: Annotated[int, Meta(ge=1)] | None = None
+    pause_seconds: Annotated[int, Meta(ge=1, le=3600)] = 0
+    update: bool = False
+    foreign_numbers: bool = False
+    leave_out: OneOrMore = ()
 
     def over(self, options: UploadOptions) -> UploadOptions:
         """Return the options of a batch with those that the step sets."""
@@ -89,20 +74,19 @@ class WorkbookStep(Step, frozen=True, kw_only=True):
 
     ``patterns`` are relative to the plan's folder. ``mapping`` reads foreign headers, ``csv`` is
     the form of .csv files.
+
+    resource: The resource of the workbooks.
+    sheet: The sheet of each workbook.
+    links: Columns whose cells identify a record by another of its columns, codigoDoCliente:
+        seuCodigo, by any of its names, codigoDoCliente: cliente, or by a column of a workbook
+        that an earlier step sends, codigoDoCliente: clientes.xlsx#chave.
+    may_be_empty: The step may have no workbooks.
     """
 
-    resource: Annotated[Name | None, Meta(description="The resource of the workbooks.")] = None
-    sheet: Annotated[Name | None, Meta(description="The sheet of each workbook.")] = None
-    links: Annotated[
-        Mapping[str, Name],
-        Meta(
-            description="Columns whose cells identify a record by another of its columns, "
-            "codigoDoCliente: seuCodigo, by any of its names, codigoDoCliente: cliente, or by a "
-            "column of a workbook that an earlier step sends, codigoDoCliente: "
-            "clientes.xlsx#chave."
-        ),
-    ] = {}
-    may_be_empty: Annotated[bool, Meta(description="The step may have no workbooks.")] = False
+    resource: Name | None = None
+    sheet: Name | None = None
+    links: Mapping[str, Name] = {}
+    may_be_empty: bool = False
     patterns: Annotated[tuple[str, ...], NOT_IN_FILES]
     reading: Annotated[ParseOptions, NOT_IN_FILES] = ParseOptions()
     csv: Annotated[CsvForm, NOT_IN_FILES] = CsvForm()
@@ -147,24 +131,23 @@ class ExportStep(
     kw_only=True,
     rename={"listing": "export", "written_filters": "filters", "filters": "parsed filters"},
 ):
-    """A listing that is exported to ``output``, relative to the plan's folder."""
+    """A listing that is exported to ``output``, relative to the plan's folder.
 
-    listing: Annotated[ListingName, Meta(description="The listing.")]
-    output: Annotated[
-        Name, Meta(description="The file to write; its extension selects the format.")
-    ]
+    listing: The listing.
+    output: The file to write; its extension selects the format.
+    flat: One sheet only: each row of this list joined to its record.
+    as_template: Uses the layout of this resource's import sheet.
+    settled: Settled titles may be written into an import sheet.
+    manifest: The path of the manifest.
+    """
+
+    listing: ListingName
+    output: Name
     written_filters: WrittenFilters = {}
-    flat: Annotated[
-        Name | None,
-        Meta(description="One sheet only: each row of this list joined to its record."),
-    ] = None
-    as_template: Annotated[
-        Name | None, Meta(description="Uses the layout of this resource's import sheet.")
-    ] = None
-    settled: Annotated[
-        bool, Meta(description="Settled titles may be written into an import sheet.")
-    ] = False
-    manifest: Annotated[Name | None, Meta(description="The path of the manifest.")] = None
+    flat: Name | None = None
+    as_template: Name | None = None
+    settled: bool = False
+    manifest: Name | None = None
     filters: Annotated[Filters, NOT_IN_FILES] = Filters()
 
 
@@ -179,26 +162,18 @@ class ComparedListing(
         "filters": "parsed filters",
     },
 ):
-    """Listing that is compared between two environments, together with those ``joined`` to it."""
+    """Listing that is compared between two environments, together with those ``joined`` to it.
+
+    resource: Compares only the fields of this resource's sheet; otherwise all fields.
+    joined: Other listings of the same records, compared together with it.
+    reasons: Fields that are not compared, with the reasons; list.field within a list.
+    """
 
     listing: Annotated[str, NOT_IN_FILES] = ""
-    resource: Annotated[
-        Name | None,
-        Meta(
-            description="Compares only the fields of this resource's sheet; otherwise all fields."
-        ),
-    ] = None
-    joined: Annotated[
-        OneOrMore,
-        Meta(description="Other listings of the same records, compared together with it."),
-    ] = ()
+    resource: Name | None = None
+    joined: OneOrMore = ()
     written_filters: WrittenFilters = {}
-    reasons: Annotated[
-        Mapping[str, Name],
-        Meta(
-            description="Fields that are not compared, with the reasons; list.field within a list."
-        ),
-    ] = {}
+    reasons: Mapping[str, Name] = {}
     filters: Annotated[Filters, NOT_IN_FILES] = Filters()
 
     @property
@@ -221,21 +196,17 @@ class CompareStep(
     """Comparison of the listings of its environment with those of ``other``, another profile.
 
     The report is written to ``output``, relative to the plan's folder.
+
+    compared: The listings to compare, those of registries first.
+    reasons: Listings that are not compared, with the reasons, for the report.
+    other: The environment to compare with, a name from profiles.toml.
+    output: The workbook to write the report to.
     """
 
-    compared: Annotated[
-        Mapping[ListingName, ComparedListing],
-        Meta(min_length=1, description="The listings to compare, those of registries first."),
-    ]
-    reasons: Annotated[
-        Mapping[ListingName, Name],
-        Meta(description="Listings that are not compared, with the reasons, for the report."),
-    ] = {}
-    other: Annotated[
-        Name,
-        Meta(description="The environment to compare with, a name from profiles.toml."),
-    ]
-    output: Annotated[Name, Meta(description="The workbook to write the report to.")]
+    compared: Annotated[Mapping[ListingName, ComparedListing], Meta(min_length=1)]
+    reasons: Mapping[ListingName, Name] = {}
+    other: Name
+    output: Name
 
     @property
     def listings(self) -> tuple[ComparedListing, ...]:
@@ -249,24 +220,17 @@ class CompareStep(
 
 
 class ProcessStep(Step, frozen=True, kw_only=True, rename={"listing": "process"}):
-    """Processing of records of a listing, which takes them to their next state."""
+    """Processing of records of a listing, which takes them to their next state.
 
-    listing: Annotated[
-        str,
-        one_of(lambda: sorted(KINDS)),
-        Meta(
-            description="The listing of the records to process: emission of invoices, processing "
-            "of orders, inventories, queued files. Consent is asked for when the records are "
-            "known."
-        ),
-    ]
-    records_of: Annotated[
-        Name | None, Meta(description="The step whose sent records are processed.")
-    ] = None
-    file: Annotated[
-        Name | None,
-        Meta(description="A workbook with the record numbers, instead of a step."),
-    ] = None
+    listing: The listing of the records to process: emission of invoices, processing of orders,
+        inventories, queued files. Consent is asked for when the records are known.
+    records_of: The step whose sent records are processed.
+    file: A workbook with the record numbers, instead of a step.
+    """
+
+    listing: Annotated[str, one_of(lambda: sorted(KINDS))]
+    records_of: Name | None = None
+    file: Name | None = None
 
     @property
     def source(self) -> str:

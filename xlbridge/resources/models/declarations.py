@@ -4,8 +4,9 @@ From a declaration follow the JSON Schema for editors, the reading of a file, an
 (``resources/yaml_files/mistakes.py``).
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
@@ -54,6 +55,10 @@ def with_form(build: "Callable[[], Block | Alternatives]") -> Meta:
     return Meta(extra={"form": build})
 
 
+_DESCRIPTION = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
+"""Description of a field in the docstring of its class."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """Block of a file with exactly these keys, each with the type of its value."""
@@ -61,20 +66,31 @@ class Block:
     types: Mapping[str, Any]
     required: tuple[str, ...] = ()
     min_keys: int = 0
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     @cache
     def of(*models: type[Any]) -> "Block":
-        """Return the block with the fields of some models."""
+        """Return the block with the fields of some models.
+
+        The docstring of a model describes its fields, one ``name: description`` after the other.
+        """
         fields = [
-            field
+            one
             for model in models
-            for field in inspect.type_info(model).fields  # type: ignore[attr-defined]
-            if not unwrapped(field.type)[1].get("absent")
+            for one in inspect.type_info(model).fields  # type: ignore[attr-defined]
+            if not unwrapped(one.type)[1].get("absent")
         ]
+        texts = {
+            name: " ".join(text.split())
+            for model in models
+            for base in reversed(model.__mro__)
+            for name, text in _DESCRIPTION.findall(base.__doc__ or "")
+        }
         return Block(
-            {field.encode_name: field.type for field in fields},
-            tuple(field.encode_name for field in fields if field.required),
+            {one.encode_name: one.type for one in fields},
+            tuple(one.encode_name for one in fields if one.required),
+            descriptions={one.encode_name: texts[one.name] for one in fields if one.name in texts},
         )
 
     @staticmethod
@@ -188,7 +204,11 @@ def _plain_schema(node: Any) -> Schema:
             return {
                 "type": "object",
                 "required": list(node.required),
-                "properties": {key: _schema(one) for key, one in node.types.items()},
+                "properties": {
+                    key: _schema(one)
+                    | ({"description": text} if (text := node.descriptions.get(key)) else {})
+                    for key, one in node.types.items()
+                },
                 "additionalProperties": False,
             } | ({"minProperties": node.min_keys} if node.min_keys else {})
         case Alternatives():

@@ -51,14 +51,17 @@ class SeparateList(Struct, frozen=True, rename={"operation_name": "operation"}):
 
     The path parameters of ``operation_name`` are fields of the record. Each filled one of an item's
     ``fields`` becomes a row.
+
+    operation_name: Lists the items of the record in its path.
+    fields: Fields of an item; each filled one becomes a row.
+    number: The column for the position of the field, from 1.
+    value: The column for the value of the field.
     """
 
-    operation_name: Annotated[
-        _ReadName, Meta(description="Lists the items of the record in its path.")
-    ]
-    fields: Annotated[Names, Meta(description="Fields of an item; each filled one becomes a row.")]
-    number: Annotated[Name, Meta(description="The column for the position of the field, from 1.")]
-    value: Annotated[Name, Meta(description="The column for the value of the field.")]
+    operation_name: _ReadName
+    fields: Names
+    number: Name
+    value: Name
 
     def rows(self, items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the rows of items, with the items' other fields."""
@@ -76,24 +79,21 @@ class Lookup(Struct, frozen=True, rename={"operation_names": "operations", "filt
 
     It serves rows with a filled key that match ``when``: allowed values of columns, None for an
     empty cell. If the interface does not support an ``assumed`` query, the lookup is ignored.
+
+    key: Columns, with the record's fields.
+    filters: Parameters of the query or the path, with columns.
+    assumed: The interface may not support this query.
+    only: Fields, with the values of the right records.
+    counted: Path parameter that counts from 1 until nothing is found.
     """
 
-    key: Annotated[
-        _NamesByName, Meta(min_length=1, description="Columns, with the record's fields.")
-    ]
+    key: Annotated[_NamesByName, Meta(min_length=1)]
     operation_names: _ReadNames
-    filters: Annotated[
-        _NamesByName, Meta(description="Parameters of the query or the path, with columns.")
-    ] = {}
+    filters: _NamesByName = {}
     when: Mapping[str, tuple[Any, ...]] = {}
-    assumed: Annotated[bool, Meta(description="The interface may not support this query.")] = False
-    only: Annotated[
-        Mapping[str, Any], Meta(description="Fields, with the values of the right records.")
-    ] = {}
-    counted: Annotated[
-        Name | None,
-        Meta(description="Path parameter that counts from 1 until nothing is found."),
-    ] = None
+    assumed: bool = False
+    only: Mapping[str, Any] = {}
+    counted: Name | None = None
 
     @property
     def operations(self) -> "tuple[Operation, ...]":
@@ -120,35 +120,25 @@ class ReadBack(
 
     The ``lookups`` are tried in order, if they serve a row; ``codes`` are the fields of the
     record's code in the remote system; ``columns`` are the resource's.
+
+    not_compared: Columns that a record does not return as sent.
+    blank: Columns, with the value of an empty cell.
+    blank_as: Columns, with the column whose value an empty cell means.
+    number_operations: Operations that list the records, or read one, only by the system's own
+        number.
+    fields: Columns, with fields of other names in records.
+    lists: Lists that a separate operation returns, with items in another form.
     """
 
     lookups: Annotated[tuple[Lookup, ...], Meta(min_length=1)] = ()
-    not_compared: Annotated[
-        Names, Meta(description="Columns that a record does not return as sent.")
-    ] = ()
-    blank: Annotated[
-        Mapping[str, Any], Meta(description="Columns, with the value of an empty cell.")
-    ] = {}
-    blank_as: Annotated[
-        _NamesByName,
-        Meta(description="Columns, with the column whose value an empty cell means."),
-    ] = {}
+    not_compared: Names = ()
+    blank: Mapping[str, Any] = {}
+    blank_as: _NamesByName = {}
     codes: Names = ()
     existing: ExistingPolicy
-    number_operations: Annotated[
-        _ReadNames,
-        Meta(
-            description="Operations that list the records, or read one, only by the system's own "
-            "number."
-        ),
-    ] = ()
-    fields: Annotated[
-        _NamesByName, Meta(description="Columns, with fields of other names in records.")
-    ] = {}
-    lists: Annotated[
-        Mapping[str, SeparateList],
-        Meta(description="Lists that a separate operation returns, with items in another form."),
-    ] = {}
+    number_operations: _ReadNames = ()
+    fields: _NamesByName = {}
+    lists: Mapping[str, SeparateList] = {}
     columns: Annotated[tuple[str, ...], NOT_IN_FILES] = ()
 
     @property
@@ -220,35 +210,25 @@ class RecordChange(
 
     Either an operation changes one record, or the import replaces it. If there is an operation that
     reads, the change replaces the whole record.
+
+    operation_name: Changes one record.
+    read_name: Reads one record by its own number, or lists all.
+    delete_name: Removes one record by its own number.
+    by_import: Importing a record again replaces it.
+    columns: The columns that can be changed; by default all.
+    not_listed: Listings whose records cannot be changed.
+    until: Fields that make a record unchangeable once one is filled.
     """
 
     operation_name: Annotated[
-        str | None,
-        operation_if(lambda one: one.method in {"PUT", "POST"}),
-        Meta(description="Changes one record."),
+        str | None, operation_if(lambda one: one.method in {"PUT", "POST"})
     ] = None
-    read_name: Annotated[
-        str | None,
-        operation_if(lambda one: one.method == "GET"),
-        Meta(description="Reads one record by its own number, or lists all."),
-    ] = None
-    delete_name: Annotated[
-        str | None,
-        operation_if(lambda one: one.method == "DELETE"),
-        Meta(description="Removes one record by its own number."),
-    ] = None
-    by_import: Annotated[
-        bool,
-        one_of(lambda: [True]),
-        Meta(description="Importing a record again replaces it."),
-    ] = False
-    columns: Annotated[
-        Names, Meta(description="The columns that can be changed; by default all.")
-    ] = ()
-    not_listed: Annotated[Names, Meta(description="Listings whose records cannot be changed.")] = ()
-    until: Annotated[
-        Names, Meta(description="Fields that make a record unchangeable once one is filled.")
-    ] = ()
+    read_name: Annotated[str | None, operation_if(lambda one: one.method == "GET")] = None
+    delete_name: Annotated[str | None, operation_if(lambda one: one.method == "DELETE")] = None
+    by_import: Annotated[bool, one_of(lambda: [True])] = False
+    columns: Names = ()
+    not_listed: Names = ()
+    until: Names = ()
 
     @property
     def operation(self) -> "Operation":
@@ -305,20 +285,20 @@ class RecordCreation(Struct, frozen=True, rename={"operation_name": "operation"}
 
     Records found by ``twins`` are only counted. By default ``codes`` are those of the read-back,
     and ``twin_codes`` the same.
+
+    codes: Fields of the answer with the record's code.
+    twins: Finds records that are equal to a row without a key.
+    twin_codes: Fields of those records with their codes.
+    lists: Lists whose items are created by separate operations after the record.
     """
 
     operation_name: Annotated[
         str, operation_if(lambda one: one.method == "POST" and one.body is not None)
     ]
-    codes: Annotated[Names, Meta(description="Fields of the answer with the record's code.")] = ()
-    twins: Annotated[
-        Lookup | None, Meta(description="Finds records that are equal to a row without a key.")
-    ] = None
-    twin_codes: Annotated[Names, Meta(description="Fields of those records with their codes.")] = ()
-    lists: Annotated[
-        Mapping[str, tuple[_PostName, ...]],
-        Meta(description="Lists whose items are created by separate operations after the record."),
-    ] = {}
+    codes: Names = ()
+    twins: Lookup | None = None
+    twin_codes: Names = ()
+    lists: Mapping[str, tuple[_PostName, ...]] = {}
 
     def with_codes(self, codes: tuple[str, ...]) -> "RecordCreation":
         """Return the creation with these codes by default."""
@@ -360,14 +340,14 @@ _Import = operation_if(lambda operation: operation.upload)
 
 
 class ImportPaths(Struct, frozen=True, rename={"direct_name": "direct", "queue_name": "queue"}):
-    """Operations that import a resource's sheets, none without a ``direct_name``."""
+    """Operations that import a resource's sheets, none without a ``direct_name``.
+
+    needs_processar: A queued file is processed after a call of processar-arquivo.
+    """
 
     direct_name: Annotated[str | None, _Import]
     queue_name: Annotated[str | None, _Import] = None
-    needs_processar: Annotated[
-        bool,
-        Meta(description="A queued file is processed after a call of processar-arquivo."),
-    ] = False
+    needs_processar: bool = False
 
     @property
     def direct(self) -> "Operation":

@@ -52,35 +52,26 @@ class MappedColumn(
     """A column of the resource, and the source of its values.
 
     Either ``source``, or ``join`` with ``separator`` between the texts, or ``constant``.
+
+    source: The header of the source column.
+    values: The texts of the cells and their values; null is an empty cell. The keys cpf and
+        cnpj match any document of that kind.
+    numbers: The style of text numbers: pt is 1.234,56; en is 1,234.56.
+    when: Selects the documents of one kind.
+    join: The headers of the columns whose texts are joined.
+    separator: The separator of joined texts; by default a space.
+    constant: One value for all rows.
+    link: The registry in which the cell's record is looked up; its code is used.
     """
 
-    source: Annotated[Name | None, Meta(description="The header of the source column.")] = None
-    values: Annotated[
-        Annotated[Mapping[str, Annotated[Scalar, OR_NULL]], Meta(min_length=1)] | None,
-        Meta(
-            description="The texts of the cells and their values; null is an empty cell. The keys "
-            "cpf and cnpj match any document of that kind."
-        ),
-    ] = None
-    numbers: Annotated[
-        NumberStyle | None,
-        Meta(description="The style of text numbers: pt is 1.234,56; en is 1,234.56."),
-    ] = None
-    when: Annotated[
-        Literal["cpf", "cnpj"] | None, Meta(description="Selects the documents of one kind.")
-    ] = None
-    join: Annotated[
-        Sequence[Name],
-        Meta(min_length=2, description="The headers of the columns whose texts are joined."),
-    ] = ()
-    separator: Annotated[
-        str, Meta(description="The separator of joined texts; by default a space.")
-    ] = " "
-    constant: Annotated[Scalar, Meta(description="One value for all rows.")] = None
-    link: Annotated[
-        Name | None,
-        Meta(description="The registry in which the cell's record is looked up; its code is used."),
-    ] = None
+    source: Name | None = None
+    values: Annotated[Mapping[str, Annotated[Scalar, OR_NULL]], Meta(min_length=1)] | None = None
+    numbers: NumberStyle | None = None
+    when: Literal["cpf", "cnpj"] | None = None
+    join: Annotated[Sequence[Name], Meta(min_length=2)] = ()
+    separator: str = " "
+    constant: Scalar = None
+    link: Name | None = None
     name: Annotated[str, NOT_IN_FILES] = ""
 
     @property
@@ -105,16 +96,18 @@ class MappedColumn(
 
 
 class MappingFile(Struct, frozen=True, kw_only=True):
-    """Root of a mapping file."""
+    """Root of a mapping file.
+
+    resource: The resource that the sheet is read as.
+    header: The header that the mapping was made for.
+    ignore: The headers that are not used.
+    """
 
     version: Literal[1]
-    resource: Annotated[Name, Meta(description="The resource that the sheet is read as.")]
-    header: Annotated[
-        tuple[Name, ...],
-        Meta(min_length=1, description="The header that the mapping was made for."),
-    ]
+    resource: Name
+    header: Annotated[tuple[Name, ...], Meta(min_length=1)]
     columns: Annotated[Mapping[str, MappedColumn], Meta(min_length=1)]
-    ignore: Annotated[tuple[Name, ...], Meta(description="The headers that are not used.")] = ()
+    ignore: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
