@@ -11,7 +11,7 @@ from environment import ROOT
 
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.resources.resource import ControlTotals
+from xlbridge.resources.column import ControlTotals
 
 SCHEMA = ROOT / "schemas" / "contasreceber.yaml"
 
@@ -29,7 +29,7 @@ DECLARED = "control_totals: {amount: valorDoLancamento, by: [dataDeVencimento, "
 
 def test_titles_are_added_up_by_due_date_client_and_branch(catalogue: Catalogue) -> None:
     assert catalogue.named("contasreceber").totals == ControlTotals(
-        "valorDoLancamento", ("dataDeVencimento", "codigoDoCliente", "codigoDaFilial")
+        amount="valorDoLancamento", by=("dataDeVencimento", "codigoDoCliente", "codigoDaFilial")
     )
     assert catalogue.named("cliente").totals.amount is None
 
@@ -41,8 +41,8 @@ def test_default_totals_group_the_first_money_by_dates_and_registries(tmp_path: 
     copytree(SCHEMA.with_suffix(""), tmp_path / "contasreceber")
     path.write_text("\n".join(kept), encoding="utf-8")
     assert load_catalogue(tmp_path)["contasreceber"].totals == ControlTotals(
-        "valorDoLancamento",
-        (
+        amount="valorDoLancamento",
+        by=(
             "codigoDaFilial",
             "codigoDoCliente",
             "codigoDoCentroDeCusto",

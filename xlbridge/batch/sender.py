@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 import pandas as pd
+from msgspec.structs import replace as replace_fields
 
 from xlbridge.batch.batch import (
     Batch,
@@ -275,7 +276,7 @@ class WorkbookSender:
         if not retriable or rejects is None or not Path(rejects).exists():
             return
         book = replace(target.workbook, path=Path(rejects), sha256=file_digest(Path(rejects)))
-        step = replace(target.step, resource=job.spec.resource, sheet=None, links={})
+        step = replace_fields(target.step, resource=job.spec.resource, sheet=None, links={})
         result = validate_workbook(self._batch, StepWorkbook(step, book))
         if not _is_sendable(result):
             raise _not_sendable(Path(rejects), result)
@@ -286,15 +287,7 @@ class WorkbookSender:
     def _options_of(self, target: StepWorkbook) -> UploadOptions:
         """Return the upload options with those that the step sets."""
         sending = target.step.sending or SendOptions()
-        return replace(
-            self._options,
-            progress=self.show,
-            mode=sending.mode,
-            chunk_rows=sending.chunk_rows,
-            pause_seconds=sending.rest,
-            update=self._options.update or sending.update,
-            foreign_numbers=sending.foreign_numbers,
-        )
+        return sending.over(replace(self._options, progress=self.show))
 
     def _prepared(self, target: StepWorkbook, result: FileResult) -> FileResult:
         """Remove columns that are not sent, and resolve record names to codes."""

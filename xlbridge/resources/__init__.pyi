@@ -4,6 +4,7 @@ from .catalogue import (
     schema_files as schema_files,
 )
 from .column import (
+    ChildSum as ChildSum,
     Column as Column,
     Kind as Kind,
     normalize_header as normalize_header,
@@ -13,11 +14,10 @@ from .pandera_checks import (
     column_checks as column_checks,
     row_check as row_check,
 )
+from .remote.record_operations import Mode as Mode
 from .resource import (
     KEY as KEY,
-    ChildSum as ChildSum,
     Fingerprint as Fingerprint,
-    Mode as Mode,
     Resource as Resource,
 )
 from .schema_format import schema_file_format as schema_file_format

@@ -10,36 +10,26 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from msgspec.structs import replace as replace_fields
+
 from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.all_rules import checks_of, code_width
-from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
-from xlbridge.resources.remote.record_operations import (
-    ExistingPolicy,
-    Lookup,
-    ReadBack,
-    RecordChange,
-    RecordCreation,
-    SeparateList,
-)
+from xlbridge.resources.column import KIND_OF_DTYPE, Column
+from xlbridge.resources.models.declarations import read_as
+from xlbridge.resources.remote.record_operations import NO_IMPORT
 from xlbridge.resources.resource import (
-    KEY,
-    ChildSum,
-    ControlTotals,
-    ImportPaths,
     Resource,
     RowCheck,
     default_totals,
     key_of_child,
     key_of_main,
-    layout_changes,
 )
 from xlbridge.resources.schema_folders import installed_schema_folders, shipped_folder
+from xlbridge.resources.schema_format import ColumnBody, ColumnMetadata, SchemaFile
 
 SHIPPED_FILE = "shipped_schemas.json"
 """JSON of the shipped schema files by file name, completed from the models of their rows."""
-
-_Content = Mapping[str, Any]
 
 
 def read_schema_file(path: Path, others: Iterable[Resource] = ()) -> Resource:
@@ -49,165 +39,85 @@ def read_schema_file(path: Path, others: Iterable[Resource] = ()) -> Resource:
     ``SchemaFileError`` with the file, line and place of each mistake, and the allowed values there.
     """
     # Late: it imports the whole interface, whose names a file may use.
-    from xlbridge.resources.schema_validation import validated_document
+    from xlbridge.resources.schema_validation import validated_content
 
-    content = validated_document(path, {other.name: other.source for other in others}).content
-    return _with_children(_resource(path, content), content, read_schema_file)
+    content = validated_content(path, {other.name: other.source for other in others})
+    return _resource(path, content, read_schema_file)
 
 
-def _with_children(main: Resource, root: _Content, read: Callable[[Path], Resource]) -> Resource:
-    """Return a resource with its child sheets, whose files are in subfolders."""
-    metadata = root["metadata"]
-    files = metadata.get("children")
-    if not files:
+def _resource(path: Path, content: Mapping[str, Any], read: Callable[[Path], Resource]) -> Resource:
+    """Return the resource of a schema file; ``read`` reads the files of its child sheets."""
+    file = read_as(SchemaFile, content)
+    metadata = file.metadata
+    columns = tuple(
+        _column(name, body, metadata.columns.get(name), checks_of(content["columns"][name]))
+        for name, body in file.columns.items()
+    )
+    title = file.title or metadata.resource
+    codes = metadata.read_back.codes if metadata.read_back else ()
+    main = Resource(
+        name=metadata.resource,
+        title=Text(pt=title, en=metadata.title_en or title),
+        description=file.description,
+        layout=metadata.layout,
+        section=metadata.section,
+        model=metadata.model,
+        paths=metadata.paths or NO_IMPORT,
+        create=metadata.create and metadata.create.with_codes(codes),
+        natural_keys=metadata.natural_keys,
+        columns=columns,
+        totals=metadata.control_totals or default_totals(columns),
+        row_checks=tuple(map(RowCheck.of, file.checks or ())),
+        source=path,
+        read_back=metadata.read_back
+        and replace_fields(metadata.read_back, columns=tuple(column.name for column in columns)),
+        change=metadata.change,
+        changes=metadata.layouts,
+    )
+    if not metadata.children:
         return main
-    needs = tuple(metadata.get("needs_children", ()))
-    children = ((name, read(main.source.parent / body["file"])) for name, body in files.items())
-    required = bool(needs)
+    required = bool(metadata.needs_children)
     key = key_of_main(required=required)
     return replace(
         main,
-        columns=(key, *main.columns) if required else (*main.columns, key),
+        columns=(key, *columns) if required else (*columns, key),
         children=tuple(
-            replace(
-                child,
-                name=f"{main.name}.{name}",
-                columns=(key_of_child(), *child.columns),
-                row_checks=tuple(map(_within_record, child.row_checks)),
-                paths=ImportPaths(),
-            )
-            for name, child in children
+            _child(main.name, name, read(path.parent / child.file))
+            for name, child in metadata.children.items()
         ),
-        needs_children=needs,
-        sums=tuple(map(ChildSum.of, metadata.get("sums", ()))),
+        needs_children=metadata.needs_children,
+        sums=metadata.sums,
     )
 
 
-def _resource(path: Path, root: _Content) -> Resource:
-    metadata = root["metadata"]
-    extra = metadata.get("columns") or {}
-    columns = tuple(_column(n, body, extra.get(n) or {}) for n, body in root["columns"].items())
-    return Resource(
-        name=metadata["resource"],
-        title=Text(pt=root["title"], en=metadata.get("title_en", root["title"])),
-        description=root.get("description", ""),
-        layout=metadata.get("layout", 1),
-        section=metadata.get("section", ""),
-        model=metadata.get("model"),
-        paths=_paths(metadata.get("import")),
-        create=_create(metadata.get("create"), metadata.get("read_back", {}).get("codes", ())),
-        natural_keys=tuple(metadata.get("natural_keys", ())),
-        columns=columns,
-        totals=_totals(metadata.get("control_totals"), columns),
-        row_checks=tuple(_row_check(item) for item in root.get("checks") or ()),
-        source=path,
-        read_back=_read_back(metadata.get("read_back"), columns),
-        change=_change(metadata.get("change")),
-        changes=layout_changes(metadata.get("layouts", {})),
+def _child(main: str, name: str, child: Resource) -> Resource:
+    return replace(
+        child,
+        name=f"{main}.{name}",
+        columns=(key_of_child(), *child.columns),
+        row_checks=tuple(check.within_record() for check in child.row_checks),
+        paths=NO_IMPORT,
     )
 
 
-def _column(name: str, body: _Content, extra: _Content) -> Column:
-    kind = Kind(extra.get("kind", KIND_OF_DTYPE[body["dtype"]]))
-    checks = checks_of(body)
-    first_year, last_year = extra.get("usual_years", USUAL_YEARS)
+def _column(
+    name: str, body: ColumnBody, extra: ColumnMetadata | None, checks: dict[str, dict[str, Any]]
+) -> Column:
+    extra = extra or ColumnMetadata()
+    kind = extra.kind or KIND_OF_DTYPE[body.dtype]
+    first_year, last_year = extra.usual_years
     return Column(
         name=name,
         kind=kind,
-        required=not body.get("nullable", False),
-        title=Text(pt=body.get("title", name), en=extra.get("title_en", name)),
-        description=body.get("description", ""),
-        example=extra.get("example"),
-        references=extra.get("references"),
-        registers=extra.get("registers"),
+        required=not body.nullable,
+        title=Text(pt=body.title or name, en=extra.title_en or name),
+        description=body.description,
+        example=extra.example,
+        references=extra.references,
+        registers=extra.registers,
         checks=checks,
         width=code_width(kind, checks),
         usual_years=(first_year, last_year),
-    )
-
-
-def _within_record(check: RowCheck) -> RowCheck:
-    """Return a check of a child sheet, with unique values required only within each record."""
-    if check.name not in {"no_repeated_rows", "no_equal_rows"}:
-        return check
-    columns = [KEY, *check.statistics["columns"]]
-    return replace(check, statistics={**check.statistics, "columns": columns})
-
-
-def _row_check(item: _Content) -> RowCheck:
-    statistics = {key: value for key, value in item.items() if key != "options"}
-    return RowCheck(item["options"]["check_name"], statistics)
-
-
-def _totals(body: _Content | None, columns: Sequence[Column]) -> ControlTotals:
-    if body is None:
-        return default_totals(columns)
-    return ControlTotals(amount=body.get("amount"), by=tuple(body["by"]))
-
-
-def _read_back(body: _Content | None, columns: Sequence[Column]) -> ReadBack | None:
-    if body is None:
-        return None
-    return ReadBack(
-        lookups=tuple(map(_lookup, body.get("lookups", ()))),
-        columns=tuple(column.name for column in columns),
-        codes=tuple(body.get("codes", ())),
-        existing=ExistingPolicy(body["existing"]),
-        not_compared=tuple(body.get("apart", ())),
-        blank=body.get("blank", {}),
-        blank_as=body.get("blank_as", {}),
-        number_operations=tuple(body.get("by_number", ())),
-        fields=body.get("fields", {}),
-        lists={name: SeparateList.of(item) for name, item in body.get("lists", {}).items()},
-    )
-
-
-def _lookup(item: _Content) -> Lookup:
-    return Lookup(
-        key=item["key"],
-        operation_names=tuple(item["operations"]),
-        filters=item.get("filter", {}),
-        when={name: tuple(values) for name, values in item.get("when", {}).items()},
-        assumed=item.get("assumed", False),
-        only=item.get("only", {}),
-        counted=item.get("counted"),
-    )
-
-
-def _change(body: _Content | None) -> RecordChange | None:
-    if body is None:
-        return None
-    return RecordChange(
-        operation_name=body.get("operation"),
-        read_name=body.get("read"),
-        delete_name=body.get("delete"),
-        columns=tuple(body.get("columns", ())),
-        not_listed=tuple(body.get("not_listed", ())),
-        until=tuple(body.get("until", ())),
-    )
-
-
-def _create(body: _Content | None, codes: Sequence[str]) -> RecordCreation | None:
-    if body is None:
-        return None
-    twins = body.get("twins")
-    codes = tuple(body.get("codes", codes))
-    return RecordCreation(
-        operation_name=body["operation"],
-        codes=codes,
-        twins=None if twins is None else _lookup(twins),
-        twin_codes=tuple(body.get("twin_codes", codes)),
-        lists={name: tuple(operations) for name, operations in body.get("lists", {}).items()},
-    )
-
-
-def _paths(body: _Content | None) -> ImportPaths:
-    if body is None:
-        return ImportPaths()
-    return ImportPaths(
-        direct_name=body["direct"],
-        queue_name=body.get("queue"),
-        needs_processar=body.get("needs_processar", False),
     )
 
 
@@ -310,8 +220,7 @@ def _shipped_resources() -> tuple[Resource, ...]:
     folder, contents = shipped_folder("schemas"), json.loads(text, object_hook=_with_dates)
 
     def read(path: Path) -> Resource:
-        content = contents[path.relative_to(folder).as_posix()]
-        return _with_children(_resource(path, content), content, read)
+        return _resource(path, contents[path.relative_to(folder).as_posix()], read)
 
     return tuple(read(folder / name) for name in contents if "/" not in name)
 

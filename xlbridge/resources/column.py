@@ -1,4 +1,5 @@
-"""Columns of an import sheet: kinds of values, and the headers that name a column."""
+"""Columns of an import sheet: kinds of values, the headers that name a column, changes between
+layouts, totals and sums."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -7,7 +8,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from xlbridge.i18n import Text
+from xlbridge.resources.models.declarations import Name, Names
 
 if TYPE_CHECKING:
     from xlbridge.resources.references.reference_lists import Link, SheetLink
@@ -157,3 +161,83 @@ def columns_by_header(columns: Iterable[Column]) -> dict[str, str]:
         for title in (column.title.pt, column.title.en)
     }
     return with_units | titles | {normalize_header(column.name): column.name for column in columns}
+
+
+class SumOfProducts(Struct, frozen=True):
+    """Sum of the products of columns over the rows of a list.
+
+    It is not checked if a row lacks a factor, or has a value in a column of ``unless``.
+
+    sheet: The list whose rows have the factors.
+    columns: The factors.
+    unless: Columns whose values change the price of a row.
+    """
+
+    sheet: Name
+    columns: Names
+    unless: Names = ()
+
+
+class ChildSum(Struct, frozen=True):
+    """Expected sum of a column over a record's rows in a child sheet.
+
+    sheet: The list.
+    column: The column that is added up.
+    number: The expected sum.
+    total: The column of the record with the expected sum.
+    product: The expected sum, as a sum of products.
+    """
+
+    sheet: Name
+    column: Name
+    number: float | None = None
+    total: Name | None = None
+    product: SumOfProducts | None = None
+
+    @property
+    def factors_in(self) -> str:
+        """The list whose rows have the factors of a sum of products."""
+        return self.product.sheet if self.product else ""
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The columns with the factors of a sum of products."""
+        return self.product.columns if self.product else ()
+
+    @property
+    def unless(self) -> tuple[str, ...]:
+        """The columns whose values prevent a sum of products."""
+        return self.product.unless if self.product else ()
+
+
+class LayoutChange(Struct, frozen=True):
+    """Changes made to a layout by the next one: columns renamed (old to new) and removed."""
+
+    renamed: Mapping[str, Name] = {}
+    removed: Names = ()
+
+
+def column_changes_since(changes: Mapping[str, LayoutChange], layout: int) -> dict[str, str | None]:
+    """Return the current name of each changed column of a layout, None for a removed one.
+
+    ``changes`` are those made to each layout, by its number.
+    """
+    names: dict[str, str | None] = {}
+    for number in sorted(number for number in map(int, changes) if number >= layout):
+        change = changes[str(number)]
+        for old, name in names.items():
+            if name is not None:
+                names[old] = None if name in change.removed else change.renamed.get(name, name)
+        for old, new in change.renamed.items():
+            names.setdefault(old, new)
+        for removed in change.removed:
+            names.setdefault(removed, None)
+    return names
+
+
+class ControlTotals(Struct, frozen=True, kw_only=True):
+    """Control totals: sums of the column ``amount``, or counts of rows without it, grouped by each
+    of the columns ``by``; dates are grouped by month and by day."""
+
+    amount: Name | None = None
+    by: Names

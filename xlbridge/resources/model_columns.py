@@ -82,7 +82,7 @@ def _column(field: _Content, kind: str | None, body: _Content) -> dict[str, Any]
     if body.keys() & _UPPER:
         limits = {name: value for name, value in limits.items() if name not in _UPPER}
     has_fixed_width = any(name in RULES and RULES[name].width is not None for name in body)
-    if has_fixed_width or "isin" in body or kind in {Kind.CNPJ, Kind.CPF}:
+    if has_fixed_width or "isin" in body or kind in (Kind.CNPJ, Kind.CPF):
         limits.pop("str_length", None)
     return {
         "dtype": field["dtype"],

@@ -1,28 +1,33 @@
-"""Model of an importable resource: columns, rules, import paths, control totals, lists, layouts.
-
-Each class mirrors a block of the schema file.
-"""
+"""Model of an importable resource: columns, rules, operations, control totals, lists, layouts."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge.i18n import Text
-from xlbridge.resources.column import Column, Kind, columns_by_header
+from xlbridge.resources.column import (
+    ChildSum,
+    Column,
+    ControlTotals,
+    Kind,
+    LayoutChange,
+    column_changes_since,
+    columns_by_header,
+)
 from xlbridge.resources.remote.record_operations import (
+    ImportPaths,
+    Mode,
     ReadBack,
     RecordChange,
     RecordCreation,
-    operation_named,
 )
 
 if TYPE_CHECKING:
-    from xlbridge.wire import Operation, WireModel
+    from xlbridge.wire import WireModel
 
 KEY = "chave"
 """Column that joins a child sheet to its main sheet; it is never sent."""
@@ -31,38 +36,6 @@ _TITLE = Text(pt="Chave", en="Key")
 _IN_MAIN = "Chave da linha, escolhida por quem preenche; não se repete e não é enviada."
 _IN_CHILD = "Chave da linha da planilha principal a que esta pertence; não é enviada."
 _MAX_KEY_LENGTH = 60
-
-
-@dataclass(frozen=True, slots=True)
-class ChildSum:
-    """Expected sum of a column over a record's rows in a child sheet.
-
-    It equals ``number``, the record's column ``total``, or the sum of the products of ``factors``
-    over the rows in the sheet ``factors_in``. Products are not checked if a row lacks a factor, or
-    has a value in the columns ``unless``, which change its price.
-    """
-
-    sheet: str
-    column: str
-    number: float | None = None
-    total: str | None = None
-    factors_in: str = ""
-    factors: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, item: Mapping[str, Any]) -> "ChildSum":
-        """Create a sum from an item of the block ``sums`` of a schema file."""
-        product = item.get("product", {})
-        return cls(
-            item["sheet"],
-            item["column"],
-            item.get("number"),
-            item.get("total"),
-            product.get("sheet", ""),
-            tuple(product.get("columns", ())),
-            tuple(product.get("unless", ())),
-        )
 
 
 def key_of_main(*, required: bool) -> Column:
@@ -116,48 +89,6 @@ class Fingerprint:
         return f"{base}:{','.join(self.listed)}" if self.listed else base
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutChange:
-    """Changes made to ``layout`` by the next one: columns renamed (old to new) and removed."""
-
-    layout: int
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    removed: tuple[str, ...] = ()
-
-
-def layout_changes(block: Mapping[str, Mapping[str, Any]]) -> tuple[LayoutChange, ...]:
-    """Return the changes in the block ``layouts`` of a schema file, in its order."""
-    return tuple(
-        LayoutChange(int(layout), change.get("renamed", {}), tuple(change.get("removed", ())))
-        for layout, change in block.items()
-    )
-
-
-def column_changes_since(changes: Iterable[LayoutChange], layout: int) -> dict[str, str | None]:
-    """Return the current name of each changed column of a layout, None for a removed one."""
-    names: dict[str, str | None] = {}
-    for change in sorted(changes, key=lambda change: change.layout):
-        if change.layout < layout:
-            continue
-        for old, name in names.items():
-            if name is not None:
-                names[old] = None if name in change.removed else change.renamed.get(name, name)
-        for old, new in change.renamed.items():
-            names.setdefault(old, new)
-        for removed in change.removed:
-            names.setdefault(removed, None)
-    return names
-
-
-@dataclass(frozen=True, slots=True)
-class ControlTotals:
-    """Control totals: sums of the column ``amount``, or counts of rows without it, grouped by each
-    of the columns ``by``; dates are grouped by month and by day."""
-
-    amount: str | None
-    by: tuple[str, ...]
-
-
 def default_totals(columns: Sequence[Column]) -> ControlTotals:
     """Return the default control totals of a resource: the first money column, by every date and
     every column that refers to a registry."""
@@ -168,26 +99,6 @@ def default_totals(columns: Sequence[Column]) -> ControlTotals:
     )
 
 
-class Mode(StrEnum):
-    """Mode of an upload.
-
-    ``RECORDS`` creates and changes records one by one, without an import; ``UNDO`` reverses an
-    upload one by one; ``PROCESS`` moves records to their next state.
-    """
-
-    DIRECT = "direct"
-    PREVIEW = "preview"
-    QUEUE = "queue"
-    RECORDS = "records"
-    UNDO = "undo"
-    PROCESS = "process"
-
-    @property
-    def is_by_record(self) -> bool:
-        """True if each record is written by a request of its own."""
-        return self in {Mode.RECORDS, Mode.UNDO, Mode.PROCESS}
-
-
 @dataclass(frozen=True, slots=True)
 class RowCheck:
     """A check across columns or rows: a name in ``ROW_RULES`` and its statistics."""
@@ -195,36 +106,18 @@ class RowCheck:
     name: str
     statistics: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, item: Mapping[str, Any]) -> Self:
+        """Create a check from an item of the list ``checks`` of a schema file."""
+        statistics = {key: value for key, value in item.items() if key != "options"}
+        return cls(item["options"]["check_name"], statistics)
 
-@dataclass(frozen=True, slots=True)
-class ImportPaths:
-    """Operations that import a resource's sheets, none without a ``direct_name``.
-
-    ``needs_processar``: a queued file is only processed after processar-arquivo is called.
-    """
-
-    direct_name: str | None = None
-    queue_name: str | None = None
-    needs_processar: bool = False
-
-    @property
-    def direct(self) -> "Operation":
-        """The operation that imports a sheet at once, and answers previews.
-
-        Raises ``KeyError`` if there is none.
-        """
-        return operation_named(self.direct_name or "")
-
-    @property
-    def queue(self) -> "Operation | None":
-        """The operation that queues a sheet, if there is one."""
-        return None if self.queue_name is None else operation_named(self.queue_name)
-
-    @property
-    def modes(self) -> tuple[Mode, ...]:
-        """The modes that the resource can be sent in."""
-        direct = (Mode.DIRECT, Mode.PREVIEW) if self.direct_name else ()
-        return (*direct, Mode.QUEUE) if self.queue_name else direct
+    def within_record(self) -> "RowCheck":
+        """Return the check of a child sheet, with unique values required only in each record."""
+        if self.name not in {"no_repeated_rows", "no_equal_rows"}:
+            return self
+        columns = [KEY, *self.statistics["columns"]]
+        return RowCheck(self.name, {**self.statistics, "columns": columns})
 
 
 @dataclass(frozen=True)
@@ -235,8 +128,9 @@ class Resource:
     has at least one of the two); ``model``: wire model of a row (``module.Class`` in
     ``xlbridge.wire``); ``natural_keys``: columns that identify records without the remote system's
     codes; ``read_back``: how records are found, None if they cannot be; ``change``: how a record is
-    changed, None if it cannot be; ``totals``: control totals; ``changes``: changes of columns since
-    earlier layouts; ``base``: the original resource of one with linked columns (see ``Link``).
+    changed, None if it cannot be; ``totals``: control totals; ``changes``: changes made to earlier
+    layouts, by their numbers; ``base``: the original resource of one with linked columns (see
+    ``Link``).
 
     ``children`` are the lists of a record, each in its own sheet and named ``resource.list``; a
     record needs rows in one of ``needs_children``, and its ``sums`` must be right.
@@ -257,7 +151,7 @@ class Resource:
     read_back: ReadBack | None = None
     create: RecordCreation | None = None
     change: RecordChange | None = None
-    changes: tuple[LayoutChange, ...] = ()
+    changes: Mapping[str, LayoutChange] = field(default_factory=dict)
     base: "Resource | None" = None
     children: "tuple[Resource, ...]" = ()
     needs_children: tuple[str, ...] = ()

@@ -4,10 +4,8 @@ Examples are checked value by value, without the libraries for whole columns.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +14,14 @@ from xlbridge.i18n import Text
 from xlbridge.resources.checks import DOCUMENTS, ROW_RULES, RULES, bare_document
 from xlbridge.resources.checks.all_rules import checks_of
 from xlbridge.resources.checks.rule import Statistics
-from xlbridge.resources.column import KIND_OF_DTYPE, Kind, normalize_header
+from xlbridge.resources.column import KIND_OF_DTYPE, Kind, column_changes_since, normalize_header
 from xlbridge.resources.model_columns import completed
+from xlbridge.resources.models.declarations import read_as
 from xlbridge.resources.pandera_form import normalized
-from xlbridge.resources.resource import column_changes_since, layout_changes
-from xlbridge.resources.schema_format import schema_file_format
+from xlbridge.resources.remote.record_operations import Lookup
+from xlbridge.resources.schema_format import Metadata, SchemaFile, schema_file
 from xlbridge.resources.yaml_files import (
     Mistake,
-    YamlDocument,
     YamlPath,
     document_mistake,
     format_mistakes,
@@ -31,7 +29,7 @@ from xlbridge.resources.yaml_files import (
     read_document,
     unknown_value,
 )
-from xlbridge.resources.yaml_files.validation import format_yaml_value
+from xlbridge.resources.yaml_files.mistakes import format_yaml_value
 from xlbridge.wire import WireModel, wire_model
 
 _PYTHON_TYPES: Mapping[str, tuple[type | tuple[type, ...], Text]] = {
@@ -67,10 +65,11 @@ def dtype_error(value: object, dtype: str) -> Text | None:
 
 
 _Content = Mapping[str, Any]
-_Unsuitable = Iterator[tuple[YamlPath, Text]]
+_Found = Iterator[tuple[YamlPath, Text]]
+"""Mistakes: their YAML paths and messages."""
 
 
-def unsuitable_rules(root: _Content) -> _Unsuitable:
+def _unsuitable_rules(root: _Content) -> _Found:
     """Yield the YAML paths and messages of unsuitable rules, of columns, then of rows.
 
     Unknown columns are reported elsewhere.
@@ -174,8 +173,8 @@ def _wrong_value(value: object, dtype: str) -> Text | None:
     ).format(value=format_yaml_value(value), expected=expected)
 
 
-def validated_document(path: Path, others: Mapping[str, Path]) -> YamlDocument:
-    """Return the document of a valid schema file; ``others`` are the files of other resources.
+def validated_content(path: Path, others: Mapping[str, Path]) -> _Content:
+    """Return the content of a valid schema file; ``others`` are the files of other resources.
 
     Raises ``SchemaFileError`` with the file, line and place of each mistake, and the allowed values
     there.
@@ -184,19 +183,26 @@ def validated_document(path: Path, others: Mapping[str, Path]) -> YamlDocument:
     if isinstance(document, Mistake):
         raise _schema_file_error(path, [document])
     document.content = normalized(completed(document.content), path)
-    mistakes = mistakes_of(document, schema_file_format())
-    mistakes = mistakes or [*_duplicate_resource(document, others), *_contradictions(document)]
+    mistakes = mistakes_of(document, schema_file())
+    if not mistakes:
+        metadata = read_as(SchemaFile, document.content).metadata
+        mistakes = [
+            document_mistake(document, place, message)
+            for place, message in (
+                *_duplicate_resource(metadata.resource, others),
+                *_contradictions(document.content, metadata),
+            )
+        ]
     if mistakes:
         raise _schema_file_error(path, mistakes)
-    return document
+    content: _Content = document.content
+    return content
 
 
-def _duplicate_resource(document: YamlDocument, others: Mapping[str, Path]) -> Iterator[Mistake]:
-    name = document.content["metadata"]["resource"]
+def _duplicate_resource(name: str, others: Mapping[str, Path]) -> _Found:
     if name in others:
         message = Text(pt="{name!r} já está em {file}.", en="{name!r} is already in {file}.")
-        path = ("metadata", "resource")
-        yield document_mistake(document, path, message.format(name=name, file=others[name]))
+        yield ("metadata", "resource"), message.format(name=name, file=others[name])
 
 
 def _schema_file_error(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileError:
@@ -209,58 +215,72 @@ def _schema_file_error(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileErr
     )
 
 
-def _contradictions(document: YamlDocument) -> Iterator[Mistake]:
+def _contradictions(root: _Content, metadata: Metadata) -> _Found:
     """Yield contradictions between parts of the file, and names that do not exist."""
-    root, metadata = document.content, document.content["metadata"]
     names = tuple(root["columns"])
-    mistake = partial(document_mistake, document)
-    for path, name in _column_names(root):
+    for path, name in _column_names(root, metadata):
         if name not in names:
-            yield mistake(path, unknown_value(name, names))
-    unsuitable = list(unsuitable_rules(root))
+            yield path, unknown_value(name, names)
+    unsuitable = list(_unsuitable_rules(root))
     with_unsuitable = {path[1] for path, _ in unsuitable if path[0] == "columns"}
-    for path, message in chain(
-        unsuitable,
-        _column_contradictions(root, with_unsuitable),
-        _shared_headers(root),
-        _changed_columns(root),
+    yield from unsuitable
+    yield from _column_contradictions(root, metadata, with_unsuitable)
+    yield from _shared_headers(root, metadata)
+    yield from _changed_columns(names, metadata)
+    amount = None if metadata.control_totals is None else metadata.control_totals.amount
+    if amount is not None and amount in names:
+        extra = metadata.columns.get(amount)
+        if extra is None or extra.kind is not Kind.MONEY:
+            yield ("metadata", "control_totals", "amount"), _ONLY_MONEY
+    for layout in metadata.layouts:
+        if int(layout) >= metadata.layout:
+            yield ("metadata", "layouts", layout), _LATER_LAYOUT.format(current=metadata.layout)
+    read_back, change = metadata.read_back, metadata.change
+    if (
+        read_back
+        and not read_back.lookups
+        and not (read_back.number_operations and read_back.codes)
     ):
-        yield mistake(path, message)
-    amount = metadata.get("control_totals", {}).get("amount")
-    if amount in names and _declared_kind(metadata, amount) != Kind.MONEY:
-        message = Text(
-            pt="só uma coluna de kind money pode ser somada.",
-            en="only a column of kind money can be added up.",
-        )
-        yield mistake(("metadata", "control_totals", "amount"), message)
-    current = metadata.get("layout", 1)
-    for layout in metadata.get("layouts", {}):
-        if int(layout) >= current:
-            message = Text(
-                pt="os leiautes anteriores vêm antes do atual, que é {current}.",
-                en="earlier layouts come before the current one, which is {current}.",
-            ).format(current=current)
-            yield mistake(("metadata", "layouts", layout), message)
-    if "model" in metadata and not _is_model(metadata["model"]):
+        yield ("metadata", "read_back"), _NO_LOOKUP
+    if change and change.by_import is (change.operation_name is not None):
+        yield ("metadata", "change"), _ONE_CHANGE
+    if metadata.model and not _is_model(metadata.model):
         message = Text(
             pt="{name!r} não é um modelo da interface.",
             en="{name!r} is not a model of the interface.",
-        ).format(name=metadata["model"])
-        yield mistake(("metadata", "model"), message)
+        )
+        yield ("metadata", "model"), message.format(name=metadata.model)
+
+
+_ONLY_MONEY = Text(
+    pt="só uma coluna de kind money pode ser somada.",
+    en="only a column of kind money can be added up.",
+)
+_LATER_LAYOUT = Text(
+    pt="os leiautes anteriores vêm antes do atual, que é {current}.",
+    en="earlier layouts come before the current one, which is {current}.",
+)
+_NO_LOOKUP = Text(
+    pt="falta lookups, ou by_number com codes.", en="lookups is missing, or by_number with codes."
+)
+_ONE_CHANGE = Text(
+    pt="use exatamente um destes: operation, by_import.",
+    en="use exactly one of: operation, by_import.",
+)
 
 
 def _column_contradictions(
-    root: _Content, with_unsuitable: Collection[object]
-) -> Iterator[tuple[YamlPath, Text]]:
+    root: _Content, metadata: Metadata, with_unsuitable: Collection[object]
+) -> _Found:
     """Yield contradictions between the metadata of a column and the column.
 
     The examples of columns with unsuitable rules cannot be checked.
     """
-    for name, extra in (root["metadata"].get("columns") or {}).items():
+    for name, extra in metadata.columns.items():
         body = root["columns"].get(name)
         if body is None or extra is None:
             continue
-        kind = Kind(extra.get("kind", KIND_OF_DTYPE[body["dtype"]]))
+        kind = extra.kind or KIND_OF_DTYPE[body["dtype"]]
         if kind.dtype != body["dtype"]:
             message = Text(
                 pt="{kind} não combina com o dtype {dtype}.",
@@ -269,27 +289,27 @@ def _column_contradictions(
             place = ("metadata", "columns", name, "kind")
             yield place, message.format(kind=kind, dtype=body["dtype"])
             continue
-        example = extra.get("example")
-        if example is None or name in with_unsuitable:
+        if extra.example is None or name in with_unsuitable:
             continue
-        expected = example_error(kind, checks_of(body), example)
+        expected = example_error(kind, checks_of(body), extra.example)
         if expected is not None:
             message = Text(
                 pt="a coluna não aceita o exemplo {example}; aceita: {expected}.",
                 en="the column does not accept the example {example}; it accepts: {expected}.",
             )
             place = ("metadata", "columns", name, "example")
-            yield place, message.format(example=format_yaml_value(example), expected=expected)
+            example = format_yaml_value(extra.example)
+            yield place, message.format(example=example, expected=expected)
 
 
-def _shared_headers(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
+def _shared_headers(root: _Content, metadata: Metadata) -> _Found:
     """Yield titles that also name another column."""
     known = {normalize_header(name): name for name in root["columns"]}
     for name, body in root["columns"].items():
-        extra = (root["metadata"].get("columns") or {}).get(name) or {}
+        extra = metadata.columns.get(name)
         for place, title in (
             (("columns", name, "title"), body.get("title")),
-            (("metadata", "columns", name, "title_en"), extra.get("title_en")),
+            (("metadata", "columns", name, "title_en"), extra and extra.title_en),
         ):
             other = known.setdefault(normalize_header(title or name), name)
             if other != name:
@@ -300,78 +320,64 @@ def _shared_headers(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
                 yield place, message.format(title=title, other=other)
 
 
-def _changed_columns(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
+def _changed_columns(names: tuple[str, ...], metadata: Metadata) -> _Found:
     """Yield changes in earlier layouts that contradict the list of columns."""
-    layouts = root["metadata"].get("layouts", {})
-    changes = layout_changes(layouts)
-    for layout, change in layouts.items():
-        current_names = column_changes_since(changes, int(layout))
-        for old in change.get("renamed", {}):
+    for layout, change in metadata.layouts.items():
+        place = ("metadata", "layouts", layout)
+        current_names = column_changes_since(metadata.layouts, int(layout))
+        for old in change.renamed:
             name = current_names[old]
-            if name is not None and name not in root["columns"]:
-                path: YamlPath = ("metadata", "layouts", layout, "renamed", old)
-                yield path, unknown_value(name, tuple(root["columns"]))
-        for number, removed in enumerate(change.get("removed", ())):
-            if removed in root["columns"]:
+            if name is not None and name not in names:
+                yield (*place, "renamed", old), unknown_value(name, names)
+        for number, removed in enumerate(change.removed):
+            if removed in names:
                 message = Text(
                     pt="{column!r} continua entre as colunas.",
                     en="{column!r} is still among the columns.",
                 )
-                path = ("metadata", "layouts", layout, "removed", number)
-                yield path, message.format(column=removed)
+                yield (*place, "removed", number), message.format(column=removed)
 
 
-def _declared_kind(metadata: _Content, column: str) -> str | None:
-    extra = (metadata.get("columns") or {}).get(column) or {}
-    kind: str | None = extra.get("kind")
-    return kind
-
-
-def _column_names(root: _Content) -> Iterator[tuple[YamlPath, object]]:
+def _column_names(root: _Content, metadata: Metadata) -> Iterator[tuple[YamlPath, object]]:
     """Yield every column name outside the list of columns, with its YAML path."""
-    metadata = root["metadata"]
-    for name in metadata.get("columns") or {}:
-        yield ("metadata", "columns", name), name
-    for number, name in enumerate(metadata.get("natural_keys", ())):
-        yield ("metadata", "natural_keys", number), name
-    yield from _read_back_column_names(metadata.get("read_back", {}))
-    twins = metadata.get("create", {}).get("twins", {})
-    yield from _lookup_column_names(twins, ("metadata", "create", "twins"))
-    body = metadata.get("control_totals", {})
-    place = ("metadata", "control_totals")
-    if "amount" in body:
-        yield (*place, "amount"), body["amount"]
-    for number, name in enumerate(body.get("by", ())):
-        yield (*place, "by", number), name
+    groups: list[tuple[YamlPath, Iterable[str]]] = [
+        (("columns",), metadata.columns),
+        (("natural_keys",), metadata.natural_keys),
+    ]
+    pairs: list[tuple[YamlPath, Mapping[str, str]]] = []
+    lookups: list[tuple[YamlPath, Lookup]] = []
+    if (read_back := metadata.read_back) is not None:
+        place: YamlPath = ("read_back",)
+        groups += [
+            ((*place, "apart"), read_back.not_compared),
+            ((*place, "blank"), read_back.blank),
+            ((*place, "fields"), read_back.fields),
+            ((*place, "blank_as"), read_back.blank_as),
+        ]
+        pairs.append(((*place, "blank_as"), read_back.blank_as))
+        lookups += [((*place, "lookups", n), one) for n, one in enumerate(read_back.lookups)]
+    if metadata.create is not None and metadata.create.twins is not None:
+        lookups.append((("create", "twins"), metadata.create.twins))
+    for place, lookup in lookups:
+        groups += [((*place, "key"), lookup.key), ((*place, "when"), lookup.when)]
+        pairs.append(((*place, "filter"), lookup.filters))
+    if (totals := metadata.control_totals) is not None:
+        amount = {} if totals.amount is None else {"amount": totals.amount}
+        groups.append((("control_totals", "by"), totals.by))
+        pairs.append((("control_totals",), amount))
+    for place, names in groups:
+        steps: Iterable[str | int] = names if isinstance(names, Mapping) else range(len([*names]))
+        yield from (
+            (("metadata", *place, step), name) for step, name in zip(steps, names, strict=True)
+        )
+    for place, by_key in pairs:
+        yield from ((("metadata", *place, key), name) for key, name in by_key.items())
     for number, check in enumerate(root.get("checks") or ()):
         rule = ROW_RULES[check["options"]["check_name"]]
         yield ("checks", number, "column"), check["column"]
         for name in rule.columns_read({k: v for k, v in check.items() if k != "options"}):
             key = next(k for k, v in check.items() if k not in {"options", "column"} and name in v)
             yield ("checks", number, key), name
-
-
-def _read_back_column_names(body: _Content) -> Iterator[tuple[YamlPath, object]]:
-    place = ("metadata", "read_back")
-    for number, name in enumerate(body.get("apart", ())):
-        yield (*place, "apart", number), name
-    for name in body.get("blank", {}):
-        yield (*place, "blank", name), name
-    for name in body.get("fields", {}):
-        yield (*place, "fields", name), name
-    for name, other in body.get("blank_as", {}).items():
-        yield (*place, "blank_as", name), name
-        yield (*place, "blank_as", name), other
-    for number, lookup in enumerate(body.get("lookups", ())):
-        yield from _lookup_column_names(lookup, (*place, "lookups", number))
-
-
-def _lookup_column_names(body: _Content, place: YamlPath) -> Iterator[tuple[YamlPath, object]]:
-    for key in ("key", "when"):
-        for name in body.get(key, {}):
-            yield (*place, key, name), name
-    for field, name in body.get("filter", {}).items():
-        yield (*place, "filter", field), name
 
 
 def _is_model(name: str) -> bool:

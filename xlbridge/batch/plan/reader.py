@@ -1,18 +1,30 @@
 """Reader of plan files, which reports every mistake with its line."""
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.batch.plan.format import STEP_KEYS, STEP_KINDS, PlanDocument, plan_format
+from msgspec.structs import replace
+
+from xlbridge.batch.plan.format import (
+    STEP_KINDS,
+    PlanFile,
+    Reading,
+    UnknownParameter,
+    fill_in,
+    kind_of,
+    listed,
+    parameter_mistakes,
+    resolve_months,
+    step_keys,
+)
 from xlbridge.batch.plan.steps import (
     AnyStep,
     BatchPlan,
-    ComparedListing,
     CompareStep,
     ExportStep,
     ProcessStep,
@@ -21,8 +33,9 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter, Filters, InvalidFilter, find_listing
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
+from xlbridge.resources.models import Block, as_lists, read_as
 from xlbridge.resources.references import (
     link_mistakes,
     placed_links,
@@ -33,8 +46,8 @@ from xlbridge.resources.yaml_files import (
     Mistake,
     YamlDocument,
     YamlPath,
+    document_mistake,
     format_mistakes,
-    format_yaml_path,
     mistakes_of,
     read_document,
     unknown_value,
@@ -45,42 +58,117 @@ if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
 
 _STEPS_KEY = "steps"
+_LISTS = ("after", "leave_out", "upload", "validate")
+_REASONS = frozenset({"apart", "left_out"})
+"""Keys of blocks whose texts are for readers, and have no placeholders."""
 
 
-class StepReader:
-    """Reader of a plan's steps; mistakes are recorded in the document."""
+class _PlanReader:
+    """Reader of a plan without mistakes in its format; ``overrides`` replace declared parameters.
 
-    def __init__(self, document: PlanDocument, catalogue: Catalogue) -> None:
+    Raises ``UsageError`` if one is not declared.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        document: YamlDocument,
+        catalogue: Catalogue,
+        overrides: Mapping[str, str],
+        today: date,
+    ) -> None:
+        self.mistakes: list[Mistake] = []
+        self.file = read_as(PlanFile, document.content)
+        self._path = path
         self._document = document
         self._catalogue = catalogue
+        self.parameters = self._resolve_parameters(overrides, today)
 
-    def step(self, name: str, body: Mapping[str, Any]) -> AnyStep | None:
+    def _add(self, key_path: YamlPath, message: Text) -> None:
+        self.mistakes.append(document_mistake(self._document, key_path, message))
+
+    def _resolve_parameters(self, overrides: Mapping[str, str], today: date) -> dict[str, str]:
+        declared = {name: str(value) for name, value in self.file.parameters.items()}
+        for name in overrides:
+            if name not in declared:
+                raise UsageError(
+                    Text(
+                        pt="{plan} não tem o parâmetro {name}; tem: {known}.",
+                        en="{plan} has no parameter {name}; it has: {known}.",
+                    ).format(plan=self._path, name=name, known=listed(declared)),
+                    Text(
+                        pt="Declare-o com um valor em parameters.",
+                        en="Declare it with a value under parameters.",
+                    ),
+                )
+        parameters = resolve_months({**declared, **overrides}, today)
+        for name, value in parameters.items():
+            for message in parameter_mistakes(name, value):
+                self._add(("parameters", name), message)
+        return parameters
+
+    def _filled(self, key_path: YamlPath, value: Any) -> Any:
+        """Return a value of the plan with the parameters filled into its texts."""
+        if isinstance(value, str):
+            try:
+                return fill_in(value, self.parameters)
+            except UnknownParameter as error:
+                self._add(key_path, error.message)
+                return value
+        if isinstance(value, list):
+            return [self._filled((*key_path, number), one) for number, one in enumerate(value)]
+        if isinstance(value, Mapping):
+            return {
+                key: one if key in _REASONS else self._filled((*key_path, key), one)
+                for key, one in value.items()
+            }
+        return value
+
+    def plan(self) -> BatchPlan:
+        """Return the plan. Raises ``PlanFileError``."""
+        steps = [self._step(name, body) for name, body in self.file.steps.items()]
+        default = "-".join([self.file.name, *self.parameters.values(), "proof"])
+        proof = self._filled(("proof",), self.file.proof or default)
+        whole = tuple(step for step in steps if step is not None)
+        plan = BatchPlan(self._path, self.file.name, self.parameters, whole, proof)
+        if not self.mistakes:
+            self._check_order(plan)
+            self._check_outputs(plan)
+        if self.mistakes:
+            raise _plan_error(self._path, self.mistakes)
+        return plan
+
+    def _step(self, name: str, written: Mapping[str, Any]) -> AnyStep | None:
         """Return a step, None if it is invalid."""
         key_path = (_STEPS_KEY, name)
-        common: dict[str, Any] = {"name": name, "after": self._after(key_path, name, body)}
-        profile = body.get("profile", self._document.content.get("profile"))
-        common["profile"] = self._text(key_path, "profile", profile)
-        readers: Mapping[str, Callable[[YamlPath, Mapping[str, Any], dict[str, Any]], AnyStep]] = {
-            "export": self._export,
-            "compare": self._comparison,
-            "process": self._processing,
-        }
-        read = next((readers[kind] for kind in readers if kind in body), self._workbooks)
+        body = as_lists(self._filled(key_path, written), *_LISTS)
+        profile = body.get("profile") or self._filled(("profile",), self.file.profile)
+        body |= {"name": name, "after": self._after(key_path, name, written), "profile": profile}
+        kind = kind_of(body)
         try:
-            return read(key_path, body, common)
+            if kind == "export":
+                return self._export(key_path, body)
+            if kind == "compare":
+                return self._comparison(key_path, body)
+            return (
+                self._processing(key_path, body)
+                if kind == "process"
+                else self._workbooks(key_path, body)
+            )
         except InvalidFilter as mistake:
-            name = mistake.names[0]
-            self._document.add_mistake(
-                (*key_path, "filters", name.value) if name in body.get("filters", {}) else key_path,
+            found = mistake.names[0]
+            self._add(
+                (*key_path, "filters", found.value)
+                if found in body.get("filters", {})
+                else key_path,
                 mistake.message_with(str),
             )
-            return None
         except UsageError as error:
-            self._document.add_mistake(key_path, error.message)
-            return None
+            self._add(key_path, error.message)
+        return None
 
     def _after(self, key_path: YamlPath, name: str, body: Mapping[str, Any]) -> tuple[str, ...]:
-        steps = self._document.content[_STEPS_KEY]
+        steps = self.file.steps
         by_files = _file_dependencies(steps, name)
         if "after" not in body:
             by_references = _reference_dependencies(self._catalogue, steps, name)
@@ -90,67 +178,39 @@ class StepReader:
         names = [value] if is_text else value
         for number, other in enumerate(names):
             if other not in steps or other == name:
-                self._document.add_mistake(
+                self._add(
                     (*key_path, "after") if is_text else (*key_path, "after", number),
-                    unknown_value(other, tuple(step for step in steps if step != name)),
+                    unknown_value(other, (step for step in steps if step != name)),
                 )
         return tuple(dict.fromkeys((*names, *by_files)))
 
-    def _workbooks(
-        self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
-    ) -> WorkbookStep:
+    def _workbooks(self, key_path: YamlPath, body: Mapping[str, Any]) -> WorkbookStep:
         kind = "upload" if "upload" in body else "validate"
-        resource = body.get("resource")
-        if resource is not None and resource not in self._catalogue:
+        reading = read_as(Reading, body)
+        step = read_as(WorkbookStep, {**body, "patterns": body[kind]})
+        sending = read_as(SendOptions, body) if kind == "upload" else None
+        if step.resource is not None and step.resource not in self._catalogue:
             message = _UNKNOWN_RESOURCE.format(
-                mistake=unknown_value(resource, tuple(self._catalogue))
+                mistake=unknown_value(step.resource, self._catalogue)
             )
-            self._document.add_mistake((*key_path, "resource"), message)
+            self._add((*key_path, "resource"), message)
         else:
-            for column, message in link_mistakes(body.get("links", {}), self._catalogue, resource):
-                self._document.add_mistake((*key_path, "links", column), message)
-        patterns = self._document.texts((*key_path, kind), body[kind])
-        for pattern in patterns:
+            for column, message in link_mistakes(step.links, self._catalogue, step.resource):
+                self._add((*key_path, "links", column), message)
+        for pattern in step.patterns:
             if not _is_valid_pattern(pattern):
-                self._document.add_mistake(
-                    (*key_path, kind), _INVALID_PATTERN.format(pattern=pattern)
-                )
-        links = {
-            column: self._document.text((*key_path, "links", column), target)
-            for column, target in body.get("links", {}).items()
-        }
-        return WorkbookStep(
-            **common,
-            patterns=patterns,
-            resource=resource,
-            sheet=self._text(key_path, "sheet", body.get("sheet")),
-            reading=ParseOptions(dates=body.get("dates"), numbers=body.get("numbers")),
-            csv=CsvForm(CSV_DELIMITERS.get(body.get("delimiter", "")), body.get("encoding")),
-            links=placed_links(links, self._document.folder),
-            mapping=self._mapping(key_path, body.get("map"), resource),
-            sending=self._sending(key_path, body, resource) if kind == "upload" else None,
-            may_be_empty=body.get("may_be_empty", False),
-        )
-
-    def _sending(
-        self, key_path: YamlPath, body: Mapping[str, Any], resource: str | None
-    ) -> SendOptions:
-        chunk_rows = body.get("chunk_rows")
-        leave_out = self._document.texts((*key_path, "leave_out"), body.get("leave_out", []))
-        known = self._catalogue.get(resource or "")
-        columns = {} if known is None else known.by_name
-        for name in leave_out:
-            if columns and name not in columns:
-                self._document.add_mistake(
-                    (*key_path, "leave_out"), unknown_value(name, tuple(columns))
-                )
-        return SendOptions(
-            body.get("mode", "auto"),
-            chunk_rows and int(chunk_rows),
-            rest=body.get("rest", 0),
-            update=body.get("update", False),
-            foreign_numbers=body.get("foreign_numbers", False),
-            leave_out=leave_out,
+                self._add((*key_path, kind), _INVALID_PATTERN.format(pattern=pattern))
+        known = self._catalogue.get(step.resource or "")
+        for name in sending.leave_out if sending and known else ():
+            if known and name not in known.by_name:
+                self._add((*key_path, "leave_out"), unknown_value(name, known.by_name))
+        return replace(
+            step,
+            reading=ParseOptions(reading.dates, reading.numbers),
+            csv=CsvForm(CSV_DELIMITERS.get(reading.delimiter or ""), reading.encoding),
+            links=placed_links(step.links, self._path.parent),
+            mapping=self._mapping(key_path, reading.map, step.resource),
+            sending=sending,
         )
 
     def _mapping(
@@ -162,108 +222,93 @@ class StepReader:
         # Slow to import, and most plans have no mapping.
         from xlbridge.validation.mapping import read_mapping, require_fitting
 
-        text = self._document.text((*key_path, "map"), name)
         try:
-            mapping = read_mapping(self._document.folder / text)
+            mapping = read_mapping(self._path.parent / name)
             require_fitting(mapping, self._catalogue, resource)
         except UsageError as error:
-            self._document.add_mistake((*key_path, "map"), error.message)
+            self._add((*key_path, "map"), error.message)
             return None
         return mapping
 
-    def _export(
-        self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
-    ) -> ExportStep:
+    def _export(self, key_path: YamlPath, body: Mapping[str, Any]) -> ExportStep:
         from xlbridge.export import ExportRequest, OutputFile
 
-        listing = find_listing(body["export"])
-        filters = self._filters((*key_path, "filters"), body.get("filters", {}))
-        output = self._document.text((*key_path, "output"), body["output"])
-        flat, as_template = body.get("flat"), body.get("as_template")
-        settled = body.get("settled", False)
+        step = read_as(ExportStep, body)
+        step = replace(
+            step,
+            listing=find_listing(step.listing).name,
+            filters=_parsed_filters(step.written_filters),
+        )
         request = ExportRequest(
-            listing=listing.name,
-            filters=filters,
-            flat=flat,
-            as_template=as_template,
-            settled=settled,
+            listing=step.listing,
+            filters=step.filters,
+            flat=step.flat,
+            as_template=step.as_template,
+            settled=step.settled,
         )
-        request.prepare(OutputFile(Path(output)), lambda: self._catalogue)
-        return ExportStep(
-            **common,
-            listing=listing.name,
-            output=output,
-            filters=filters,
-            flat=flat,
-            as_template=as_template,
-            settled=settled,
-            manifest=self._text(key_path, "manifest", body.get("manifest")),
-        )
+        request.prepare(OutputFile(Path(step.output)), lambda: self._catalogue)
+        return step
 
-    def _comparison(
-        self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
-    ) -> CompareStep:
-        listings = []
-        for name, content in body["compare"].items():
-            listing_path = (*key_path, "compare", name)
-            resource = content.get("resource")
-            if resource is not None and resource not in self._catalogue:
-                message = unknown_value(resource, tuple(self._catalogue))
-                self._document.add_mistake((*listing_path, "resource"), message)
-            joined = self._document.texts((*listing_path, "and"), content.get("and", []))
-            filters = self._filters((*listing_path, "filters"), content.get("filters", {}))
-            for listing in (name, *joined):
+    def _comparison(self, key_path: YamlPath, body: Mapping[str, Any]) -> CompareStep:
+        compared = {name: as_lists(one, "and") for name, one in body["compare"].items()}
+        step = read_as(CompareStep, {**body, "compare": compared})
+        listings = {}
+        for name, one in step.compared.items():
+            if one.resource is not None and one.resource not in self._catalogue:
+                message = unknown_value(one.resource, self._catalogue)
+                self._add((*key_path, "compare", name, "resource"), message)
+            filters = _parsed_filters(one.written_filters)
+            for listing in (name, *one.joined):
                 find_listing(listing).check(filters, ())
-            reasons = content.get("apart", {})
-            listings.append(
-                ComparedListing(
-                    listing=name,
-                    resource=resource,
-                    joined=joined,
-                    filters=filters,
-                    excluded={column: untranslated(why) for column, why in reasons.items()},
+            listings[name] = replace(one, listing=name, filters=filters)
+        for name in step.reasons:
+            if any(name in (one.listing, *one.joined) for one in listings.values()):
+                self._add((*key_path, "left_out", name), _COMPARED)
+        return replace(step, compared=listings)
+
+    def _processing(self, key_path: YamlPath, body: Mapping[str, Any]) -> ProcessStep:
+        step = read_as(ProcessStep, body)
+        if (step.records_of is None) == (step.file is None):
+            self._add(key_path, _ONE_SOURCE)
+        sending = [name for name, other in self.file.steps.items() if "upload" in other]
+        if step.records_of is not None and step.records_of not in sending:
+            self._add((*key_path, "records_of"), unknown_value(step.records_of, sending))
+        return step
+
+    def _check_outputs(self, plan: BatchPlan) -> None:
+        exported = {plan.file(step.output) for step in plan.steps if isinstance(step, ExportStep)}
+        workbooks = [step for step in plan.steps if isinstance(step, WorkbookStep)]
+        used = {plan.file(pattern) for step in workbooks for pattern in step.patterns} - exported
+        for key_path, path in plan.outputs():
+            if path in used:
+                message = Text(
+                    pt="{path} já é lido ou gravado pelo plano; escolha outro nome.",
+                    en="the plan already reads or writes {path}; choose another name.",
                 )
-            )
-        left_out = body.get("left_out", {})
-        for name in left_out:
-            if any(name in (item.listing, *item.joined) for item in listings):
-                self._document.add_mistake((*key_path, "left_out", name), _COMPARED)
-        return CompareStep(
-            **common,
-            listings=tuple(listings),
-            left_out={name: untranslated(why) for name, why in left_out.items()},
-            other=self._document.text((*key_path, "with"), body["with"]),
-            output=self._document.text((*key_path, "output"), body["output"]),
-        )
+                self._add(key_path, message.format(path=path.name))
+            used.add(path)
 
-    def _processing(
-        self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
-    ) -> ProcessStep:
-        steps = self._document.content[_STEPS_KEY]
-        records_of, file = body.get("records_of"), body.get("file")
-        if (records_of is None) == (file is None):
-            self._document.add_mistake(key_path, _ONE_SOURCE)
-        sending = tuple(name for name, other in steps.items() if "upload" in other)
-        if records_of is not None and records_of not in sending:
-            message = unknown_value(records_of, sending)
-            self._document.add_mistake((*key_path, "records_of"), message)
-        return ProcessStep(
-            **common,
-            listing=body["process"],
-            records_of=records_of,
-            file=self._text(key_path, "file", file),
-        )
+    def _check_order(self, plan: BatchPlan) -> None:
+        try:
+            TopologicalSorter({step.name: step.after for step in plan.steps}).prepare()
+        except CycleError as error:
+            names = error.args[1]
+            message = Text(
+                pt="estas etapas esperam umas pelas outras: {names}.",
+                en="these steps wait for each other: {names}.",
+            ).format(names=" → ".join(names))
+            self._add((_STEPS_KEY, names[0]), message)
 
-    def _text(self, key_path: YamlPath, key: str, value: object) -> str | None:
-        return None if value is None else self._document.text((*key_path, key), value)
 
-    def _filters(self, key_path: YamlPath, body: Mapping[str, Any]) -> Filters:
-        values: dict[Filter, Any] = {}
-        for key, value in body.items():
-            name, texts = Filter(key), self._document.texts((*key_path, key), value)
-            single = value if name.type.is_flag else texts[0]
-            values[name] = texts if name.type.is_repeatable else single
-        return Filters.parse(values)
+def _parsed_filters(written: Mapping[str, Any]) -> Filters:
+    values: dict[Filter, Any] = {}
+    for key, value in written.items():
+        name = Filter(key)
+        texts = tuple(map(str, value if isinstance(value, list) else [value]))
+        values[name] = value if name.type.is_flag else texts
+        if not name.type.is_flag and not name.type.is_repeatable:
+            (values[name],) = texts
+    return Filters.parse(values)
 
 
 def _reference_dependencies(
@@ -363,11 +408,10 @@ def read_plan(
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
         raise _plan_error(path, [document])
-    mistakes = [*mistakes_of(document, plan_format())] or [*_kind_mistakes(document)]
+    mistakes = mistakes_of(document, Block.of(PlanFile)) or [*_kind_mistakes(document)]
     if mistakes:
         raise _plan_error(path, mistakes)
-    plan_document = PlanDocument(path.resolve(), document, parameters, today)
-    return _build_plan(path.resolve(), plan_document, catalogue)
+    return _PlanReader(path.resolve(), document, catalogue, parameters, today).plan()
 
 
 def _plan_error(path: Path, mistakes: list[Mistake]) -> PlanFileError:
@@ -380,64 +424,11 @@ def _plan_error(path: Path, mistakes: list[Mistake]) -> PlanFileError:
 
 
 def _kind_mistakes(document: YamlDocument) -> Iterator[Mistake]:
+    """Yield the steps that do not say what they do, with their unknown keys."""
     for name, body in document.content[_STEPS_KEY].items():
-        if not any(kind in body for kind in STEP_KINDS):
+        if kind_of(body) is None:
             key_path = (_STEPS_KEY, name)
-            for key in body.keys() - STEP_KEYS:
-                yield Mistake(
-                    document.line((*key_path, key)),
-                    format_yaml_path((*key_path, key)),
-                    unknown_value(key, STEP_KINDS),
-                )
+            for key in body.keys() - step_keys():
+                yield document_mistake(document, (*key_path, key), unknown_value(key, STEP_KINDS))
             message = Text(pt="falta um destes: {kinds}.", en="one of these is missing: {kinds}.")
-            yield Mistake(
-                document.line(key_path),
-                format_yaml_path(key_path),
-                message.format(kinds=", ".join(STEP_KINDS)),
-            )
-
-
-def _build_plan(path: Path, document: PlanDocument, catalogue: Catalogue) -> BatchPlan:
-    """Build a plan from a document that matches the schema. Raises ``PlanFileError``."""
-    content, reader = document.content, StepReader(document, catalogue)
-    results = [reader.step(name, body) for name, body in content[_STEPS_KEY].items()]
-    steps = tuple(step for step in results if step is not None)
-    default = "-".join([content["name"], *document.parameters.values(), "proof"])
-    proof = document.text(("proof",), content.get("proof", default))
-    plan = BatchPlan(path, str(content["name"]), document.parameters, steps, proof)
-    if not document.mistakes:
-        _check_order(document, steps)
-        _check_outputs(document, plan)
-    if document.mistakes:
-        raise _plan_error(path, document.mistakes)
-    return plan
-
-
-def _check_outputs(document: PlanDocument, plan: BatchPlan) -> None:
-    exported = {plan.file(step.output) for step in plan.steps if isinstance(step, ExportStep)}
-    used = {
-        plan.file(pattern)
-        for step in plan.steps
-        if isinstance(step, WorkbookStep)
-        for pattern in step.patterns
-    } - exported
-    for key_path, path in plan.outputs():
-        if path in used:
-            message = Text(
-                pt="{path} já é lido ou gravado pelo plano; escolha outro nome.",
-                en="the plan already reads or writes {path}; choose another name.",
-            )
-            document.add_mistake(key_path, message.format(path=path.name))
-        used.add(path)
-
-
-def _check_order(document: PlanDocument, steps: tuple[AnyStep, ...]) -> None:
-    try:
-        TopologicalSorter({step.name: step.after for step in steps}).prepare()
-    except CycleError as error:
-        names = error.args[1]
-        message = Text(
-            pt="estas etapas esperam umas pelas outras: {names}.",
-            en="these steps wait for each other: {names}.",
-        ).format(names=" → ".join(names))
-        document.add_mistake((_STEPS_KEY, names[0]), message)
+            yield document_mistake(document, key_path, message.format(kinds=", ".join(STEP_KINDS)))

@@ -1,73 +1,97 @@
 """Model of a batch plan: its steps, their order, and the workbooks that they match."""
 
+import dataclasses
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta, Struct
 
 from xlbridge.errors import UsageError, os_error_reason
-from xlbridge.export import Filters
-from xlbridge.i18n import Text
+from xlbridge.export import LISTINGS, Filter, Filters, ValueKind
+from xlbridge.i18n import Text, untranslated
+from xlbridge.resources.models import NOT_IN_FILES, Block, Name, OneOrMore, one_of, with_form
 from xlbridge.settings import CsvForm, ParseOptions
-from xlbridge.upload import RequestedMode, is_rejects_name
+from xlbridge.upload import UploadOptions, is_rejects_name
+from xlbridge.upload.processing import KINDS
 from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
+else:
+    SheetMapping = Any  # Slow to import, and most plans have no mapping.
+
+ListingName = Annotated[str, one_of(lambda: sorted(LISTINGS))]
+Environment = Annotated[Name, Meta(description="The environment of this step.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """A step of a batch. ``after`` names the steps that must be done before it.
 
     ``profile`` is its environment; None is that of the command.
     """
 
-    name: str
-    after: tuple[str, ...] = ()
-    profile: str | None = None
+    name: Annotated[str, NOT_IN_FILES]
+    after: Annotated[tuple[str, ...], NOT_IN_FILES] = ()
+    profile: Environment | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SendOptions:
-    """Options for sending the workbooks of a step.
+class SendOptions(Struct, frozen=True, kw_only=True, rename={"pause_seconds": "rest"}):
+    """Options of uploads that a step may set, named as in ``UploadOptions``, and columns that it
+    does not send.
 
-    ``chunk_rows`` splits large workbooks, ``rest`` is the pause between the parts in seconds. With
-    ``update`` existing records with other values are changed; with ``foreign_numbers`` the record
-    numbers in the workbooks belong to another system. ``leave_out`` are columns that are not sent.
+    mode: How rows are sent; auto chooses.
+    chunk_rows: Sends in parts of that many rows.
+    pause_seconds: Seconds between the parts of chunk_rows: a capped listing is read by the
+        minute of the last update, and cannot prove more records of one minute than its cap.
+    update: Changes existing records with other values; --update does so for all steps.
+    foreign_numbers: The record numbers in the workbooks belong to another system, such as those
+        of an export from there: they are not looked up here.
+    leave_out: Columns that this step does not send.
     """
 
-    mode: RequestedMode = "auto"
-    chunk_rows: int | None = None
-    rest: int = 0
+    mode: Literal["auto", "direct", "queue", "records"] = "auto"
+    chunk_rows: Annotated[int, Meta(ge=1)] | None = None
+    pause_seconds: Annotated[int, Meta(ge=1, le=3600)] = 0
     update: bool = False
     foreign_numbers: bool = False
-    leave_out: tuple[str, ...] = ()
+    leave_out: OneOrMore = ()
+
+    def over(self, options: UploadOptions) -> UploadOptions:
+        """Return the options of a batch with those that the step sets."""
+        own = {name: getattr(self, name) for name in self.__struct_fields__ if name != "leave_out"}
+        return dataclasses.replace(options, **own | {"update": options.update or self.update})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkbookStep(Step):
+class WorkbookStep(Step, frozen=True, kw_only=True):
     """Workbooks that are validated, and sent if the step has ``sending`` options.
 
-    ``patterns`` are relative to the plan's folder. ``links`` maps a column that refers to another
-    resource to the column that identifies the record there. ``mapping`` reads foreign headers,
-    ``csv`` is the form of .csv files.
+    ``patterns`` are relative to the plan's folder. ``mapping`` reads foreign headers, ``csv`` is
+    the form of .csv files.
+
+    resource: The resource of the workbooks.
+    sheet: The sheet of each workbook.
+    links: Columns whose cells identify a record by another of its columns, codigoDoCliente:
+        seuCodigo, by any of its names, codigoDoCliente: cliente, or by a column of a workbook
+        that an earlier step sends, codigoDoCliente: clientes.xlsx#chave.
+    may_be_empty: The step may have no workbooks.
     """
 
-    patterns: tuple[str, ...]
-    resource: str | None = None
-    sheet: str | None = None
-    reading: ParseOptions = field(default_factory=ParseOptions)
-    csv: CsvForm = field(default_factory=CsvForm)
-    links: Mapping[str, str] = field(default_factory=dict)
-    mapping: "SheetMapping | None" = None
-    sending: SendOptions | None = None
+    resource: Name | None = None
+    sheet: Name | None = None
+    links: Mapping[str, Name] = {}
     may_be_empty: bool = False
+    patterns: Annotated[tuple[str, ...], NOT_IN_FILES]
+    reading: Annotated[ParseOptions, NOT_IN_FILES] = ParseOptions()
+    csv: Annotated[CsvForm, NOT_IN_FILES] = CsvForm()
+    mapping: Annotated[SheetMapping | None, NOT_IN_FILES] = None
+    sending: Annotated[SendOptions | None, NOT_IN_FILES] = None
 
     def sends_same_rows(self, other: "WorkbookStep") -> bool:
         """Return whether both steps would send the same records of one workbook."""
@@ -83,32 +107,79 @@ class WorkbookStep(Step):
         return self.resource, self.sheet, self.reading, self.links, self.mapping, sending
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportStep(Step):
-    """A listing that is exported to ``output``, relative to the plan's folder."""
+def _filter_block() -> Block:
+    code = Annotated[int, Meta(ge=1)] | str
+    kinds = {ValueKind.FLAG: bool, ValueKind.CODE: code}
+    repeatable = str | int | list[FilterValue]
+    return Block({}).with_types(
+        {
+            name.value: repeatable
+            if name.type.is_repeatable
+            else kinds.get(name.type.kind, FilterValue)
+            for name in Filter
+        }
+    )
 
-    listing: str
-    output: str
-    filters: Filters = field(default_factory=Filters)
-    flat: str | None = None
-    as_template: str | None = None
-    settled: bool = False
-    manifest: str | None = None
+
+FilterValue = Name | int
+WrittenFilters = Annotated[Mapping[str, Any], with_form(_filter_block)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedListing:
-    """Listing that is compared between two environments, together with those ``joined`` to it.
+class ExportStep(
+    Step,
+    frozen=True,
+    kw_only=True,
+    rename={"listing": "export", "written_filters": "filters", "filters": "parsed filters"},
+):
+    """A listing that is exported to ``output``, relative to the plan's folder.
 
-    Of a ``resource`` the fields of its sheet are compared, otherwise all fields. ``excluded`` are
-    fields that are not compared, with the reasons.
+    listing: The listing.
+    output: The file to write; its extension selects the format.
+    flat: One sheet only: each row of this list joined to its record.
+    as_template: Uses the layout of this resource's import sheet.
+    settled: Settled titles may be written into an import sheet.
+    manifest: The path of the manifest.
     """
 
-    listing: str
-    resource: str | None = None
-    joined: tuple[str, ...] = ()
-    filters: Filters = field(default_factory=Filters)
-    excluded: Mapping[str, Text] = field(default_factory=dict)
+    listing: ListingName
+    output: Name
+    written_filters: WrittenFilters = {}
+    flat: Name | None = None
+    as_template: Name | None = None
+    settled: bool = False
+    manifest: Name | None = None
+    filters: Annotated[Filters, NOT_IN_FILES] = Filters()
+
+
+class ComparedListing(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={
+        "joined": "and",
+        "reasons": "apart",
+        "written_filters": "filters",
+        "filters": "parsed filters",
+    },
+):
+    """Listing that is compared between two environments, together with those ``joined`` to it.
+
+    resource: Compares only the fields of this resource's sheet; otherwise all fields.
+    joined: Other listings of the same records, compared together with it.
+    reasons: Fields that are not compared, with the reasons; list.field within a list.
+    """
+
+    listing: Annotated[str, NOT_IN_FILES] = ""
+    resource: Name | None = None
+    joined: OneOrMore = ()
+    written_filters: WrittenFilters = {}
+    reasons: Mapping[str, Name] = {}
+    filters: Annotated[Filters, NOT_IN_FILES] = Filters()
+
+    @property
+    def excluded(self) -> Mapping[str, Text]:
+        """Fields that are not compared, with the reasons."""
+        return {name: untranslated(why) for name, why in self.reasons.items()}
 
     @property
     def title(self) -> str:
@@ -116,31 +187,50 @@ class ComparedListing:
         return " + ".join((self.listing, *self.joined))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareStep(Step):
+class CompareStep(
+    Step,
+    frozen=True,
+    kw_only=True,
+    rename={"compared": "compare", "reasons": "left_out", "other": "with"},
+):
     """Comparison of the listings of its environment with those of ``other``, another profile.
 
-    The report is written to ``output``, relative to the plan's folder. ``left_out`` are listings
-    that are not compared, with the reasons.
+    The report is written to ``output``, relative to the plan's folder.
+
+    compared: The listings to compare, those of registries first.
+    reasons: Listings that are not compared, with the reasons, for the report.
+    other: The environment to compare with, a name from profiles.toml.
+    output: The workbook to write the report to.
     """
 
-    listings: tuple[ComparedListing, ...]
-    other: str
-    output: str
-    left_out: Mapping[str, Text] = field(default_factory=dict)
+    compared: Annotated[Mapping[ListingName, ComparedListing], Meta(min_length=1)]
+    reasons: Mapping[ListingName, Name] = {}
+    other: Name
+    output: Name
+
+    @property
+    def listings(self) -> tuple[ComparedListing, ...]:
+        """The listings to compare."""
+        return tuple(self.compared.values())
+
+    @property
+    def left_out(self) -> Mapping[str, Text]:
+        """Listings that are not compared, with the reasons."""
+        return {name: untranslated(why) for name, why in self.reasons.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessStep(Step):
+class ProcessStep(Step, frozen=True, kw_only=True, rename={"listing": "process"}):
     """Processing of records of a listing, which takes them to their next state.
 
-    The records are those sent by the step ``records_of``, or those whose numbers are in ``file``,
-    relative to the plan's folder.
+    listing: The listing of the records to process: emission of invoices, processing of orders,
+        inventories, queued files. Consent is asked for when the records are known.
+    records_of: The step whose sent records are processed.
+    file: A workbook with the record numbers, instead of a step.
     """
 
-    listing: str
-    records_of: str | None = None
-    file: str | None = None
+    listing: Annotated[str, one_of(lambda: sorted(KINDS))]
+    records_of: Name | None = None
+    file: Name | None = None
 
     @property
     def source(self) -> str:

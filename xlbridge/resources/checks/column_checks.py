@@ -3,24 +3,27 @@ texts), decimal places, numbers of digits.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta
 
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.rule import (
     ALL_DTYPES,
-    ANY_VALUES,
-    COUNT,
     DATE_DTYPES,
     NUMBER_DTYPES,
+    Count,
     Statistics,
+    Values,
     builtin_check,
     column_check,
     value_text,
 )
 from xlbridge.resources.findings.finding import error, warning
+from xlbridge.resources.models.declarations import Bound, Name, Value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,12 +33,6 @@ if TYPE_CHECKING:
 
 _MAX_LISTED = 12
 """Number of allowed values that messages list; templates offer all of them."""
-
-_VALUE: Mapping[str, Any] = {"type": ["number", "string", "boolean"]}
-_BOUND: Mapping[str, Any] = {"type": ["number", "string"]}
-_FLAG: Mapping[str, Any] = {"type": "boolean"}
-_PART: Mapping[str, Any] = {"type": "string", "minLength": 1}
-
 
 _VALUE_RANGE = error(
     "value-range",
@@ -62,7 +59,7 @@ def _comparison(
         name,
         finding=_VALUE_RANGE,
         wording=lambda s: bound(s["value"]),
-        statistics={"value": _VALUE if dtypes == ALL_DTYPES else _BOUND},
+        statistics={"value": Value if dtypes == ALL_DTYPES else Bound},
         column_values=("value",),
         details=lambda s: {"bounds": bound(s["value"])},
         value_test=lambda example, s: holds(example, s["value"]),
@@ -143,10 +140,10 @@ builtin_check(
     finding=_VALUE_RANGE,
     wording=_range,
     statistics={
-        "min_value": _BOUND,
-        "max_value": _BOUND,
-        "include_min": _FLAG,
-        "include_max": _FLAG,
+        "min_value": Bound,
+        "max_value": Bound,
+        "include_min": bool,
+        "include_max": bool,
     },
     optional=("include_min", "include_max"),
     column_values=("min_value", "max_value"),
@@ -181,7 +178,7 @@ builtin_check(
         Text(pt="Confira o texto.", en="Check the text."),
     ),
     wording=lambda s: Text(pt="{span} caracteres", en="{span} characters").format(span=_length(s)),
-    statistics={"min_value": COUNT, "max_value": COUNT},
+    statistics={"min_value": Count, "max_value": Count},
     optional=("min_value", "max_value"),
     details=lambda s: {"bounds": _length(s)},
     value_test=_has_length,
@@ -211,7 +208,7 @@ builtin_check(
     wording=lambda s: Text(pt="um destes: {values}", en="one of: {values}").format(
         values=_list(s["value"])
     ),
-    statistics={"value": ANY_VALUES},
+    statistics={"value": Values},
     column_values=("value",),
     details=lambda s: {"allowed": _list(s["value"])},
     value_test=lambda example, s: example in s["value"],
@@ -230,7 +227,7 @@ builtin_check(
     wording=lambda s: Text(pt="nenhum destes: {values}", en="none of: {values}").format(
         values=_list(s["value"])
     ),
-    statistics={"value": ANY_VALUES},
+    statistics={"value": Values},
     column_values=("value",),
     details=lambda s: {"forbidden": _list(s["value"])},
     value_test=lambda example, s: example not in s["value"],
@@ -254,7 +251,7 @@ builtin_check(
     wording=lambda s: Text(
         pt="exatamente os valores: {values}", en="exactly the values: {values}"
     ).format(values=_list(s["value"])),
-    statistics={"value": ANY_VALUES},
+    statistics={"value": Values},
     column_values=("value",),
     details=lambda s: {"expected": _list(s["value"])},
     dtypes=ALL_DTYPES,
@@ -281,7 +278,7 @@ builtin_check(
     "str_matches",
     finding=FORMAT,
     wording=lambda s: Text(pt="na forma {form}", en="of the form {form}").format(form=s["value"]),
-    statistics={"value": _PART},
+    statistics={"value": Name},
     patterns=("value",),
     details=lambda s: {"form": s["value"]},
     value_test=lambda example, s: re.match(s["value"], example) is not None,
@@ -300,7 +297,7 @@ def _part_check(
         name,
         finding=_TEXT_PART,
         wording=lambda s: words.format(part=s["value"]),
-        statistics={"value": _PART},
+        statistics={"value": Name},
         patterns=("value",) if pattern else (),
         details=lambda s: {"demand": demand.format(part=s["value"])},
         value_test=lambda example, s: holds(example, s["value"]),
@@ -358,7 +355,7 @@ def _has_places(example: float, statistics: Statistics) -> bool:
         pt="até {places} {places:casa decimal|casas decimais}",
         en="at most {places} decimal {places:place|places}",
     ).format(places=s["places"]),
-    statistics={"places": COUNT},
+    statistics={"places": Count},
     details=lambda s: {"places": s["places"]},
     dtypes=NUMBER_DTYPES,
     value_test=_has_places,
@@ -388,7 +385,7 @@ def decimals(values: "pd.Series", *, places: int) -> "pd.Series":
     wording=lambda s: Text(
         pt="em por cento, em geral {least} ou mais", en="in per cent, usually {least} or more"
     ).format(least=value_text(s["least"])),
-    statistics={"least": {"type": "number", "exclusiveMinimum": 0}},
+    statistics={"least": Annotated[float, Meta(gt=0)]},
     details=lambda s: {"least": value_text(s["least"])},
     dtypes=NUMBER_DTYPES,
     value_test=lambda example, s: not 0 < example < s["least"],
@@ -413,7 +410,7 @@ def _has_digits(example: str, statistics: Statistics) -> bool:
     "digits",
     finding=FORMAT,
     wording=_digits,
-    statistics={"width": {"type": "integer", "minimum": 1}, "separators": {"type": "string"}},
+    statistics={"width": Annotated[int, Meta(ge=1)], "separators": str},
     optional=("separators",),
     details=lambda s: {"form": _digits(s)},
     width=lambda s: int(s["width"]),

@@ -1,23 +1,23 @@
 """Rules across columns or rows: conditions, comparisons, repetition."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.rule import (
     ALL_DTYPES,
-    ANY_VALUES,
-    COLUMN_NAME,
-    COLUMN_NAMES,
     DATE_DTYPES,
     NUMBER_DTYPES,
+    ColumnNames,
     Statistics,
+    Values,
     column_check,
     declared_rules,
     row_check,
     value_text,
 )
 from xlbridge.resources.findings.finding import error
+from xlbridge.resources.models.declarations import Name, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,12 +57,13 @@ def _condition(statistics: Statistics) -> Text:
         condition=_condition(s),
     ),
     statistics={
-        "column": COLUMN_NAME,
-        "check": lambda: {
-            "enum": [name for name, rule in declared_rules.items() if not rule.statistics]
-        },
-        "other": COLUMN_NAME,
-        "values": ANY_VALUES,
+        "column": Name,
+        "check": Annotated[
+            str,
+            one_of(lambda: [name for name, rule in declared_rules.items() if not rule.statistics]),
+        ],
+        "other": Name,
+        "values": Values,
     },
 )
 def valid_when(
@@ -92,7 +93,7 @@ def valid_when(
         pt="{column}: obrigatória quando {condition}",
         en="{column}: required when {condition}",
     ).format(column=s["column"], condition=_condition(s)),
-    statistics={"column": COLUMN_NAME, "other": COLUMN_NAME, "values": ANY_VALUES},
+    statistics={"column": Name, "other": Name, "values": Values},
     details=lambda s: {"condition": _condition(s), "condition_column": s["other"]},
 )
 def required_when(
@@ -115,7 +116,7 @@ def required_when(
     wording=lambda s: Text(
         pt="{column}: não antes de {other}", en="{column}: not before {other}"
     ).format(column=s["column"], other=s["other"]),
-    statistics={"column": COLUMN_NAME, "other": COLUMN_NAME},
+    statistics={"column": Name, "other": Name},
     details=lambda s: {"other": s["other"]},
     dtypes=DATE_DTYPES,
 )
@@ -137,7 +138,7 @@ def not_before(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series"
     wording=lambda s: Text(
         pt="{column}: não maior que {other}", en="{column}: not greater than {other}"
     ).format(column=s["column"], other=s["other"]),
-    statistics={"column": COLUMN_NAME, "other": COLUMN_NAME},
+    statistics={"column": Name, "other": Name},
     details=lambda s: {"other": s["other"]},
     dtypes=NUMBER_DTYPES,
 )
@@ -163,7 +164,7 @@ def not_above(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
         pt="{column}: com {columns}, não maior que {other}",
         en="{column}: with {columns}, not greater than {other}",
     ).format(column=s["column"], columns=", ".join(s["columns"]), other=s["other"]),
-    statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES, "other": COLUMN_NAME},
+    statistics={"column": Name, "columns": ColumnNames, "other": Name},
     details=lambda s: {"columns": ", ".join(s["columns"]), "other": s["other"]},
     dtypes=NUMBER_DTYPES,
 )
@@ -223,7 +224,7 @@ def _fitting_pairs(statistics: Statistics) -> Text:
         pt="{column}: conforme o documento preenchido ({pairs})",
         en="{column}: matches the document in the row ({pairs})",
     ).format(column=s["column"], pairs=_fitting_pairs(s)),
-    statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES, "values": ANY_VALUES},
+    statistics={"column": Name, "columns": ColumnNames, "values": Values},
     details=lambda s: {"pairs": _fitting_pairs(s), "default": s["values"][0]},
     correct=_fitting_value,
 )
@@ -274,7 +275,7 @@ def no_repeats(values: "pd.Series") -> "pd.Series":
     wording=lambda s: Text(
         pt="linhas sem repetição de: {columns}", en="rows with no repeated: {columns}"
     ).format(columns=", ".join(s["columns"])),
-    statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES},
+    statistics={"column": Name, "columns": ColumnNames},
 )
 def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
     """Refuse rows with the same values in ``columns``, except those with a missing value."""
@@ -298,7 +299,7 @@ def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[st
         pt="linhas sem repetição de: {columns} (em branco também conta)",
         en="rows with no repeated: {columns} (blank counts, too)",
     ).format(columns=", ".join(s["columns"])),
-    statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES},
+    statistics={"column": Name, "columns": ColumnNames},
 )
 def no_equal_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
     """Refuse rows with the same values in ``columns``, or the same missing ones, except rows

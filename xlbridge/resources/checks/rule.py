@@ -8,9 +8,12 @@ only read schema files start quickly.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from msgspec import Meta
 
 from xlbridge.i18n import Text, localized_number
+from xlbridge.resources.models.declarations import Names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,24 +23,15 @@ if TYPE_CHECKING:
 Statistics = Mapping[str, Any]
 """Parameters of a rule in a schema file, by name; a single one is called ``value``."""
 
-StatisticSchema = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
-"""JSON Schema of a statistic, or a function that returns it after all rules are declared."""
-
 Wording = Callable[[Statistics], Text]
 Details = Callable[[Statistics], dict[str, object]]
 ValueTest = Callable[[Any, Statistics], bool]
 _ColumnTest = TypeVar("_ColumnTest", bound="Callable[..., pd.Series]")
 _RowTest = TypeVar("_RowTest", bound="Callable[..., pd.Series]")
 
-COLUMN_NAME: Mapping[str, Any] = {"type": "string", "minLength": 1}
-COLUMN_NAMES: Mapping[str, Any] = {
-    "type": "array",
-    "items": COLUMN_NAME,
-    "uniqueItems": True,
-    "minItems": 1,
-}
-ANY_VALUES: Mapping[str, Any] = {"type": "array", "minItems": 1}
-COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0}
+ColumnNames = Annotated[Names, Meta(min_length=1)]
+Values = Annotated[list[Any], Meta(min_length=1)]
+Count = Annotated[int, Meta(ge=0)]
 
 TEXT_DTYPES = frozenset({"str"})
 NUMBER_DTYPES = frozenset({"Int64", "Float64"})
@@ -54,8 +48,8 @@ class Rule:
     """A rule about the cells of one column.
 
     ``finding``: finding of a cell that breaks it; ``details``: the finding's placeholders from the
-    statistics; ``wording``: description for templates and pages; ``statistics``: JSON Schemas by
-    name; ``optional``: statistics that may be omitted; ``dtypes``: dtypes of columns that the rule
+    statistics; ``wording``: description for templates and pages; ``statistics``: types by name;
+    ``optional``: statistics that may be omitted; ``dtypes``: dtypes of columns that the rule
     accepts; ``column_values``: statistics that are values of the column, or lists of them;
     ``patterns``: statistics that are regular expressions; ``width``: length of each value, if it is
     fixed.
@@ -69,7 +63,7 @@ class Rule:
     name: str
     finding: "FindingKind"
     wording: Wording
-    statistics: Mapping[str, StatisticSchema]
+    statistics: Mapping[str, Any]
     details: Details
     optional: tuple[str, ...]
     dtypes: frozenset[str]
@@ -98,7 +92,7 @@ class RowRule:
     name: str
     finding: "FindingKind | None"
     wording: Wording
-    statistics: Mapping[str, StatisticSchema]
+    statistics: Mapping[str, Any]
     details: Details
     dtypes: frozenset[str]
     row_test: "Callable[..., pd.Series]"
@@ -164,7 +158,7 @@ def column_check(
     *,
     finding: "FindingKind",
     wording: Wording,
-    statistics: Mapping[str, StatisticSchema] | None = None,
+    statistics: Mapping[str, Any] | None = None,
     optional: tuple[str, ...] = (),
     details: Details = _no_details,
     dtypes: frozenset[str] = TEXT_DTYPES,
@@ -207,7 +201,7 @@ def builtin_check(
     *,
     finding: "FindingKind",
     wording: Wording,
-    statistics: Mapping[str, StatisticSchema],
+    statistics: Mapping[str, Any],
     details: Details,
     value_test: ValueTest,
     optional: tuple[str, ...] = (),
@@ -239,7 +233,7 @@ def row_check(
     *,
     finding: "FindingKind | None",
     wording: Wording,
-    statistics: Mapping[str, StatisticSchema],
+    statistics: Mapping[str, Any],
     details: Details = _no_details,
     dtypes: frozenset[str] = frozenset(),
     correct: "Callable[..., pd.Series] | None" = None,

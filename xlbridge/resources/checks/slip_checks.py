@@ -9,8 +9,9 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text, localized_number
-from xlbridge.resources.checks.rule import COLUMN_NAME, COLUMN_NAMES, row_check, text_check
+from xlbridge.resources.checks.rule import ColumnNames, row_check, text_check
 from xlbridge.resources.findings.finding import error, warning
+from xlbridge.resources.models.declarations import Name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,7 +175,7 @@ def _amount_details(
     wording=lambda s: Text(
         pt="{column}: boleto com o valor de {columns}", en="{column}: a slip with the {columns}"
     ).format(column=s["column"], columns=", ".join(s["columns"])),
-    statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES},
+    statistics={"column": Name, "columns": ColumnNames},
     row_details=_amount_details,
 )
 def slip_amount(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
@@ -219,7 +220,7 @@ def _date_details(frame: "pd.DataFrame", *, column: str, other: str) -> list[Map
     wording=lambda s: Text(
         pt="{column}: boleto com o vencimento de {other}", en="{column}: a slip due on {other}"
     ).format(column=s["column"], other=s["other"]),
-    statistics={"column": COLUMN_NAME, "other": COLUMN_NAME},
+    statistics={"column": Name, "other": Name},
     row_details=_date_details,
 )
 def slip_due_date(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace as replace_fields
+
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
@@ -252,7 +254,7 @@ def _read_back_without(resource: Resource, columns: set[str]) -> ReadBack | None
     )
     remaining = tuple(name for name in read_back.columns if name not in columns)
     can_find = lookups or read_back.number_operations
-    return replace(read_back, lookups=lookups, columns=remaining) if can_find else None
+    return replace_fields(read_back, lookups=lookups, columns=remaining) if can_find else None
 
 
 _NOT_LINKABLE = Text(

@@ -1,17 +1,41 @@
 """Operations that find, create and change a resource's records in the remote system.
 
-Each class mirrors a block of the schema file. Operations are stored by name and looked up on use.
+Each structure is the declaration of a block of the schema file. Operations are stored by name and
+looked up on use.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from xlbridge.resources.models.declarations import NOT_IN_FILES, Name, Names, one_of
 
 if TYPE_CHECKING:
     from xlbridge.wire import Operation
+
+
+def operation_if(accepts: "Callable[[Operation], object]") -> Meta:
+    """Return the mark of names of operations that a condition accepts."""
+
+    def names() -> list[str]:
+        # Late: importing all operations takes a fifth of a second, and validation needs none.
+        from xlbridge.wire import OPERATIONS
+
+        return [one.name for one in OPERATIONS.values() if accepts(one)]
+
+    return one_of(names)
+
+
+_ReadName = Annotated[str, operation_if(lambda one: one.method == "GET")]
+_PostName = Annotated[str, operation_if(lambda one: one.method == "POST")]
+_ReadNames = Annotated[tuple[_ReadName, ...], Meta(min_length=1)]
+_NamesByName = Mapping[str, Name]
 
 
 class ExistingPolicy(StrEnum):
@@ -22,24 +46,22 @@ class ExistingPolicy(StrEnum):
     ADDED = "added"
 
 
-@dataclass(frozen=True, slots=True)
-class SeparateList:
+class SeparateList(Struct, frozen=True, rename={"operation_name": "operation"}):
     """List of a record that a separate operation returns, with items in another form.
 
     The path parameters of ``operation_name`` are fields of the record. Each filled one of an item's
-    ``fields`` becomes a row: its content in the column ``value``, its position, from 1, in
-    ``number``.
+    ``fields`` becomes a row.
+
+    operation_name: Lists the items of the record in its path.
+    fields: Fields of an item; each filled one becomes a row.
+    number: The column for the position of the field, from 1.
+    value: The column for the value of the field.
     """
 
-    operation_name: str
-    number: str
-    value: str
-    fields: tuple[str, ...]
-
-    @classmethod
-    def of(cls, body: Mapping[str, Any]) -> "SeparateList":
-        """Create a list from an entry of the block ``lists`` of a schema file."""
-        return cls(body["operation"], body["number"], body["value"], tuple(body["fields"]))
+    operation_name: _ReadName
+    fields: Names
+    number: Name
+    value: Name
 
     def rows(self, items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the rows of items, with the items' other fields."""
@@ -52,25 +74,26 @@ class SeparateList:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Struct, frozen=True, rename={"operation_names": "operations", "filters": "filter"}):
     """Query that finds the records of a row.
 
-    ``key``: identifying columns of the sheet, mapped to fields of the record; ``when``: allowed
-    values of columns, None for an empty cell (the lookup serves rows with a filled key that match);
-    ``operation_names``: operations that list the records; ``filters``: fields of the query or
-    parameters of the path, mapped to columns; ``assumed``: the interface may not support the query,
-    and then the lookup is ignored; ``only``: field values of the right records, if the operations
-    also list others; ``counted``: path parameter that counts from 1 until nothing is found.
+    It serves rows with a filled key that match ``when``: allowed values of columns, None for an
+    empty cell. If the interface does not support an ``assumed`` query, the lookup is ignored.
+
+    key: Columns, with the record's fields.
+    filters: Parameters of the query or the path, with columns.
+    assumed: The interface may not support this query.
+    only: Fields, with the values of the right records.
+    counted: Path parameter that counts from 1 until nothing is found.
     """
 
-    key: Mapping[str, str]
-    operation_names: tuple[str, ...]
-    filters: Mapping[str, str] = field(default_factory=dict)
-    when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    key: Annotated[_NamesByName, Meta(min_length=1)]
+    operation_names: _ReadNames
+    filters: _NamesByName = {}
+    when: Mapping[str, tuple[Any, ...]] = {}
     assumed: bool = False
-    only: Mapping[str, Any] = field(default_factory=dict)
-    counted: str | None = None
+    only: Mapping[str, Any] = {}
+    counted: Name | None = None
 
     @property
     def operations(self) -> "tuple[Operation, ...]":
@@ -86,28 +109,37 @@ class Lookup:
         return all(row.get(name) in allowed for name, allowed in self.when.items())
 
 
-@dataclass(frozen=True)
-class ReadBack:
+class ReadBack(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    dict=True,
+    rename={"not_compared": "apart", "number_operations": "by_number"},
+):
     """Rules for finding the rows of a resource in the remote system.
 
-    ``lookups``: tried in order, if they serve a row; ``columns``: the resource's columns;
-    ``not_compared``: columns that the remote system does not return as sent; ``codes``: fields of
-    the record's code in the remote system; ``blank``: values that empty cells of columns mean;
-    ``blank_as``: columns whose values empty cells mean; ``number_operations``: operations that list
-    records, or read one, if only the system's own number identifies them; ``fields``: columns with
-    other field names in records; ``lists``: lists that records do not contain, by name.
+    The ``lookups`` are tried in order, if they serve a row; ``codes`` are the fields of the
+    record's code in the remote system; ``columns`` are the resource's.
+
+    not_compared: Columns that a record does not return as sent.
+    blank: Columns, with the value of an empty cell.
+    blank_as: Columns, with the column whose value an empty cell means.
+    number_operations: Operations that list the records, or read one, only by the system's own
+        number.
+    fields: Columns, with fields of other names in records.
+    lists: Lists that a separate operation returns, with items in another form.
     """
 
-    lookups: tuple[Lookup, ...]
-    columns: tuple[str, ...]
-    codes: tuple[str, ...]
+    lookups: Annotated[tuple[Lookup, ...], Meta(min_length=1)] = ()
+    not_compared: Names = ()
+    blank: Mapping[str, Any] = {}
+    blank_as: _NamesByName = {}
+    codes: Names = ()
     existing: ExistingPolicy
-    not_compared: tuple[str, ...] = ()
-    blank: Mapping[str, Any] = field(default_factory=dict)
-    blank_as: Mapping[str, str] = field(default_factory=dict)
-    number_operations: tuple[str, ...] = ()
-    fields: Mapping[str, str] = field(default_factory=dict)
-    lists: Mapping[str, SeparateList] = field(default_factory=dict)
+    number_operations: _ReadNames = ()
+    fields: _NamesByName = {}
+    lists: Mapping[str, SeparateList] = {}
+    columns: Annotated[tuple[str, ...], NOT_IN_FILES] = ()
 
     @property
     def operation_names(self) -> tuple[str, ...]:
@@ -169,28 +201,34 @@ class ReadBack:
         return RecordToRow(same_name, self.renamed, self.lookups, self.fields)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordChange:
+class RecordChange(
+    Struct,
+    frozen=True,
+    rename={"operation_name": "operation", "read_name": "read", "delete_name": "delete"},
+):
     """Operations of the interface that change an existing record.
 
-    ``operation_name`` changes one record, ``read_name`` reads it by its own number,
-    ``delete_name`` removes it; without an operation the import replaces records. If there is an
-    operation that reads, the change replaces the whole record. ``columns`` can be changed, all of
-    them if it is empty. Records in a listing of ``not_listed``, or with one of the fields of
-    ``until``, cannot be changed.
+    Either an operation changes one record, or the import replaces it. If there is an operation that
+    reads, the change replaces the whole record.
+
+    operation_name: Changes one record.
+    read_name: Reads one record by its own number, or lists all.
+    delete_name: Removes one record by its own number.
+    by_import: Importing a record again replaces it.
+    columns: The columns that can be changed; by default all.
+    not_listed: Listings whose records cannot be changed.
+    until: Fields that make a record unchangeable once one is filled.
     """
 
-    operation_name: str | None
-    read_name: str | None = None
-    delete_name: str | None = None
-    columns: tuple[str, ...] = ()
-    not_listed: tuple[str, ...] = ()
-    until: tuple[str, ...] = ()
-
-    @property
-    def by_import(self) -> bool:
-        """True if importing a record again replaces it."""
-        return self.operation_name is None
+    operation_name: Annotated[
+        str | None, operation_if(lambda one: one.method in {"PUT", "POST"})
+    ] = None
+    read_name: Annotated[str | None, operation_if(lambda one: one.method == "GET")] = None
+    delete_name: Annotated[str | None, operation_if(lambda one: one.method == "DELETE")] = None
+    by_import: Annotated[bool, one_of(lambda: [True])] = False
+    columns: Names = ()
+    not_listed: Names = ()
+    until: Names = ()
 
     @property
     def operation(self) -> "Operation":
@@ -242,20 +280,30 @@ class RecordToRow:
                 yield from ((c, f) for c, f in pairs if c in self.renamed and c != f)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordCreation:
+class RecordCreation(Struct, frozen=True, rename={"operation_name": "operation"}):
     """Operation of the interface that creates one record from a row.
 
-    ``codes``: fields of the answer with the record's code; ``twins``: lookup of records equal to a
-    row without a key, which are only counted; ``twin_codes``: fields of their codes; ``lists``:
-    operations that create the items of the record's lists after the record, by list.
+    Records found by ``twins`` are only counted. By default ``codes`` are those of the read-back,
+    and ``twin_codes`` the same.
+
+    codes: Fields of the answer with the record's code.
+    twins: Finds records that are equal to a row without a key.
+    twin_codes: Fields of those records with their codes.
+    lists: Lists whose items are created by separate operations after the record.
     """
 
-    operation_name: str
-    codes: tuple[str, ...] = ()
+    operation_name: Annotated[
+        str, operation_if(lambda one: one.method == "POST" and one.body is not None)
+    ]
+    codes: Names = ()
     twins: Lookup | None = None
-    twin_codes: tuple[str, ...] = ()
-    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    twin_codes: Names = ()
+    lists: Mapping[str, tuple[_PostName, ...]] = {}
+
+    def with_codes(self, codes: tuple[str, ...]) -> "RecordCreation":
+        """Return the creation with these codes by default."""
+        codes = self.codes or codes
+        return replace(self, codes=codes, twin_codes=self.twin_codes or codes)
 
     @property
     def operation_names(self) -> tuple[str, ...]:
@@ -266,6 +314,62 @@ class RecordCreation:
     def operation(self) -> "Operation":
         """The operation that creates one record."""
         return operation_named(self.operation_name)
+
+
+class Mode(StrEnum):
+    """Mode of an upload.
+
+    ``RECORDS`` creates and changes records one by one, without an import; ``UNDO`` reverses an
+    upload one by one; ``PROCESS`` moves records to their next state.
+    """
+
+    DIRECT = "direct"
+    PREVIEW = "preview"
+    QUEUE = "queue"
+    RECORDS = "records"
+    UNDO = "undo"
+    PROCESS = "process"
+
+    @property
+    def is_by_record(self) -> bool:
+        """True if each record is written by a request of its own."""
+        return self in {Mode.RECORDS, Mode.UNDO, Mode.PROCESS}
+
+
+_Import = operation_if(lambda operation: operation.upload)
+
+
+class ImportPaths(Struct, frozen=True, rename={"direct_name": "direct", "queue_name": "queue"}):
+    """Operations that import a resource's sheets, none without a ``direct_name``.
+
+    needs_processar: A queued file is processed after a call of processar-arquivo.
+    """
+
+    direct_name: Annotated[str | None, _Import]
+    queue_name: Annotated[str | None, _Import] = None
+    needs_processar: bool = False
+
+    @property
+    def direct(self) -> "Operation":
+        """The operation that imports a sheet at once, and answers previews.
+
+        Raises ``KeyError`` if there is none.
+        """
+        return operation_named(self.direct_name or "")
+
+    @property
+    def queue(self) -> "Operation | None":
+        """The operation that queues a sheet, if there is one."""
+        return None if self.queue_name is None else operation_named(self.queue_name)
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that the resource can be sent in."""
+        direct = (Mode.DIRECT, Mode.PREVIEW) if self.direct_name else ()
+        return (*direct, Mode.QUEUE) if self.queue_name else direct
+
+
+NO_IMPORT = ImportPaths(None)
 
 
 def operation_named(name: str) -> "Operation":

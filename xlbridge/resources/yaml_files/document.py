@@ -1,14 +1,18 @@
-"""YAML documents with the lines of their parts, and explanations of the parser's errors.
+"""Reading of YAML files: documents with the lines of their parts, and the parser's errors in plain
+words.
 
 Loading is safe: no tags, no endless or huge documents, keys are always texts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import yaml
 
+from xlbridge.errors import os_error_reason
 from xlbridge.i18n import Text
+from xlbridge.resources.yaml_files.mistakes import Mistake
 
 YamlPath = Sequence[str | int]
 """Keys and indexes of the path to a part of a document."""
@@ -236,3 +240,36 @@ def _why(error: yaml.MarkedYAMLError, sign: str) -> Text | str:
 def _character_at(text: str, line: int, column: int) -> str:
     lines = text.splitlines()
     return lines[line][column : column + 1] if line < len(lines) else ""
+
+
+_MAX_BYTES = 1_000_000
+_NOT_UTF_8 = Text(
+    pt="o arquivo não é texto em UTF-8; salve-o como UTF-8.",
+    en="the file is not UTF-8 text; save it as UTF-8.",
+)
+_TOO_LARGE = Text(
+    pt="o arquivo tem mais de {most} bytes: é grande demais para um esquema ou plano.",
+    en="the file has more than {most} bytes: too large for a schema or a plan.",
+).format(most=_MAX_BYTES)
+_UNREADABLE = Text(pt="não pode ser lido: {why}.", en="it cannot be read: {why}.")
+
+
+def read_document(path: Path, *, dates: bool = True) -> YamlDocument | Mistake:
+    """Return a file's document, or the mistake that makes it unreadable.
+
+    Without ``dates``, dates stay texts."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
+            return Mistake(1, "", _TOO_LARGE)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        return Mistake(1, "", _UNREADABLE.format(why=os_error_reason(error)))
+    except UnicodeDecodeError as error:
+        return Mistake(error.object.count(b"\n", 0, error.start) + 1, "", _NOT_UTF_8)
+    try:
+        return YamlDocument(text, dates=dates)
+    except yaml.YAMLError as error:
+        line, message = parser_problem(error, text)
+        return Mistake(line, "", message)

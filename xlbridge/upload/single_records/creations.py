@@ -368,7 +368,9 @@ def _others_running(context: "RunContext", job: Job) -> bool:
 
 def _found_by_content(resource: Resource, creation: RecordCreation, twins: Lookup) -> Resource:
     """Return a resource whose records are looked up by content, which only twins share."""
-    by_content = ReadBack((twins,), (), creation.twin_codes, ExistingPolicy.ADDED)
+    by_content = ReadBack(
+        lookups=(twins,), codes=creation.twin_codes, existing=ExistingPolicy.ADDED
+    )
     return replace(resource, read_back=by_content)
 
 

@@ -3,19 +3,28 @@
 Every mistake in the file is reported with its line.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.resources.models import (
+    NOT_IN_FILES,
+    OR_NULL,
+    Block,
+    Name,
+    Schema,
+    json_schema,
+    read_as,
+)
 from xlbridge.resources.yaml_files import (
     Mistake,
-    Schema,
     YamlDocument,
     YamlPath,
     document_mistake,
@@ -37,25 +46,33 @@ FoundMistake = tuple[YamlPath, Text]
 """Mistake in a mapping file: the YAML path and the message."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MappedColumn:
+class MappedColumn(
+    Struct, frozen=True, kw_only=True, rename={"source": "from", "separator": "with"}
+):
     """A column of the resource, and the source of its values.
 
-    Either ``source`` (one header), or ``join`` (several, with ``separator`` between their texts),
-    or ``constant``. ``values`` maps the texts of cells to the resource's values; ``numbers`` is the
-    style of text numbers; ``when`` selects documents of one kind; ``link`` is the registry in which
-    the values are looked up.
+    Either ``source``, or ``join`` with ``separator`` between the texts, or ``constant``.
+
+    source: The header of the source column.
+    values: The texts of the cells and their values; null is an empty cell. The keys cpf and
+        cnpj match any document of that kind.
+    numbers: The style of text numbers: pt is 1.234,56; en is 1,234.56.
+    when: Selects the documents of one kind.
+    join: The headers of the columns whose texts are joined.
+    separator: The separator of joined texts; by default a space.
+    constant: One value for all rows.
+    link: The registry in which the cell's record is looked up; its code is used.
     """
 
-    name: str
-    source: str | None = None
-    join: Sequence[str] = ()
+    source: Name | None = None
+    values: Annotated[Mapping[str, Annotated[Scalar, OR_NULL]], Meta(min_length=1)] | None = None
+    numbers: NumberStyle | None = None
+    when: Literal["cpf", "cnpj"] | None = None
+    join: Annotated[Sequence[Name], Meta(min_length=2)] = ()
     separator: str = " "
     constant: Scalar = None
-    values: Mapping[str, Scalar] | None = None
-    numbers: NumberStyle | None = None
-    when: str | None = None
-    link: str | None = None
+    link: Name | None = None
+    name: Annotated[str, NOT_IN_FILES] = ""
 
     @property
     def sources(self) -> Sequence[str]:
@@ -76,6 +93,21 @@ class MappedColumn:
     def is_direct(self) -> bool:
         """True if the cells are used unchanged."""
         return self.source is not None and self.values is None and self.when is None
+
+
+class MappingFile(Struct, frozen=True, kw_only=True):
+    """Root of a mapping file.
+
+    resource: The resource that the sheet is read as.
+    header: The header that the mapping was made for.
+    ignore: The headers that are not used.
+    """
+
+    version: Literal[1]
+    resource: Name
+    header: Annotated[tuple[Name, ...], Meta(min_length=1)]
+    columns: Annotated[Mapping[str, MappedColumn], Meta(min_length=1)]
+    ignore: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,15 +148,15 @@ _SOURCES = ("from", "join", "constant")
 _FROM_OPTIONS = ("values", "numbers", "when", "link")
 _OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, "from") | {"with": "join"}
 """The source that each option of a column needs."""
-_FIELDS: Mapping[str, str] = {"from": "source", "with": "separator"}
-"""Fields of ``MappedColumn`` by the file's keys, if these are named differently."""
 
 
-@cache
 def mapping_format() -> Schema:
     """Return the JSON Schema (2020-12) of a mapping file."""
-    schema: Schema = json.loads(Path(__file__).with_name("mapping.schema.json").read_bytes())
-    return schema
+    return json_schema(
+        "xlbridge mapping",
+        "Mapping of the columns of a foreign sheet to those of a resource.",
+        Block.of(MappingFile),
+    )
 
 
 def read_mapping(path: Path) -> SheetMapping:
@@ -145,23 +177,20 @@ def read_mapping(path: Path) -> SheetMapping:
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
         raise mapping_error(path, [document])
-    if mistakes := mistakes_of(document, mapping_format()):
+    if mistakes := mistakes_of(document, Block.of(MappingFile)):
         raise mapping_error(path, mistakes)
     for find_mistakes in (_column_mistakes, _header_mistakes):
         found = find_mistakes(document.content)
         if mistakes := [document_mistake(document, *mistake) for mistake in found]:
             raise mapping_error(path, mistakes)
-    content = document.content
+    file = read_as(MappingFile, document.content)
     return SheetMapping(
         path=path,
         document=document,
-        resource=content["resource"],
-        header=tuple(content["header"]),
-        columns=tuple(
-            MappedColumn(name=name, **{_FIELDS.get(key, key): value for key, value in body.items()})
-            for name, body in content["columns"].items()
-        ),
-        ignore=tuple(content.get("ignore", ())),
+        resource=file.resource,
+        header=file.header,
+        columns=tuple(replace(column, name=name) for name, column in file.columns.items()),
+        ignore=file.ignore,
     )
 
 

@@ -1,0 +1,16 @@
+from .declarations import (
+    NOT_IN_FILES as NOT_IN_FILES,
+    OR_NULL as OR_NULL,
+    UNIQUE as UNIQUE,
+    Alternatives as Alternatives,
+    Block as Block,
+    Identifier as Identifier,
+    Name as Name,
+    OneOrMore as OneOrMore,
+    Schema as Schema,
+    as_lists as as_lists,
+    json_schema as json_schema,
+    one_of as one_of,
+    read_as as read_as,
+    with_form as with_form,
+)
