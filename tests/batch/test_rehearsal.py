@@ -1,7 +1,4 @@
-"""Rehearsals of a month by the real command, on a practice system with faults.
-
-Inside: batch.
-"""
+"""Rehearsals of a month by the real command, on a practice system with faults."""
 
 import json
 import re

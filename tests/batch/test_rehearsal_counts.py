@@ -9,14 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from xlbridge.batch.proof.report_tables import Heading, Line, ReportTable
-from xlbridge.batch.rehearsal.checks import (
-    RowId,
-    SentTable,
-    TableRow,
-    TrialChecks,
-    ViolationKind,
-    check_table,
-)
+from xlbridge.batch.rehearsal.checks import SentTable, TableRow, check_table
+from xlbridge.batch.rehearsal.result import RowId, TrialChecks, ViolationKind
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import StoredRows

@@ -7,7 +7,6 @@ row brought, and records that are gone.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.proof.model import OpenReason, Proof, RowLocation, StepFile
 from xlbridge.batch.proof.upload_history import SentFile, SentRow, UploadHistory
+from xlbridge.batch.rehearsal.result import RowId, TableCount, TrialChecks, Violation, ViolationKind
 from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Resource
@@ -32,33 +32,6 @@ from xlbridge.sandbox.storage import Storage
 from xlbridge.upload import Job, UploadContext
 from xlbridge.upload.results import RowOutcome
 
-
-class ViolationKind(StrEnum):
-    """Kind of violation, which must not happen under any fault.
-
-    ``TWICE``: a row is stored more often than it was accepted. ``LOST``: an accepted row is not
-    stored. ``WRONGLY_REFUSED``: a row reported as rejected is stored. ``NO_VERDICT``: the outcomes
-    do not account for all rows of a workbook.
-    """
-
-    TWICE = "twice"
-    LOST = "lost"
-    WRONGLY_REFUSED = "told_wrong"
-    NO_VERDICT = "no_verdict"
-
-
-_MESSAGES = {
-    ViolationKind.TWICE: Text(
-        pt="está no sistema mais vezes do que foi aceita",
-        en="is in the system more often than it was accepted",
-    ),
-    ViolationKind.LOST: Text(
-        pt="aceita, mas não está no sistema", en="accepted, but not in the system"
-    ),
-    ViolationKind.WRONGLY_REFUSED: Text(
-        pt="dada por rejeitada, mas está no sistema", en="reported as rejected, but in the system"
-    ),
-}
 _OF_PROOF = {
     OpenReason.DOUBLED: ViolationKind.TWICE,
     OpenReason.MISSING: ViolationKind.LOST,
@@ -82,64 +55,6 @@ _GONE = Text(
     en="{table}: {n} existing {n:row is|rows are} gone or changed",
 )
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
-
-
-class RowId(NamedTuple):
-    """Identity of a row: its step, its workbook's name in the plan, and Excel's row number."""
-
-    step: str
-    workbook: str
-    row: int
-
-
-class Violation(NamedTuple):
-    """A violation; ``row_id`` is None if it does not concern a single row."""
-
-    kind: ViolationKind
-    message: Text
-    row_id: RowId | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TableCount:
-    """Row counts of a table before and after the run, and the expected increase.
-
-    ``derived`` of the expected rows were created by processing other records.
-    """
-
-    table: str
-    title: Text
-    before: int
-    after: int
-    expected: int
-    derived: int = 0
-
-
-@dataclass(slots=True)
-class TrialChecks:
-    """What became of the rows of a trial.
-
-    ``outcomes`` are those of all rows of workbooks that were sent, ``reasons`` why rows were
-    refused or held. ``doubts`` tells of each row in doubt whether it is in the system; None: some
-    of these rows are, and nothing shows which ones. ``preexisting`` rows had an equal before.
-    """
-
-    outcomes: dict[RowId, RowOutcome] = field(default_factory=dict)
-    reasons: dict[RowId, Text] = field(default_factory=dict)
-    tables: list[TableCount] = field(default_factory=list)
-    violations: list[Violation] = field(default_factory=list)
-    doubts: dict[RowId, bool | None] = field(default_factory=dict)
-    preexisting: list[RowId] = field(default_factory=list)
-
-    def add_violation(self, kind: ViolationKind, row_id: RowId) -> None:
-        """Add a violation that concerns a row."""
-        self.violations.append(Violation(kind, _MESSAGES[kind], row_id))
-
-    def rows_with(self, *outcomes: RowOutcome) -> Iterator[tuple[RowId, Text]]:
-        """Yield the rows with one of these outcomes, and the reasons."""
-        for row_id, outcome in self.outcomes.items():
-            if outcome in outcomes:
-                yield row_id, self.reasons[row_id]
 
 
 def read_tables(storage: Storage, catalogue: Catalogue) -> dict[str, StoredRows]:

@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 from xlbridge.batch.batch import Batch, UnitStatus
 from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, workbooks_of
-from xlbridge.batch.rehearsal.checks import RowId, TrialChecks, check_trial, read_tables
+from xlbridge.batch.rehearsal.checks import check_trial, read_tables
 from xlbridge.batch.rehearsal.required_records import RequiredRecords
+from xlbridge.batch.rehearsal.result import RehearsalResult, TrialResult
 from xlbridge.batch.rehearsal.workspace import Workspace, copy_month, prepare_workspace
 from xlbridge.batch.run import prove_batch, run_batch
 from xlbridge.batch.run_options import BatchOutcome, BatchRunOptions, open_batch
@@ -28,7 +28,6 @@ from xlbridge.parallel import executor_for
 from xlbridge.sandbox import SeedKind, has_unfinished_files, parse_faults
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions
-from xlbridge.upload.results import RowOutcome
 from xlbridge.validation import ValidatedSheet
 
 
@@ -52,59 +51,6 @@ class RehearsalOptions:
     stand_ins: bool = False
     compare: bool = False
     keep: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TrialResult:
-    """One trial of the month: the status of its steps and their proofs, and the checks of both.
-
-    ``copied`` is the number of workbooks, ``stand_ins`` the number of records created for it by
-    table. ``faulty_runs`` were under faults, ``calm_runs`` without.
-    """
-
-    outcome: BatchOutcome
-    checks: TrialChecks
-    copied: int
-    stand_ins: Mapping[str, int]
-    faulty_runs: int
-    calm_runs: int
-
-
-class RehearsalState(StrEnum):
-    """Verdict on a rehearsal; ``NOT_READY``: a person must fix something."""
-
-    PASSED = "passed"
-    NOT_READY = "not_ready"
-    IN_DOUBT = "in_doubt"
-    BROKEN = "broken"
-
-
-@dataclass(frozen=True, slots=True)
-class RehearsalResult:
-    """A rehearsal of a plan: its trial under faults.
-
-    ``differences`` are the rows that ended differently in the trial without faults, each with that
-    outcome and the other one, None if it was never sent; None without such a trial.
-    """
-
-    plan: BatchPlan
-    faults: str
-    trial: TrialResult
-    kept: bool
-    differences: Mapping[RowId, tuple[RowOutcome | None, RowOutcome | None]] | None = None
-
-    @property
-    def state(self) -> RehearsalState:
-        """The worst state found."""
-        outcome, checks = self.trial.outcome, self.trial.checks
-        if checks.violations:
-            return RehearsalState.BROKEN
-        if checks.doubts:
-            return RehearsalState.IN_DOUBT
-        done = all(state.done for state in outcome.steps) and outcome.proofs_settled
-        if not done or checks.preexisting or self.differences:
-            return RehearsalState.NOT_READY
-        return RehearsalState.PASSED
 
 
 def run_rehearsal(options: RehearsalOptions, show: Callable[[Text], None]) -> RehearsalResult:

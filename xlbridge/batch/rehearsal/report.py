@@ -16,8 +16,13 @@ from xlbridge.batch.proof.report_tables import (
     page_sections,
 )
 from xlbridge.batch.proof.verdict import open_items, proof_json, verdict
-from xlbridge.batch.rehearsal.checks import RowId, TableCount, ViolationKind
-from xlbridge.batch.rehearsal.rehearsal import RehearsalResult, RehearsalState
+from xlbridge.batch.rehearsal.result import (
+    RehearsalResult,
+    RehearsalState,
+    RowId,
+    TableCount,
+    ViolationKind,
+)
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
