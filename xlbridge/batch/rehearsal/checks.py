@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.proof.model import OpenReason, Proof, RowLocation, StepFile
-from xlbridge.batch.proof.upload_history import SentFile, SentRow, UploadHistory
+from xlbridge.batch.proof.upload_history import SentFile, UploadHistory
 from xlbridge.batch.rehearsal.result import RowId, TableCount, TrialChecks, Violation, ViolationKind
 from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.i18n import Text, untranslated
@@ -54,6 +54,7 @@ _GONE = Text(
     "mudaram}",
     en="{table}: {n} existing {n:row is|rows are} gone or changed",
 )
+_NOT_IN_SYSTEM = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
 
 
@@ -79,16 +80,21 @@ def check_trial(
     the tables before the first run.
     """
     context = batch.environments.context(None)
-    checks, names = TrialChecks(), {}
+    checks = TrialChecks()
     files = list(_sent_files(batch, outcome, rows))
     for unit, file in files:
-        names[file.file.path] = unit.name
         checks.violations += [Violation(ViolationKind.NO_VERDICT, text) for text in file.breaches]
+        reasons = {job.id: job.verdict.reasons for job in file.jobs}
         for row in file.rows:
-            if not row.is_non_record:
-                row_id = RowId(file.step, unit.name, row.origin)
+            row_id = RowId(file.step, unit.name, row.origin)
+            if row.outcome is not RowOutcome.UNSENT and not row.is_non_record:
                 checks.outcomes[row_id] = row.outcome
-                checks.reasons[row_id] = _reason_of(row)
+            if row.outcome in _NOT_IN_SYSTEM:
+                reason = row.job.reason if row.job.last("reason") else _NOT_SENT
+                checks.refused[row_id] = reasons.get(row.job.id, {}).get(row.row) or reason
+            elif row.planned and row.outcome is RowOutcome.HELD and not row.is_non_record:
+                checks.held[row_id] = row.planned.text or untranslated("–")
+    names = {file.file.path: unit.name for unit, file in files}
     for written in outcome.proofs:
         _check_proof(checks, written.proof, names, context.catalogue)
     with storage.transaction(writing=False) as connection:
@@ -115,14 +121,6 @@ def _sent_files(
             count = rows[step.name, unit.name]
             file = StepFile(path, unit.sha256, count, unit.problem, jobs)
             yield unit, history.of(step.name, file)
-
-
-def _reason_of(row: SentRow) -> Text:
-    """Return why a row was not accepted."""
-    if row.planned is not None:
-        return row.planned.text or untranslated("–")
-    given = row.job.verdict.reasons.get(row.row)
-    return given or (row.job.reason if row.job.last("reason") else _NOT_SENT)
 
 
 def _check_proof(

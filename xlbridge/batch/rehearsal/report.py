@@ -1,7 +1,6 @@
 """Report of a rehearsal as text, as JSON, and as a page with the closing proof's template."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -31,7 +30,6 @@ from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload.results import RowOutcome
 
 _MAX_SHOWN = 10
-_REFUSED = (RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN)
 
 _ASSERTIONS: Mapping[str, tuple[Text, tuple[ViolationKind, ...]]] = {
     "none_twice": (
@@ -127,6 +125,7 @@ _COUNTS = {
     "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
     "held": Text(pt="{n} {n:retida|retidas}", en="{n} held"),
 }
+_TABLE_COUNTS = ("table", "before", "after", "expected", "derived")
 _WAITS_FOR = Text(pt="espera por {steps}", en="waits for {steps}")
 
 
@@ -167,8 +166,9 @@ def _counts(rows: RowCounts) -> dict[str, int]:
 
 
 def _errors(unit: UnitOverview) -> Sequence[Text]:
-    invalid = unit.status is UnitStatus.INVALID and unit.check is not None
-    return unit.check.first_findings if invalid and unit.check else ()
+    if unit.status is not UnitStatus.INVALID or unit.check is None:
+        return ()
+    return unit.check.first_findings
 
 
 def _open_steps(result: RehearsalResult) -> Iterator[tuple[str, Text]]:
@@ -197,12 +197,12 @@ def _proof_items(result: RehearsalResult) -> list[Text]:
 def _facts(result: RehearsalResult) -> Iterator[tuple[Text, object]]:
     """Yield the facts of the trial."""
     trial = result.trial
-    yield Text(pt="plano", en="plan"), result.plan.path
+    yield Text(pt="Plano", en="Plan"), result.plan.path
     copied = Text(
         pt="{n}, para uma pasta isolada; o ambiente real não foi chamado",
         en="{n}, to an isolated folder; the real environment was not called",
     )
-    yield Text(pt="arquivos copiados", en="workbooks copied"), copied.format(n=trial.copied)
+    yield Text(pt="Arquivos copiados", en="Workbooks copied"), copied.format(n=trial.copied)
     created = [
         untranslated("{n} {what}").format(n=count, what=REGISTRY_TITLES[table])
         for table, count in trial.stand_ins.items()
@@ -210,31 +210,31 @@ def _facts(result: RehearsalResult) -> Iterator[tuple[Text, object]]:
     if created:
         yield (
             Text(
-                pt="criados no ensaio para códigos que faltavam",
-                en="created in the rehearsal for missing codes",
+                pt="Criados no ensaio para códigos que faltavam",
+                en="Created in the rehearsal for missing codes",
             ),
             joined(created, ", "),
         )
     none = Text(pt="nenhuma", en="none")
-    yield Text(pt="falhas", en="faults"), result.faults or none
+    yield Text(pt="Falhas", en="Faults"), result.faults or none
     runs = Text(
         pt="{faulty} com falhas, {calm} sem falhas", en="{faulty} under faults, {calm} without"
     )
     yield (
-        Text(pt="execuções", en="runs"),
+        Text(pt="Execuções", en="Runs"),
         runs.format(faulty=trial.faulty_runs, calm=trial.calm_runs),
     )
     for written in trial.outcome.proofs:
-        yield Text(pt="prova de fechamento", en="closing proof"), verdict(written.proof)
+        yield Text(pt="Prova de fechamento", en="Closing proof"), verdict(written.proof)
         if result.kept:
-            yield Text(pt="página da prova", en="page of the proof"), written.page
+            yield Text(pt="Página da prova", en="Page of the proof"), written.page
 
 
 def _row_lists(result: RehearsalResult) -> Iterator[tuple[Text, list[tuple[RowId, Text]]]]:
     """Yield the rows that a person has to check, by list, each with the reason."""
     checks = result.trial.checks
-    yield Text(pt="Rejeitadas", en="Rejected"), list(checks.rows_with(*_REFUSED))
-    yield Text(pt="Retidas", en="Held"), list(checks.rows_with(RowOutcome.HELD))
+    yield Text(pt="Rejeitadas", en="Rejected"), list(checks.refused.items())
+    yield Text(pt="Retidas", en="Held"), list(checks.held.items())
     doubts = [(row_id, _IN_DATABASE[there]) for row_id, there in checks.doubts.items()]
     yield Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts
     repeated = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
@@ -290,10 +290,12 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
             for one in checks.violations
         ],
         "in_doubt": [_row_json(row_id, there=there) for row_id, there in checks.doubts.items()],
-        "rejected": _reasons_json(checks.rows_with(*_REFUSED)),
-        "held": _reasons_json(checks.rows_with(RowOutcome.HELD)),
+        "rejected": [_row_json(row_id, message=str(r)) for row_id, r in checks.refused.items()],
+        "held": [_row_json(row_id, message=str(r)) for row_id, r in checks.held.items()],
         "there_before": [_row_json(row_id) for row_id in checks.preexisting],
-        "tables": [asdict(table) | {"title": str(table.title)} for table in checks.tables],
+        "tables": [
+            {name: getattr(table, name) for name in _TABLE_COUNTS} for table in checks.tables
+        ],
         "open_steps": {name: str(text) for name, text in _open_steps(result)},
         "proofs": [proof_json(proof) | deleted for proof in trial.outcome.proofs],
         "differences": None
@@ -303,10 +305,6 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
             for row_id, (calm, now) in result.differences.items()
         ],
     }
-
-
-def _reasons_json(rows: Iterable[tuple[RowId, Text]]) -> list[dict[str, Any]]:
-    return [_row_json(row_id, message=str(reason)) for row_id, reason in rows]
 
 
 def _text_lines(result: RehearsalResult) -> Iterator[Text]:

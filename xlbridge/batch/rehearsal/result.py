@@ -1,6 +1,6 @@
 """Model of the result of a rehearsal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -74,13 +74,15 @@ class TableCount:
 class TrialChecks:
     """What became of the rows of a trial.
 
-    ``outcomes`` are those of all rows of workbooks that were sent, ``reasons`` why rows were
-    refused or held. ``doubts`` tells of each row in doubt whether it is in the system; None: some
-    of these rows are, and nothing shows which ones. ``preexisting`` rows had an equal before.
+    ``outcomes`` are those of all rows that were sent or left out by a plan, ``refused`` and
+    ``held`` the reasons of those that are not in the system. ``doubts`` tells of each row in doubt
+    whether it is; None: some of these rows are, and nothing shows which ones. ``preexisting`` rows
+    had an equal before.
     """
 
     outcomes: dict[RowId, RowOutcome] = field(default_factory=dict)
-    reasons: dict[RowId, Text] = field(default_factory=dict)
+    refused: dict[RowId, Text] = field(default_factory=dict)
+    held: dict[RowId, Text] = field(default_factory=dict)
     tables: list[TableCount] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     doubts: dict[RowId, bool | None] = field(default_factory=dict)
@@ -89,12 +91,6 @@ class TrialChecks:
     def add_violation(self, kind: ViolationKind, row_id: RowId) -> None:
         """Add a violation that concerns a row."""
         self.violations.append(Violation(kind, _MESSAGES[kind], row_id))
-
-    def rows_with(self, *outcomes: RowOutcome) -> Iterator[tuple[RowId, Text]]:
-        """Yield the rows with one of these outcomes, and the reasons."""
-        for row_id, outcome in self.outcomes.items():
-            if outcome in outcomes:
-                yield row_id, self.reasons[row_id]
 
 
 @dataclass(frozen=True, slots=True)
