@@ -126,7 +126,7 @@ def test_public_names_are_used_outside_their_room() -> None:
 
 
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in SOURCES}
-MAX_DEPTH = 15
+MAX_DEPTH = 16
 """Modules in the longest chain of imports, including late ones (docs/architecture.md)."""
 
 

@@ -1,7 +1,4 @@
-"""Rehearsals of a month by the real command, on a practice system with faults.
-
-Inside: batch.
-"""
+"""Rehearsals of a month by the real command, on a practice system with faults."""
 
 import json
 import re
@@ -10,11 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from environment import clean_environment
 from rehearsal_parts import (
     ROWS,
     Month,
@@ -24,9 +19,6 @@ from rehearsal_parts import (
     make_database,
 )
 from sheets import GOOD, write_records
-
-from xlbridge.batch.rehearsal.command_runner import CommandRunner, KillSchedule
-from xlbridge.errors import UsageError
 
 PASSWORD = "canary-password-4711"
 PLANTED = """\
@@ -202,22 +194,6 @@ def test_a_folder_that_is_not_empty_is_refused(month: Month, tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["month"]
 
 
-def test_a_run_in_progress_is_killed(tmp_path: Path) -> None:
-    environment = clean_environment(tmp_path / "home")
-    command = ["sandbox", "--seed", "empty", "--ready-file", str(tmp_path / "ready.json")]
-    kills = KillSchedule(Random(1), max_events_between=1, left=1)
-    runs = CommandRunner(command, tmp_path, tmp_path / "no-journal.db")
-    assert runs.run(environment, kills) is None
-    assert (runs.count, kills.left, kills.done) == (1, 0, 1)
-
-
-def test_a_command_that_cannot_run_is_reported_with_its_last_log_lines(tmp_path: Path) -> None:
-    runs = CommandRunner(["batch", "run", "nowhere.yaml"], tmp_path, tmp_path / "no-journal.db")
-    with pytest.raises(UsageError, match="exit code 2") as raised:
-        runs.run(clean_environment(tmp_path / "home"))
-    assert "There is no plan nowhere.yaml" in str(raised.value.hint)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(
@@ -229,8 +205,8 @@ def test_a_command_that_cannot_run_is_reported_with_its_last_log_lines(tmp_path:
         "expire@0.4,slow-queue=0.5,cut-after@0.1",
     ],
 )
-def test_faults_and_kills_lose_and_duplicate_nothing(month: Month, faults: str, seed: int) -> None:
-    asked = ("--faults", faults, "--seed-number", seed, "--stand-ins", "--kill", 3, "--compare")
+def test_faults_lose_and_duplicate_nothing(month: Month, faults: str, seed: int) -> None:
+    asked = ("--faults", faults, "--seed-number", seed, "--stand-ins", "--compare")
     done = month.rehearse("--format", "json", *asked)
     found = json.loads(done.stdout)
     assert found["breaches"] == []

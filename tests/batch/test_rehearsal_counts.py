@@ -3,46 +3,48 @@
 Inside: batch.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
 
-from xlbridge.batch.rehearsal.result import RowId, TableComparison, ViolationKind
-from xlbridge.batch.rehearsal.table_checks import ExpectedRow, compare_tables
+from xlbridge.batch.rehearsal.checks import SentTable, TableRow, check_table
+from xlbridge.batch.rehearsal.result import RowId, TrialChecks, ViolationKind
 from xlbridge.i18n import Text
-from xlbridge.sandbox.rehearsal import RowDigest, StoredRows
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox.rehearsal import StoredRows
 from xlbridge.upload.results import RowOutcome
 
 A, R, N, U = RowOutcome.ACCEPTED, RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNKNOWN
+ADDS, REPLACES = "contasreceber", "enderecamento-de-produto"
+_COUNTED = "fornecedor"
 
 
-def counted(
-    rows: Sequence[tuple[str, RowOutcome]], before: str, after: str, *, replaces: bool = False
-) -> TableComparison:
-    """Compare rows; each is one letter, whose case is not part of a replacing table's key."""
-    sent = [
-        ExpectedRow(RowId("step", "book.xlsx", number), fate, form_of(letter, replaces=replaces))
-        for number, (letter, fate) in enumerate(rows, 2)
-    ]
-    earlier, later = (stored(letters, replaces=replaces) for letters in (before, after))
-    return compare_tables({"t": sent}, [earlier], [later])
+def contents(letters: str) -> StoredRows:
+    """Return a table with a row for each letter."""
+    return StoredRows(Counter(letter.encode() for letter in letters))
 
 
-TITLE = Text(pt="contas a receber", en="receivable entries")
+def compared(
+    catalogue: Catalogue,
+    rows: Sequence[tuple[str, RowOutcome]],
+    before: str,
+    after: str,
+    resource: str = ADDS,
+) -> TrialChecks:
+    """Compare rows by content, or by key if they replace each other; each is one letter."""
+    sent = SentTable(
+        [
+            TableRow(RowId("step", "book.xlsx", number), outcome, letter.encode())
+            for number, (letter, outcome) in enumerate(rows, 2)
+        ]
+    )
+    checks = TrialChecks()
+    check_table(checks, catalogue[resource], sent, contents(before), contents(after))
+    return checks
 
 
-def stored(letters: str, *, replaces: bool = False) -> StoredRows:
-    """Return a table with a row for each letter, numbered by its occurrence."""
-    numbered = [f"{letter}{letters[:at].count(letter)}" for at, letter in enumerate(letters)]
-    forms = (form_of(letter, replaces=replaces) for letter in letters)
-    return StoredRows("t", TITLE, dict(zip(numbered, forms, strict=True)), replaces)
-
-
-def form_of(letter: str, *, replaces: bool) -> RowDigest:
-    return RowDigest((letter.lower() if replaces else letter).encode(), letter.encode())
-
-
-def broken(found: TableComparison) -> list[tuple[ViolationKind, int | None]]:
+def broken(found: TrialChecks) -> list[tuple[ViolationKind, int | None]]:
     return [(b.kind, b.row_id.row if b.row_id else None) for b in found.violations]
 
 
@@ -68,23 +70,23 @@ def broken(found: TableComparison) -> list[tuple[ViolationKind, int | None]]:
     ],
 )
 def test_breaches_of_a_table_to_which_rows_are_added(
+    catalogue: Catalogue,
     rows: list[tuple[str, RowOutcome]],
     before: str,
     after: str,
     expected: list[tuple[ViolationKind, int | None]],
 ) -> None:
-    assert broken(counted(rows, before, after)) == expected
+    assert broken(compared(catalogue, rows, before, after)) == expected
 
 
 @pytest.mark.parametrize(
     ("rows", "before", "after", "expected"),
     [
         ([("a", A)], "x", "xa", []),
-        ([("a", A)], "A", "a", []),
-        ([("a", A), ("A", A)], "", "A", []),
+        ([("a", A)], "a", "a", []),
+        ([("a", A), ("a", A)], "", "a", []),
         ([("a", A)], "", "", [(ViolationKind.LOST, 2)]),
-        ([("a", A)], "A", "A", [(ViolationKind.LOST, 2)]),
-        ([("a", R)], "A", "a", [(ViolationKind.WRONGLY_REFUSED, 2)]),
+        ([("a", R)], "", "a", [(ViolationKind.WRONGLY_REFUSED, 2)]),
         ([("a", R)], "a", "a", []),
         ([("a", R), ("a", A)], "", "a", []),
         ([("a", U)], "", "", []),
@@ -93,128 +95,123 @@ def test_breaches_of_a_table_to_which_rows_are_added(
     ],
 )
 def test_breaches_of_a_table_in_which_rows_replace_others(
+    catalogue: Catalogue,
     rows: list[tuple[str, RowOutcome]],
     before: str,
     after: str,
     expected: list[tuple[ViolationKind, int | None]],
 ) -> None:
-    assert broken(counted(rows, before, after, replaces=True)) == expected
+    assert broken(compared(catalogue, rows, before, after, REPLACES)) == expected
 
 
-@pytest.mark.parametrize("replaces", [False, True])
-def test_rows_in_doubt_are_reported_and_looked_up(replaces: bool) -> None:
-    found = counted([("a", U), ("b", U), ("c", A)], "", "bc", replaces=replaces)
-    assert [(doubt.row_id.row, doubt.in_database) for doubt in found.doubts] == [
-        (2, False),
-        (3, True),
-    ]
+@pytest.mark.parametrize("resource", [ADDS, REPLACES])
+def test_rows_in_doubt_are_reported_and_looked_up(catalogue: Catalogue, resource: str) -> None:
+    found = compared(catalogue, [("a", U), ("b", U), ("c", A)], "", "bc", resource)
+    assert {row_id.row: there for row_id, there in found.doubts.items()} == {2: False, 3: True}
     (table,) = found.tables
     assert (table.before, table.after, table.expected) == (0, 2, 2)
 
 
-def test_accepted_rows_that_existed_before_are_reported() -> None:
-    found = counted([("a", A), ("b", A)], "a", "aab")
+def test_accepted_rows_that_existed_before_are_reported(catalogue: Catalogue) -> None:
+    found = compared(catalogue, [("a", A), ("b", A)], "a", "aab")
     assert (broken(found), [row_id.row for row_id in found.preexisting]) == ([], [2])
 
 
-def test_tables_have_titles_in_the_readers_language() -> None:
-    one, two = (stored(letters) for letters in ("", "aa"))
-    found = compare_tables({}, [one], [two])
-    assert (found.tables[0].table, found.tables[0].title) == ("t", TITLE)
-    assert found.violations[0].message.pt == (
-        "contas a receber: 2 linhas a mais do que foi enviado (números a0, a1)"
+def test_tables_have_titles_in_the_readers_language(catalogue: Catalogue) -> None:
+    found = compared(catalogue, [], "", "aa")
+    assert (found.tables[0].table, found.tables[0].title.en) == (
+        "receivables",
+        "receivable entries",
     )
+    assert found.violations[0].message.pt == "contas a receber: 2 linhas a mais do que foi aceito"
 
 
-def test_a_table_without_sent_rows_must_not_change() -> None:
-    one, two = stored("x"), stored("xy")
-    assert [b.kind for b in compare_tables({}, [one], [two]).violations] == [ViolationKind.TWICE]
-    assert compare_tables({}, [one], [one]) == TableComparison()
+def test_a_table_without_sent_rows_must_not_change(catalogue: Catalogue) -> None:
+    assert broken(compared(catalogue, [], "x", "xy")) == [(ViolationKind.TWICE, None)]
+    # A record that no row changes must stay as it is.
+    assert (ViolationKind.LOST, None) in broken(compared(catalogue, [], "x", "y"))
+    assert compared(catalogue, [], "x", "x") == TrialChecks()
 
 
-def by_number(
-    rows: Sequence[tuple[str | None, RowOutcome]],
-    before: str,
-    after: str,
+def counted(
+    catalogue: Catalogue,
+    outcomes: str,
+    before: int,
+    after: int,
     *,
-    changed: Sequence[str] = (),
-    derived: str = "",
-) -> TableComparison:
-    """Compare rows by the numbers of their records, one letter each, None if unknown."""
-    sent = [
-        ExpectedRow(
-            RowId("step", "book.xlsx", row), outcome, number=number or "", changes=number in changed
-        )
-        for row, (number, outcome) in enumerate(rows, 2)
+    withdrawn: int = 0,
+    derived: int = 0,
+) -> TrialChecks:
+    """Compare single records by their number; each row is a letter: accepted, rejected, unknown,
+    changed."""
+    of_letter = {"A": A, "R": R, "U": U, "C": A}
+    rows = [
+        TableRow(RowId("step", "book.xlsx", row), of_letter[letter], creates=letter != "C")
+        for row, letter in enumerate(outcomes, 2)
     ]
-    earlier, later = (
-        StoredRows("t", TITLE, dict.fromkeys(numbers), derived=frozenset(derived))
-        for numbers in (before, after)
+    checks = TrialChecks()
+    check_table(
+        checks,
+        catalogue[_COUNTED],
+        SentTable(rows, counted=True, withdrawn=withdrawn),
+        StoredRows(Counter({None: before})),
+        StoredRows(Counter({None: after}), derived),
     )
-    return compare_tables({"t": sent}, [earlier], [later])
+    return checks
 
 
 @pytest.mark.parametrize(
-    ("rows", "before", "after", "expected"),
+    ("outcomes", "before", "after", "expected"),
     [
-        ([("a", A), ("b", A)], "x", "xab", []),
-        ([("a", A), ("b", A)], "x", "xa", [(ViolationKind.LOST, 3)]),
-        ([("a", A), ("a", A)], "x", "xa", [(ViolationKind.LOST, 3)]),
-        ([("x", A)], "x", "x", [(ViolationKind.LOST, 2)]),
-        ([("a", A)], "x", "xab", [(ViolationKind.TWICE, None)]),
-        ([("a", A), (None, R)], "", "ab", [(ViolationKind.TWICE, None)]),
-        ([("a", A)], "x", "a", [(ViolationKind.LOST, None)]),
-        ([(None, A), ("a", A)], "", "ab", []),
-        ([(None, A), ("a", A)], "", "a", [(ViolationKind.LOST, 2)]),
-        ([(None, U), ("a", A)], "", "ab", []),
-        ([(None, U), ("a", A)], "", "a", []),
-        ([(None, U), ("a", A)], "", "abc", [(ViolationKind.TWICE, None)]),
-        ([("a", R)], "", "a", []),
+        ("AA", 1, 3, []),
+        ("AA", 1, 2, [(ViolationKind.LOST, None)]),
+        ("A", 1, 3, [(ViolationKind.TWICE, None)]),
+        ("AR", 0, 2, [(ViolationKind.TWICE, None)]),
+        ("R", 0, 0, []),
+        ("AU", 0, 2, []),
+        ("AU", 0, 1, []),
+        ("AU", 0, 3, [(ViolationKind.TWICE, None)]),
+        ("CA", 1, 2, []),
+        ("C", 1, 0, [(ViolationKind.LOST, None)]),
     ],
 )
-def test_records_created_one_by_one_are_compared_by_their_numbers(
-    rows: list[tuple[str | None, RowOutcome]],
-    before: str,
-    after: str,
+def test_single_records_are_counted(
+    catalogue: Catalogue,
+    outcomes: str,
+    before: int,
+    after: int,
     expected: list[tuple[ViolationKind, int | None]],
 ) -> None:
-    assert broken(by_number(rows, before, after)) == expected
+    assert broken(counted(catalogue, outcomes, before, after)) == expected
 
 
-@pytest.mark.parametrize(("after", "in_database"), [("ab", False), ("abc", None), ("abcd", True)])
-def test_of_doubtful_records_without_a_number_only_the_count_is_known(
-    after: str, in_database: bool | None
+@pytest.mark.parametrize(("after", "in_database"), [(1, False), (2, None), (3, True)])
+def test_of_doubtful_records_without_a_key_only_the_count_is_known(
+    catalogue: Catalogue, after: int, in_database: bool | None
 ) -> None:
-    found = by_number([(None, U), (None, U), ("a", A), ("b", U)], "", after)
-    assert {d.row_id.row: d.in_database for d in found.doubts} == {
-        2: in_database, 3: in_database, 5: True
+    found = counted(catalogue, "UUA", 0, after)
+    assert {row_id.row: there for row_id, there in found.doubts.items()} == {
+        2: in_database, 3: in_database
     }  # fmt: skip
-    assert [table.expected for table in found.tables] == [len(after)]
+    assert [table.expected for table in found.tables] == [after]
 
 
-def test_changed_and_derived_records_are_not_too_many() -> None:
-    found = by_number([("x", A), ("a", A)], "xy", "xyabc", changed="x", derived="bc")
+def test_withdrawn_and_derived_records_are_not_too_many(catalogue: Catalogue) -> None:
+    found = counted(catalogue, "AR", 2, 4, withdrawn=1, derived=2)
     assert broken(found) == []
-    assert [table.expected for table in found.tables] == [3]
-    gone = by_number([("x", A)], "xy", "y", changed="x")
-    assert broken(gone) == [(ViolationKind.LOST, 2), (ViolationKind.LOST, None)]
+    (table,) = found.tables
+    assert (table.before, table.after, table.expected, table.derived) == (2, 6, 4, 2)
 
 
-def test_a_record_that_no_row_changes_must_stay_as_it_is() -> None:
-    earlier, later = (
-        StoredRows("t", TITLE, {"1": form_of(letter, replaces=False)}) for letter in ("a", "b")
+def test_rows_that_the_proof_has_named_are_not_counted_again(catalogue: Catalogue) -> None:
+    row_id = RowId("step", "book.xlsx", 2)
+    checks = TrialChecks()
+    checks.add_violation(ViolationKind.LOST, row_id)
+    check_table(
+        checks,
+        catalogue[_COUNTED],
+        SentTable([TableRow(row_id, A)], counted=True),
+        StoredRows(Counter({None: 1})),
+        StoredRows(Counter({None: 1})),
     )
-    found = compare_tables({}, [earlier], [later])
-    assert broken(found) == [(ViolationKind.LOST, None)]
-    assert "1 existing row has changed" in found.violations[0].message.en
-    change = ExpectedRow(RowId("step", "book.xlsx", 2), A, number="1", changes=True)
-    assert compare_tables({"t": [change]}, [earlier], [later]).violations == ()
-
-
-def test_an_imported_record_may_be_changed_by_a_later_step() -> None:
-    created = ExpectedRow(RowId("one", "book.xlsx", 2), A, form_of("a", replaces=False))
-    change = ExpectedRow(RowId("two", "book.xlsx", 2), A, number="1", changes=True)
-    later = StoredRows("t", TITLE, {"1": form_of("b", replaces=False)})
-    found = compare_tables({"t": [created, change]}, [StoredRows("t", TITLE, {})], [later])
-    assert found.violations == ()
-    assert [table.expected for table in found.tables] == [1]
+    assert broken(checks) == [(ViolationKind.LOST, 2)]

@@ -2,12 +2,12 @@
 
 Records are compared by content. Numbers that the systems assign are ignored, and a code that
 refers to another record is replaced by that record's natural key. Equal records are matched
-first; the rest are paired by similarity to show their differences. Fields that are not compared
-are listed with the reason.
+first; the rest are merged by their keys to show their differences, those without a key by their
+fields outside of lists. Fields that are not compared are listed with the reason.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -17,24 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.batch.plan.steps import ComparedListing
 from xlbridge.client import Client
-from xlbridge.export import LISTINGS, ExportRequest, Listing, export_frames, find_listing
+from xlbridge.export import (
+    LISTINGS,
+    ExportRequest,
+    export_frames,
+    find_listing,
+)
 from xlbridge.i18n import Text
-from xlbridge.resources import (
-    Catalogue,
-    Kind,
-    Resource,
-)
-from xlbridge.resources.references import (
-    REFERENCES,
-    key_fields,
-    registry_named,
-)
+from xlbridge.resources import Catalogue, Kind, Resource
+from xlbridge.resources.references import REFERENCES, key_fields, registry_named
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_MAX_PAIRED = 300
-"""Unmatched records per side up to which each is compared with all of the other side."""
 
 _MAX_SHOWN = 20
 
@@ -97,32 +91,6 @@ class ListingComparison:
         return {**asdict(self), "is_equal": self.is_equal}
 
 
-@dataclass(slots=True)
-class _Side:
-    """Environment that is compared; ``labels`` of its registries' records, by registry and code."""
-
-    client: Client
-    labels: dict[str, dict[str, str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Records:
-    """Records of a listing on one side: their compared fields and their labels.
-
-    ``filled`` counts the records that have a value in each field, compared or not.
-    """
-
-    fields: Sequence[Mapping[str, str]]
-    labels: Sequence[str]
-    filled: Mapping[str, int]
-    complete: bool
-
-    @cached_property
-    def contents(self) -> list[tuple[tuple[str, str], ...]]:
-        """The compared fields of each record as one value."""
-        return [tuple(sorted(fields.items())) for fields in self.fields]
-
-
 @dataclass(frozen=True)
 class _Scope:
     """Fields of a listing that are compared: those of a resource's sheets, or all fields."""
@@ -150,6 +118,13 @@ class _Scope:
             fields |= {f"{child.sheet}.{column}" for column in child.by_name}
         return frozenset(fields)
 
+    @cached_property
+    def keys(self) -> Sequence[frozenset[str]]:
+        """The fields by which records are found, most telling key first."""
+        read_back = None if self.resource is None else self.resource.read_back
+        lookups = () if read_back is None else read_back.lookups
+        return [frozenset(lookup.key.values()) for lookup in lookups]
+
     def includes(self, name: str) -> bool:
         """Return whether a field is compared; that of a list has the name ``list.field``."""
         if name in self.wanted.excluded:
@@ -161,6 +136,37 @@ class _Scope:
         return self.resource is None or name in self.lists
 
 
+_Columns = dict[str, list[str]]
+"""Values by name of their column, as texts: the same for equal values, empty for none."""
+
+
+@dataclass(slots=True)
+class _Records:
+    """Records of a listing on one side: their compared fields, and the label of each.
+
+    ``lists`` are the fields that are lists. ``filled`` counts the records that have a value in each
+    field, compared or not.
+    """
+
+    count: int = 0
+    complete: bool = True
+    columns: _Columns = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)
+    lists: set[str] = field(default_factory=set)
+    filled: Counter[str] = field(default_factory=Counter)
+
+    def add(self, columns: _Columns, count: int) -> None:
+        """Add the compared fields of more records."""
+        for name in columns.keys() | self.columns.keys():
+            column = self.columns.setdefault(name, [""] * self.count)
+            column += columns.get(name, [""] * count)
+        self.count += count
+
+    def values(self, at: int, names: Iterable[str]) -> tuple[str, ...]:
+        """Return fields of a record."""
+        return tuple(self.columns[name][at] if name in self.columns else "" for name in names)
+
+
 class EnvironmentComparison:
     """Comparison of the listings of one environment (``here``) with those of another (``there``).
 
@@ -168,86 +174,192 @@ class EnvironmentComparison:
     """
 
     def __init__(self, here: Client, there: Client, catalogue: Catalogue) -> None:
-        self._here, self._there = _Side(here), _Side(there)
         self._catalogue = catalogue
-        sheets = (sheet for main in catalogue.values() for sheet in (main, *main.children))
-        self._references = {
-            column.name: column.references
-            for sheet in sheets
-            for column in sheet.columns
-            if column.references is not None
-        }
+        self._here, self._there = _Side(here, catalogue), _Side(there, catalogue)
 
     def compare(self, listings: Sequence[ComparedListing]) -> Iterator[ListingComparison]:
         """Yield the comparison of each listing. Raises what ``export_frames`` raises."""
         for wanted in sorted(listings, key=lambda item: not registry_named(item.resource or "")):
             resource = None if wanted.resource is None else self._catalogue[wanted.resource]
             scope = _Scope(wanted, resource)
-            here, there = (self._read(side, scope) for side in (self._here, self._there))
-            yield _compare(wanted, here, there, _not_compared(scope, here, there))
+            yield _compare(scope, self._here.read(scope), self._there.read(scope))
 
-    def _read(self, side: _Side, scope: _Scope) -> _Records:
-        resource, wanted = scope.resource, scope.wanted
-        fields: list[Mapping[str, str]] = []
-        labels: list[str] = []
-        registry = None if resource is None else registry_named(resource.name)
-        labels_by_code: dict[str, str] = {}
-        filled: Counter[str] = Counter()
-        complete = True
-        for name in (wanted.listing, *wanted.joined):
+
+class _Side:
+    """Reader of an environment; knows the labels of its registries' records by their codes."""
+
+    def __init__(self, client: Client, catalogue: Catalogue) -> None:
+        self._client, self._catalogue = client, catalogue
+        sheets = (sheet for main in catalogue.values() for sheet in (main, *main.children))
+        columns = (column for sheet in sheets for column in sheet.columns)
+        self._references = {c.name: c.references for c in columns if c.references is not None}
+        self._labels: dict[str, Mapping[str, str]] = {}
+
+    def read(self, scope: _Scope) -> _Records:
+        """Read the records of a listing, and of those that are joined with it."""
+        found, codes = _Records(), list[str]()
+        registry = None if scope.resource is None else registry_named(scope.resource.name)
+        for name in (scope.wanted.listing, *scope.wanted.joined):
             listing = find_listing(name)
-            request = ExportRequest(listing=name, filters=wanted.filters, known_ids=())
-            result, frames = export_frames(side.client, request, lambda: self._catalogue)
-            complete &= result.complete
-            separate_lists = self._separate_lists(side, resource)
-            for record in _records(listing, frames, separate_lists, _date_columns(resource)):
-                filled.update(_filled_fields(record))
-                compared = self._compared_fields(side, scope, record)
-                fields.append(compared)
-                labels.append(_label(resource, compared))
-                if registry is not None:
-                    labels_by_code[str(record.get(REFERENCES[registry].key, ""))] = labels[-1]
+            request = ExportRequest(listing=name, filters=scope.wanted.filters, known_ids=())
+            result, frames = export_frames(self._client, request, lambda: self._catalogue)
+            found.complete &= result.complete
+            lists = {
+                part: _as_texts(frame, _date_columns(scope.resource, part))
+                for part, frame in frames.items()
+            }
+            records = lists.pop(name)
+            lists |= self._separate_lists(scope.resource)
+            found.lists |= lists.keys()
+            compared = {
+                column: self._with_labels(column, texts)
+                for column, texts in records.items()
+                if scope.includes(column)
+            }
+            for part, items in lists.items():
+                owners = list(zip(*(items.pop(column) for column in listing.key), strict=True))
+                if scope.includes_list(part):
+                    by_owner = self._list_texts(scope, part, items, owners)
+                    keys = zip(*(records[column] for column in listing.key), strict=True)
+                    compared[part] = ["; ".join(sorted(by_owner[key])) for key in keys]
+                records |= {f"{part}.{column}": texts for column, texts in items.items()}
+            found.filled += Counter({c: sum(map(bool, texts)) for c, texts in records.items()})
+            found.add(compared, len(frames[name]))
+            if registry is not None:
+                codes += records[REFERENCES[registry].key]
+        found.labels += (_label(scope.resource, found, at) for at in range(found.count))
         if registry is not None:
-            side.labels[registry] = labels_by_code
-        return _Records(fields, labels, filled, complete)
+            self._labels[registry] = dict(zip(codes, found.labels, strict=True))
+        return found
 
-    def _separate_lists(
-        self, side: _Side, resource: Resource | None
-    ) -> Iterator[tuple[str, Iterator[dict[str, str]]]]:
-        """Yield the lists that have a listing of their own, with the rows of all records."""
+    def _separate_lists(self, resource: Resource | None) -> Mapping[str, _Columns]:
+        """Return the lists that have a listing of their own, with the rows of all records."""
         read_back = None if resource is None else resource.read_back
-        listings = {listing.operation.name: listing.name for listing in LISTINGS.values()}
+        listings = {listing.operation.name: listing for listing in LISTINGS.values()}
+        found = {}
         for name, declared in {} if read_back is None else read_back.lists.items():
-            request = ExportRequest(listing=listings[declared.operation_name], known_ids=())
-            _, frames = export_frames(side.client, request, lambda: self._catalogue)
-            items = _rows(frames[request.listing], frozenset())
-            filled = ({column: text for column, text in item.items() if text} for item in items)
-            yield name, ({c: str(v) for c, v in row.items()} for row in declared.rows(filled))
+            listing = listings[declared.operation_name]
+            request = ExportRequest(listing=listing.name, known_ids=())
+            _, frames = export_frames(self._client, request, lambda: self._catalogue)
+            items = _as_texts(frames[listing.name], frozenset())
+            rows = declared.rows(
+                {column: text for column, text in zip(items, row, strict=True) if text}
+                for row in zip(*items.values(), strict=True)
+            )
+            names = dict.fromkeys(chain(listing.key, *rows))
+            found[name] = {column: [str(row.get(column, "")) for row in rows] for column in names}
+        return found
 
-    def _compared_fields(
-        self, side: _Side, scope: _Scope, record: Mapping[str, Any]
-    ) -> dict[str, str]:
-        """Return the fields of a record that are compared, each list as one text."""
-        compared: dict[str, str] = {}
-        for name, value in record.items():
-            if not isinstance(value, list):
-                if scope.includes(name):
-                    compared[name] = self._label_of(side, name, value)
-            elif scope.includes_list(name):
-                items = (self._item_text(side, scope, name, item) for item in value)
-                compared[name] = "; ".join(sorted(items))
-        return compared
+    def _list_texts(
+        self, scope: _Scope, part: str, items: _Columns, owners: Sequence[tuple[str, ...]]
+    ) -> Mapping[tuple[str, ...], list[str]]:
+        """Return the compared fields of the items of each record."""
+        columns = {
+            name: self._with_labels(name, items[name])
+            for name in sorted(items)
+            if scope.includes(f"{part}.{name}")
+        }
+        texts: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+        for at, owner in enumerate(owners):
+            filled = (f"{name}={column[at]}" for name, column in columns.items() if column[at])
+            texts[owner].append(", ".join(filled))
+        return texts
 
-    def _item_text(self, side: _Side, scope: _Scope, name: str, item: Mapping[str, str]) -> str:
-        return ", ".join(
-            f"{column}={self._label_of(side, column, value)}"
-            for column, value in sorted(item.items())
-            if value and scope.includes(f"{name}.{column}")
-        )
+    def _with_labels(self, column: str, values: Sequence[str]) -> list[str]:
+        """Return codes of other records as the labels of these, other values unchanged."""
+        labels = self._labels.get(self._references.get(column, ""), {})
+        return [labels.get(value, value) for value in values]
 
-    def _label_of(self, side: _Side, column: str, value: str) -> str:
-        """Return the label of the record that a code refers to, any other value unchanged."""
-        return side.labels.get(self._references.get(column) or "", {}).get(value, value)
+
+def _as_texts(frame: "pd.DataFrame", dates: frozenset[str]) -> _Columns:
+    """Return the columns of a frame; ``dates`` are days."""
+    return {
+        str(name): [
+            _text(value, name in dates) if filled else ""
+            for value, filled in zip(column.tolist(), column.notna().tolist(), strict=True)
+        ]
+        for name, column in frame.items()
+    }
+
+
+def _text(value: Any, is_day: bool) -> str:
+    """Return a value as text, a day without its time."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, float | Decimal):
+        return f"{Decimal(str(value)).normalize():f}"
+    if isinstance(value, datetime):
+        return value.isoformat()[:10] if is_day else value.isoformat()
+    return str(value)
+
+
+def _date_columns(resource: Resource | None, part: str) -> frozenset[str]:
+    """Return the date columns of a resource, or of one of its lists."""
+    if resource is None:
+        return frozenset()
+    sheet = next((child for child in resource.children if child.sheet == part), resource)
+    return frozenset(column.name for column in sheet.columns if column.kind is Kind.DATE)
+
+
+def _label(resource: Resource | None, records: _Records, at: int) -> str:
+    """Return the label of a record: its first filled natural key, else all its values."""
+    keys = {} if resource is None else key_fields(resource)
+    names = ("cnpjcpf", *(name for name in keys.values() if name != "idws")) if keys else ()
+    natural = filter(None, records.values(at, names))
+    return next(natural, " · ".join(filter(None, records.values(at, records.columns)))[:200])
+
+
+def _compare(scope: _Scope, here: _Records, there: _Records) -> ListingComparison:
+    names = sorted(here.columns.keys() | there.columns.keys())
+    plain = [name for name in names if name not in here.lists | there.lists]
+    rest = dict.fromkeys(range(here.count)), dict.fromkeys(range(there.count))
+    equal = list(_merge(here, there, rest, names))
+    pairs = [pair for key in scope.keys for pair in _merge(here, there, rest, key, filled=True)]
+    pairs += _merge(here, there, rest, plain)
+    fields: Counter[str] = Counter()
+    differences: list[Difference] = []
+    for at_here, at_there in pairs:
+        values = zip(names, here.values(at_here, names), there.values(at_there, names), strict=True)
+        for name, value, other in values:
+            if value != other:
+                fields[name] += 1
+                differences.append(Difference(here.labels[at_here], name, value, other))
+    return ListingComparison(
+        scope.wanted.title,
+        here.count,
+        there.count,
+        len(equal),
+        len(rest[0]),
+        len(rest[1]),
+        here.complete and there.complete,
+        dict(fields.most_common()),
+        differences[:_MAX_SHOWN],
+        _not_compared(scope, here, there),
+    )
+
+
+def _merge(
+    here: _Records,
+    there: _Records,
+    rest: tuple[dict[int, None], dict[int, None]],
+    names: Collection[str],
+    *,
+    filled: bool = False,
+) -> Iterator[tuple[int, int]]:
+    """Yield the records of both sides with the same fields, and remove them from the ``rest``.
+
+    With ``filled``, records that lack one of the fields are left out.
+    """
+    left, right = rest
+    by_key: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    for at in reversed(right):
+        by_key[there.values(at, names)].append(at)
+    for at in list(left):
+        values = here.values(at, names)
+        if by_key[values] and (all(values) or not filled):
+            other = by_key[values].pop()
+            del left[at], right[other]
+            yield at, other
 
 
 def _not_compared(scope: _Scope, here: _Records, there: _Records) -> list[NotCompared]:
@@ -261,133 +373,3 @@ def _not_compared(scope: _Scope, here: _Records, there: _Records) -> list[NotCom
             reason = scope.wanted.excluded.get(name) or default
             found.append(NotCompared(name, reason, here.filled[name], there.filled[name]))
     return found
-
-
-def _records(
-    listing: Listing,
-    frames: "Mapping[str, pd.DataFrame]",
-    separate_lists: Iterable[tuple[str, Iterable[dict[str, str]]]],
-    dates: frozenset[str],
-) -> Iterator[dict[str, Any]]:
-    """Yield the records of an export as texts, each with its lists."""
-    lists: dict[str, defaultdict[tuple[str, ...], list[dict[str, str]]]] = {}
-    item_dates = frozenset(name.split(".")[1] for name in dates if "." in name)
-    nested = (
-        (name, _rows(frame, item_dates)) for name, frame in frames.items() if name != listing.name
-    )
-    for name, rows in chain(nested, separate_lists):
-        by_key: defaultdict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
-        for row in rows:
-            by_key[tuple(row.get(part, "") for part in listing.key)].append(
-                {column: text for column, text in row.items() if column not in listing.key}
-            )
-        lists[name] = by_key
-    for row in _rows(frames[listing.name], dates):
-        key = tuple(row.get(part, "") for part in listing.key)
-        yield {**row, **{name: by_key.get(key, []) for name, by_key in lists.items()}}
-
-
-def _rows(frame: "pd.DataFrame", dates: frozenset[str]) -> Iterator[dict[str, str]]:
-    names = list(map(str, frame))
-    columns = [
-        [
-            _text(value, name in dates) if filled else ""
-            for value, filled in zip(
-                frame[name].tolist(), frame[name].notna().tolist(), strict=True
-            )
-        ]
-        for name in names
-    ]
-    for row in zip(*columns, strict=True):
-        yield dict(zip(names, row, strict=True))
-
-
-def _text(value: Any, is_day: bool) -> str:
-    """Return a value as text, the same for equal values; a day without its time."""
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    if isinstance(value, float | Decimal):
-        return f"{Decimal(str(value)).normalize():f}"
-    if isinstance(value, datetime):
-        return value.isoformat()[:10] if is_day else value.isoformat()
-    return str(value)
-
-
-def _date_columns(resource: Resource | None) -> frozenset[str]:
-    """Return the date columns of a resource, and those of its lists as ``list.column``."""
-    if resource is None:
-        return frozenset()
-    sheets = [("", resource), *((f"{child.sheet}.", child) for child in resource.children)]
-    return frozenset(
-        f"{prefix}{column.name}"
-        for prefix, sheet in sheets
-        for column in sheet.columns
-        if column.kind is Kind.DATE
-    )
-
-
-def _filled_fields(record: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in record.items():
-        if isinstance(value, list):
-            for item in value:
-                yield from (f"{name}.{column}" for column, text in item.items() if text)
-        elif value:
-            yield name
-
-
-def _label(resource: Resource | None, compared: Mapping[str, str]) -> str:
-    """Return the label of a record: its first filled natural key, else all its values."""
-    keys = {} if resource is None else key_fields(resource)
-    names = ("cnpjcpf", *(name for name in keys.values() if name != "idws")) if keys else ()
-    key = next((compared[name] for name in names if compared.get(name)), None)
-    return key or " · ".join(value for value in compared.values() if value)[:200]
-
-
-def _compare(
-    wanted: ComparedListing, here: _Records, there: _Records, not_compared: Sequence[NotCompared]
-) -> ListingComparison:
-    counts_here, counts_there = Counter(here.contents), Counter(there.contents)
-    equal = sum((counts_here & counts_there).values())
-    left = list((counts_here - counts_there).elements())
-    right = list((counts_there - counts_here).elements())
-    labels = dict(zip(here.contents, here.labels, strict=True))
-    fields: Counter[str] = Counter()
-    differences: list[Difference] = []
-    pairs = list(_pairs(left, right)) if max(len(left), len(right)) <= _MAX_PAIRED else []
-    for content, counterpart in pairs:
-        values_here, values_there = dict(content), dict(counterpart)
-        for name in sorted(values_here.keys() | values_there.keys()):
-            values = values_here.get(name, ""), values_there.get(name, "")
-            if values[0] != values[1]:
-                fields[name] += 1
-                differences.append(Difference(labels[content], name, *values))
-    return ListingComparison(
-        wanted.title,
-        len(here.fields),
-        len(there.fields),
-        equal,
-        len(left) - len(pairs),
-        len(right) - len(pairs),
-        here.complete and there.complete,
-        dict(fields.most_common()),
-        differences[:_MAX_SHOWN],
-        not_compared,
-    )
-
-
-_Content = tuple[tuple[str, str], ...]
-
-
-def _pairs(
-    left: Sequence[_Content], right: Sequence[_Content]
-) -> Iterator[tuple[_Content, _Content]]:
-    """Yield the most similar records of both sides in pairs, each record once."""
-    unpaired = list(right)
-    for content in left:
-        if not unpaired:
-            return
-        fields = set(content)
-        best = max(unpaired, key=lambda other: len(fields & set(other)))
-        if 2 * len(fields & set(best)) >= len(fields):
-            unpaired.remove(best)
-            yield content, best

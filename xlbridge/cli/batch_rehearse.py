@@ -55,17 +55,8 @@ _EXIT_CODES = {
     "--seed-number",
     type=click.IntRange(min=0),
     metavar="N",
-    pt="A semente das falhas e dos momentos de --kill; a mesma semente os repete.",
-    en="The seed of the faults and of the --kill moments; the same seed repeats them.",
-)
-@option(
-    "--kill",
-    "kills",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="N",
-    pt="Mata o processo do lote N vezes, em momentos ao acaso, e continua.",
-    en="Kills the batch's process N times, at random moments, and continues.",
+    pt="A semente das falhas; a mesma semente as repete.",
+    en="The seed of the faults; the same seed repeats them.",
 )
 @option(
     "--db",
@@ -120,7 +111,6 @@ def command(
     assignments: tuple[str, ...],
     faults: str,
     seed_number: int | None,
-    kills: int,
     database: Path | None,
     kind: str,
     stand_ins: bool,
@@ -145,7 +135,6 @@ def command(
         database=database,
         kind=SeedKind(kind),
         stand_ins=stand_ins,
-        kills=kills,
         compare=compare,
         keep=keep,
     )

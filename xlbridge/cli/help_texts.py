@@ -270,7 +270,7 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
     (
         Text(pt="Falhas e ambiente de testes", en="Faults and practice system"),
         frozenset(
-            {"--faults", "--seed", "--seed-number", "--kill", "--db", "--stand-ins", "--strict"}
+            {"--faults", "--seed", "--seed-number", "--db", "--stand-ins", "--strict"}
             | {"--scale", "--token-lifetime", "--request-timeout"}
         ),
     ),

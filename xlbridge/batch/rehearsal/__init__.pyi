@@ -2,5 +2,4 @@ from .rehearsal import (
     RehearsalOptions as RehearsalOptions,
     run_rehearsal as run_rehearsal,
 )
-from .report import verdict_lines as verdict_lines
-from .report_page import rehearsal_report as rehearsal_report
+from .report import rehearsal_report as rehearsal_report, verdict_lines as verdict_lines

@@ -1,38 +1,33 @@
-"""Rehearsal of a batch: a trial under faults, optionally compared with one without faults."""
+"""Rehearsal of a batch: its own workbooks in a private workspace, under faults, then proven.
+
+The batch runs as it would in reality, first on a practice system with faults, then on the same
+system without them until nothing changes any more.
+"""
 
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from random import Random
-from typing import Any
 
 from xlbridge.batch.batch import Batch, UnitStatus
 from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, workbooks_of
-from xlbridge.batch.rehearsal.command_runner import CommandRunner, KillSchedule
-from xlbridge.batch.rehearsal.reconciliation import read_tables, reconcile_trial
+from xlbridge.batch.rehearsal.checks import check_trial, read_tables
 from xlbridge.batch.rehearsal.required_records import RequiredRecords
-from xlbridge.batch.rehearsal.result import (
-    RehearsalResult,
-    RowDifference,
-    RowId,
-    TrialCounts,
-    TrialResult,
-)
-from xlbridge.batch.rehearsal.workspace import (
-    Workspace,
-    copy_month,
-    prepare_workspace,
-)
-from xlbridge.batch.run_options import open_batch
+from xlbridge.batch.rehearsal.result import RehearsalResult, TrialResult
+from xlbridge.batch.rehearsal.workspace import Workspace, copy_month, prepare_workspace
+from xlbridge.batch.run import prove_batch, run_batch
+from xlbridge.batch.run_options import BatchOutcome, BatchRunOptions, open_batch
 from xlbridge.batch.workbook_checks import StepWorkbook, validate_workbook
-from xlbridge.errors import TransportError, UsageError
+from xlbridge.errors import ApiError, TransportError, UsageError
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
-from xlbridge.sandbox import FaultPlan, SeedKind, has_unfinished_files, parse_faults
+from xlbridge.parallel import executor_for
+from xlbridge.sandbox import SeedKind, has_unfinished_files, parse_faults
 from xlbridge.settings import Settings
+from xlbridge.upload import UploadOptions
 from xlbridge.validation import ValidatedSheet
 
 
@@ -40,11 +35,11 @@ from xlbridge.validation import ValidatedSheet
 class RehearsalOptions:
     """Options of a rehearsal.
 
-    ``faults`` is a specification for the practice system, ``seed_number`` replaces its seed and
-    that of the ``kills``. ``database`` is a practice system's, which is copied; without it a new
-    one is filled by ``kind``. ``stand_ins`` creates records that are missing there. ``compare``
-    also runs the month without faults. ``keep`` is a folder for all files, otherwise they are
-    deleted. Of ``settings`` only schemas and limits are used.
+    ``faults`` is a specification for the practice system, ``seed_number`` replaces its seed.
+    ``database`` is a practice system's, which is copied; without it a new one is filled by
+    ``kind``. ``stand_ins`` creates records that are missing there. ``compare`` also runs the month
+    without faults. ``keep`` is a folder for all files, otherwise they are deleted. Of ``settings``
+    only schemas and limits are used.
     """
 
     plan: BatchPlan
@@ -54,7 +49,6 @@ class RehearsalOptions:
     database: Path | None = None
     kind: SeedKind = SeedKind.DEMO
     stand_ins: bool = False
-    kills: int = 0
     compare: bool = False
     keep: Path | None = None
 
@@ -64,51 +58,40 @@ def run_rehearsal(options: RehearsalOptions, show: Callable[[Text], None]) -> Re
 
     The real system is not contacted, and the workbooks are only read.
 
-    Raises ``UsageError`` for faults, paths or folders that cannot be used, and if the batch cannot
-    be run at all; ``ConfigError`` for an unsuitable database; ``TransportError`` if the practice
-    system does not start.
+    Raises ``UsageError`` for faults, paths or folders that cannot be used; ``ConfigError`` for an
+    unsuitable database; ``TransportError`` if the practice system does not start; and what
+    ``run_batch`` raises.
     """
-    plan = parse_faults(options.faults)
-    seed = plan.seed if options.seed_number is None else options.seed_number
-    disturbed = TrialConditions(
-        _fault_specification(options.faults, plan, seed), options.kills, seed, options.stand_ins
-    )
+    faults = parse_faults(options.faults)
+    parts = [part for part in options.faults.split(",") if not part.strip().startswith("seed=")]
+    seed = faults.seed if options.seed_number is None else options.seed_number
+    specification = ",".join([*parts, f"seed={seed}"]) if faults.faults else ""
     with _workspace_folder(options.keep) as folder:
 
-        def run_trial(name: str, conditions: TrialConditions) -> TrialResult:
+        def try_month(name: str, faults_of_trial: str) -> TrialResult:
             workspace = prepare_workspace(
-                folder / name, options.settings, plan, options.database, options.kind
+                folder / name, options.settings, faults, options.database, options.kind
             )
-            return Trial(workspace, options.plan, show).run(conditions)
+            return _run_trial(workspace, options, faults_of_trial, show)
 
-        calm = replace(disturbed, faults=None, kills=0)
-        undisturbed = run_trial("undisturbed", calm) if options.compare else None
-        trial = run_trial("disturbed", disturbed)
+        undisturbed = try_month("undisturbed", "") if options.compare else None
+        trial = try_month("disturbed", specification)
     differences = None
     if undisturbed is not None:
-        differences = tuple(_differences(undisturbed.counts, trial.counts))
-    return RehearsalResult(
-        batch=options.plan.batch,
-        plan=options.plan.path,
-        parameters=options.plan.parameters,
-        faults=disturbed.faults or "",
-        trial=trial,
-        differences=differences,
-    )
-
-
-def _fault_specification(faults: str, plan: FaultPlan, seed: int) -> str | None:
-    """Return the faults with the effective seed, None without faults."""
-    if not plan.faults:
-        return None
-    parts = (part for part in faults.split(",") if not part.strip().startswith("seed="))
-    return ",".join([*parts, f"seed={seed}"])
+        expected, found = undisturbed.checks.outcomes, trial.checks.outcomes
+        differences = {
+            row_id: (expected.get(row_id), found.get(row_id))
+            for row_id in sorted(expected.keys() | found.keys())
+            if expected.get(row_id) is not found.get(row_id)
+        }
+    kept = options.keep is not None
+    return RehearsalResult(options.plan, specification, trial, kept, differences)
 
 
 @contextmanager
 def _workspace_folder(keep: Path | None) -> Iterator[Path]:
     if keep is None:
-        # Windows cannot delete files that a process killed just now still has open.
+        # Windows cannot delete files that a process ended just now still has open.
         with tempfile.TemporaryDirectory(
             prefix="xlbridge-rehearsal-", ignore_cleanup_errors=True
         ) as folder:
@@ -130,180 +113,134 @@ def _workspace_folder(keep: Path | None) -> Iterator[Path]:
     yield keep.resolve()
 
 
-def _differences(undisturbed: TrialCounts, disturbed: TrialCounts) -> Iterator[RowDifference]:
-    expected, found = (
-        {
-            RowId(workbook.step, workbook.name, row): outcome
-            for workbook in counts.workbooks
-            for row, outcome in workbook.outcomes.items()
-        }
-        for counts in (undisturbed, disturbed)
-    )
-    for row_id in sorted(expected.keys() | found.keys()):
-        if expected.get(row_id) != found.get(row_id):
-            yield RowDifference(row_id, expected.get(row_id), found.get(row_id))
+def _run_trial(
+    workspace: Workspace, options: RehearsalOptions, faults: str, show: Callable[[Text], None]
+) -> TrialResult:
+    """Copy the month, run it under faults and then without, prove it, and check the result."""
+    path, copied = copy_month(options.plan, workspace.month)
+    parameters = options.plan.parameters
+    with open_batch(path, parameters, workspace.settings, show) as batch:
+        required = RequiredRecords() if options.stand_ins else None
+        rows = _count_rows(batch, required, show)
+        catalogue = batch.environments.context(None).catalogue
+        with workspace.storage() as storage:
+            stand_ins = {} if required is None else required.create_missing(storage)
+            before = read_tables(storage, catalogue)
+    runs = _Runs(workspace.settings.settle_seconds, show)
+    if faults:
+        with (
+            workspace.sandbox(faults),
+            open_batch(path, parameters, workspace.settings, show) as batch,
+        ):
+            runs.repeat(batch, _UNDER_FAULTS, _MAX_FAULTY_RUNS)
+    faulty = runs.count
+    with workspace.sandbox(None), open_batch(path, parameters, workspace.settings, show) as batch:
+        failure = runs.repeat(batch, _WITHOUT_FAULTS, _MAX_CALM_RUNS)
+        _wait_for_queue(workspace)
+        outcome = prove_batch(batch, runs.options.progress)
+        if (error := failure or outcome.proof_error) is not None:
+            raise error
+        with workspace.storage() as storage:
+            checks = check_trial(batch, outcome, rows, storage, before)
+    return TrialResult(outcome, checks, copied, stand_ins, faulty, runs.count - faulty)
+
+
+def _count_rows(
+    batch: Batch, required: RequiredRecords | None, show: Callable[[Text], None]
+) -> Mapping[tuple[str, str], int]:
+    """Return the number of rows of every workbook; add the ``required`` records of all."""
+    rows: dict[tuple[str, str], int] = {}
+    for step in batch.plan.steps:
+        if not isinstance(step, WorkbookStep):
+            continue
+        for workbook in workbooks_of(batch.plan, step):
+            show(Text(pt="Lendo {name}", en="Reading {name}").format(name=workbook.name))
+            sheet = validate_workbook(batch, StepWorkbook(step, workbook))
+            rows[step.name, workbook.name] = 0
+            if isinstance(sheet, ValidatedSheet):
+                records = sum(row not in sheet.non_records for row in sheet.rows)
+                rows[step.name, workbook.name] = records
+                if required is not None:
+                    required.add(sheet)
+    return rows
 
 
 _MAX_FAULTY_RUNS, _MAX_CALM_RUNS = 8, 4
-_EVENTS_PER_JOB = 6
-_MAX_QUEUE_SECONDS = 120.0
-_QUEUE_POLL_SECONDS = 0.05
-_FINAL_STATUSES = frozenset({UnitStatus.DONE, UnitStatus.REFUSED, UnitStatus.PARTIAL})
+_UNDER_FAULTS = Text(pt="Execução {n}, com falhas", en="Run {n}, under faults")
+_WITHOUT_FAULTS = Text(pt="Execução {n}, sem falhas", en="Run {n}, without faults")
+_FINAL = frozenset({UnitStatus.DONE, UnitStatus.REFUSED, UnitStatus.PARTIAL})
 """Statuses that another run does not change unless a person fixes something.
 
 A workbook with errors is not final: it may refer to records that did not exist yet.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class TrialConditions:
-    """Conditions of a trial: faults, if any, and the number of kills, at moments by ``seed``."""
+class _Runs:
+    """The runs of a trial; a doubt is left alone for ``settle`` seconds before the next one."""
 
-    faults: str | None = None
-    kills: int = 0
-    seed: int = 0
-    stand_ins: bool = False
-
-
-@dataclass(slots=True)
-class Trial:
-    """A trial of a plan in a private workspace."""
-
-    workspace: Workspace
-    plan: BatchPlan
-    show: Callable[[Text], None]
-    _last_status: object = field(default=None, init=False)
-    _final: bool = field(default=False, init=False)
-
-    def run(self, conditions: TrialConditions) -> TrialResult:
-        """Run the month and return the result.
-
-        Raises ``UsageError`` if it cannot be copied or run at all, and ``ConfigError`` and
-        ``TransportError`` as ``sandbox_process`` does.
-        """
-        path, copied = copy_month(self.plan, self.workspace.month)
-        settings = self.workspace.private_settings()
-        with open_batch(path, self.plan.parameters, settings, self.show) as batch:
-            rows, required = self._read_workbooks(batch, conditions)
-            catalogue = batch.environments.context(None).catalogue
-            with self.workspace.storage() as storage:
-                stand_ins = required.create_missing(storage) if conditions.stand_ins else {}
-                before = read_tables(storage, catalogue)
-            runner = self._runner(path)
-            max_events_between = _EVENTS_PER_JOB * len(rows) // max(1, conditions.kills)
-            random = Random(conditions.seed)  # noqa: S311
-            schedule = KillSchedule(random, max(2, max_events_between), conditions.kills)
-            faulty = self._run_with_faults(conditions.faults, runner, schedule)
-            self._run_without_faults(runner)
-            with self.workspace.storage() as storage:
-                counts = reconcile_trial(batch, rows, storage, before)
-            return TrialResult(
-                counts=counts,
-                copied=copied,
-                stand_ins=stand_ins,
-                faulty_runs=faulty,
-                calm_runs=runner.count - faulty,
-                killed_runs=schedule.done,
-            )
-
-    def _read_workbooks(
-        self, batch: Batch, conditions: TrialConditions
-    ) -> tuple[Mapping[tuple[str, str], int], RequiredRecords]:
-        """Validate every workbook; return the number of rows of each, and the required records."""
-        rows: dict[tuple[str, str], int] = {}
-        required = RequiredRecords()
-        for step in batch.plan.steps:
-            if not isinstance(step, WorkbookStep):
-                continue
-            for workbook in workbooks_of(batch.plan, step):
-                self.show(Text(pt="Lendo {name}", en="Reading {name}").format(name=workbook.name))
-                result = validate_workbook(batch, StepWorkbook(step, workbook))
-                sheet = result if isinstance(result, ValidatedSheet) else None
-                rows[step.name, workbook.name] = _record_count(sheet) if sheet else 0
-                if sheet is not None and conditions.stand_ins:
-                    required.add(sheet)
-        return rows, required
-
-    def _runner(self, path: Path) -> CommandRunner:
-        command = ["batch", "run", str(path), "--yes", "--format", "json"]
-        for name, value in self.plan.parameters.items():
-            command += ["--set", f"{name}={value}"]
-        return CommandRunner(
-            command, self.workspace.folder, self.workspace.private_settings().journal
+    def __init__(self, settle: float, show: Callable[[Text], None]) -> None:
+        self.count = 0
+        self.options = BatchRunOptions(
+            consent=lambda _request: True,
+            upload=UploadOptions(consent=lambda _request: True),
+            consent_to_processing=lambda _request: True,
+            executor_for=partial(executor_for, workers=None, scheduler=None),
         )
+        self._settle = settle
+        self._show = show
+        self._last: object = None
+        self._final = False
 
-    def _run_with_faults(
-        self, faults: str | None, runner: CommandRunner, schedule: KillSchedule
-    ) -> int:
-        """Repeat the batch on a system with faults; return the number of runs."""
-        if faults is None and not schedule.left:
-            return 0
-        with self.workspace.sandbox(faults) as running:
-            environment = self.workspace.environment(running)
-            for _ in range(_MAX_FAULTY_RUNS + schedule.left):
-                self._show_run(runner, faults)
-                if self._is_last_run(runner.run(environment, schedule)):
-                    break
-        return runner.count
+    def repeat(self, batch: Batch, message: Text, limit: int) -> ApiError | None:
+        """Run a batch until another run would change nothing, or up to a limit.
 
-    def _run_without_faults(self, runner: CommandRunner) -> None:
-        """Complete the batch on a system without faults, and wait until it is idle."""
-        with self.workspace.sandbox(None) as running:
-            environment = self.workspace.environment(running)
-            for _ in range(_MAX_CALM_RUNS):
-                if self._final:
-                    break
-                self._show_run(runner, None)
-                if self._is_last_run(runner.run(environment)):
-                    break
-            self._wait_for_queue()
+        Return the error of the last run, if it failed.
+        """
+        failure = None
+        for _ in range(0 if self._final else limit):
+            self.count += 1
+            self._show(message.format(n=self.count))
+            try:
+                outcome, failure = run_batch(batch, self.options), None
+            except ApiError as error:
+                failure = error
+                continue
+            if self._is_last(outcome):
+                break
+        return failure
 
-    def _is_last_run(self, report: Mapping[str, Any] | None) -> bool:
+    def _is_last(self, outcome: BatchOutcome) -> bool:
         """Return whether another run would change nothing; wait if a unit is in doubt."""
-        if report is None:
-            return False
         status = [
-            (step["step"], step["state"], unit["name"], unit["state"], unit["rows"], unit["jobs"])
-            for step in report["steps"]
-            for unit in step["units"]
+            (state.step.name, state.status, unit.name, unit.status, unit.rows, len(unit.jobs))
+            for state in outcome.steps
+            for unit in state.units
         ]
-        states = _unblocked_states(report)
-        self._final = all(state in _FINAL_STATUSES for state in states)
-        unchanged, self._last_status = status == self._last_status, status
-        if not (unchanged or self._final) and UnitStatus.IN_DOUBT in states:
-            time.sleep(self.workspace.settle)
-        return unchanged or self._final
+        ready = [unit for state in outcome.steps if not state.waits_for for unit in state.units]
+        self._final = all(unit.status in _FINAL for unit in ready)
+        unchanged, self._last = status == self._last, status
+        is_last = unchanged or self._final
+        if not is_last and any(unit.status is UnitStatus.IN_DOUBT for unit in ready):
+            time.sleep(self._settle)
+        return is_last
 
-    def _show_run(self, runner: CommandRunner, faults: str | None) -> None:
-        if faults is None:
-            message = Text(pt="Execução {n}, sem falhas", en="Run {n}, without faults")
-        else:
-            message = Text(pt="Execução {n}, com falhas", en="Run {n}, under faults")
-        self.show(message.format(n=runner.count + 1))
 
-    def _wait_for_queue(self) -> None:
-        end = time.monotonic() + _MAX_QUEUE_SECONDS
-        with self.workspace.storage() as storage:
-            while True:
-                with storage.transaction(writing=False) as connection:
-                    if not has_unfinished_files(connection):
-                        return
-                if time.monotonic() > end:
-                    raise TransportError(
-                        Text(
-                            pt="A fila do ambiente de testes não esvazia.",
-                            en="The practice system's queue does not become empty.",
-                        )
+_MAX_QUEUE_SECONDS = 120.0
+_QUEUE_POLL_SECONDS = 0.05
+
+
+def _wait_for_queue(workspace: Workspace) -> None:
+    end = time.monotonic() + _MAX_QUEUE_SECONDS
+    with workspace.storage() as storage:
+        while True:
+            with storage.transaction(writing=False) as connection:
+                if not has_unfinished_files(connection):
+                    return
+            if time.monotonic() > end:
+                raise TransportError(
+                    Text(
+                        pt="A fila do ambiente de testes não esvazia.",
+                        en="The practice system's queue does not become empty.",
                     )
-                time.sleep(_QUEUE_POLL_SECONDS)
-
-
-def _unblocked_states(report: Mapping[str, Any]) -> list[str]:
-    """Return the states of units whose step does not wait for another."""
-    return [
-        unit["state"] for step in report["steps"] if not step["waits_for"] for unit in step["units"]
-    ]
-
-
-def _record_count(sheet: ValidatedSheet) -> int:
-    return sum(row not in sheet.non_records for row in sheet.rows)
+                )
+            time.sleep(_QUEUE_POLL_SECONDS)

@@ -1,30 +1,37 @@
-"""Report of a rehearsal as JSON and as text, with its verdict."""
+"""Report of a rehearsal as text, as JSON, and as a page with the closing proof's template."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from xlbridge.batch.batch import RowCounts, UnitOverview, UnitStatus
+from xlbridge.batch.plan.steps import WorkbookStep
+from xlbridge.batch.proof.report_tables import (
+    Heading,
+    Line,
+    ReportTable,
+    Tone,
+    Value,
+    page_sections,
+)
+from xlbridge.batch.proof.verdict import open_items, proof_json, verdict
 from xlbridge.batch.rehearsal.result import (
-    Refusal,
     RehearsalResult,
     RehearsalState,
-    RowDifference,
     RowId,
     TableCount,
-    TrialResult,
     ViolationKind,
-    WorkbookResult,
 )
+from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.report_forms import ReportForms, render_page
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload.results import RowOutcome
 
 _MAX_SHOWN = 10
-_REFUSED = (RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN)
 
-ASSERTIONS: dict[str, tuple[Text, tuple[ViolationKind, ...]]] = {
+_ASSERTIONS: Mapping[str, tuple[Text, tuple[ViolationKind, ...]]] = {
     "none_twice": (
         Text(pt="Nenhuma linha duas vezes", en="No row twice"),
         (ViolationKind.TWICE, ViolationKind.WRONGLY_REFUSED),
@@ -105,103 +112,250 @@ _NEXT_STEPS = {
 }
 _NO_FAULTS = Text(
     pt="! Nenhuma falha foi pedida: só o caso sem falhas foi ensaiado. "
-    "Com falhas: --faults cut-after@0.05,error-before@0.1 --kill 3",
+    "Com falhas: --faults cut-after@0.05,error-before@0.1",
     en="! No faults were requested: only the case without faults was rehearsed. "
-    "With faults: --faults cut-after@0.05,error-before@0.1 --kill 3",
+    "With faults: --faults cut-after@0.05,error-before@0.1",
 )
+_COUNTS = {
+    "read": Text(pt="linhas", en="rows"),
+    "accepted": Text(pt="{n} {n:aceita|aceitas}", en="{n} accepted"),
+    "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
+    "unknown": Text(pt="{n} em dúvida", en="{n} in doubt"),
+    "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
+    "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
+    "held": Text(pt="{n} {n:retida|retidas}", en="{n} held"),
+}
+_TABLE_COUNTS = ("table", "before", "after", "expected", "derived")
+_WAITS_FOR = Text(pt="espera por {steps}", en="waits for {steps}")
 
 
-def _verdict(result: RehearsalResult) -> Text:
-    counts = result.counts
-    if result.state is not RehearsalState.PASSED:
-        return _VERDICTS[result.state].format(
-            doubts=len(counts.comparison.doubts), violations=len(counts.comparison.violations)
-        )
-    runs = result.trial.faulty_runs
-    faults = _UNDER_FAULTS.format(runs=runs) if result.had_faults else ""
-    return _PASSED.format(rows=counts.rows, faults=faults)
-
-
-def no_fault_remark(result: RehearsalResult) -> list[Text]:
-    """Return a remark if the rehearsal had no faults."""
-    return [] if result.had_faults else [_NO_FAULTS]
+def rehearsal_report(result: RehearsalResult) -> ReportForms:
+    """Return the report of a rehearsal as text, JSON and a page."""
+    return ReportForms(
+        lambda: _document(result), lambda: _text_lines(result), lambda: _page(result)
+    )
 
 
 def verdict_lines(result: RehearsalResult) -> list[Text]:
     """Return the verdict and the next step."""
-    options = "".join(f" --set {name}={value}" for name, value in result.parameters.items())
-    plan = f"{as_argument(result.plan)}{options}"
+    options = "".join(f" --set {name}={value}" for name, value in result.plan.parameters.items())
+    plan = f"{as_argument(result.plan.path)}{options}"
     return [_verdict(result), _NEXT_STEPS[result.state].format(plan=plan)]
 
 
-def rehearsal_json(result: RehearsalResult) -> dict[str, Any]:
-    """Return a rehearsal as JSON."""
-    trial, counts = result.trial, result.counts
-    differences = result.differences
+def _verdict(result: RehearsalResult) -> Text:
+    checks, runs = result.trial.checks, result.trial.faulty_runs
+    if result.state is RehearsalState.PASSED:
+        rows = sum(unit.rows.read for _, unit in _workbooks(result))
+        return _PASSED.format(rows=rows, faults=_UNDER_FAULTS.format(runs=runs) if runs else "")
+    return _VERDICTS[result.state].format(
+        doubts=len(checks.doubts), violations=len(checks.violations)
+    )
+
+
+def _workbooks(result: RehearsalResult) -> Iterator[tuple[StepOverview, UnitOverview]]:
+    """Yield the workbooks of the steps that send."""
+    for state in result.trial.outcome.steps:
+        if isinstance(state.step, WorkbookStep) and state.step.sending is not None:
+            yield from ((state, unit) for unit in state.units)
+
+
+def _counts(rows: RowCounts) -> dict[str, int]:
+    """Return row counts by JSON key."""
+    return {name: getattr(rows, name) for name in _COUNTS}
+
+
+def _errors(unit: UnitOverview) -> Sequence[Text]:
+    if unit.status is not UnitStatus.INVALID or unit.check is None:
+        return ()
+    return unit.check.first_findings
+
+
+def _open_steps(result: RehearsalResult) -> Iterator[tuple[str, Text]]:
+    """Yield the steps that are not done and why; problems of workbooks are shown with these."""
+    for state in result.trial.outcome.steps:
+        if state.done:
+            continue
+        problems = [unit.problem for unit in state.units if unit.problem is not None]
+        reason = state.problem
+        if reason is None and problems and not isinstance(state.step, WorkbookStep):
+            reason = problems[0]
+        if reason is None and state.waits_for:
+            reason = _WAITS_FOR.format(steps=", ".join(state.waits_for))
+        yield state.step.name, reason or state.status.text
+
+
+def _holds(result: RehearsalResult, kinds: Sequence[ViolationKind]) -> bool:
+    return all(one.kind not in kinds for one in result.trial.checks.violations)
+
+
+def _proof_items(result: RehearsalResult) -> list[Text]:
+    """Return what the closing proofs leave open."""
+    return [item for one in result.trial.outcome.proofs for item in open_items(one.proof)]
+
+
+def _facts(result: RehearsalResult) -> Iterator[tuple[Text, object]]:
+    """Yield the facts of the trial."""
+    trial = result.trial
+    yield Text(pt="Plano", en="Plan"), result.plan.path
+    copied = Text(
+        pt="{n}, para uma pasta isolada; o ambiente real não foi chamado",
+        en="{n}, to an isolated folder; the real environment was not called",
+    )
+    yield Text(pt="Arquivos copiados", en="Workbooks copied"), copied.format(n=trial.copied)
+    created = [
+        untranslated("{n} {what}").format(n=count, what=REGISTRY_TITLES[table])
+        for table, count in trial.stand_ins.items()
+    ]
+    if created:
+        yield (
+            Text(
+                pt="Criados no ensaio para códigos que faltavam",
+                en="Created in the rehearsal for missing codes",
+            ),
+            joined(created, ", "),
+        )
+    none = Text(pt="nenhuma", en="none")
+    yield Text(pt="Falhas", en="Faults"), result.faults or none
+    runs = Text(
+        pt="{faulty} com falhas, {calm} sem falhas", en="{faulty} under faults, {calm} without"
+    )
+    yield (
+        Text(pt="Execuções", en="Runs"),
+        runs.format(faulty=trial.faulty_runs, calm=trial.calm_runs),
+    )
+    for written in trial.outcome.proofs:
+        yield Text(pt="Prova de fechamento", en="Closing proof"), verdict(written.proof)
+        if result.kept:
+            yield Text(pt="Página da prova", en="Page of the proof"), written.page
+
+
+def _row_lists(result: RehearsalResult) -> Iterator[tuple[Text, list[tuple[RowId, Text]]]]:
+    """Yield the rows that a person has to check, by list, each with the reason."""
+    checks = result.trial.checks
+    yield Text(pt="Rejeitadas", en="Rejected"), list(checks.refused.items())
+    yield Text(pt="Retidas", en="Held"), list(checks.held.items())
+    doubts = [(row_id, _IN_DATABASE[there]) for row_id, there in checks.doubts.items()]
+    yield Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts
+    repeated = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
+    yield (
+        Text(pt="Já estavam no banco antes", en="In the database before the run"),
+        [(row_id, repeated) for row_id in checks.preexisting],
+    )
+    differs = Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here")
+    yield (
+        Text(
+            pt="Diferenças do ensaio sem falhas", en="Differences from the rehearsal without faults"
+        ),
+        [
+            (row_id, differs.format(calm=_OUTCOME_NAMES[calm], now=_OUTCOME_NAMES[now]))
+            for row_id, (calm, now) in (result.differences or {}).items()
+        ],
+    )
+
+
+def _row_json(row_id: RowId | None, **values: Any) -> dict[str, Any]:
+    place = dict.fromkeys(RowId._fields) if row_id is None else row_id._asdict()
+    return place | values
+
+
+def _document(result: RehearsalResult) -> dict[str, Any]:
+    trial, checks = result.trial, result.trial.checks
+    total = sum((unit.rows for _, unit in _workbooks(result)), RowCounts())
+    deleted = {} if result.kept else {"workbook": None, "page": None}
     return {
         "version": 1,
-        "batch": result.batch,
-        "plan": str(result.plan),
+        "batch": result.plan.batch,
+        "plan": str(result.plan.path),
         "state": result.state.value,
         "verdict": str(_verdict(result)),
         "faults": result.faults,
-        "runs": {
-            "faulty": trial.faulty_runs,
-            "calm": trial.calm_runs,
-            "killed": trial.killed_runs,
-        },
+        "runs": {"faulty": trial.faulty_runs, "calm": trial.calm_runs},
         "copied": trial.copied,
         "stand_ins": dict(trial.stand_ins),
-        "assertions": {
-            key: not result.violations(*kinds) for key, (_, kinds) in ASSERTIONS.items()
-        },
-        "rows": row_counts(counts.workbooks),
-        "workbooks": list(map(_workbook_json, counts.workbooks)),
+        "assertions": {key: _holds(result, kinds) for key, (_, kinds) in _ASSERTIONS.items()},
+        "rows": _counts(total),
+        "workbooks": [
+            {
+                "step": state.step.name,
+                "workbook": unit.name,
+                "rows": _counts(unit.rows),
+                "problem": None if unit.problem is None else str(unit.problem),
+                "errors": list(map(str, _errors(unit))),
+            }
+            for state, unit in _workbooks(result)
+        ],
         "breaches": [
-            {"kind": b.kind.value, "message": str(b.message), **_row_id_json(b.row_id)}
-            for b in counts.comparison.violations
+            {"kind": one.kind.value, "message": str(one.message), **_row_json(one.row_id)}
+            for one in checks.violations
         ],
-        "in_doubt": [
-            {**_row_id_json(d.row_id), "there": d.in_database} for d in counts.comparison.doubts
+        "in_doubt": [_row_json(row_id, there=there) for row_id, there in checks.doubts.items()],
+        "rejected": [_row_json(row_id, message=str(r)) for row_id, r in checks.refused.items()],
+        "held": [_row_json(row_id, message=str(r)) for row_id, r in checks.held.items()],
+        "there_before": [_row_json(row_id) for row_id in checks.preexisting],
+        "tables": [
+            {name: getattr(table, name) for name in _TABLE_COUNTS} for table in checks.tables
         ],
-        "rejected": _refusals_json(counts.refusals),
-        "held": _refusals_json(counts.held),
-        "there_before": [_row_id_json(row_id) for row_id in counts.comparison.preexisting],
-        "tables": [table.to_json() for table in counts.comparison.tables],
-        "open_steps": {name: str(text) for name, text in counts.open_steps.items()},
-        "differences": None if differences is None else list(map(_difference_json, differences)),
+        "open_steps": {name: str(text) for name, text in _open_steps(result)},
+        "proofs": [proof_json(proof) | deleted for proof in trial.outcome.proofs],
+        "differences": None
+        if result.differences is None
+        else [
+            _row_json(row_id, undisturbed=calm, disturbed=now)
+            for row_id, (calm, now) in result.differences.items()
+        ],
     }
 
 
-def _workbook_json(workbook: WorkbookResult) -> dict[str, Any]:
-    return {
-        "step": workbook.step,
-        "workbook": workbook.name,
-        "rows": row_counts([workbook]),
-        "problem": None if workbook.problem is None else str(workbook.problem),
-        "errors": list(map(str, workbook.errors)),
-    }
-
-
-def _refusals_json(refusals: Sequence[Refusal]) -> list[dict[str, Any]]:
-    return [{**_row_id_json(one.row_id), "message": str(one.reason)} for one in refusals]
-
-
-def rehearsal_text(result: RehearsalResult) -> Iterator[Text]:
+def _text_lines(result: RehearsalResult) -> Iterator[Text]:
     """Yield the lines of a report: the trial, the outcomes, and the verdict at the end."""
-    yield from _trial_lines(result)
-    for workbook in result.counts.workbooks:
-        yield from _workbook_lines(workbook)
-    for name, text in result.counts.open_steps.items():
+    checks = result.trial.checks
+    yield _TITLE.format(id=result.plan.batch)
+    for name, value in _facts(result):
+        yield untranslated("  {name}: {value}").format(name=name, value=value)
+    for state, unit in _workbooks(result):
+        yield from _workbook_lines(state, unit)
+    for step, reason in _open_steps(result):
         yield Text(
             pt="  etapa não concluída: {name}, {text}", en="  step not done: {name}, {text}"
-        ).format(name=name, text=text)
-    yield from map(_table_line, result.counts.comparison.tables)
-    for title, rows in row_lists(result):
-        yield from _limited_list(title, (_row_text(row_id, text) for row_id, text in rows))
-    yield from _assertion_lines(result)
-    yield from no_fault_remark(result)
+        ).format(name=step, text=reason)
+    yield from map(_table_line, checks.tables)
+    for title, rows in _row_lists(result):
+        if rows:
+            yield untranslated("{title}: {n}").format(title=title, n=len(rows))
+            yield from _cut(_row_line(row_id, text) for row_id, text in rows)
+    yield from _cut(untranslated("✗ {item}").format(item=item) for item in _proof_items(result))
+    for text, kinds in _ASSERTIONS.values():
+        broken = [one for one in checks.violations if one.kind in kinds]
+        mark = Text(pt="✗✗ QUEBRADO:", en="✗✗ BROKEN:") if broken else "✓"
+        yield untranslated("{mark} {what}").format(mark=mark, what=text)
+        yield from _cut(_row_line(one.row_id, one.message) for one in broken)
+    if result.differences is not None and not result.differences:
+        yield Text(
+            pt="✓ Cada linha terminou como no ensaio sem falhas",
+            en="✓ Each row ended as in the rehearsal without faults",
+        )
+    if not result.trial.faulty_runs:
+        yield _NO_FAULTS
     yield from verdict_lines(result)
+
+
+def _workbook_lines(state: StepOverview, unit: UnitOverview) -> Iterator[Text]:
+    counts = _counts(unit.rows)
+    terms = [_COUNTS[name].format(n=n) for name, n in counts.items() if n and name != "read"]
+    yield Text(
+        pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {terms}{why}",
+        en="{mark} {step} · {name}: {read} {read:row|rows} = {terms}{why}",
+    ).format(
+        mark="  ✓" if unit.rows.settled else "  ✗",
+        step=state.step.name,
+        name=unit.name,
+        read=unit.rows.read,
+        terms=joined(terms, " + ") if terms else "0",
+        why="" if unit.problem is None else untranslated(" ({p})").format(p=unit.problem),
+    )
+    for error in _errors(unit):
+        yield untranslated("      {error}").format(error=error)
 
 
 def _table_line(table: TableCount) -> Text:
@@ -217,158 +371,115 @@ def _table_line(table: TableCount) -> Text:
     ).format(text=text, n=table.derived)
 
 
-def _trial_lines(result: RehearsalResult) -> Iterator[Text]:
-    trial = result.trial
-    yield Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}").format(id=result.batch)
-    yield Text(
-        pt="  arquivos copiados para uma pasta isolada: {n}; o ambiente real não foi chamado",
-        en="  workbooks copied to an isolated folder: {n}; the real environment was not called",
-    ).format(n=trial.copied)
-    for text in stand_in_texts(trial):
-        yield Text(
-            pt="  criados no ensaio para códigos que faltavam: {text}",
-            en="  created in the rehearsal for missing codes: {text}",
-        ).format(text=text)
-    yield Text(pt="  falhas: {faults}", en="  faults: {faults}").format(
-        faults=result.faults or Text(pt="nenhuma", en="none")
-    )
-    yield Text(pt="  execuções: {runs}", en="  runs: {runs}").format(runs=runs_text(trial))
-
-
-def stand_in_texts(trial: TrialResult) -> list[Text]:
-    """Return how many records were created for missing codes, if any."""
-    counts = [
-        untranslated("{n} {what}").format(n=count, what=REGISTRY_TITLES[table])
-        for table, count in trial.stand_ins.items()
-    ]
-    return [joined(counts, ", ")] if counts else []
-
-
-def runs_text(trial: TrialResult) -> Text:
-    """Return the number of runs of a trial, with and without faults."""
-    return Text(
-        pt="{faulty} com falhas, {killed} delas {killed:interrompida|interrompidas} no meio; "
-        "{calm} sem falhas",
-        en="{faulty} under faults, {killed} of them killed; {calm} without",
-    ).format(faulty=trial.faulty_runs, killed=trial.killed_runs, calm=trial.calm_runs)
-
-
-_COUNT_TEXTS = {
-    "accepted": Text(pt="{n} {n:aceita|aceitas}", en="{n} accepted"),
-    "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
-    "unknown": Text(pt="{n} em dúvida", en="{n} in doubt"),
-    "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
-    "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
-    "held": Text(pt="{n} {n:retida|retidas}", en="{n} held"),
-}
-
-
-def _workbook_lines(workbook: WorkbookResult) -> Iterator[Text]:
-    counts = row_counts([workbook])
-    terms = [text.format(n=counts[key]) for key, text in _COUNT_TEXTS.items() if counts[key]]
-    yield Text(
-        pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {terms}{why}",
-        en="{mark} {step} · {name}: {read} {read:row|rows} = {terms}{why}",
-    ).format(
-        mark="  ✓" if workbook.settled else "  ✗",
-        step=workbook.step,
-        name=workbook.name,
-        read=workbook.rows,
-        terms=joined(terms, " + ") if terms else "0",
-        why="" if workbook.problem is None else untranslated(" ({p})").format(p=workbook.problem),
-    )
-    for error in workbook.errors:
-        yield untranslated("      {error}").format(error=error)
-
-
-def row_lists(result: RehearsalResult) -> Iterator[tuple[Text, Iterable[tuple[RowId, Text]]]]:
-    """Yield the rows that a person has to check, by list, each with the reason."""
-    counts = result.counts
-    refused = ((refusal.row_id, refusal.reason) for refusal in counts.refusals)
-    yield Text(pt="Rejeitadas", en="Rejected"), refused
-    held = ((row.row_id, row.reason) for row in counts.held)
-    yield Text(pt="Retidas", en="Held"), held
-    doubts = ((d.row_id, _IN_DATABASE[d.in_database]) for d in counts.comparison.doubts)
-    yield Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts
-    repeated = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
-    preexisting = ((row_id, repeated) for row_id in counts.comparison.preexisting)
-    yield Text(pt="Já estavam no banco antes", en="In the database before the run"), preexisting
-    differences = ((d.row_id, _difference_text(d)) for d in result.differences or ())
-    title = Text(
-        pt="Diferenças do ensaio sem falhas", en="Differences from the rehearsal without faults"
-    )
-    yield title, differences
-
-
-def _limited_list(title: Text, lines: Iterable[Text]) -> Iterator[Text]:
-    remaining = iter(lines)
-    shown = list(islice(remaining, _MAX_SHOWN))
-    if not shown:
-        return
-    more = sum(1 for _ in remaining)
-    yield untranslated("{title}: {n}").format(title=title, n=len(shown) + more)
-    yield from shown
-    if more:
-        yield Text(pt="  … e mais {n}", en="  … and {n} more").format(n=more)
-
-
-def _assertion_lines(result: RehearsalResult) -> Iterator[Text]:
-    for text, kinds in ASSERTIONS.values():
-        violations = result.violations(*kinds)
-        if not violations:
-            yield untranslated("✓ {what}").format(what=text)
-            continue
-        yield Text(pt="✗✗ QUEBRADO: {what}", en="✗✗ BROKEN: {what}").format(what=text)
-        for violation in violations[:_MAX_SHOWN]:
-            if violation.row_id is None:
-                yield untranslated("  {text}").format(text=violation.message)
-            else:
-                yield _row_text(violation.row_id, violation.message)
-        if len(violations) > _MAX_SHOWN:
-            yield Text(pt="  … e mais {n}", en="  … and {n} more").format(
-                n=len(violations) - _MAX_SHOWN
-            )
-    if result.differences == ():
-        yield Text(
-            pt="✓ Cada linha terminou como no ensaio sem falhas",
-            en="✓ Each row ended as in the rehearsal without faults",
-        )
-
-
-def _row_text(row_id: RowId, text: Text) -> Text:
+def _row_line(row_id: RowId | None, text: Text) -> Text:
+    if row_id is None:
+        return untranslated("  {text}").format(text=text)
     return Text(
         pt="  {workbook}, linha {row} ({step}): {text}",
         en="  {workbook}, row {row} ({step}): {text}",
-    ).format(workbook=row_id.workbook, row=row_id.row, step=row_id.step, text=text)
+    ).format(text=text, **row_id._asdict())
 
 
-def _difference_text(difference: RowDifference) -> Text:
-    return Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here").format(
-        calm=_OUTCOME_NAMES[difference.undisturbed], now=_OUTCOME_NAMES[difference.disturbed]
+def _cut(lines: Iterable[Text]) -> Iterator[Text]:
+    """Yield the first lines, and how many there are more."""
+    remaining = iter(lines)
+    yield from islice(remaining, _MAX_SHOWN)
+    if more := sum(1 for _ in remaining):
+        yield Text(pt="  … e mais {n}", en="  … and {n} more").format(n=more)
+
+
+def _page(result: RehearsalResult) -> str:
+    """Return a rehearsal as an HTML page in the active language."""
+    conclusion, *next_steps = verdict_lines(result)
+    broken = [what for what, kinds in _ASSERTIONS.values() if not _holds(result, kinds)]
+    facts = [
+        *_facts(result),
+        *((what, _BROKEN_MARK if what in broken else _HOLDS) for what, _ in _ASSERTIONS.values()),
+    ]
+    return render_page(
+        "xlbridge.batch.proof",
+        title=_TITLE.format(id=result.plan.batch),
+        verdict=conclusion,
+        state=_PAGE_STATES[result.state],
+        resource_lines=[*next_steps, *([] if result.trial.faulty_runs else [_NO_FAULTS])],
+        open_items=[*(_BROKEN.format(what=what) for what in broken), *_proof_items(result)],
+        facts=facts,
+        sections=page_sections(_tables(result), _CUT),
     )
 
 
-def _difference_json(difference: RowDifference) -> dict[str, Any]:
-    undisturbed, disturbed = difference.undisturbed, difference.disturbed
-    return {
-        **_row_id_json(difference.row_id),
-        "undisturbed": None if undisturbed is None else undisturbed.value,
-        "disturbed": None if disturbed is None else disturbed.value,
-    }
+_TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
+_PAGE_STATES = {
+    RehearsalState.PASSED: "verified",
+    RehearsalState.NOT_READY: "open",
+    RehearsalState.IN_DOUBT: "partly_verified",
+    RehearsalState.BROKEN: "open",
+}
+_BROKEN = Text(pt="Quebrado: {what}", en="Broken: {what}")
+_CUT = Text(
+    pt="Mostradas {n} de {all} linhas; --format json tem todas.",
+    en="Showing {n} of {all} lines; --format json has them all.",
+)
+_HOLDS = Text(pt="✓ vale", en="✓ holds")
+_BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
+_STEP = Text(pt="Etapa", en="Step")
+_WORKBOOK = Text(pt="Arquivo", en="Workbook")
+_REASON = Text(pt="Motivo", en="Reason")
+_DETAILS = Text(pt="Detalhes", en="Details")
+_WORKBOOK_TITLES = (
+    _STEP,
+    _WORKBOOK,
+    Text(pt="Linhas", en="Rows"),
+    Text(pt="Aceitas", en="Accepted"),
+    Text(pt="Rejeitadas", en="Rejected"),
+    Text(pt="Em dúvida", en="In doubt"),
+    Text(pt="Não enviadas", en="Not sent"),
+    Text(pt="Sem alteração", en="Unchanged"),
+    Text(pt="Retidas", en="Held"),
+    _REASON,
+)
+_ROW_TITLES = (_STEP, _WORKBOOK, Text(pt="Linha", en="Row"), _DETAILS)
+_TABLE_TITLES = (
+    Text(pt="Tabela", en="Table"),
+    Text(pt="Antes", en="Before"),
+    Text(pt="Depois", en="After"),
+    Text(pt="Acréscimo esperado", en="Expected increase"),
+    Text(pt="Criadas pelo processamento", en="Created by processing"),
+)
 
 
-def row_counts(workbooks: Sequence[WorkbookResult]) -> dict[str, int]:
-    """Return the row counts of workbooks by JSON key."""
-    return {
-        "read": sum(workbook.rows for workbook in workbooks),
-        "accepted": sum(workbook.count(RowOutcome.ACCEPTED) for workbook in workbooks),
-        "rejected": sum(workbook.count(*_REFUSED) for workbook in workbooks),
-        "unknown": sum(workbook.count(RowOutcome.UNKNOWN) for workbook in workbooks),
-        "unsent": sum(workbook.unsent for workbook in workbooks),
-        "unchanged": sum(workbook.count(RowOutcome.UNCHANGED) for workbook in workbooks),
-        "held": sum(workbook.count(RowOutcome.HELD) for workbook in workbooks),
-    }
+def _tables(result: RehearsalResult) -> Iterator[ReportTable]:
+    """Yield the tables: workbooks, rows that a person has to check, and the system's tables."""
+    lines = []
+    for state, unit in _workbooks(result):
+        reasons = [*([] if unit.problem is None else [unit.problem]), *_errors(unit)]
+        values: tuple[Value, ...] = (state.step.name, unit.name, *_counts(unit.rows).values())
+        tone = Tone.PLAIN if unit.rows.settled else Tone.OPEN
+        lines.append(Line((*values, joined(reasons) if reasons else None), tone))
+    yield _table(Text(pt="Arquivos", en="Workbooks"), _WORKBOOK_TITLES, lines)
+    checks = result.trial.checks
+    nowhere = (None, None, None)
+    lists: list[tuple[Text, Sequence[tuple[tuple[Value, ...], Text]]]] = [
+        (
+            Text(pt="Garantias quebradas", en="Broken assertions"),
+            [(one.row_id or nowhere, one.message) for one in checks.violations],
+        ),
+        *_row_lists(result),
+        (
+            Text(pt="Etapas não concluídas", en="Steps that are not done"),
+            [((name, None, None), reason) for name, reason in _open_steps(result)],
+        ),
+    ]
+    for title, rows in lists:
+        if rows:
+            lines = [Line((*place, text), Tone.OPEN) for place, text in rows]
+            yield _table(title, _ROW_TITLES, lines)
+    lines = [
+        Line((one.title, one.before, one.after, one.expected, one.derived)) for one in checks.tables
+    ]
+    yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, lines)
 
 
-def _row_id_json(row_id: RowId | None) -> dict[str, Any]:
-    return {"step": None, "workbook": None, "row": None} if row_id is None else asdict(row_id)
+def _table(title: Text, columns: Sequence[Text], lines: Sequence[Line]) -> ReportTable:
+    headings = tuple(Heading(column, words=column in (_REASON, _DETAILS)) for column in columns)
+    return ReportTable(title, headings, lines, Text(pt="Nenhuma.", en="None."))

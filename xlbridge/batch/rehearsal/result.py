@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
+from typing import NamedTuple
 
+from xlbridge.batch.plan.steps import BatchPlan
+from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.i18n import Text
 from xlbridge.upload.results import RowOutcome
 
@@ -23,8 +25,21 @@ class ViolationKind(StrEnum):
     NO_VERDICT = "no_verdict"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class RowId:
+_MESSAGES = {
+    ViolationKind.TWICE: Text(
+        pt="está no sistema mais vezes do que foi aceita",
+        en="is in the system more often than it was accepted",
+    ),
+    ViolationKind.LOST: Text(
+        pt="aceita, mas não está no sistema", en="accepted, but not in the system"
+    ),
+    ViolationKind.WRONGLY_REFUSED: Text(
+        pt="dada por rejeitada, mas está no sistema", en="reported as rejected, but in the system"
+    ),
+}
+
+
+class RowId(NamedTuple):
     """Identity of a row: its step, its workbook's name in the plan, and Excel's row number."""
 
     step: str
@@ -32,61 +47,12 @@ class RowId:
     row: int
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """A violation; ``row_id`` is None if it does not concern a single row."""
 
     kind: ViolationKind
     message: Text
     row_id: RowId | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DoubtfulRow:
-    """A row in doubt at the end, and whether it is in the database.
-
-    None: some rows of the table are, and nothing shows which ones.
-    """
-
-    row_id: RowId
-    in_database: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A row that was rejected or held, and the reason."""
-
-    row_id: RowId
-    reason: Text
-
-
-@dataclass(frozen=True, slots=True)
-class WorkbookResult:
-    """A workbook at the end: its number of rows, and the outcomes of sent rows by row number.
-
-    ``problem`` is why not all rows were sent, ``errors`` are the first errors in the workbook.
-    """
-
-    step: str
-    name: str
-    rows: int
-    outcomes: Mapping[int, RowOutcome] = field(repr=False)
-    problem: Text | None = None
-    errors: tuple[Text, ...] = ()
-
-    def count(self, *outcomes: RowOutcome) -> int:
-        """Return the number of rows with one of these outcomes."""
-        return sum(outcome in outcomes for outcome in self.outcomes.values())
-
-    @property
-    def settled(self) -> bool:
-        """True if every row is in the system."""
-        return self.count(RowOutcome.ACCEPTED, RowOutcome.UNCHANGED) == self.rows
-
-    @property
-    def unsent(self) -> int:
-        """Number of rows that were never sent and not left out by a plan."""
-        return self.rows - len(self.outcomes) + self.count(RowOutcome.UNSENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,66 +69,44 @@ class TableCount:
     expected: int
     derived: int = 0
 
-    def to_json(self) -> dict[str, str | int]:
-        """Return the counts as JSON."""
-        counts = (self.before, self.after, self.expected, self.derived)
-        names = ("before", "after", "expected", "derived")
-        return {"table": self.table, **dict(zip(names, counts, strict=True))}
 
+@dataclass(slots=True)
+class TrialChecks:
+    """What became of the rows of a trial.
 
-@dataclass(frozen=True, slots=True)
-class RowDifference:
-    """A row whose outcome differs from the rehearsal without faults; None means never sent."""
-
-    row_id: RowId
-    undisturbed: RowOutcome | None
-    disturbed: RowOutcome | None
-
-
-@dataclass(frozen=True, slots=True)
-class TableComparison:
-    """Comparison of the rows that were sent with the database."""
-
-    tables: tuple[TableCount, ...] = ()
-    violations: tuple[Violation, ...] = ()
-    doubts: tuple[DoubtfulRow, ...] = ()
-    preexisting: tuple[RowId, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TrialCounts:
-    """Outcomes of all rows of a trial.
-
-    ``refusals`` are the rejected rows, ``held`` those that the plan left out. ``open_steps`` are
-    those that are not done, with their status.
+    ``outcomes`` are those of all rows that were sent or left out by a plan, ``refused`` and
+    ``held`` the reasons of those that are not in the system. ``doubts`` tells of each row in doubt
+    whether it is; None: some of these rows are, and nothing shows which ones. ``preexisting`` rows
+    had an equal before.
     """
 
-    workbooks: tuple[WorkbookResult, ...]
-    refusals: tuple[Refusal, ...]
-    held: tuple[Refusal, ...]
-    comparison: TableComparison
-    open_steps: Mapping[str, Text]
+    outcomes: dict[RowId, RowOutcome] = field(default_factory=dict)
+    refused: dict[RowId, Text] = field(default_factory=dict)
+    held: dict[RowId, Text] = field(default_factory=dict)
+    tables: list[TableCount] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+    doubts: dict[RowId, bool | None] = field(default_factory=dict)
+    preexisting: list[RowId] = field(default_factory=list)
 
-    @property
-    def rows(self) -> int:
-        """Number of rows of the workbooks."""
-        return sum(workbook.rows for workbook in self.workbooks)
+    def add_violation(self, kind: ViolationKind, row_id: RowId) -> None:
+        """Add a violation that concerns a row."""
+        self.violations.append(Violation(kind, _MESSAGES[kind], row_id))
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One trial of the month, from the first run to the last.
+    """One trial of the month: the status of its steps and their proofs, and the checks of both.
 
     ``copied`` is the number of workbooks, ``stand_ins`` the number of records created for it by
     table. ``faulty_runs`` were under faults, ``calm_runs`` without.
     """
 
-    counts: TrialCounts
+    outcome: BatchOutcome
+    checks: TrialChecks
     copied: int
     stand_ins: Mapping[str, int]
     faulty_runs: int
     calm_runs: int
-    killed_runs: int
 
 
 class RehearsalState(StrEnum):
@@ -176,46 +120,27 @@ class RehearsalState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RehearsalResult:
-    """A rehearsal: its trial under faults, and the differences from one without faults.
+    """A rehearsal of a plan: its trial under faults.
 
-    ``parameters`` are those of the plan; ``differences`` is None if they were not requested.
+    ``differences`` are the rows that ended differently in the trial without faults, each with that
+    outcome and the other one, None if it was never sent; None without such a trial.
     """
 
-    batch: str
-    plan: Path
-    parameters: Mapping[str, str]
+    plan: BatchPlan
     faults: str
     trial: TrialResult
-    differences: tuple[RowDifference, ...] | None = None
-
-    @property
-    def counts(self) -> TrialCounts:
-        """Counts of the trial under faults."""
-        return self.trial.counts
+    kept: bool
+    differences: Mapping[RowId, tuple[RowOutcome | None, RowOutcome | None]] | None = None
 
     @property
     def state(self) -> RehearsalState:
         """The worst state found."""
-        counts = self.counts
-        if counts.comparison.violations:
+        outcome, checks = self.trial.outcome, self.trial.checks
+        if checks.violations:
             return RehearsalState.BROKEN
-        if counts.comparison.doubts:
+        if checks.doubts:
             return RehearsalState.IN_DOUBT
-        if (
-            counts.refusals
-            or counts.comparison.preexisting
-            or counts.open_steps
-            or self.differences
-        ):
+        done = all(state.done for state in outcome.steps) and outcome.proofs_settled
+        if not done or checks.preexisting or self.differences:
             return RehearsalState.NOT_READY
         return RehearsalState.PASSED
-
-    @property
-    def had_faults(self) -> bool:
-        """True if the batch was run with faults or kills."""
-        return bool(self.trial.faulty_runs)
-
-    def violations(self, *kinds: ViolationKind) -> list[Violation]:
-        """Return the violations of these kinds."""
-        violations = self.counts.comparison.violations
-        return [violation for violation in violations if violation.kind in kinds]

@@ -1,7 +1,6 @@
 """Private workspace of a rehearsal: home, sandbox and copied workbooks."""
 
 import os
-import secrets
 import shutil
 import socket
 import sqlite3
@@ -20,7 +19,7 @@ from xlbridge.batch.plan.steps import (
     workbooks_of,
 )
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
-from xlbridge.i18n import Text, active_language
+from xlbridge.i18n import Text
 from xlbridge.sandbox import (
     FaultKind,
     FaultPlan,
@@ -32,99 +31,49 @@ from xlbridge.sandbox import (
     seed_database,
 )
 from xlbridge.sandbox.storage import Storage, database_url, translate_database_errors
-from xlbridge.settings import SCHEMAS_VARIABLE, Settings
+from xlbridge.settings import Settings
 
 _PROFILE = "rehearsal"
 _EMAIL = "ensaio@xlbridge.example"
-_UNREACHABLE_URL = "http://127.0.0.1:9"
-_REAL_SYSTEM_VARIABLES = (
-    "XLBRIDGE_BASE_URL",
-    "XLBRIDGE_CA_BUNDLE",
-    "XLBRIDGE_EMAIL",
-    "XLBRIDGE_HOME",
-    "XLBRIDGE_PASSWORD",
-    "XLBRIDGE_PROFILE",
-    "XLBRIDGE_SETTLE",
-)
 _MIN_SETTLE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Private workspace in ``folder``, with the schemas and limits of the user's ``settings``."""
+    """Private workspace in ``folder``.
+
+    ``settings`` are those of a home and a user of its own; their address is that of the practice
+    system at ``port``, and uploads are resumed there because it stays the same.
+    """
 
     folder: Path
     settings: Settings
-    settle: float
     port: int
-
-    @property
-    def home(self) -> Path:
-        """The private home: journal, ledger, payloads."""
-        return self.folder / "home"
 
     @property
     def month(self) -> Path:
         """The folder of the copies."""
         return self.folder / "month"
 
-    @property
-    def database(self) -> Path:
-        """The practice system's database."""
-        return self.folder / "sandbox.db"
-
-    def private_settings(self) -> Settings:
-        """Return the settings to read journal and ledger; their address is unreachable."""
-        return Settings(
-            home=self.home,
-            profile=_PROFILE,
-            base_url=_UNREACHABLE_URL,
-            email=_EMAIL,
-            password=secrets.token_urlsafe(),
-            settle=self.settle,
-            limits=self.settings.limits,
-            custom_schemas=self._schemas(),
-        )
-
     @contextmanager
     def sandbox(self, faults: str | None) -> Iterator[RunningSandbox]:
-        """Run the practice system, always at the same address, which identifies it.
-
-        Otherwise uploads could not be resumed. Raises what ``sandbox_process`` raises.
-        """
-        options = ["--db", str(self.database), "--port", str(self.port)]
+        """Run the practice system. Raises what ``sandbox_process`` raises."""
+        options = ["--db", str(_database(self.folder)), "--port", str(self.port)]
         if faults:
             options += ["--faults", faults]
-        with sandbox_process(self.home, options, self._environment()) as running:
+        schemas = self.settings.custom_schemas
+        with sandbox_process(self.settings.home, options, schemas=schemas) as running:
             yield running
-
-    def environment(self, running: RunningSandbox) -> dict[str, str]:
-        """Return the environment variables of a run, without any of the real system."""
-        return self._environment() | {
-            "XLBRIDGE_HOME": str(self.home),
-            "XLBRIDGE_PROFILE": _PROFILE,
-            "XLBRIDGE_BASE_URL": running.base_url,
-            "XLBRIDGE_EMAIL": running.email,
-            "XLBRIDGE_PASSWORD": running.password,
-            "XLBRIDGE_SETTLE": str(self.settle),
-        }
 
     @contextmanager
     def storage(self) -> Iterator[Storage]:
         """Open the database directly."""
-        with closing(open_database(database_url(str(self.database)))) as storage:
+        with closing(open_database(database_url(str(_database(self.folder))))) as storage:
             yield storage
 
-    def _environment(self) -> dict[str, str]:
-        variables = {
-            name: v for name, v in os.environ.items() if name not in _REAL_SYSTEM_VARIABLES
-        }
-        variables["XLBRIDGE_LANG"] = active_language()
-        schemas = self._schemas()
-        return variables if schemas is None else variables | {SCHEMAS_VARIABLE: str(schemas)}
 
-    def _schemas(self) -> Path | None:
-        return self.settings.schemas.resolve() if self.settings.schemas.is_dir() else None
+def _database(folder: Path) -> Path:
+    return folder / "sandbox.db"
 
 
 def prepare_workspace(
@@ -132,21 +81,32 @@ def prepare_workspace(
 ) -> Workspace:
     """Create a private workspace with a copy of the ``original`` database, or a new one.
 
-    Raises ``UsageError`` if there is no such database, ``ConfigError`` if it is not one of the
-    practice system.
+    Schemas and limits are those of the user's ``settings``. Raises ``UsageError`` if there is no
+    such database, ``ConfigError`` if it is not one of the practice system.
     """
-    delays = sum(f.value for f in faults.faults if f.kind is FaultKind.DELAY)
-    workspace = Workspace(folder, settings, _MIN_SETTLE_SECONDS + delays, _free_port())
-    workspace.home.mkdir(parents=True)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    delays = sum(fault.value for fault in faults.faults if fault.kind is FaultKind.DELAY)
+    private = Settings(
+        home=folder / "home",
+        profile=_PROFILE,
+        base_url=f"http://127.0.0.1:{port}",
+        email=_EMAIL,
+        settle=_MIN_SETTLE_SECONDS + delays,
+        limits=settings.limits,
+        custom_schemas=settings.schemas.resolve() if settings.schemas.is_dir() else None,
+    )
+    workspace = Workspace(folder, private, port)
+    private.home.mkdir(parents=True)
     workspace.month.mkdir()
     if original is not None:
-        _copy_database(original, workspace.database)
+        _copy_database(original, _database(folder))
     try:
         with workspace.storage() as storage, translate_database_errors(storage.url):
             with storage.transaction(writing=True) as connection:
                 seed_database(connection, kind, 1)
-            # The passwords of existing users are not known.
-            prepare_account(storage, replace(workspace.private_settings(), password=None))
+            # A user of its own, as the passwords of existing users are not known.
+            account = prepare_account(storage, private)
     except ConfigError as error:
         if original is None:
             raise
@@ -155,13 +115,7 @@ def prepare_workspace(
             en="{file} cannot be used for a rehearsal: {why}",
         )
         raise ConfigError(message.format(file=original, why=error.message), error.hint) from error
-    return workspace
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
+    return replace(workspace, settings=replace(private, password=account.password))
 
 
 def _copy_database(original: Path, copy: Path) -> None:
@@ -196,29 +150,25 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
     the plan cannot be rehearsed, or a file cannot be read.
     """
     _require_one_environment(plan)
-    _require_relative(plan)
-    workbooks = dict.fromkeys(
-        plan.file(str(workbook.path))
+    for key, named in _paths(plan):
+        if Path(named).anchor:
+            raise UsageError(_ABSOLUTE.format(key=key, path=named), _HOW_TO_NAME_PATHS)
+    steps = [step for step in plan.steps if isinstance(step, WorkbookStep)]
+    workbooks = {
+        plan.file(str(workbook.path)) for step in steps for workbook in workbooks_of(plan, step)
+    }
+    inputs = {plan.file(str(step.mapping.path)) for step in steps if step.mapping is not None}
+    inputs |= {
+        plan.file(step.file)
         for step in plan.steps
-        if isinstance(step, WorkbookStep)
-        for workbook in workbooks_of(plan, step)
-    )
-    others = dict.fromkeys(path for path in _other_inputs(plan) if path not in workbooks)
+        if isinstance(step, ProcessStep) and step.file is not None
+    }
     outputs = (path for _, path in plan.outputs())
-    files = (*workbooks, *others, *outputs)
+    files = (*workbooks, *inputs, *outputs)
     root = Path(os.path.commonpath([plan.folder, *(path.parent for path in files)]))
-    for path in (plan.path, *workbooks, *others):
+    for path in (plan.path, *sorted(workbooks | inputs)):
         _copy_file(path, folder / path.relative_to(root))
     return folder / plan.path.relative_to(root), len(workbooks)
-
-
-def _other_inputs(plan: BatchPlan) -> Iterator[Path]:
-    """Yield the mapping files of a plan, and the workbooks with numbers of records to process."""
-    for step in plan.steps:
-        if isinstance(step, WorkbookStep) and step.mapping is not None:
-            yield plan.file(str(step.mapping.path))
-        if isinstance(step, ProcessStep) and step.file is not None:
-            yield plan.file(step.file)
 
 
 def _copy_file(path: Path, target: Path) -> None:
@@ -245,17 +195,25 @@ def _paths(plan: BatchPlan) -> Iterator[tuple[str, str]]:
     """Yield the steps of a plan with each path that they read or write."""
     yield "proof", plan.proof
     for step in plan.steps:
-        if isinstance(step, WorkbookStep):
-            for pattern in step.patterns:
-                yield step.name, pattern
-        if isinstance(step, ExportStep | CompareStep):
-            yield step.name, step.output
-        if isinstance(step, ExportStep) and step.manifest is not None:
-            yield step.name, step.manifest
-        if isinstance(step, ProcessStep) and step.file is not None:
-            yield step.name, step.file
+        paths: tuple[str | None, ...] = ()
+        match step:
+            case WorkbookStep():
+                paths = step.patterns
+            case ExportStep():
+                paths = (step.output, step.manifest)
+            case ProcessStep():
+                paths = (step.file,)
+        yield from ((step.name, path) for path in paths if path is not None)
 
 
+_ABSOLUTE = Text(
+    pt="{key}: {path} não é relativo ao plano, e o ensaio não poderia ser isolado.",
+    en="{key}: {path} is not relative to the plan, so a rehearsal could not be isolated.",
+)
+_HOW_TO_NAME_PATHS = Text(
+    pt="Escreva o caminho a partir da pasta do plano, como ../mes/*.xlsx.",
+    en="Write the path relative to the plan's folder, such as ../month/*.xlsx.",
+)
 _MAX_STEPS_NAMED = 3
 
 
@@ -285,20 +243,3 @@ def _require_one_environment(plan: BatchPlan) -> None:
 
 
 _AND_MORE = Text(pt=" e mais {n}", en=" and {n} more")
-
-
-def _require_relative(plan: BatchPlan) -> None:
-    """Raise ``UsageError`` if a path of the plan is absolute."""
-    for key, path in _paths(plan):
-        if Path(path).anchor:
-            raise UsageError(
-                Text(
-                    pt="{key}: {path} não é relativo ao plano, e o ensaio não poderia ser isolado.",
-                    en="{key}: {path} is not relative to the plan, so a rehearsal could not be "
-                    "isolated.",
-                ).format(key=key, path=path),
-                Text(
-                    pt="Escreva o caminho a partir da pasta do plano, como ../mes/*.xlsx.",
-                    en="Write the path relative to the plan's folder, such as ../month/*.xlsx.",
-                ),
-            )

@@ -5,11 +5,10 @@ from .stand_ins import (
     own_code as own_code,
 )
 from .stored_rows import (
-    RowDigest as RowDigest,
+    Content as Content,
     StoredRows as StoredRows,
-    expected_row_digests as expected_row_digests,
-    is_compared_by_content as is_compared_by_content,
-    one_resource_per_table as one_resource_per_table,
+    read_sent_rows as read_sent_rows,
     read_stored_rows as read_stored_rows,
+    replaces_rows as replaces_rows,
     table_name_of as table_name_of,
 )

@@ -7,6 +7,7 @@ of the record.
 from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -82,13 +83,18 @@ _SCOPE_OF_REGISTRY = {
 """Registries whose codes the system generates, with the scope of their counter."""
 
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    tables.clients.name: Client(codigoDoCliente=0, natureza="J").model_dump(),
     tables.products.name: {"price": 0, "weight": 0},
+    tables.categories.name: {"revenue": False},
     tables.units.name: {"symbol": "UN"},
     tables.invoice_models.name: {"series": 1},
     tables.payment_conditions.name: {"instalments": 1, "days_between": 30},
 }
 """Values of required columns of a new record, by table."""
 
+_ACTIVE = ("active", "ativo")
+_NAME = ("name", "nomeComercial")
+_UPDATED = "ultimaAtualizacao"
 _FIRST_WAREHOUSE = 1
 _TEXT_CODE_PREFIX = "ENSAIO-"
 _NO_PRODUCT = 0
@@ -123,8 +129,8 @@ class StandIns:
         self._connection = connection
         self._now = now
         self._provided = provided
-        self._existing: dict[str, dict[object, Mapping[str, Any]]] = {}
-        self._last_codes: dict[str, int] = {}
+        self._existing: dict[str, dict[tuple[Any, ...], Mapping[str, Any]]] = {}
+        self._codes: dict[str, count[int]] = {}
         self.counts: Counter[str] = Counter()
 
     def create_for_row(
@@ -146,8 +152,11 @@ class StandIns:
                 self._ensure_entry(REGISTRIES[column.name][0], code, model)
         if model is None:
             return
-        if (code := row.get("codigoDaCarteira")) is not None:
-            self._ensure(tables.portfolios, code, account=self._account_of(row))
+        if (portfolio := row.get("codigoDaCarteira")) is not None:
+            account = row.get("codigoDaContaCorrente")
+            if account is None:
+                account = self._rows(tables.issuers)[(row["codigoDaFilial"],)]["account"]
+            self._ensure(tables.portfolios, portfolio, account=account)
         if _WAREHOUSE_FIELDS[1] in resource.by_name:
             self._ensure_place(row)
 
@@ -160,13 +169,8 @@ class StandIns:
             return
         (key,) = table.primary_key
         has_name = or_(*(table.c[columns[name]] == value for name in fields if name in columns))
-        if self._connection.execute(select(key).where(has_name)).first() is not None:
-            return
-        code = self._next_code(table)
-        if table is tables.clients:
-            self._insert_client(code, {field: value})
-        else:
-            self._ensure(table, code, {columns[field]: value})
+        if self._connection.execute(select(key).where(has_name)).first() is None:
+            self._ensure(table, self._next_code(table), defaults={columns[field]: value})
 
     def advance_counters(self) -> None:
         """Advance the counters of generated codes past those that were created."""
@@ -182,137 +186,83 @@ class StandIns:
 
     def _next_code(self, table: Table) -> Any:
         """Return a code that is not used yet."""
-        if table.name not in self._last_codes:
-            (key,) = table.primary_key
-            codes = self._connection.scalars(select(key))
-            counted = select(counters.c.last).where(
-                counters.c.scope == _SCOPE_OF_REGISTRY.get(table, table.name)
-            )
-            last = self._connection.scalar(counted) or 0
-            self._last_codes[table.name] = max(
-                [last, *(code for code in codes if isinstance(code, int))]
-            )
-        self._last_codes[table.name] += 1
-        code = self._last_codes[table.name]
+        if table.name not in self._codes:
+            scope = _SCOPE_OF_REGISTRY.get(table, table.name)
+            last = self._connection.scalar(select(counters.c.last).where(counters.c.scope == scope))
+            used = [code for (code,) in self._rows(table) if isinstance(code, int)]
+            self._codes[table.name] = count(max([last or 0, *used]) + 1)
+        code = next(self._codes[table.name])
         return code if table is not tables.cost_centres else f"{_TEXT_CODE_PREFIX}{code}"
 
     def _ensure_entry(self, table: Table, code: Any, model: type[WireModel] | None) -> None:
         """Ensure the record of a code to which a row of a ``model`` refers."""
-        if table is tables.clients:
-            self._ensure_client(code)
-        elif table is tables.branches:
+        if table is tables.branches:
             self._ensure_branch(code)
-        elif table is tables.categories:
-            required = {"revenue": _REVENUE[model]} if model in _REVENUE else {}
-            self._ensure(table, code, {"revenue": False}, **required)
+        elif table is tables.categories and model in _REVENUE:
+            self._ensure(table, code, revenue=_REVENUE[model])
         elif table is not tables.products or code != _NO_PRODUCT:
             self._ensure(table, code)
 
-    def _account_of(self, row: Mapping[str, Any]) -> Any:
-        """Return the account of a row: its own, or the default of its branch."""
-        account = row.get("codigoDaContaCorrente")
-        if account is not None:
-            return account
-        return self._rows(tables.issuers, "code")[row["codigoDaFilial"]]["account"]
+    def _ensure_branch(self, code: int) -> None:
+        """Ensure a branch that can bill, with the billing defaults of the first issuer."""
+        self._ensure(tables.branches, code)
+        issuers = self._rows(tables.issuers)
+        if issuers and (code,) not in issuers:
+            row = {**issuers[min(issuers)], "code": code, "name": _stand_in_name(code)}
+            self._connection.execute(insert(tables.issuers).values(row))
+            issuers[(code,)] = row
 
     def _ensure_place(self, row: Mapping[str, Any]) -> None:
         """Ensure the warehouse and section of a row, by default the first of its branch."""
         branch, warehouse = (row.get(name) for name in _WAREHOUSE_FIELDS)
         if branch is None:
             return
-        warehouse = warehouse or self._first_warehouse(branch)
-        self._ensure_warehouse(branch, warehouse)
+        if warehouse is None:
+            of_branch = [code for other, code in self._rows(tables.warehouses) if other == branch]
+            warehouse = min(of_branch, default=_FIRST_WAREHOUSE)
+        places = [(branch, warehouse)]
         section = row.get("codigoDaSecao")
         if section is not None:
-            section_branch, section_warehouse = (row.get(n) for n in _SECTION_WAREHOUSE_FIELDS)
-            branch, warehouse = section_branch or branch, section_warehouse or warehouse
-            self._ensure_warehouse(branch, warehouse)
-            self._ensure_row(tables.sections, branch=branch, warehouse=warehouse, code=section)
-
-    def _first_warehouse(self, branch: int) -> int:
-        first = select(func.min(tables.warehouses.c.code)).where(
-            tables.warehouses.c.branch == branch
-        )
-        return self._connection.scalar(first) or _FIRST_WAREHOUSE
+            own = [row.get(name) for name in _SECTION_WAREHOUSE_FIELDS]
+            places.append((own[0] or branch, own[1] or warehouse))
+        for place in places:
+            self._ensure_branch(place[0])
+            self._ensure(tables.warehouses, *place)
+        if section is not None:
+            self._ensure(tables.sections, *places[-1], section)
 
     def _ensure(
-        self, table: Table, code: Any, defaults: Mapping[str, Any] | None = None, **required: Any
+        self, table: Table, *key: Any, defaults: Mapping[str, Any] | None = None, **required: Any
     ) -> None:
-        """Insert a missing code with ``defaults``, and set the ``required`` values.
+        """Insert a missing record with ``defaults``, and set the ``required`` values.
 
-        A record that may be inactive is activated.
+        ``key`` is its primary key, its code last. A record that may be inactive is activated.
         """
-        if code in self._provided.get(table.name, ()):
+        if key[-1] in self._provided.get(table.name, ()):
             return
-        if "active" in table.c:
-            required["active"] = True
-        existing = self._rows(table, "code")
-        row = existing.get(code)
+        required |= {name: True for name in _ACTIVE if name in table.c}
+        existing = self._rows(table)
+        row = existing.get(key)
         if row is None:
-            basis = {"code": code, "name": _stand_in_name(code), **_DEFAULTS.get(table.name, {})}
-            row = {**basis, **(defaults or {}), **required}
+            own = {column.name: value for column, value in zip(table.primary_key, key, strict=True)}
+            own |= {name: _stand_in_name(key[-1]) for name in _NAME if name in table.c}
+            own |= {_UPDATED: self._now} if _UPDATED in table.c else {}
+            row = {**_DEFAULTS.get(table.name, {}), **own, **(defaults or {}), **required}
             self._connection.execute(insert(table).values(row))
         elif any(row[name] != value for name, value in required.items()):
-            self._connection.execute(update(table).where(table.c.code == code).values(required))
+            by_key = (column == value for column, value in zip(table.primary_key, key, strict=True))
+            self._connection.execute(update(table).where(*by_key).values(required))
         else:
             return
-        existing[code] = {**row, **required}
+        existing[key] = {**row, **required}
         self.counts[table.name] += 1
 
-    def _ensure_client(self, code: int) -> None:
-        existing = self._rows(tables.clients, "codigoDoCliente")
-        client = existing.get(code)
-        if client is None:
-            self._insert_client(code, {})
-        elif not client["ativo"]:
-            by_code = tables.clients.c.codigoDoCliente == code
-            self._connection.execute(update(tables.clients).where(by_code).values(ativo=True))
-            existing[code] = {**client, "ativo": True}
-            self.counts[tables.clients.name] += 1
-
-    def _insert_client(self, code: int, values: Mapping[str, Any]) -> None:
-        client = Client(
-            codigoDoCliente=code,
-            nomeComercial=_stand_in_name(code),
-            natureza="J",
-            ativo=True,
-            ultimaAtualizacao=self._now,
-            **values,
-        )
-        self._connection.execute(insert(tables.clients).values(client.model_dump()))
-        self._rows(tables.clients, "codigoDoCliente")[code] = client.model_dump()
-        self.counts[tables.clients.name] += 1
-
-    def _ensure_branch(self, code: int) -> None:
-        """Ensure a branch that can bill, with the billing defaults of the first issuer."""
-        self._ensure(tables.branches, code)
-        existing = self._rows(tables.issuers, "code")
-        if code not in existing and existing:
-            first = existing[min(existing)]  # type: ignore[type-var]
-            row = {**first, "code": code, "name": _stand_in_name(code)}
-            self._connection.execute(insert(tables.issuers).values(row))
-            existing[code] = row
-
-    def _ensure_warehouse(self, branch: int, warehouse: int) -> None:
-        self._ensure_branch(branch)
-        self._ensure_row(tables.warehouses, branch=branch, code=warehouse)
-
-    def _ensure_row(self, table: Table, **key: Any) -> None:
-        """Insert a missing row of a table with a composite key."""
+    def _rows(self, table: Table) -> dict[tuple[Any, ...], Mapping[str, Any]]:
+        """Return the rows of a table by primary key."""
         if table.name not in self._existing:
-            columns = [table.c[name] for name in key]
-            rows = self._connection.execute(select(*columns))
-            self._existing[table.name] = {tuple(row): {} for row in rows}
-        key_values = tuple(key.values())
-        if key_values not in self._existing[table.name]:
-            self._connection.execute(insert(table).values(**key, name=_stand_in_name(key["code"])))
-            self._existing[table.name][key_values] = {}
-            self.counts[table.name] += 1
-
-    def _rows(self, table: Table, key: str) -> dict[object, Mapping[str, Any]]:
-        if table.name not in self._existing:
+            names = [column.name for column in table.primary_key]
             rows = self._connection.execute(select(table)).mappings()
-            self._existing[table.name] = {row[key]: dict(row) for row in rows}
+            self._existing[table.name] = {tuple(row[n] for n in names): dict(row) for row in rows}
         return self._existing[table.name]
 
 

@@ -1,0 +1,293 @@
+"""Checks of a trial: the outcome of each row against the closing proof and the system's tables.
+
+The proof reads rows back by their keys. The tables also show rows without a key, records that no
+row brought, and records that are gone.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from xlbridge.batch.batch import Batch, UnitOverview
+from xlbridge.batch.plan.steps import WorkbookStep
+from xlbridge.batch.proof.model import OpenReason, Proof, RowLocation, StepFile
+from xlbridge.batch.proof.upload_history import SentFile, UploadHistory
+from xlbridge.batch.rehearsal.result import RowId, TableCount, TrialChecks, Violation, ViolationKind
+from xlbridge.batch.run_options import BatchOutcome
+from xlbridge.i18n import Text, untranslated
+from xlbridge.resources import Catalogue, Resource
+from xlbridge.sandbox.rehearsal import (
+    Content,
+    StoredRows,
+    read_sent_rows,
+    read_stored_rows,
+    replaces_rows,
+    table_name_of,
+)
+from xlbridge.sandbox.storage import Storage
+from xlbridge.upload import Job, UploadContext
+from xlbridge.upload.results import RowOutcome
+
+_OF_PROOF = {
+    OpenReason.DOUBLED: ViolationKind.TWICE,
+    OpenReason.MISSING: ViolationKind.LOST,
+    OpenReason.WRITTEN: ViolationKind.WRONGLY_REFUSED,
+}
+_ITEMS_DIFFER = Text(
+    pt="{items}: {sent} {sent:enviado|enviados}, {stored} no sistema",
+    en="{items}: {sent} sent, {stored} in the system",
+)
+_MORE = Text(
+    pt="{table}: {n} {n:linha|linhas} a mais do que foi aceito",
+    en="{table}: {n} {n:row|rows} more than were accepted",
+)
+_FEWER = Text(
+    pt="{table}: {n} {n:linha|linhas} a menos do que foi aceito",
+    en="{table}: {n} {n:row|rows} fewer than were accepted",
+)
+_GONE = Text(
+    pt="{table}: {n} {n:linha que já existia sumiu ou mudou|linhas que já existiam sumiram ou "
+    "mudaram}",
+    en="{table}: {n} existing {n:row is|rows are} gone or changed",
+)
+_NOT_IN_SYSTEM = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+_NOT_SENT = Text(pt="não foi enviada", en="was not sent")
+
+
+def read_tables(storage: Storage, catalogue: Catalogue) -> dict[str, StoredRows]:
+    """Return the stored rows of all resources, by the names of their tables."""
+    with storage.transaction(writing=False) as connection:
+        return {
+            table_name_of(resource): read_stored_rows(connection, resource)
+            for resource in catalogue.values()
+        }
+
+
+def check_trial(
+    batch: Batch,
+    outcome: BatchOutcome,
+    rows: Mapping[tuple[str, str], int],
+    storage: Storage,
+    before: Mapping[str, StoredRows],
+) -> TrialChecks:
+    """Check a trial after its last run.
+
+    ``rows`` are the row counts of the workbooks, by the names of step and workbook; ``before`` are
+    the tables before the first run.
+    """
+    context = batch.environments.context(None)
+    checks = TrialChecks()
+    files = list(_sent_files(batch, outcome, rows))
+    for unit, file in files:
+        checks.violations += [Violation(ViolationKind.NO_VERDICT, text) for text in file.breaches]
+        reasons = {job.id: job.verdict.reasons for job in file.jobs}
+        for row in file.rows:
+            row_id = RowId(file.step, unit.name, row.origin)
+            if row.outcome is not RowOutcome.UNSENT and not row.is_non_record:
+                checks.outcomes[row_id] = row.outcome
+            if row.outcome in _NOT_IN_SYSTEM:
+                reason = row.job.reason if row.job.last("reason") else _NOT_SENT
+                checks.refused[row_id] = reasons.get(row.job.id, {}).get(row.row) or reason
+            elif row.planned and row.outcome is RowOutcome.HELD and not row.is_non_record:
+                checks.held[row_id] = row.planned.text or untranslated("–")
+    names = {file.file.path: unit.name for unit, file in files}
+    for written in outcome.proofs:
+        _check_proof(checks, written.proof, names, context.catalogue)
+    with storage.transaction(writing=False) as connection:
+        sent = _sent_by_table(context, connection, files)
+    after = read_tables(storage, context.catalogue)
+    for name, resource in {table_name_of(r): r for r in context.catalogue.values()}.items():
+        check_table(checks, resource, sent[name], before[name], after[name])
+    # The proof and the tables may show the same.
+    checks.violations = list(dict.fromkeys(checks.violations))
+    return checks
+
+
+def _sent_files(
+    batch: Batch, outcome: BatchOutcome, rows: Mapping[tuple[str, str], int]
+) -> Iterator[tuple[UnitOverview, SentFile]]:
+    """Yield the workbooks of the steps that send, with the outcomes of their rows."""
+    for state in outcome.steps:
+        step = state.step
+        if not isinstance(step, WorkbookStep) or step.sending is None:
+            continue
+        history = UploadHistory(batch.environments.context(step.profile).journal)
+        for unit in state.units:
+            path, jobs = batch.plan.folder / unit.name, tuple(job.id for job in unit.jobs[:1])
+            count = rows[step.name, unit.name]
+            file = StepFile(path, unit.sha256, count, unit.problem, jobs)
+            yield unit, history.of(step.name, file)
+
+
+def _check_proof(
+    checks: TrialChecks, proof: Proof, names: Mapping[Path, str], catalogue: Catalogue
+) -> None:
+    """Add the violations that a proof shows, and whether the rows in doubt are in the system."""
+
+    def row_id(place: RowLocation) -> RowId:
+        return RowId(place.step, names[place.workbook], place.origin)
+
+    for row in proof.rows:
+        if row.state in _OF_PROOF:
+            checks.add_violation(_OF_PROOF[row.state], row_id(row.location))
+        elif row.key:
+            checks.doubts[row_id(row.location)] = bool(row.codes)
+    lists = {child.sheet for resource in catalogue.values() for child in resource.children}
+    for cell in proof.cells:
+        # The difference of a whole list is that of its numbers of items.
+        if cell.column in lists:
+            sent, stored = int(cell.sent or 0), int(cell.found or 0)
+            kind = ViolationKind.LOST if stored < sent else ViolationKind.TWICE
+            message = _ITEMS_DIFFER.format(items=cell.column, sent=sent, stored=stored)
+            checks.violations.append(Violation(kind, message, row_id(cell.location)))
+
+
+class TableRow(NamedTuple):
+    """A row that was sent; ``creates``: it creates a record."""
+
+    row_id: RowId
+    outcome: RowOutcome
+    content: Content = None
+    creates: bool = True
+
+
+@dataclass(slots=True)
+class SentTable:
+    """The rows sent for a table.
+
+    They are only ``counted`` if some were sent as single records, which also change records.
+    ``withdrawn`` records were created, and closed because their lists were rejected.
+    """
+
+    rows: list[TableRow] = field(default_factory=list)
+    counted: bool = False
+    withdrawn: int = 0
+
+
+def _sent_by_table(
+    context: UploadContext, connection: Connection, files: Sequence[tuple[UnitOverview, SentFile]]
+) -> defaultdict[str, SentTable]:
+    tables: defaultdict[str, SentTable] = defaultdict(SentTable)
+    written: dict[str, list[tuple[Content, bool]]] = {}
+    for unit, file in files:
+        for row in file.rows:
+            if row.planned is not None:
+                continue
+            job = row.job
+            resource = context.catalogue.named(job.spec.resource)
+            table = tables[table_name_of(resource)]
+            if job.id not in written:
+                written[job.id] = list(_written_rows(context, connection, job, resource, table))
+            of_job = written[job.id]
+            content, creates = of_job[row.position] if of_job else (None, True)
+            row_id = RowId(file.step, unit.name, row.origin)
+            table.rows.append(TableRow(row_id, row.outcome, content, creates))
+    return tables
+
+
+def _written_rows(
+    context: UploadContext, connection: Connection, job: Job, resource: Resource, table: SentTable
+) -> Iterator[tuple[Content, bool]]:
+    """Yield the content of each row of a job, and whether it creates a record."""
+    if job.spec.mode.is_by_record:
+        table.counted = True
+        for write in context.journal.writes.iterate(job.id):
+            table.withdrawn += write.task.creates and bool(write.withdrawn_record)
+            yield None, write.task.creates
+        return
+    payload = context.load_payload(job.spec.payload)
+    limits = context.settings.limits
+    for content in read_sent_rows(connection, payload, resource, context.catalogue, limits):
+        yield content, True
+
+
+def check_table(
+    checks: TrialChecks, resource: Resource, sent: SentTable, before: StoredRows, after: StoredRows
+) -> None:
+    """Compare a table with the rows that were sent for it, by content or by count.
+
+    Each accepted row accounts for one added record, then each one in doubt; the rest is too much.
+    """
+    if not sent.rows and before == after:
+        return
+    counted = sent.counted or None in before.contents or None in after.contents
+    rows, replaces = sent.rows, replaces_rows(resource)
+    if counted:
+        rows = [row._replace(content=None) for row in rows]
+        before, after = before.only_counted(), after.only_counted()
+
+    def created_by(outcome: RowOutcome) -> Counter[Content]:
+        created = Counter(row.content for row in rows if row.outcome is outcome and row.creates)
+        return Counter(created.keys()) - before.contents if replaces else created
+
+    added = after.contents - before.contents
+    accepted = created_by(RowOutcome.ACCEPTED) + Counter({None: sent.withdrawn})
+    doubtful = created_by(RowOutcome.UNKNOWN)
+    left = added - accepted
+    derived = after.derived - before.derived
+    pt, en = (text[:1].lower() + text[1:] for text in (resource.title.pt, resource.title.en))
+    title = Text(pt=pt, en=en)
+    checks.tables.append(
+        TableCount(
+            table_name_of(resource),
+            title,
+            before.contents.total() + before.derived,
+            after.contents.total() + after.derived,
+            accepted.total() + (doubtful & left).total() + derived,
+            derived,
+        )
+    )
+    for row in rows:
+        if row.outcome is RowOutcome.UNKNOWN:
+            is_known = not 0 < left[row.content] < doubtful[row.content]
+            checks.doubts.setdefault(row.row_id, left[row.content] > 0 if is_known else None)
+        is_new = row.outcome is RowOutcome.ACCEPTED and not replaces and not counted
+        if is_new and before.contents[row.content]:
+            checks.preexisting.append(row.row_id)
+    named = {one.row_id for one in checks.violations}
+    numbers: Counter[ViolationKind] = Counter()
+    for kind, row_id, number in _discrepancies(
+        () if counted else rows, accepted - added, left - doubtful
+    ):
+        if row_id is not None:
+            checks.add_violation(kind, row_id)
+        else:
+            numbers[kind] += number
+    if not named.isdisjoint(row.row_id for row in rows):
+        # The proof has named the rows; a mere count tells nothing more.
+        return
+    gone = (before.contents - after.contents).total()
+    for kind, message, number in (
+        (ViolationKind.LOST, _FEWER, numbers[ViolationKind.LOST]),
+        (ViolationKind.TWICE, _MORE, numbers[ViolationKind.TWICE]),
+        (ViolationKind.LOST, _GONE, gone),
+    ):
+        if number:
+            checks.violations.append(Violation(kind, message.format(table=title, n=number)))
+
+
+def _discrepancies(
+    rows: Sequence[TableRow], missing: Counter[Content], surplus: Counter[Content]
+) -> Iterator[tuple[ViolationKind, RowId | None, int]]:
+    """Yield each row whose record is missing or too many, or the number of records of no row."""
+    by_content: defaultdict[Content, list[TableRow]] = defaultdict(list)
+    for row in rows:
+        by_content[row.content].append(row)
+    for content, number in missing.items():
+        lost = [row for row in by_content[content] if row.outcome is RowOutcome.ACCEPTED][-number:]
+        yield from ((ViolationKind.LOST, row.row_id, 1) for row in lost)
+        if not lost:
+            yield ViolationKind.LOST, None, number
+    for content, number in surplus.items():
+        equal = by_content[content]
+        written = [r for r in equal if r.outcome in (RowOutcome.ACCEPTED, RowOutcome.UNKNOWN)]
+        if written:
+            yield ViolationKind.TWICE, written[0].row_id, number
+        elif equal:
+            yield ViolationKind.WRONGLY_REFUSED, equal[0].row_id, number
+        else:
+            yield ViolationKind.TWICE, None, number
