@@ -2,7 +2,7 @@ from .client import Client as Client
 from .diagnosis import (
     DiagnosticCheck as DiagnosticCheck,
 )
-from .listings.stream import Record as Record
+from .listings.records import Record as Record
 from .outcomes import (
     Declined as Declined,
     Doubtful as Doubtful,

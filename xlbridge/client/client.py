@@ -24,7 +24,8 @@ from typing import Any, Self
 import httpx
 
 from xlbridge.client.listings.answer import ListingAnswer, record_shape, rows_of_data
-from xlbridge.client.listings.stream import EXACT_NUMBERS, FieldTest, Numbers, Record
+from xlbridge.client.listings.records import FieldTest, Record
+from xlbridge.client.listings.stream import EXACT_NUMBERS, Numbers
 from xlbridge.client.listings.time_windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
 from xlbridge.client.operation_attributes import Operations
 from xlbridge.client.outcomes import (

@@ -13,7 +13,8 @@ from typing import Any, get_origin
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from xlbridge.client.listings.stream import UnexpectedContent, decode_json
+from xlbridge.client.listings.records import UnexpectedContent
+from xlbridge.client.listings.stream import decode_json
 from xlbridge.client.transport import NoAnswer, Reply, Target, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text

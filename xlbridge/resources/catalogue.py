@@ -13,7 +13,8 @@ from typing import Any
 from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.all_rules import checks_of, code_width
-from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
+from xlbridge.resources.column import USUAL_YEARS, Column
+from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
 from xlbridge.resources.remote.record_operations import (
     ExistingPolicy,
     Lookup,

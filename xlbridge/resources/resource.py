@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge.i18n import Text
-from xlbridge.resources.column import Column, Kind, columns_by_header
+from xlbridge.resources.column import Column, columns_by_header
+from xlbridge.resources.kind import Kind
 from xlbridge.resources.remote.record_operations import (
     ReadBack,
     RecordChange,

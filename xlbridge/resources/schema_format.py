@@ -6,7 +6,7 @@ from functools import cache
 
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.checks.rule import RowRule, Rule, StatisticSchema
-from xlbridge.resources.column import KIND_OF_DTYPE, Kind
+from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
 from xlbridge.resources.references.reference_lists import REFERENCES
 from xlbridge.resources.remote.record_operations import ExistingPolicy
 from xlbridge.resources.yaml_files import Schema, block_schema, described

@@ -2,11 +2,11 @@ from .answer import (
     ListingAnswer as ListingAnswer,
     record_shape as record_shape,
 )
-from .records import RecordShape as RecordShape
-from .stream import (
+from .records import (
     FieldTest as FieldTest,
-    Numbers as Numbers,
+    RecordShape as RecordShape,
 )
+from .stream import Numbers as Numbers
 from .time_windows import (
     MINUTE as MINUTE,
     UNBOUNDED_WINDOW as UNBOUNDED_WINDOW,

@@ -11,16 +11,19 @@ from typing import Any
 
 import httpx
 
-from xlbridge.client.listings.records import RecordSelector, RecordShape
+from xlbridge.client.listings.records import (
+    FieldTest,
+    Record,
+    RecordSelector,
+    RecordShape,
+    UnexpectedContent,
+)
 from xlbridge.client.listings.stream import (
     EXACT_NUMBERS,
-    FieldTest,
     InvalidJson,
     ListingReader,
     Numbers,
-    Record,
     TruncatedBody,
-    UnexpectedContent,
 )
 from xlbridge.client.outcomes import (
     SecretRedactor,

@@ -10,8 +10,12 @@ from decimal import Decimal
 from itertools import chain, compress, islice
 from typing import Any
 
-from xlbridge.client.listings.stream import FieldTest, Record, UnexpectedContent
 from xlbridge.i18n import Text
+
+Record = dict[str, Any]
+
+FieldTest = tuple[str, Callable[[Sequence[Any]], Sequence[bool]]]
+"""Name of a field, and a test of its values that selects records."""
 
 _Convert = Callable[[list[Any]], list[Record]]
 _Rename = Callable[[Record], Record]
@@ -20,6 +24,15 @@ _MAX_PLANS = 1_000
 _MAX_SHOWN_LENGTH = 40
 _UNSET = object()
 """Value of a tested field that a record does not have."""
+
+
+class UnexpectedContent(ValueError):
+    """A body is not what the interface documents; ``truncated`` if it was cut short."""
+
+    def __init__(self, reason: Text, *, truncated: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.truncated = truncated
 
 
 @dataclass(frozen=True, slots=True)

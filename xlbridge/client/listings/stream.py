@@ -8,26 +8,14 @@ are decoded by msgspec if it can, in half the time. Numbers with a point or an e
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from xlbridge.i18n import Text
-
-if TYPE_CHECKING:
-    from xlbridge.client.listings.records import RecordSelector
-
-
-class UnexpectedContent(ValueError):
-    """A body is not what the interface documents; ``truncated`` if it was cut short."""
-
-    def __init__(self, reason: Text, *, truncated: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.truncated = truncated
+from xlbridge.client.listings.records import RecordSelector
 
 
 class TruncatedBody(Exception):
@@ -188,7 +176,7 @@ class JsonReader:
         self,
         pieces: Iterator[bytes],
         numbers: Numbers = EXACT_NUMBERS,
-        selector: "RecordSelector | None" = None,
+        selector: RecordSelector | None = None,
         record_type: type[Any] | None = None,
     ) -> None:
         self._pieces = pieces
@@ -400,7 +388,7 @@ class ListingReader:
         pieces: Iterator[bytes],
         names: Mapping[str, str],
         numbers: Numbers = EXACT_NUMBERS,
-        selector: "RecordSelector | None" = None,
+        selector: RecordSelector | None = None,
         record_type: type[Any] | None = None,
     ) -> None:
         self.envelope: dict[str, Any] = {}
@@ -437,9 +425,3 @@ class ListingReader:
                 break
         reader.expect("}")
         reader.expect("")
-
-
-Record = dict[str, Any]
-
-FieldTest = tuple[str, Callable[[Sequence[Any]], Sequence[bool]]]
-"""Name of a field, and a test of its values that selects records."""

@@ -1,3 +1,8 @@
+from .column_links import (
+    Link as Link,
+    LinkName as LinkName,
+    SheetLink as SheetLink,
+)
 from .links import (
     key_fields as key_fields,
     link_mistakes as link_mistakes,
@@ -10,8 +15,5 @@ from .links import (
 )
 from .reference_lists import (
     REFERENCES as REFERENCES,
-    Link as Link,
-    LinkName as LinkName,
     Reference as Reference,
-    SheetLink as SheetLink,
 )

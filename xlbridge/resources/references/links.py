@@ -13,8 +13,10 @@ from pathlib import Path
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.resources.column import Column, Kind
-from xlbridge.resources.references.reference_lists import REFERENCES, Link, LinkName, SheetLink
+from xlbridge.resources.column import Column
+from xlbridge.resources.kind import Kind
+from xlbridge.resources.references.column_links import Link, LinkName, SheetLink
+from xlbridge.resources.references.reference_lists import REFERENCES
 from xlbridge.resources.remote.record_operations import ReadBack
 from xlbridge.resources.resource import Resource
 from xlbridge.resources.yaml_files import unknown_value

@@ -1,12 +1,9 @@
-"""Registries of the remote system that columns refer to (``references`` in schema files), and
-links to their records."""
+"""Registries of the remote system that columns refer to (``references`` in schema files)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text
 from xlbridge.wire import Operation
 from xlbridge.wire.products import PRODUCT_LIST
 from xlbridge.wire.registry import (
@@ -18,9 +15,6 @@ from xlbridge.wire.registry import (
     SUPPLIER_LIST,
 )
 from xlbridge.wire.stock import STOCK_BALANCES, STOCK_BALANCES_OF_BRANCH
-
-if TYPE_CHECKING:
-    from xlbridge.resources.column import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,49 +99,3 @@ REFERENCES: Mapping[str, Reference] = {
     ),
 }
 """Registries by their names in schema files."""
-
-
-@dataclass(frozen=True, slots=True)
-class LinkName:
-    """Column that identifies or names records, and its field in the listing."""
-
-    column: str
-    field: str
-    kind: "Kind"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """Link of a column to records of a registry by other values than their codes.
-
-    The cells hold the value of one of ``names``. ``is_loose``: of any of them, in any spelling;
-    ``has_codes``: codes are accepted, too.
-    """
-
-    registry: str
-    names: tuple[LinkName, ...]
-    is_loose: bool = False
-    has_codes: bool = False
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Fields of the names in the registry's listing."""
-        return tuple(dict.fromkeys(name.field for name in self.names))
-
-    @property
-    def by(self) -> Text:
-        """Columns of the names, for messages."""
-        *others, last = (name.column for name in self.names)
-        if not others:
-            return untranslated(last)
-        columns = {"others": ", ".join(others), "last": last}
-        return Text(pt="{others} ou {last}", en="{others} or {last}").format(**columns)
-
-
-@dataclass(frozen=True, slots=True)
-class SheetLink:
-    """Link of a column to the records of another sheet: its cells hold values of ``column`` in
-    ``file``, and are replaced by the codes that the system assigned to those records."""
-
-    file: Path
-    column: str
