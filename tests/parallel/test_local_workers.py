@@ -17,6 +17,8 @@ from xlbridge.parallel.local import LocalExecutor, default_worker_count
 from xlbridge.parallel.messages import WorkerDefect
 from xlbridge.parallel.tasks import LostItem
 
+pytestmark = pytest.mark.processes
+
 NUMBERS = range(50)
 
 
