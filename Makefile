@@ -2,7 +2,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 FUZZ_SECONDS ?= 1200
-PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal
+# Each worker imports everything once: more of them cost more than two cores gain by them.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
+# What `make check` checks: one folder of xlbridge/ with its tests, or everything.
+ROOM ?=
+TESTS_OF_files := tests/workbook/test_atomic.py
+TESTS_OF_report_forms := tests/validation/reports
+TESTS_OF_validation := tests/validation tests/mapping
+TESTS_OF_wire := tests/wire tests/golden
+ROOM_TESTS = $(if $(ROOM),tests/test_floors.py $(or $(TESTS_OF_$(ROOM)),tests/$(ROOM)),tests)
 WITH_SANDBOX := tests/sandbox tests/upload tests/export tests/client/test_login_command.py \
 	tests/client/test_remote_commands.py
 SENDING := tests/client tests/upload tests/batch tests/library tests/export
@@ -25,10 +33,16 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference app clean
+.PHONY: demo check test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference app clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
+
+check: $(VENV)/.dev ## what to run after each edit: style, types and quick tests, of a ROOM=upload
+	$(BIN)/ruff format --check xlbridge/$(ROOM) $(ROOM_TESTS)
+	$(BIN)/ruff check xlbridge/$(ROOM) $(ROOM_TESTS)
+	$(BIN)/mypy $(if $(ROOM),xlbridge/$(ROOM))
+	$(BIN)/python -m pytest -n 2 --dist worksteal --in-process $(ROOM_TESTS) $(PYTEST_ARGS)
 
 test: $(VENV)/.dev ## the fast suite
 	$(PYTEST) $(PYTEST_ARGS)
@@ -36,7 +50,7 @@ test: $(VENV)/.dev ## the fast suite
 coverage: PYTEST += -m 'not slow' --cov --cov-report=term
 coverage: test ## the fast suite, with branch coverage
 
-test-programs: $(VENV)/.dev ## what drives a browser, LibreOffice, PostgreSQL or a Dask cluster
+test-programs: $(VENV)/.dev ## what drives a browser, LibreOffice, PostgreSQL, schemathesis or a Dask cluster
 	$(PYTEST) -m 'programs and not slow' $(PYTEST_ARGS)
 
 test-postgres: $(VENV)/.dev ## all that uses a sandbox once more, on a PostgreSQL server of its own

@@ -1,7 +1,6 @@
 """Fixtures shared by all tests: catalogue, command line, running sandboxes, browser."""
 
 import gc
-import os
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import databases
 import forked
+import in_process
 import pytest
 import sandboxes
 from browser import Page, browser_page
@@ -43,6 +43,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="every sandbox behind a proxy that changes undocumented parts of its answers",
     )
+    parser.addoption(
+        "--in-process",
+        action="store_true",
+        help="without tests that need processes of their own",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -53,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
         sandboxes.make_all_strict()
     if config.getoption("--other-shapes"):
         sandboxes.use_other_shapes()
+    if config.getoption("--in-process"):
+        in_process.exclude_processes()
     _restore_signals()
 
 
@@ -66,11 +73,18 @@ def _restore_signals() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect tests that do not depend on the database in a run on PostgreSQL."""
+    """Deselect what the run's options exclude.
+
+    On PostgreSQL tests that do not depend on the database, ``--in-process`` those with processes.
+    """
+    left: list[pytest.Item] = []
     if databases.is_postgresql():
-        same = [item for item in items if item.get_closest_marker("one_database")]
-        items[:] = [item for item in items if not item.get_closest_marker("one_database")]
-        config.hook.pytest_deselected(items=same)
+        left += [item for item in items if item.get_closest_marker("one_database")]
+    if in_process.excludes_processes():
+        left += filter(in_process.needs_process, items)
+    if left:
+        items[:] = [item for item in items if item not in left]
+        config.hook.pytest_deselected(items=left)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -104,10 +118,10 @@ def check_exercised_operations(request: pytest.FixtureRequest) -> Iterator[None]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def filled_databases(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Share filled databases between the workers of the run: one of them fills each kind."""
-    own = tmp_path_factory.getbasetemp()
-    sandboxes.share_in(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
+def filled_databases(pytestconfig: pytest.Config) -> None:
+    """Share filled databases between the workers of this run and later ones."""
+    if pytestconfig.pluginmanager.hasplugin("cacheprovider"):
+        sandboxes.share_in(pytestconfig.cache.mkdir("sandboxes"))
 
 
 @pytest.fixture(scope="session")
@@ -144,8 +158,11 @@ def no_collection() -> Iterator[None]:
 
 
 @pytest.fixture
-def xlbridge(home: Path, tmp_path: Path, forks: Zygote) -> Xlbridge:
-    """Run the real command in its own process; keywords are environment variables."""
+def xlbridge(home: Path, tmp_path: Path) -> Xlbridge:
+    """Run the real command; keywords are environment variables.
+
+    It runs in this process, or in a fork if its language or its environment would remain there.
+    """
 
     def run(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
         own = clean_environment(home, **environment)
@@ -153,7 +170,10 @@ def xlbridge(home: Path, tmp_path: Path, forks: Zygote) -> Xlbridge:
         # click caches its texts in the language of their first use.
         english = own["XLBRIDGE_LANG"] == "en" and "--lang" not in command
         usual = all(name.startswith("XLBRIDGE_") for name in environment)
-        return forks.run(tmp_path, own, command, longest=120, alone=not (english and usual))
+        if english and usual:
+            return in_process.run_command(tmp_path, own, command)
+        in_process.skip_if_excluded("a command in another language or environment")
+        return shared_zygote().run(tmp_path, own, command, longest=120)
 
     return run
 

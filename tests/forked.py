@@ -56,15 +56,13 @@ class Zygote:
         module: str = XLBRIDGE,
         begun: Begun = lambda _running: None,
         longest: float | None = None,
-        alone: bool = True,
         terminal: str | None = None,
         shown: str = "stdout",
     ) -> "subprocess.CompletedProcess[str]":
         """Run a command line to its end; ``begun`` is called once the process runs.
 
         ``module`` is the one whose ``run`` is called; after ``longest`` seconds the process is
-        killed. Unless ``alone``, it may share its process with earlier ones. With a ``terminal``
-        the stream ``shown`` goes there, and is not returned.
+        killed. With a ``terminal`` the stream ``shown`` goes there, and is not returned.
         """
         out, err = self.folder / "stdout", self.folder / "stderr"
         streams = {"stdout": str(out), "stderr": str(err)}
@@ -77,7 +75,6 @@ class Zygote:
             "arguments": arguments,
             **streams,
             "stays": False,
-            "alone": alone,
         }
         with self.lock:
             for stream in (out, err):
@@ -106,7 +103,6 @@ class Zygote:
             "stdout": os.devnull,
             "stderr": str(log),
             "stays": True,
-            "alone": True,
         }
         with self.lock:
             pid: int = self._ask(order)["pid"]

@@ -1,18 +1,24 @@
 """Sandboxes that start quickly; ``test_embedded.py`` and others test the real start.
 
+They listen on a real socket, in a thread of this process unless a test needs a process.
+
 Inside: sandbox.
 """
 
+import hashlib
 import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
+import in_process
 from child_processes import is_alive, wait_until
+from environment import ROOT
 from filelock import FileLock
 from forked import shared_zygote
 from other_shapes import OTHER_SPELLINGS, other_shapes
@@ -21,8 +27,8 @@ from sqlalchemy import Connection, text
 from xlbridge.sandbox import RunningSandbox, SeedKind, open_database, prepare_account, seed_database
 from xlbridge.sandbox.embedded import read_ready_file, sandbox_environment
 from xlbridge.sandbox.storage import Storage, database_url
-from xlbridge.sandbox.users import HashCost
-from xlbridge.settings import Settings
+from xlbridge.sandbox.users import Account, HashCost
+from xlbridge.settings import Settings, read_settings
 
 _MINIMAL_COST = HashCost(n=2, r=1, p=1)
 _REMOVED_RECORDS = {
@@ -33,6 +39,10 @@ _REMOVED_RECORDS = {
 }
 """Records of the demo company that slow tests down without testing more."""
 
+_FILLING = ("xlbridge/sandbox", "xlbridge/resources", "xlbridge/wire", "schemas")
+"""Folders of what fills a database."""
+_KEPT_SECONDS = 2 * 24 * 60 * 60
+
 _at_end = ExitStack()
 _shared: list[Path] = []
 _run_options: list[str] = []
@@ -40,8 +50,24 @@ _proxies: list[Callable[[str], AbstractContextManager[str]]] = []
 
 
 def share_in(folder: Path) -> None:
-    """Keep filled databases in a folder shared by all processes of the run."""
-    _shared[:] = [folder]
+    """Keep filled databases in a folder for all processes of this run and of later ones.
+
+    Each is filled anew after a day, as the demo company depends on the date, and once the code
+    changes that fills it.
+    """
+    now = datetime.now()
+    files = [Path(__file__), *(file for name in _FILLING for file in (ROOT / name).rglob("*.*"))]
+    states = [
+        (str(file), file.stat().st_mtime_ns)
+        for file in sorted(files)
+        if file.suffix in {".py", ".yaml"}
+    ]
+    version = hashlib.sha256(repr((now.date(), states)).encode()).hexdigest()[:12]
+    _shared[:] = [folder / version]
+    _shared[0].mkdir(exist_ok=True)
+    for other in folder.iterdir():
+        if other.stat().st_mtime < now.timestamp() - _KEPT_SECONDS:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def make_all_strict() -> None:
@@ -62,30 +88,45 @@ def sandbox_process(
     *,
     ignore_run_options: bool = False,
     few: bool = False,
+    own_process: bool = False,
 ) -> Iterator[RunningSandbox]:
-    """Run a sandbox in its own process for the block.
+    """Run a sandbox for the block, in a thread of this process if that has all its ``options``.
 
     ``ignore_run_options`` omits the run's options for all sandboxes. With ``few`` it has a
-    twentieth of the demo company's orders, and some of its receivables.
-
-    Like ``xlbridge.sandbox.embedded.sandbox_process``, but forked from a process that has already
-    imported everything.
+    twentieth of the demo company's orders, and some of its receivables. ``own_process`` starts a
+    process that can be measured and killed, forked from one that has imported everything.
     """
+    all_options = [*([] if ignore_run_options else _run_options), *options]
+    behaviour = None if own_process else in_process.sandbox_behaviour(all_options)
+    own = sandbox_environment(home, environment)
+    with ExitStack() as stack:
+        if behaviour is None:
+            in_process.skip_if_excluded("a sandbox with these options")
+            create_database(home, options, few=few)
+            found = stack.enter_context(_forked_sandbox(home, all_options, own))
+        else:
+            storage, account = stack.enter_context(_filled_database(home, options, few=few))
+            found = stack.enter_context(
+                in_process.sandbox_thread(storage, account, read_settings(own), behaviour)
+            )
+        address = found.base_url
+        for proxy in [] if ignore_run_options else _proxies:
+            address = stack.enter_context(proxy(address))
+        yield replace(found, base_url=address)
+
+
+@contextmanager
+def _forked_sandbox(
+    home: Path, options: Sequence[str], environment: Mapping[str, str]
+) -> Iterator[RunningSandbox]:
     log = home / "sandbox.log"
-    create_database(home, options, few=few)
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready = Path(folder) / "ready.json"
-        command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready)]
-        command += [*([] if ignore_run_options else _run_options), *options]
-        own = sandbox_environment(home, environment)
-        with shared_zygote().running(own, command, log=log) as pid:
+        command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready), *options]
+        with shared_zygote().running(environment, command, log=log) as pid:
             found = wait_until(lambda: read_ready_file(ready) or not is_alive(pid))
             assert isinstance(found, RunningSandbox), log.read_text("utf-8")
-            with ExitStack() as stack:
-                address = found.base_url
-                for proxy in [] if ignore_run_options else _proxies:
-                    address = stack.enter_context(proxy(address))
-                yield replace(found, base_url=address)
+            yield found
 
 
 def end() -> None:
@@ -94,7 +135,16 @@ def end() -> None:
 
 
 def create_database(home: Path, options: Sequence[str], *, few: bool = False) -> None:
-    """Create the database that the sandbox would create with these options.
+    """Create the database that the sandbox would create with these options."""
+    with _filled_database(home, options, few=few):
+        pass
+
+
+@contextmanager
+def _filled_database(
+    home: Path, options: Sequence[str], *, few: bool
+) -> Iterator[tuple[Storage, Account]]:
+    """Open the database of a sandbox with these options, created if it does not exist.
 
     A file is copied from a filled one, and logins have minimal cost.
     """
@@ -104,12 +154,11 @@ def create_database(home: Path, options: Sequence[str], *, few: bool = False) ->
     kind, scale = SeedKind(named.get("--seed", "demo")), int(named.get("--scale", "1"))
     if url.get_backend_name() == "sqlite":
         path = Path(str(url.database))
-        if path.exists():
-            return
-        shutil.copyfile(_filled(kind, scale, few), path)
+        if not path.exists():
+            shutil.copyfile(_filled(kind, scale, few), path)
     with closing(open_database(url)) as storage:
         _fill(storage, kind, scale, few=few)
-        prepare_account(storage, Settings(home=home), _MINIMAL_COST)
+        yield storage, prepare_account(storage, Settings(home=home), _MINIMAL_COST)
 
 
 @cache

@@ -3,20 +3,20 @@
 import subprocess
 
 import demo
+import in_process
 import pytest
 from environment import ROOT, clean_environment, credentials
-from forked import Zygote
 from openpyxl import load_workbook
 from sandboxes import sandbox_process
 
 
-def test_demo_completes(forks: Zygote, capsys: pytest.CaptureFixture[str]) -> None:
-    """Commands run in forks here; ``make demo`` itself starts the program each time."""
+def test_demo_completes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Commands run in this process; ``make demo`` itself starts the program each time."""
 
     def run(
         environment: dict[str, str], words: list[str], *, shown: bool
     ) -> "subprocess.CompletedProcess[str]":
-        done = forks.run(ROOT, environment, words, alone=False)
+        done = in_process.run_command(ROOT, environment, words)
         print(*([done.stdout, done.stderr] if shown else []))
         return done
 

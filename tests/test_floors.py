@@ -141,15 +141,72 @@ def defining_module(source: str, name: str) -> str:
     return f"{source}.{name}"  # a room within the room
 
 
-def test_imports_have_no_cycle_and_limited_depth() -> None:
-    imported = {
-        module: {
-            defining_module(*source_and_name)
-            for source_and_name in imported_names(path, types=False)
-        }
+OPEN_CIRCLES = {
+    frozenset({"xlbridge.upload.job", "xlbridge.upload.results.verdict"}),
+    frozenset(
+        f"xlbridge.upload.{module}"
+        for module in (
+            "context",
+            "journal",
+            "options",
+            "payload",
+            "planning.consent",
+            "planning.plan_builder",
+            "planning.row_actions",
+            "processing.plan",
+            "processing.report",
+            "results.retried_rows",
+            "results.undo_report",
+            "run_context",
+            "single_records.changes",
+            "single_records.request",
+            "undo",
+        )
+    ),
+}
+"""Circles of imports that remain to be broken: remove those that are gone, and add none."""
+
+
+def imports_of_modules(*, types: bool) -> dict[str, set[str]]:
+    """Map each module to those that it imports, late ones included."""
+    return {
+        module: {defining_module(*found) for found in imported_names(path, types=types)}
         & MODULES.keys()
         for module, path in MODULES.items()
     }
+
+
+def circles_of(imported: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Return the largest sets of modules that import one another, directly or not."""
+
+    def reachable(start: str) -> set[str]:
+        found: set[str] = set()
+        waiting = [start]
+        while waiting:
+            new = imported[waiting.pop()] - found
+            found |= new
+            waiting.extend(new)
+        return found
+
+    reached = {module: reachable(module) for module in imported}
+    return {
+        frozenset(other for other in below if module in reached[other])
+        for module, below in reached.items()
+        if module in below
+    }
+
+
+def test_circles_are_found_and_kept_apart() -> None:
+    imported = {"a": {"b", "e"}, "b": {"c"}, "c": {"a"}, "d": {"e", "a"}, "e": {"f"}, "f": {"e"}}
+    assert circles_of(imported) == {frozenset("abc"), frozenset("ef")}
+
+
+def test_no_imports_for_types_or_others_go_in_a_circle() -> None:
+    assert circles_of(imports_of_modules(types=True)) == OPEN_CIRCLES
+
+
+def test_chains_of_imports_have_limited_depth() -> None:
+    imported = imports_of_modules(types=False)
     depth: dict[str, int] = {}
     for module in TopologicalSorter(imported).static_order():  # raises CycleError
         depth[module] = 1 + max((depth[below] for below in imported[module]), default=0)

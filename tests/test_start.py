@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from environment import clean_environment
 
+pytestmark = pytest.mark.processes
+
 HEAVY = (
     "asyncio",
     "httpx",

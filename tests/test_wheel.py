@@ -13,6 +13,8 @@ from environment import ROOT, clean_environment, unmeasured_environment
 
 from xlbridge.resources import load_catalogue
 
+pytestmark = pytest.mark.processes
+
 REPOSITORY = "https://repository.example/xlbridge"
 
 

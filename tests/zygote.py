@@ -6,10 +6,6 @@ and streams, and calls ``run`` of the module named in the order, with the argume
 
 A process that ``stays`` is not waited for: it has its own session, its stdin remains open as long
 as the zygote runs, and the order ``{"end": pid}`` terminates it and answers its status.
-
-A fork costs as much as a short command, as it copies each page of memory that it touches. Orders
-that are not ``alone`` therefore share a fork, which runs one command after the other until one
-leaves an open file or a thread behind.
 """
 
 import gc
@@ -19,11 +15,8 @@ import multiprocessing
 import os
 import pkgutil
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -79,81 +72,6 @@ def carry_out(order: dict[str, Any], open_input: int, kept_open: int) -> None:
     importlib.import_module(order["module"]).run()
 
 
-def run_orders(orders: Connection) -> None:
-    """Run command lines one after the other, until one leaves something behind."""
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
-    initial = leftovers()
-    while initial == leftovers():
-        if (order := orders.recv()) is None:
-            return
-        status = run_command(order)
-        if initial != leftovers():
-            gc.collect()
-        orders.send((status, initial == leftovers()))
-
-
-def run_command(order: dict[str, Any]) -> int:
-    """Run a command line in this process; return its exit code."""
-    os.environ.clear()
-    os.environ.update(order["environment"])
-    os.chdir(order["folder"])
-    streams = []
-    for number, name in ((1, order["stdout"]), (2, order["stderr"])):
-        written = os.open(name, os.O_WRONLY | os.O_APPEND)
-        os.dup2(written, number)
-        os.close(written)
-        form = {"encoding": "utf-8", "errors": "backslashreplace"}
-        streams.append(os.fdopen(number, "w", **form, closefd=False))
-    sys.stdout, sys.stderr = streams
-    sys.argv = [order["module"], *order["arguments"]]
-    status: int = importlib.import_module(order["module"]).main(order["arguments"])
-    for stream in streams:
-        stream.flush()
-    return status
-
-
-def leftovers() -> tuple[frozenset[Path], int]:
-    """Return what a command may leave behind: open file descriptors, the number of threads."""
-    return frozenset(Path("/proc/self/fd").iterdir()), threading.active_count()
-
-
-@dataclass
-class SharedFork:
-    """Fork that runs one command after the other, replaced once it is no longer clean."""
-
-    process: BaseProcess | None = None
-    orders: Connection | None = None
-
-    def carry_out(self, order: dict[str, Any]) -> None:
-        """Run a command line; answer its process id and status."""
-        if self.process is None or self.orders is None:
-            forking = multiprocessing.get_context("fork")
-            self.orders, child_end = forking.Pipe()
-            self.process = forking.Process(target=run_orders, args=(child_end,))
-            self.process.start()
-            child_end.close()
-        answer(pid=self.process.pid)
-        try:
-            self.orders.send(order)
-            status, is_clean = self.orders.recv()
-        except (EOFError, BrokenPipeError, ConnectionResetError):
-            self.process.join()
-            status, is_clean = self.process.exitcode, False
-        if not is_clean:
-            self.end()
-        answer(status=status)
-
-    def end(self) -> None:
-        """End the fork."""
-        if self.process is not None and self.orders is not None:
-            with suppress(BrokenPipeError):
-                self.orders.send(None)
-            self.orders.close()
-            self.process.join()
-        self.process = self.orders = None
-
-
 def main() -> None:
     """Run orders until stdin ends."""
     for module in pkgutil.walk_packages(xlbridge.__path__, "xlbridge."):
@@ -166,15 +84,11 @@ def main() -> None:
     forking = multiprocessing.get_context("fork")
     open_input, kept_open = os.pipe()
     staying: dict[int | None, BaseProcess] = {}
-    shared_fork = SharedFork()
     answer(ready=True)
     for line in sys.stdin:
         order = json.loads(line)
         if "end" in order:
             end(process := staying.pop(order["end"]))
-        elif not order["alone"]:
-            shared_fork.carry_out(order)
-            continue
         else:
             process = forking.Process(target=carry_out, args=(order, open_input, kept_open))
             process.start()
@@ -185,7 +99,6 @@ def main() -> None:
             process.join()
         answer(status=process.exitcode)
     os.close(kept_open)
-    shared_fork.end()
 
 
 def warm_up() -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from batch_parts import PLAN, RunBatch, WritePlan, report, states, write_clients, write_payables
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
@@ -46,6 +47,7 @@ def test_codes_are_filled_in_once_the_clients_are_there(
     assert again["steps"] == found["steps"]
 
 
+@pytest.mark.slow
 def test_codes_are_found_if_the_listing_cannot_be_complete(
     xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path
 ) -> None:

@@ -167,6 +167,7 @@ def moved(folder: Path, old: RunningSandbox, new: RunningSandbox, home: Path) ->
     return folder / "plan.yaml"
 
 
+@pytest.mark.slow
 def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
     xlbridge: Xlbridge, tmp_path: Path, home: Path, old: RunningSandbox, new: RunningSandbox
 ) -> None:

@@ -107,6 +107,7 @@ def test_a_month_is_rehearsed_in_isolation_and_every_row_accounted_for(month: Mo
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_breaches_are_detected_and_reported(month: Month, tmp_path: Path) -> None:
     database = tmp_path / "prepared.db"
     make_database(database, {**GOOD["contasreceber"], "historico": "before"})
@@ -143,6 +144,7 @@ def test_breaches_are_detected_and_reported(month: Month, tmp_path: Path) -> Non
     assert set(found["open_steps"]) == {"one", "failing"}
 
 
+@pytest.mark.slow
 def test_the_last_lines_are_the_verdict_and_the_next_step(tmp_path: Path) -> None:
     month = Month(tmp_path / "month", tmp_path / "home")
     for folder in ("plans", "books"):

@@ -62,6 +62,7 @@ def test_every_resource_has_a_table(catalogue: Catalogue) -> None:
     assert set(brought) == {"tipocliente", "categoriacliente", "tipo-de-produto", "centrodecusto"}
 
 
+@pytest.mark.slow
 def test_rows_of_every_resource_are_rehearsed_with_stand_ins_and_processing(month: Month) -> None:
     counts = dict.fromkeys(MAKERS, 2)
     for resource, count in counts.items():
@@ -132,6 +133,7 @@ def test_codes_that_workbooks_bring_get_no_stand_ins(month: Month) -> None:
     assert "client_types" not in found["stand_ins"]
 
 
+@pytest.mark.slow
 def test_changed_records_are_not_rows_too_many(month: Month) -> None:
     clients = [
         {"nomeComercial": f"Cliente {n}", "cnpj": cnpj, "email": "a@b.example", "idws": f"W-{n}"}
@@ -182,6 +184,7 @@ def test_a_record_created_twice_and_a_lost_one_are_found(month: Month, tmp_path:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_child_rows_created_twice_and_lost_ones_are_found(month: Month, tmp_path: Path) -> None:
     database = tmp_path / "prepared.db"
     twice, _, lost = orders = make_rows("requisicao", 3, "items")
@@ -237,6 +240,7 @@ def test_a_row_of_totals_needs_no_outcome(month: Month) -> None:
     assert (found["assertions"], found["rows"]["read"]) == (ALL_HOLD, 1)
 
 
+@pytest.mark.slow
 def test_the_report_shows_why_rows_were_not_sent(month: Month) -> None:
     supplier = {"nomeComercial": "Energia", "natureza": "J"}
     bad = [{**supplier, "cnpj": new_cnpj()}, {**supplier, "cnpj": "11.222.333/0001-00"}]

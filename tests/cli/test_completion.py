@@ -113,6 +113,7 @@ def test_powershell_completes_paths_itself(xlbridge: Xlbridge) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "")
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="a bash may be older than completion is")
 def test_bash_completes_by_its_script(xlbridge: Xlbridge, home: Path, tmp_path: Path) -> None:
     script = xlbridge(_XLBRIDGE_COMPLETE="bash_source").stdout

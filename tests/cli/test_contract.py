@@ -275,6 +275,7 @@ def test_all_templates_and_one_template_do_not_mix(xlbridge: Xlbridge, tmp_path:
     assert_ended(xlbridge("template", "--all", tmp_path / "t", "cliente"), 2, "--all")
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no such modes")
 def test_an_unreadable_file_does_not_prevent_the_report_of_others(
     home: Path, tmp_path: Path

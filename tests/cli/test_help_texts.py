@@ -115,6 +115,7 @@ for name in root.list_commands(Context(root)):
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("language", every(2, ["pt-BR", "en"]))
 def test_help_fits_a_narrow_terminal_without_broken_words(tmp_path: Path, language: str) -> None:
     done = subprocess.run(

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from environment import clean_environment, without_coverage
 
+pytestmark = pytest.mark.processes
+
 
 def run(command: list[str | Path], *, home: Path) -> "subprocess.CompletedProcess[str]":
     environment = without_coverage(clean_environment(home))

@@ -22,15 +22,17 @@ from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 from xlbridge.sandbox import RunningSandbox
 
+pytestmark = pytest.mark.processes
+
 COMMANDS = [("listings",), ("resources", "--format", "json"), ("--help",), ("listings", "--help")]
 
 
 def run(
-    home: Path, stdout: int | IO[bytes], *arguments: str, unbuffered: str = ""
+    home: Path, stdout: int | IO[bytes], *arguments: str, unbuffered: str = "", **more: str
 ) -> tuple[int, str]:
     done = subprocess.run(
         [sys.executable, "-m", "xlbridge", *arguments],
-        env=clean_environment(home, PYTHONUNBUFFERED=unbuffered),
+        env=clean_environment(home, PYTHONUNBUFFERED=unbuffered, **more),
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.PIPE,
@@ -53,29 +55,31 @@ def test_a_closed_pipe_ends_it_quietly(home: Path, command: tuple[str, ...]) -> 
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a closed pipe is an error of its own elsewhere")
-def test_files_are_written_before_a_closed_pipe_ends_a_command(home: Path, tmp_path: Path) -> None:
+def test_files_are_written_before_a_closed_pipe_ends_a_command(
+    home: Path, tmp_path: Path, empty_sandbox: RunningSandbox
+) -> None:
     home.mkdir(exist_ok=True)
     reading, writing = os.pipe()
     os.close(reading)
     marked, sent, again = (tmp_path / f"{name}.xlsx" for name in ("marked", "sent", "again"))
-    sample = ROOT / "samples/tipocliente.xlsx"
+    sample, system = ROOT / "samples/tipocliente.xlsx", credentials(empty_sandbox)
     try:
         code, _ = run(home, writing, "validate", sample, "--annotate", marked)
         assert (code, marked.is_file()) == (141, True)
-        code, _ = run(home, writing, "upload", sample, "--yes", "--annotate", sent)
+        code, _ = run(home, writing, "upload", sample, "--yes", "--annotate", sent, **system)
         assert (code, sent.is_file()) == (141, True)
-        job = json.loads(_printed(home, "jobs", "--format", "json"))["jobs"][0]["job"]
-        code, _ = run(home, writing, "jobs", job, "--annotate", again)
+        job = json.loads(_printed(home, "jobs", "--format", "json", **system))["jobs"][0]["job"]
+        code, _ = run(home, writing, "jobs", job, "--annotate", again, **system)
         assert (code, again.is_file()) == (141, True)
     finally:
         os.close(writing)
 
 
-def _printed(home: Path, *arguments: str) -> str:
+def _printed(home: Path, *arguments: str, **more: str) -> str:
     reading, writing = os.pipe()
     with os.fdopen(reading) as output:
         try:
-            assert run(home, writing, *arguments)[0] == 0
+            assert run(home, writing, *arguments, **more)[0] == 0
         finally:
             os.close(writing)
         return output.read()

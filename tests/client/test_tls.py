@@ -56,6 +56,7 @@ def untrusted(tmp_path: Path, certificate: Path) -> Iterator[tuple[str, list[byt
     thread.join()
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(_OPENSSL is None, reason="makes its certificate with the openssl program")
 def test_an_unknown_certificate_fails_without_retries(
     untrusted: tuple[str, list[bytes]], pauses: list[float]
@@ -68,6 +69,7 @@ def test_an_unknown_certificate_fails_without_retries(
     assert PASSWORD.encode() not in b"".join(read)
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(_OPENSSL is None, reason="makes its certificate with the openssl program")
 def test_a_certificate_of_the_bundle_is_trusted(
     untrusted: tuple[str, list[bytes]], certificate: Path, pauses: list[float]

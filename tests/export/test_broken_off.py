@@ -41,7 +41,9 @@ UNFINISHED = f"exports/unfinished/*/*/{FINISHED_FILE}"
 def sandbox(home: Path, *options: str) -> Iterator[RunningSandbox]:
     """Sandbox with some orders, in a process that a test may kill."""
     environment = clean_environment(home)
-    with sandbox_process(home, ["--seed", "demo", *options], environment, few=True) as running:
+    with sandbox_process(
+        home, ["--seed", "demo", *options], environment, few=True, own_process=True
+    ) as running:
         yield running
 
 
@@ -132,6 +134,7 @@ def interrupt_export(
     return stderr
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_terminated_export_leaves_no_file(tmp_path: Path) -> None:
     output = tmp_path / "out" / "p.xlsx"
@@ -141,6 +144,7 @@ def test_a_terminated_export_leaves_no_file(tmp_path: Path) -> None:
             interrupt_export(running, tmp_path / signal_sent.name, output, signal_sent)
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_ctrl_c_leaves_no_file_and_the_next_run_resumes(tmp_path: Path, forks: Zygote) -> None:
     home, output = tmp_path / "own", tmp_path / "out" / "p.xlsx"

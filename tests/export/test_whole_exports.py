@@ -67,6 +67,7 @@ def sheet_totals(path: Path, sheet: str, key: tuple[str, ...], amount: str) -> t
     return count, keys, cents
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("scale", [1, pytest.param(50, marks=pytest.mark.slow)])
 def test_exported_orders_equal_the_database(tmp_path: Path, scale: int) -> None:
     home = tmp_path / "home"

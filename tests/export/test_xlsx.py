@@ -219,6 +219,7 @@ def test_an_empty_listing_becomes_a_workbook_with_headers(tmp_path: Path) -> Non
     assert [[row for row in rows[1:] if any(row)] for rows in found.values()] == [[], [], []]
 
 
+@pytest.mark.processes
 def test_rows_are_compressed_without_isal_too() -> None:
     script = """
 import io, sys, zipfile, zlib

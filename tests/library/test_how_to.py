@@ -13,6 +13,8 @@ from environment import ROOT, clean_environment
 
 import xlbridge as xb
 
+pytestmark = pytest.mark.processes
+
 PAGE = ROOT / "docs" / "how-to" / "library.md"
 BLOCKS = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -32,6 +34,7 @@ def test_page_examples_print_the_displayed_output(monkeypatch: pytest.MonkeyPatc
     assert printed.getvalue() == wanted.getvalue() != ""
 
 
+@pytest.mark.slow
 def test_page_examples_print_the_same_without_pyarrow(demo_home: Path) -> None:
     """Without pyarrow, which users need not have, pandas keeps text as Python objects."""
     blocks = BLOCKS.findall(PAGE.read_text(encoding="utf-8"))

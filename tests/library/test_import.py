@@ -9,6 +9,8 @@ from environment import clean_environment
 
 import xlbridge as xb
 
+pytestmark = pytest.mark.processes
+
 
 def test_a_bare_import_imports_no_other_module_of_ours_and_nothing_heavy(tmp_path: Path) -> None:
     code = (

@@ -7,10 +7,11 @@ from typing import get_args
 
 import pytest
 import yaml
-from environment import Xlbridge
+from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from sheets import write_rows, write_workbook
 
+from xlbridge.sandbox import RunningSandbox
 from xlbridge.settings import NumberStyle
 
 HEADER = ["Filial", "Cliente", "Conta", "Categoria", "CC", "Emissão", "Vencto", "Valor (R$)"]
@@ -111,11 +112,14 @@ def test_a_mapping_is_suggested_below_the_findings(tmp_path: Path, xlbridge: Xlb
         assert result.stderr.splitlines()[-1] == suggestion
 
 
-def test_displayed_commands_are_quoted_for_the_shell(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_displayed_commands_are_quoted_for_the_shell(
+    tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
     write_titles(tmp_path, "d'água; (2).xlsx")
     proposed = xlbridge("map", "d'água; (2).xlsx", "-o", "m&m.yaml")
     assert """xlbridge validate "d'água; (2).xlsx" --map "m&m.yaml\"""" in proposed.stderr
-    sent = xlbridge("upload", "d'água; (2).xlsx", "--map", "m&m.yaml", "--mode", "preview")
+    command = ["upload", "d'água; (2).xlsx", "--map", "m&m.yaml", "--mode", "preview"]
+    sent = xlbridge(*command, **credentials(empty_sandbox))
     warned = """See them with: xlbridge validate "d'água; (2).xlsx" --map "m&m.yaml\""""
     assert warned in sent.stderr
     assert xlbridge("template", "cliente", "-o", "a&b.xlsx").stderr.endswith('"a&b.xlsx"\n')

@@ -15,6 +15,8 @@ from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.validation import RefusedFile, ValidatedSheet, ValidationRequest
 from xlbridge.validation.reports import Report, report_forms
 
+pytestmark = pytest.mark.processes
+
 _NAMES = (
     "contasreceber-com-erros.xlsx",
     "none.xlsx",

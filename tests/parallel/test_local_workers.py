@@ -18,6 +18,8 @@ from xlbridge.parallel.executors import default_worker_count
 from xlbridge.parallel.local import LocalPool, LostItem
 from xlbridge.parallel.messages import WorkerDefect
 
+pytestmark = pytest.mark.processes
+
 NUMBERS = range(50)
 
 

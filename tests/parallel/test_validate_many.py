@@ -15,6 +15,8 @@ from bad_sheet import write_sheet
 from child_processes import busy_workers, is_alive, wait_until, workers_of
 from environment import Xlbridge, clean_environment, without_coverage
 
+pytestmark = pytest.mark.processes
+
 _BUSY = 0.5
 """Processor seconds after which a worker is validating, or about to, on any machine."""
 
@@ -48,6 +50,7 @@ def running(home: Path, *arguments: object) -> Iterator["subprocess.Popen[str]"]
         yield process
 
 
+@pytest.mark.slow
 def test_the_report_is_the_same_to_the_byte_though_a_worker_is_killed(
     xlbridge: Xlbridge, home: Path, every_kind: Sequence[Path], long_file: Path
 ) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import in_process
 from disk_driver import WRITES_BEGIN, Failure
 from environment import clean_environment
 from forked import Running, Zygote
@@ -164,7 +165,6 @@ class Scenario:
     ) -> "subprocess.CompletedProcess[str]":
         """Run a command in a home of this scenario."""
         target = self.setup.system.target()
-        options_of_run.setdefault("alone", bool(options_of_run))
         environment = clean_environment(
             self.setup.folder / home,
             XLBRIDGE_SETTLE="0",
@@ -173,8 +173,10 @@ class Scenario:
             XLBRIDGE_EMAIL=target.email,
             XLBRIDGE_PASSWORD=target.password,
         )
-        folder, zygote = self.setup.folder, self.setup.zygote
-        return zygote.run(folder, environment, list(arguments), **options_of_run)
+        folder, command = self.setup.folder, list(arguments)
+        if not options_of_run:
+            return in_process.run_command(folder, environment, command)
+        return self.setup.zygote.run(folder, environment, command, **options_of_run)
 
 
 @dataclass

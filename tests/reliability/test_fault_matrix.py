@@ -11,7 +11,7 @@ from trials import SystemUnderTest
 
 def in_sample(index: int, pair: tuple[str, str]) -> bool:
     # Several that are on their way at once are refused together.
-    return index % (9 if pair[0] == "direct import" else 97) == 0 or pair == (
+    return index % (18 if pair[0] == "direct import" else 194) == 0 or pair == (
         "record",
         "connection refused",
     )

@@ -85,7 +85,7 @@ def test_a_kill_at_any_step_loses_and_repeats_nothing(setup: TrialSetup, subject
 @pytest.mark.parametrize(
     ("subject", "writes"),
     every(
-        2,
+        4,
         [
             (DIRECT, "preview=false"),
             (QUEUE, "processar-arquivo"),
@@ -103,7 +103,7 @@ def test_a_kill_around_a_writing_request_loses_and_repeats_nothing(
     assert_nothing_lost(Figures().add(kill_at(setup, subject, step) for step in writing[1::5]))
 
 
-@pytest.mark.parametrize(("subject", "writes"), [(UPDATE, "PUT"), (UNDO, "DELETE")])
+@pytest.mark.parametrize(("subject", "writes"), every(2, [(UPDATE, "PUT"), (UNDO, "DELETE")]))
 def test_a_kill_around_a_changing_request_loses_and_repeats_nothing(
     setup: TrialSetup, subject: Subject, writes: str
 ) -> None:

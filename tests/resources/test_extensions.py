@@ -9,6 +9,8 @@ import openpyxl
 import pytest
 from environment import ROOT, clean_environment
 
+pytestmark = pytest.mark.processes
+
 PAGE = ROOT / "docs" / "how-to" / "own-resource.md"
 SCHEMA = """\
 columns:

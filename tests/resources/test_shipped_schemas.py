@@ -24,6 +24,7 @@ def test_the_shipped_files_fit_the_json_schema(path: Path) -> None:
     assert [e.instance_path[-1] for e in validator.iter_errors(document)] == ["dtype"]
 
 
+@pytest.mark.processes
 def test_shipped_json_matches_the_schema_files(tmp_path: Path) -> None:
     written = tmp_path / "shipped_schemas.json"
     script = ROOT / "docs" / "generate_shipped_schemas.py"

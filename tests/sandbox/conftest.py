@@ -30,7 +30,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Start more sandboxes, by default on the same home folder."""
     with ExitStack() as stack:
 
-        def begin(*options: str, home: Path = tmp_path, few: bool = False) -> RunningSandbox:
-            return stack.enter_context(sandbox_on(home, *options, few=few))
+        def begin(
+            *options: str, home: Path = tmp_path, few: bool = False, own_process: bool = False
+        ) -> RunningSandbox:
+            running = sandbox_on(home, *options, few=few, own_process=own_process)
+            return stack.enter_context(running)
 
         yield begin

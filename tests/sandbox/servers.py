@@ -25,9 +25,13 @@ def log_in(server: RunningSandbox) -> Iterator[httpx.Client]:
 
 
 @contextmanager
-def sandbox_on(home: Path, *options: str, few: bool = False) -> Iterator[RunningSandbox]:
+def sandbox_on(
+    home: Path, *options: str, few: bool = False, own_process: bool = False
+) -> Iterator[RunningSandbox]:
     """Run a sandbox on the database of its home folder."""
     environment = {**os.environ, "XLBRIDGE_LANG": "en"}
     all_options = [*database_options(home), *options]
-    with sandbox_process(home, all_options, environment, few=few) as server:
+    with sandbox_process(
+        home, all_options, environment, few=few, own_process=own_process
+    ) as server:
         yield server

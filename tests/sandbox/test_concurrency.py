@@ -50,7 +50,7 @@ def test_concurrent_titles_have_unique_keys(http: httpx.Client) -> None:
 
 
 def test_a_client_that_disconnects_is_not_logged_as_an_error(start: Start, tmp_path: Path) -> None:
-    server = start("--seed", "empty")
+    server = start("--seed", "empty", own_process=True)
     with log_in(server) as http:
         head = (
             "POST /v2/cliente HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
@@ -65,7 +65,7 @@ def test_a_client_that_disconnects_is_not_logged_as_an_error(start: Start, tmp_p
 def test_internal_error_returns_the_error_envelope_and_logs_its_traceback(
     start: Start, tmp_path: Path
 ) -> None:
-    with log_in(start("--seed", "empty")) as http:
+    with log_in(start("--seed", "empty", own_process=True)) as http:
         with connected(tmp_path, writing=True) as connection:
             connection.execute(delete(companies))
         failed = http.get("/v2/sistema/info")

@@ -55,7 +55,7 @@ def test_state_survives_a_restart(tmp_path: Path) -> None:
     "delay", [0.05, 0.4, *(pytest.param(delay, marks=pytest.mark.slow) for delay in (0.0, 0.15))]
 )
 def test_a_file_being_processed_is_applied_once_after_a_kill(start: Start, delay: float) -> None:
-    first = start("--seed", "empty", "--faults", "slow-queue=0.1")
+    first = start("--seed", "empty", "--faults", "slow-queue=0.1", own_process=True)
     with log_in(first) as http:
         log_id = http.post("/v2/importacao/cliente/fila", files=upload(QUEUED)).json()["data"]
         time.sleep(delay)
@@ -98,6 +98,7 @@ def test_the_end_of_a_queued_file_is_notified_once(start: Start, tmp_path: Path)
     assert sent == [(log_id, server.email)]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_interruption_ends_the_sandbox_cleanly(tmp_path: Path, ending: signal.Signals) -> None:
     ready = tmp_path / "ready.json"
@@ -116,6 +117,7 @@ def test_interruption_ends_the_sandbox_cleanly(tmp_path: Path, ending: signal.Si
     assert not ready.exists()
 
 
+@pytest.mark.processes
 def test_sandbox_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty"]

@@ -26,7 +26,7 @@ from xlbridge.sandbox import RunningSandbox, embedded_sandbox, sandbox_process
 from xlbridge.sandbox.embedded import default_ready_file, write_ready_file
 from xlbridge.settings import Settings
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.one_database, pytest.mark.processes]
 
 
 def test_sandbox_ends_with_its_context(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def kill_again_and_again(home: Path, rounds: int, seconds: float, writes: int) -
     ledger = Ledger()
     ground: Ground | None = None
     for life in range(rounds + 1):
-        with sandbox_on(home, "--seed", "empty") as server:
+        with sandbox_on(home, "--seed", "empty", own_process=True) as server:
             with log_in(server) as http:
                 ground = ground or prepare(http)
             _wait_for_the_queue(home)

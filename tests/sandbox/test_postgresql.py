@@ -145,8 +145,9 @@ def test_sandbox_recovers_when_the_server_is_back(
     own_server: PostgresqlServer, tmp_path: Path
 ) -> None:
     database = ("--db", own_server.database("lost"))
+    options = ("--seed", "empty", *database, "--faults", "slow-queue=1")
     with (
-        sandbox_on(tmp_path, "--seed", "empty", *database, "--faults", "slow-queue=1") as server,
+        sandbox_on(tmp_path, *options, own_process=True) as server,
         log_in(server) as http,
     ):
         log_id = http.post("/v2/importacao/cliente/fila", files=upload(CLIENTS)).json()["data"]

@@ -285,7 +285,7 @@ def test_uploaded_name_with_a_nul_is_not_an_internal_error(http: httpx.Client) -
 
 
 def test_neither_password_nor_token_is_stored_readable(start: Start, tmp_path: Path) -> None:
-    server = start("--seed", "empty")
+    server = start("--seed", "empty", own_process=True)
     with log_in(server) as http:
         token = http.headers["Authorization"].removeprefix("Bearer ")
         assert http.get("/v2/sistema/info").status_code == 200

@@ -12,6 +12,8 @@ from servers import Start, log_in
 
 from xlbridge.wire import OPERATIONS
 
+pytestmark = pytest.mark.processes
+
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 COMMAND = Path(sys.executable).with_name("schemathesis")
 
@@ -36,6 +38,7 @@ def run_schemathesis(http: httpx.Client, folder: Path, *options: str) -> None:
     assert f"Selected: {len(OPERATIONS)}/{len(OPERATIONS)}" in validated.stdout
 
 
+@pytest.mark.programs
 def test_a_sample_of_requests_to_each_operation(start: Start, tmp_path: Path) -> None:
     with log_in(start("--seed", "demo", few=True)) as http:
         run_schemathesis(

@@ -62,6 +62,7 @@ def test_sandbox_listens_on_one_loopback_address_only(server: RunningSandbox) ->
         socket.create_connection(("127.0.0.2", port))
 
 
+@pytest.mark.processes
 def test_an_exposed_sandbox_accepts_addresses_and_its_host_names(tmp_path: Path) -> None:
     with exposed(tmp_path, "--expose", "0.0.0.0", "--host-name", "Rehearsal.example") as server:
         # Its own address is one that a client on this computer can use.
@@ -144,7 +145,7 @@ def test_a_body_that_is_declared_too_long_is_not_read(
 @pytest.mark.skipif(sys.platform != "linux", reason="the most memory used is read from /proc")
 @pytest.mark.parametrize("path", ["/v2/importacao/cliente", "/v2/cliente"])
 def test_a_large_body_is_refused_without_being_kept_in_memory(start: Start, path: str) -> None:
-    server = start("--seed", "empty")
+    server = start("--seed", "empty", own_process=True)
 
     def body() -> Iterator[bytes]:
         yield b'--x\r\nContent-Disposition: form-data; name="ArquivoExcel"; '

@@ -137,6 +137,7 @@ def test_unusable_file_is_reported(
     assert "--db" in ended.stderr
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.name != "posix", reason="limits the size of files")
 @pytest.mark.parametrize("command", [("sandbox",), ("export", "clientes", "-o", "c.xlsx")])
 def test_a_disk_without_space_is_a_failure_of_the_computer(
@@ -172,6 +173,7 @@ def test_a_locked_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     open_database(database_url(str(path))).close()
 
 
+@pytest.mark.processes
 def test_interrupted_seeding_starts_over(tmp_path: Path) -> None:
     database = database_of(tmp_path)
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--db", database, "--scale", "5"]
@@ -187,6 +189,7 @@ def test_interrupted_seeding_starts_over(tmp_path: Path) -> None:
         assert connection.scalar(select(func.count()).select_from(companies)) == 1
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no such modes")
 @pytest.mark.parametrize("path", ["sandbox.db", "new/sandbox.db"])
 def test_a_folder_without_permission_is_a_failure_of_the_computer(

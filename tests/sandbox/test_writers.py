@@ -121,8 +121,10 @@ def test_a_worker_stopped_before_it_waits_does_not_wait(
         catalogue = load_catalogue(Settings(home=tmp_path).schemas)
         worker = handlers.ImportWorker(Sandbox(storage, catalogue, file_released=released))
         released.stop = worker.stop
+        others = set(threading.enumerate())  # those of sandboxes of other tests, too
         worker.start()
-        threads = [one for one in threading.enumerate() if one.name == "import-worker"]
+        started = set(threading.enumerate()) - others
+        threads = [one for one in started if one.name == "import-worker"]
         for thread in threads:
             thread.join(10)
         assert not any(thread.is_alive() for thread in threads)

@@ -13,7 +13,10 @@ MIN_CASES = {
 
 
 @pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "group",
+    [pytest.param(one, marks=[pytest.mark.programs] * (one == "LibreOffice")) for one in GROUPS],
+)
 def test_no_case_of_a_group_changes_silently(group: str, every: int) -> None:
     outcomes = evaluate_group(group, every)
     print(*table({group: outcomes}), sep="\n")

@@ -88,6 +88,7 @@ def test_from_drop_to_done_in_six_steps(
     expect(tab.locator(".card")).to_have_text([closed])
 
 
+@pytest.mark.programs
 def test_a_mapping_is_confirmed_with_sample_values(
     page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_mapping_is_confirmed_with_sample_values(
     assert (job["state"], job["rows"]["created"]) == ("done", 2)
 
 
+@pytest.mark.programs
 def test_rows_refused_by_the_system_are_marked_in_the_grid(
     page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
@@ -144,6 +146,7 @@ def test_rows_refused_by_the_system_are_marked_in_the_grid(
     assert {first["rows"]["rejected"], second["rows"]["rejected"]} == {1}
 
 
+@pytest.mark.programs
 def test_child_sheets_of_an_order_are_corrected_in_the_grid(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
@@ -175,6 +178,7 @@ def test_child_sheets_of_an_order_are_corrected_in_the_grid(
     expect(tab.locator("#counts")).to_contain_text("cells changed: 2")
 
 
+@pytest.mark.programs
 def test_cells_are_text_whatever_they_contain(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     path = tmp_path / "script.xlsx"
     evil = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
@@ -199,6 +203,7 @@ def paste(tab: Tab, text: str) -> None:
     )
 
 
+@pytest.mark.programs
 def test_a_block_is_pasted_and_undone(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     path = tmp_path / "bloco.xlsx"
     names = ("Loja 0", "Loja 1", None)
@@ -221,6 +226,7 @@ def test_a_block_is_pasted_and_undone(page: Page, ui: RunningPage, tmp_path: Pat
     expect(tab.locator("#grid .line")).to_have_count(4)
 
 
+@pytest.mark.programs
 def test_no_request_leaves_for_another_host(page: Page, ui: RunningPage, samples: Path) -> None:
     requested: list[str] = []
     page.tab.on("request", lambda request: requested.append(request.url))
@@ -240,6 +246,7 @@ def tab_to(tab: Tab, selector: str) -> None:
     raise AssertionError(f"Tab does not reach {selector}")
 
 
+@pytest.mark.programs
 def test_whole_workflow_works_by_keyboard(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     path = write_clients(tmp_path / "clientes.xlsx", "KEYS", (None, None))
     tab = begin(page, ui, path)
@@ -262,6 +269,7 @@ def test_whole_workflow_works_by_keyboard(page: Page, ui: RunningPage, tmp_path:
     assert outcome(tab) == "done"
 
 
+@pytest.mark.programs
 def test_a_lost_connection_is_reported(page: Page, ui: RunningPage, samples: Path) -> None:
     tab = begin(page, ui, samples / "contasreceber-com-erros.xlsx")
     tab.locator("#to-mend").click()
@@ -271,6 +279,7 @@ def test_a_lost_connection_is_reported(page: Page, ui: RunningPage, samples: Pat
     tab.locator("#problem", has_text="xlbridge ui again").wait_for()
 
 
+@pytest.mark.programs
 def test_a_connection_lost_while_sending_leads_to_the_uploads(page: Page, ui: RunningPage) -> None:
     tab = begin_without_file(page, ui)
     tab.route("**/api/events", lambda route: route.abort())
@@ -281,6 +290,7 @@ def test_a_connection_lost_while_sending_leads_to_the_uploads(page: Page, ui: Ru
     tab.unroute_all()
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize("rows", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_long_sheet_is_displayed_and_corrected_to_its_end(
     page: Page, ui: RunningPage, tmp_path: Path, rows: int
@@ -306,6 +316,7 @@ def test_long_sheet_is_displayed_and_corrected_to_its_end(
     expect(tab.locator("#counts")).to_contain_text(f"errors: {errors:,} ")
 
 
+@pytest.mark.programs
 def test_delimiter_and_encoding_of_a_csv_are_chosen_on_the_page(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
@@ -322,6 +333,7 @@ def test_delimiter_and_encoding_of_a_csv_are_chosen_on_the_page(
     tab.locator('[data-cell="A2"]', has_text="Ação São João").wait_for()
 
 
+@pytest.mark.programs
 def test_hints_are_shown_at_the_cell_and_at_the_header(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
@@ -348,6 +360,7 @@ def test_hints_are_shown_at_the_cell_and_at_the_header(
     tab.locator("#counts", has_text="cells changed: 1").wait_for()
 
 
+@pytest.mark.programs
 def test_numbers_to_process_are_asked_for(page: Page, ui: RunningPage) -> None:
     tab = begin_without_file(page, ui)
     tab.locator("[data-view=process]").click()

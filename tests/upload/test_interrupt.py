@@ -26,6 +26,8 @@ from upload_parts import MakeClients, new_cnpj, registered
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
 
+pytestmark = pytest.mark.processes
+
 
 def test_ctrl_c_while_waiting_for_an_answer(
     xlbridge: Xlbridge,

@@ -10,6 +10,8 @@ import pytest
 from environment import ROOT, clean_environment
 from hostile_kinds import FILES
 
+pytestmark = pytest.mark.processes
+
 _FUZZING = Path(__file__).with_name("fuzzing.py")
 _OUTCOMES = {"good", "findings", "usage", "truncated", "unreadable", "hostile", "encrypted"} | {
     "not-xlsx",

@@ -12,6 +12,8 @@ from environment import ROOT, clean_environment, without_coverage
 from hostile_files import CASES, LONG, SAMPLE, write_hostile
 from hostile_kinds import FILES, LONG as LONG_KINDS, write_kinds
 
+pytestmark = pytest.mark.processes
+
 _SCRIPT = Path(__file__).with_name("validate_files.py")
 _MAX_MEGABYTES = 512
 

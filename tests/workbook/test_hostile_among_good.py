@@ -10,6 +10,8 @@ from environment import clean_environment
 from hostile_sheets import SHEETS
 from packing import good_parts, packed
 
+pytestmark = pytest.mark.processes
+
 _CASE = "far cells"
 _MAX_MEGABYTES = 512
 

@@ -21,7 +21,8 @@ _PATHS = ("/v2/importacao/cliente", "/v2/importacao/cliente/fila")
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[RunningSandbox]:
-    with sandbox_process(tmp_path, ["--seed", "empty"], clean_environment(tmp_path)) as running:
+    environment = clean_environment(tmp_path)
+    with sandbox_process(tmp_path, ["--seed", "empty"], environment, own_process=True) as running:
         yield running
 
 

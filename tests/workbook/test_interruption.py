@@ -14,7 +14,10 @@ from environment import clean_environment, without_coverage
 
 from xlbridge.workbook.edit import edit_package
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc"),
+    pytest.mark.processes,
+]
 
 _TIMEOUT = 60
 
