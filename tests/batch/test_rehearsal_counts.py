@@ -10,7 +10,6 @@ import pytest
 
 from xlbridge.batch.rehearsal.checks import SentTable, TableRow, check_table
 from xlbridge.batch.rehearsal.result import RowId, TrialChecks, ViolationKind
-from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import StoredRows
 from xlbridge.upload.results import RowOutcome

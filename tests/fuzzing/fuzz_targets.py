@@ -20,8 +20,7 @@ import xlsxwriter
 from hostile_kinds import FILES
 from packing import HEADER, RELATIONS, SHEET, STRINGS, STYLES, TYPES, WORKBOOK, packed, unpacked
 
-from xlbridge.client.listings.stream import UnexpectedContent
-from xlbridge.client.listings.stream import InvalidJson, ListingReader
+from xlbridge.client.listings.stream import InvalidJson, ListingReader, UnexpectedContent
 from xlbridge.errors import WorkbookRefused
 from xlbridge.sandbox.http.messages import parse_body
 from xlbridge.sandbox.problems import RequestError

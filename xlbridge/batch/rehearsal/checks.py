@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.proof.model import OpenReason, Proof, RowLocation, StepFile
-from xlbridge.batch.proof.upload_history import SentFile, UploadHistory
+from xlbridge.batch.proof.upload_history import SentFile, sent_file
 from xlbridge.batch.rehearsal.result import RowId, TableCount, TrialChecks, Violation, ViolationKind
 from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.i18n import Text, untranslated
@@ -87,12 +87,12 @@ def check_trial(
         reasons = {job.id: job.verdict.reasons for job in file.jobs}
         for row in file.rows:
             row_id = RowId(file.step, unit.name, row.origin)
-            if row.outcome is not RowOutcome.UNSENT and not row.is_non_record:
+            if row.outcome is not RowOutcome.UNSENT and row.is_record:
                 checks.outcomes[row_id] = row.outcome
             if row.outcome in _NOT_IN_SYSTEM:
                 reason = row.job.reason if row.job.last("reason") else _NOT_SENT
                 checks.refused[row_id] = reasons.get(row.job.id, {}).get(row.row) or reason
-            elif row.planned and row.outcome is RowOutcome.HELD and not row.is_non_record:
+            elif row.planned and row.outcome is RowOutcome.HELD and row.is_record:
                 checks.held[row_id] = row.planned.text or untranslated("–")
     names = {file.file.path: unit.name for unit, file in files}
     for written in outcome.proofs:
@@ -115,12 +115,12 @@ def _sent_files(
         step = state.step
         if not isinstance(step, WorkbookStep) or step.sending is None:
             continue
-        history = UploadHistory(batch.environments.context(step.profile).journal)
+        journal = batch.environments.context(step.profile).journal
         for unit in state.units:
-            path, jobs = batch.plan.folder / unit.name, tuple(job.id for job in unit.jobs[:1])
+            path, job = batch.plan.folder / unit.name, unit.jobs[0].id if unit.jobs else None
             count = rows[step.name, unit.name]
-            file = StepFile(path, unit.sha256, count, unit.problem, jobs)
-            yield unit, history.of(step.name, file)
+            file = StepFile(path, unit.sha256, count, unit.problem, job)
+            yield unit, sent_file(journal, step.name, file)
 
 
 def _check_proof(

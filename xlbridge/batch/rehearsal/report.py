@@ -6,14 +6,6 @@ from typing import Any
 
 from xlbridge.batch.batch import RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import WorkbookStep
-from xlbridge.batch.proof.report_tables import (
-    Heading,
-    Line,
-    ReportTable,
-    Tone,
-    Value,
-    page_sections,
-)
 from xlbridge.batch.proof.verdict import open_items, proof_json, verdict
 from xlbridge.batch.rehearsal.result import (
     RehearsalResult,
@@ -25,7 +17,17 @@ from xlbridge.batch.rehearsal.result import (
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.report_forms import ReportForms, render_page
+from xlbridge.report_forms import (
+    Grade,
+    Heading,
+    Line,
+    Report,
+    ReportForms,
+    Table,
+    Tone,
+    Value,
+    more_text,
+)
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload.results import RowOutcome
 
@@ -132,7 +134,9 @@ _WAITS_FOR = Text(pt="espera por {steps}", en="waits for {steps}")
 def rehearsal_report(result: RehearsalResult) -> ReportForms:
     """Return the report of a rehearsal as text, JSON and a page."""
     return ReportForms(
-        lambda: _document(result), lambda: _text_lines(result), lambda: _page(result)
+        lambda: _document(result),
+        lambda: _text_lines(result),
+        ReportForms.of_report(lambda: _content(result)).page,
     )
 
 
@@ -194,10 +198,10 @@ def _proof_items(result: RehearsalResult) -> list[Text]:
     return [item for one in result.trial.outcome.proofs for item in open_items(one.proof)]
 
 
-def _facts(result: RehearsalResult) -> Iterator[tuple[Text, object]]:
+def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
     """Yield the facts of the trial."""
     trial = result.trial
-    yield Text(pt="Plano", en="Plan"), result.plan.path
+    yield Text(pt="Plano", en="Plan"), str(result.plan.path)
     copied = Text(
         pt="{n}, para uma pasta isolada; o ambiente real não foi chamado",
         en="{n}, to an isolated folder; the real environment was not called",
@@ -227,7 +231,7 @@ def _facts(result: RehearsalResult) -> Iterator[tuple[Text, object]]:
     for written in trial.outcome.proofs:
         yield Text(pt="Prova de fechamento", en="Closing proof"), verdict(written.proof)
         if result.kept:
-            yield Text(pt="Página da prova", en="Page of the proof"), written.page
+            yield Text(pt="Página da prova", en="Page of the proof"), str(written.page)
 
 
 def _row_lists(result: RehearsalResult) -> Iterator[tuple[Text, list[tuple[RowId, Text]]]]:
@@ -385,41 +389,34 @@ def _cut(lines: Iterable[Text]) -> Iterator[Text]:
     remaining = iter(lines)
     yield from islice(remaining, _MAX_SHOWN)
     if more := sum(1 for _ in remaining):
-        yield Text(pt="  … e mais {n}", en="  … and {n} more").format(n=more)
+        yield untranslated("  {more}").format(more=more_text(more))
 
 
-def _page(result: RehearsalResult) -> str:
-    """Return a rehearsal as an HTML page in the active language."""
+def _content(result: RehearsalResult) -> Report:
+    """Return the content of the page."""
     conclusion, *next_steps = verdict_lines(result)
     broken = [what for what, kinds in _ASSERTIONS.values() if not _holds(result, kinds)]
-    facts = [
-        *_facts(result),
-        *((what, _BROKEN_MARK if what in broken else _HOLDS) for what, _ in _ASSERTIONS.values()),
-    ]
-    return render_page(
-        "xlbridge.batch.proof",
+    marks = ((what, _BROKEN_MARK if what in broken else _HOLDS) for what, _ in _ASSERTIONS.values())
+    return Report(
         title=_TITLE.format(id=result.plan.batch),
         verdict=conclusion,
-        state=_PAGE_STATES[result.state],
-        resource_lines=[*next_steps, *([] if result.trial.faulty_runs else [_NO_FAULTS])],
-        open_items=[*(_BROKEN.format(what=what) for what in broken), *_proof_items(result)],
-        facts=facts,
-        sections=page_sections(_tables(result), _CUT),
+        grade=_GRADES[result.state],
+        remarks=[] if result.trial.faulty_runs else [_NO_FAULTS],
+        problems=[*(_BROKEN.format(what=what) for what in broken), *_proof_items(result)],
+        facts=[*_facts(result), *marks],
+        tables=list(_tables(result)),
+        next_steps=next_steps,
     )
 
 
 _TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
-_PAGE_STATES = {
-    RehearsalState.PASSED: "verified",
-    RehearsalState.NOT_READY: "open",
-    RehearsalState.IN_DOUBT: "partly_verified",
-    RehearsalState.BROKEN: "open",
+_GRADES = {
+    RehearsalState.PASSED: Grade.GOOD,
+    RehearsalState.NOT_READY: Grade.ERROR,
+    RehearsalState.IN_DOUBT: Grade.WARNING,
+    RehearsalState.BROKEN: Grade.ERROR,
 }
 _BROKEN = Text(pt="Quebrado: {what}", en="Broken: {what}")
-_CUT = Text(
-    pt="Mostradas {n} de {all} linhas; --format json tem todas.",
-    en="Showing {n} of {all} lines; --format json has them all.",
-)
 _HOLDS = Text(pt="✓ vale", en="✓ holds")
 _BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
 _STEP = Text(pt="Etapa", en="Step")
@@ -448,7 +445,7 @@ _TABLE_TITLES = (
 )
 
 
-def _tables(result: RehearsalResult) -> Iterator[ReportTable]:
+def _tables(result: RehearsalResult) -> Iterator[Table]:
     """Yield the tables: workbooks, rows that a person has to check, and the system's tables."""
     lines = []
     for state, unit in _workbooks(result):
@@ -480,6 +477,7 @@ def _tables(result: RehearsalResult) -> Iterator[ReportTable]:
     yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, lines)
 
 
-def _table(title: Text, columns: Sequence[Text], lines: Sequence[Line]) -> ReportTable:
+def _table(title: Text, columns: Sequence[Text], lines: Sequence[Line]) -> Table:
     headings = tuple(Heading(column, words=column in (_REASON, _DETAILS)) for column in columns)
-    return ReportTable(title, headings, lines, Text(pt="Nenhuma.", en="None."))
+    none = Text(pt="Nenhuma.", en="None.")
+    return Table(sheet=title, headings=headings, lines=lines, none=none)
