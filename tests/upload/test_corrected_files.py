@@ -88,16 +88,20 @@ def rejected(run: Run, tmp_path: Path) -> Rejected:
 
 
 def test_a_rejects_workbook_needs_no_job_and_belongs_to_one(
-    run: Run, rejected: Rejected, proxy: LossyProxy
+    run: Run,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    rejected: Rejected,
+    proxy: LossyProxy,
 ) -> None:
     first, rejects = rejected("UM", 2)
     second, others = rejected("DOIS", 3)
     edit(rejects, "codigoDaContaCorrente", 2, 1)
     edit(others, "codigoDaContaCorrente", 2, 1)
     proxy.seen.clear()
-    code, report = run("retry", first, "--file", others, "--yes")
-    assert (code, report["error"]["type"]) == (2, "UsageError")
-    assert second in report["error"]["message"]
+    refused = xlbridge("retry", first, "--file", others, "--yes", **proxy_environment)
+    assert refused.returncode == 2
+    assert f"belongs to the upload {second}, not to {first}" in refused.stderr
     assert writes(proxy) == []
     code, report = run("retry", rejects, "--yes")
     assert (code, report["rows"]["created"]) == (0, 1)
@@ -140,3 +144,19 @@ def test_the_original_row_is_named_in_every_round(
     code, report = run("retry", second, "--yes")
     assert column(Path(report["rejects_file"]), "linha original") == [4]
     assert run("jobs", job)[1]["rows"]["rejected"] == 1
+
+
+def test_a_status_copy_comes_back_as_the_workbook_that_was_sent(
+    run: Run,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    rejected: Rejected,
+    tmp_path: Path,
+) -> None:
+    job, _ = rejected("VOLTOU", 1)
+    copy = tmp_path / "copia.xlsx"
+    assert xlbridge("jobs", job, "--annotate", copy, **proxy_environment).returncode == 0
+    edit(copy, "codigoDaContaCorrente", 3, 1)
+    code, report = run("retry", copy, "--yes")
+    assert (code, report["rows"]["created"], report["rows"]["unchanged"]) == (0, 1, 4)
+    assert run("jobs", job)[1]["rows"]["accepted"] == 5

@@ -27,12 +27,14 @@ from xlbridge.cli.upload_run import (
     report_invalid_sheet,
     send_sheet,
 )
+from xlbridge.errors import UsageError
 from xlbridge.files import as_argument, require_distinct
 from xlbridge.i18n import Text
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
 from xlbridge.upload import open_context
 from xlbridge.upload.results import ensure_evidence
 from xlbridge.validation import ValidationRequest
+from xlbridge.workbook import WorkbookOrigin
 
 if TYPE_CHECKING:
     from xlbridge.client import Target
@@ -149,6 +151,23 @@ def _suggest_mapping(
         suggest_mappings([request.file], settings, "upload")
 
 
+def _job_of(file: Path) -> str:
+    """Return the id of the upload that a workbook carries. Raises ``UsageError`` if it has none."""
+    origin = WorkbookOrigin.of(file)
+    if origin is None:
+        raise UsageError(
+            Text(
+                pt="{file} não diz de que envio é.",
+                en="{file} does not say to which upload it belongs.",
+            ).format(file=file),
+            Text(
+                pt="Informe o envio: xlbridge retry ENVIO --file {file}",
+                en="Name the upload: xlbridge retry JOB --file {file}",
+            ).format(file=as_argument(file)),
+        )
+    return origin.job
+
+
 _SUMMARY = Text(
     pt="{resource} para {profile} · linhas: {rows} · {reason}",
     en="{resource} to {profile} · rows: {rows} · {reason}",
@@ -161,10 +180,12 @@ _WARNINGS = Text(
 
 @described_command(
     "retry",
-    pt="Envia de novo só as linhas rejeitadas que foram corrigidas.",
-    en="Sends only the rejected rows that have been fixed.",
+    pt="Envia de novo só as linhas rejeitadas que foram corrigidas: de um envio, ou de um arquivo, "
+    "que diz de que envio é.",
+    en="Sends only the rejected rows that have been fixed: those of an upload, or of a workbook, "
+    "which says to which upload it belongs.",
 )
-@click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
+@click.argument("job_or_file", metavar="JOB|FILE", shell_complete=complete_jobs)
 @option(
     "--file",
     type=click.Path(path_type=Path),
@@ -177,7 +198,7 @@ _WARNINGS = Text(
 @upload_options("retry")
 @report_format_option
 def retry_command(
-    job_id: str,
+    job_or_file: str,
     file: Path | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
@@ -194,6 +215,10 @@ def retry_command(
             from xlbridge.validation.mapping import read_mapping
 
     with open_context(command_settings()) as context:
+        job_id = job_or_file
+        if file is None and Path(job_or_file).is_file():
+            file = Path(job_or_file)
+            job_id = _job_of(file)
         job = find_job(context, job_id)
         require_rejected(job)
         job = ensure_evidence(context, job)

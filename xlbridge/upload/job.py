@@ -15,12 +15,12 @@ from typing import Any
 
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
-from xlbridge.workbook import cell_address
+from xlbridge.workbook import WorkbookOrigin, cell_address
 
 REJECTS_INFIX = "rejeitadas"
 """Part of the names of rejects workbooks."""
@@ -276,6 +276,11 @@ class Job:
         """Row numbers in the sheet of the first job, by the row numbers of this retry."""
         stored = self.events[0].detail.get("origins", {})
         return {int(row): origin for row, origin in stored.items()}
+
+    def origin_of_file(self, *, copy: bool = False) -> WorkbookOrigin:
+        """Return what a workbook about the job's rows carries inside."""
+        spec, language = self.spec, active_language()
+        return WorkbookOrigin(self.id, spec.system, spec.resource, str(language), copy=copy)
 
     def belongs_to(self, system: str, profile: str) -> bool:
         """Return whether the job belongs to a system; jobs of version 0.1 know only the profile."""

@@ -16,4 +16,5 @@ from .signature import (
     REJECTS_COLUMNS as REJECTS_COLUMNS,
     STATUS_COLUMNS as STATUS_COLUMNS,
     WorkbookMark as WorkbookMark,
+    WorkbookOrigin as WorkbookOrigin,
 )

@@ -7,7 +7,9 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
+from html import unescape
 from pathlib import Path
 
 from xlbridge import files
@@ -94,6 +96,7 @@ REJECTS_COLUMNS = ("linha original", "motivo")
 
 _MAX_READ = 1_000_000
 _CORE_PROPERTIES = "docProps/core.xml"
+_CUSTOM_PROPERTIES = "docProps/custom.xml"
 _TIMES = re.compile(rb"<dcterms:(created|modified)[^>]*>([^<]*)<")
 _UNREADABLE = (
     OSError, LookupError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile,
@@ -109,11 +112,78 @@ def _start_of_part(path: Path, part: str) -> bytes:
         return b""
 
 
+FORMAT_VERSION = 1
+"""Version of what workbooks carry about themselves."""
+
+_ORIGIN_PREFIX = "xlbridge-"
+_PROPERTY = re.compile(
+    rb'<(?:property|meta:user-defined)\b[^>]*?\bname="xlbridge-(\w+)"[^>]*>(?:<\w+:\w+[^>]*>)?([^<]*)<'
+)
+"""Property of an .xlsx or an .ods file."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbookOrigin:
+    """Upload that a workbook belongs to, which it carries inside: as properties of the document.
+
+    ``copy`` is true for a copy of the workbook that was sent, false for its rejected rows.
+    ``system`` identifies the remote system.
+    """
+
+    job: str
+    system: str
+    resource: str
+    language: str
+    copy: bool = False
+
+    @classmethod
+    def of(cls, path: Path) -> "WorkbookOrigin | None":
+        """Return the origin that a workbook carries, None if it has none.
+
+        Raises ``UsageError`` if a later version of xlbridge wrote it.
+        """
+        parts = b"".join(_start_of_part(path, part) for part in (_CUSTOM_PROPERTIES, "meta.xml"))
+        found = {
+            name.decode(): unescape(value.decode("utf-8", "replace"))
+            for name, value in _PROPERTY.findall(parts)
+        }
+        if not found.get("job"):
+            return None
+        version = found.get("format", "")
+        if not version.isdecimal() or int(version) > FORMAT_VERSION:
+            raise UsageError(
+                Text(
+                    pt="{path} foi gravado por uma versão mais nova do xlbridge.",
+                    en="{path} was written by a newer version of xlbridge.",
+                ).format(path=path),
+                Text(pt="Atualize o xlbridge.", en="Update xlbridge."),
+            )
+        return cls(
+            found["job"],
+            found.get("system", ""),
+            found.get("resource", ""),
+            found.get("language", ""),
+            copy=found.get("copy") == "yes",
+        )
+
+    def properties(self) -> dict[str, str]:
+        """Return the properties to write."""
+        values = {
+            "format": str(FORMAT_VERSION),
+            "job": self.job,
+            "system": self.system,
+            "resource": self.resource,
+            "language": self.language,
+            "copy": "yes" if self.copy else "no",
+        }
+        return {f"{_ORIGIN_PREFIX}{name}": value for name, value in values.items()}
+
+
 class WorkbookMark(Enum):
     """Mark of a workbook that xlbridge wrote: the name ``text`` in the part ``part``."""
 
-    EXPORTED = "docProps/custom.xml", EXPORT_PROPERTY
-    PROVEN = "docProps/custom.xml", PROOF_PROPERTY
+    EXPORTED = _CUSTOM_PROPERTIES, EXPORT_PROPERTY
+    PROVEN = _CUSTOM_PROPERTIES, PROOF_PROPERTY
     ANNOTATED = "xl/workbook.xml", SUMMARY_NAME
 
     def __init__(self, part: str, text: str) -> None:

@@ -25,7 +25,7 @@ from xlbridge.upload.results.row_ledger import RowLedger
 from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.headers import header_key
-from xlbridge.workbook import REJECTS_COLUMNS
+from xlbridge.workbook import REJECTS_COLUMNS, WorkbookOrigin
 from xlbridge.workbook.read import read_workbook
 
 
@@ -94,18 +94,27 @@ def corrected_rows(
     file that was sent, in which rows may have moved or been added; ``in_place`` means the latter
     under another path. Of two rows with the same original one the second is new, as is a row
     without one. Rows that were rejected for an error of their own and have not changed are left
-    out. Raises ``NotRetriable`` if no row belongs to the job or nothing is left to send.
+    out. Raises ``NotRetriable`` if no row belongs to the job or nothing is left to send,
+    ``UsageError`` if the workbook carries another upload inside.
     """
     resource = context.catalogue.named(job.spec.resource)
-    in_place = in_place or (
-        sheet.file.resolve() == Path(job.spec.file) and sheet.sheet == job.spec.sheet
+    ledger = RowLedger.of(context.journal, job)
+    carried = WorkbookOrigin.of(sheet.file)
+    if carried is not None and carried.job not in {attempt.id for attempt in ledger.attempts}:
+        raise UsageError(
+            _OF_OTHER_JOB.format(file=sheet.file, theirs=carried.job, job=job.id),
+            _RETRY_FILE.format(file=job.arguments(sheet.file)),
+        )
+    in_place = (
+        in_place
+        or (sheet.file.resolve() == Path(job.spec.file) and sheet.sheet == job.spec.sheet)
+        or (carried is not None and carried.copy)
     )
     stated = _origin_column(context, sheet)
     if stated:
         sheet = _with_job_columns(context, job, sheet, stated)
     source = SheetSource.of_sheet(sheet, resource)
     numbers, claims = source.rows, source.claims()
-    ledger = RowLedger.of(context.journal, job)
     attempts = {attempt.id: _SentSheet.of(context, attempt) for attempt in ledger.sent_attempts}
     matcher = _OriginMatcher(list(attempts.values()), numbers, claims)
     matcher.match_stated(stated)
@@ -139,6 +148,14 @@ def corrected_rows(
     return CorrectedRows(job, sheet, origins, aside)
 
 
+_OF_OTHER_JOB = Text(
+    pt="{file} é do envio {theirs}, não do envio {job}; nada foi enviado.",
+    en="{file} belongs to the upload {theirs}, not to {job}; nothing was sent.",
+)
+_RETRY_FILE = Text(
+    pt="Para enviar as linhas dele: xlbridge retry {file}",
+    en="To send its rows: xlbridge retry {file}",
+)
 _MAY_BE_IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED, RowOutcome.UNKNOWN})
 
 

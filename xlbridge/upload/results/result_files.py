@@ -123,6 +123,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
         target,
         RejectedRows(resource, rejected, messages, raw_cells, wrong),
         [origins.get(row, row) for row in rows],
+        job.origin_of_file(),
         [_rejected_items(items, messages, raw_cells, wrong) for items in children],
     )
 

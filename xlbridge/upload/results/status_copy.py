@@ -80,7 +80,7 @@ def write_status_copy(
 
     with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
         sheets = _remark_columns(context, job, resource)
-        write_remark_columns(workbook, target, sheets)
+        write_remark_columns(workbook, target, sheets, job.origin_of_file(copy=True).properties())
 
 
 def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "list[RemarkColumns]":

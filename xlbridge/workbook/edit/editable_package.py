@@ -8,7 +8,7 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from itertools import count
@@ -46,6 +46,17 @@ def edit_package(path: Path) -> Iterator["EditablePackage"]:
             # A second Ctrl-C, while the copy was being closed because of the first.
             raise error.__context__ from None
         raise not_editable(path) from error
+
+
+_CUSTOM = "{D5CDD505-2E9C-101B-9397-08002B2CF9AE}"
+"""Format of custom properties."""
+
+_VALUE_TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/docPropsVTypes"
+_PROPERTIES_TYPE = "application/vnd.openxmlformats-officedocument.custom-properties+xml"
+_NO_PROPERTIES = (
+    b'<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/custom-properties" '
+    b'xmlns:vt="' + _VALUE_TYPES.encode() + b'"/>'
+)
 
 
 class EditablePackage:
@@ -115,6 +126,21 @@ class EditablePackage:
         self.write(_relations_part(part), xml.to_bytes(relations))
         return identity
 
+    def set_properties(self, values: Mapping[str, str]) -> None:
+        """Set custom properties of the document."""
+        part = self.related("", "custom-properties")
+        if part is None or part not in self:
+            part = "docProps/custom.xml"
+            self.write(part, _NO_PROPERTIES)
+            self.add_part(part, _PROPERTIES_TYPE, "", "custom-properties")
+        with self.tree(part) as root:
+            for item in [item for item in root if item.get("name") in values]:
+                root.remove(item)
+            used = [int(item.get("pid", "1")) for item in root]
+            for pid, (name, value) in enumerate(values.items(), max(used, default=1) + 1):
+                item = xml.add_child(root, "property", fmtid=_CUSTOM, pid=str(pid), name=name)
+                etree.SubElement(item, f"{{{_VALUE_TYPES}}}lpwstr").text = value
+
     def save(self, target: Path) -> None:
         """Write the copy atomically, readable by its owner only.
 
@@ -150,7 +176,7 @@ class EditablePackage:
 
 def _relations_part(part: str) -> str:
     folder, name = posixpath.split(part)
-    return f"{folder}/_rels/{name}.rels"
+    return f"{folder}/_rels/{name}.rels".lstrip("/")
 
 
 _SHEET_DATA = re.compile(rb"<((?:[\w.-]+:)?sheetData)\b[^<>]*?(/?)>")

@@ -345,12 +345,14 @@ class RemarkColumns:
     severities: Mapping[int, Severity] = field(default_factory=dict)
 
 
-def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColumns]) -> None:
+def write_remark_columns(
+    source: Path, target: Path, sheets: Sequence[RemarkColumns], properties: Mapping[str, str]
+) -> None:
     """Write a copy of ``source`` with remarks on the rows of some of its sheets.
 
-    The sheet's filter, which is added if needed, includes the new columns. Raises
-    ``WorkbookRefused`` if the workbook cannot be copied, ``UsageError`` if the copy cannot be
-    written.
+    The copy has the custom ``properties`` of documents. The sheet's filter, which is added if
+    needed, includes the new columns. Raises ``WorkbookRefused`` if the workbook cannot be copied,
+    ``UsageError`` if the copy cannot be written.
     """
     with edit_package(source) as package:
         styles = WorkbookStyles(package)
@@ -388,6 +390,7 @@ def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColu
                 severities = {f"A{row}": severity for row, severity in sheet.severities.items()}
                 _colour_cells(root, severities, styles, last)
         styles.save()
+        package.set_properties(properties)
         package.save(target)
 
 

@@ -25,7 +25,7 @@ from xlbridge.workbook.edit.editable_package import SheetList
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookCells, read_workbook
 from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_file
 from xlbridge.workbook.read.package import Package
-from xlbridge.workbook.signature import REJECTS_COLUMNS
+from xlbridge.workbook.signature import REJECTS_COLUMNS, WorkbookOrigin
 from xlbridge.workbook.write.clean_workbook import cell_values
 from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook
 from xlbridge.workbook.write.template import template_sheets
@@ -56,12 +56,17 @@ class RejectedRows:
 
 
 def write_rejects(
-    path: Path, records: RejectedRows, numbers: Sequence[int], children: Sequence[RejectedRows] = ()
+    path: Path,
+    records: RejectedRows,
+    numbers: Sequence[int],
+    origin: WorkbookOrigin,
+    children: Sequence[RejectedRows] = (),
 ) -> None:
     """Write rejected rows in the layout of the template, to be corrected and uploaded again.
 
     ``numbers`` are the rows' numbers in the analyst's sheet; they are written in
-    ``REJECTS_COLUMNS``, with the reasons. ``children`` are the rows of the records' lists.
+    ``REJECTS_COLUMNS``, with the reasons. ``origin`` is the upload, which the workbook carries
+    inside. ``children`` are the rows of the records' lists.
 
     Raises ``UsageError`` if the file cannot be written, ``ValueError`` if Excel cannot hold the
     rows or the lengths differ.
@@ -72,6 +77,8 @@ def write_rejects(
             f"{len(records.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
         )
     with template_sheets(path, records.resource, _REMARK_WIDTHS) as (book, sheets):
+        for name, text in origin.properties().items():
+            book.set_custom_property(name, text)
         writer = CellWriter(book)
         for rows in (records, *children):
             sheet = sheets[rows.resource.sheet]
