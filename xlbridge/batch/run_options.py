@@ -19,7 +19,7 @@ from xlbridge.parallel import Executor
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions
-from xlbridge.upload.planning import Consent, RowAction
+from xlbridge.upload.planning import Consent, RowAction, action_counts
 
 if TYPE_CHECKING:
     from xlbridge.batch.proof.verdict import WrittenProof
@@ -131,10 +131,28 @@ class StepWrites:
     later: int = 0
     undone: int = 0
 
+    def texts(self) -> Iterator[Text]:
+        """Yield what is written, in words."""
+        yield from action_counts(self.actions)
+        if self.later:
+            yield _LATER.format(n=self.later, steps=", ".join(self.step.after))
+        if self.undone:
+            yield _UNDONE.format(n=self.undone)
+
     @property
     def total(self) -> int:
         """Number of rows that are written at most."""
         return self.later + sum(n for name, n in self.actions.items() if RowAction(name).writes)
+
+
+_LATER = Text(
+    pt="até {n} {n:linha, planejada|linhas, planejadas} depois de: {steps}",
+    en="up to {n} {n:row|rows}, planned after: {steps}",
+)
+_UNDONE = Text(
+    pt="entre elas, {n} {n:linha desfeita|linhas desfeitas} antes, a incluir de novo",
+    en="among them {n} {n:row|rows} undone before, to be created again",
+)
 
 
 @dataclass(frozen=True, slots=True)

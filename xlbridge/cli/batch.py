@@ -41,7 +41,7 @@ from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.upload import UploadOptions
-from xlbridge.upload.planning import ApproveAll, ConsentRequest, action_counts
+from xlbridge.upload.planning import ApproveAll, ConsentRequest
 
 
 @described_command(
@@ -294,12 +294,8 @@ def _request_lines(batch: Batch, request: BatchConsentRequest) -> Iterator[Text]
             resource=step.resource,
             profile=batch.environments.name(step.profile),
             files=writes.files,
-            counts="".join(f" · {text}" for text in action_counts(writes.actions)),
+            counts="".join(f" · {text}" for text in writes.texts()),
         )
-        if writes.later:
-            yield _LATER.format(n=writes.later, steps=", ".join(step.after))
-        if writes.undone:
-            yield _UNDONE.format(n=writes.undone)
         if _cannot_be_looked_up(batch, step.profile, step.resource):
             yield _WITHOUT_KEY
     if request.failed:
@@ -312,14 +308,6 @@ def _request_lines(batch: Batch, request: BatchConsentRequest) -> Iterator[Text]
     )
 
 
-_LATER = Text(
-    pt="    até {n} {n:linha, planejada|linhas, planejadas} depois de: {steps}",
-    en="    up to {n} {n:row|rows}, planned after: {steps}",
-)
-_UNDONE = Text(
-    pt="    entre elas, {n} {n:linha desfeita|linhas desfeitas} antes, a incluir de novo",
-    en="    among them {n} {n:row|rows} undone before, to be created again",
-)
 _UNDONE_AGAIN = Text(
     pt="{n} {n:linha foi desfeita|linhas foram desfeitas} e {n:iria|iriam} de novo; --yes não vale "
     "para isso.",

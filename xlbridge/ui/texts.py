@@ -289,9 +289,7 @@ _TEXTS: Mapping[str, Text] = {
         "validated again. Findings across several workbooks are only shown there.",
     ),
     "run_batch": Text(pt="Conferir e continuar", en="Check and go on"),
-    "step_rows": Text(
-        pt="arquivos: {files} · linhas: {rows}", en="workbooks: {files} · rows: {rows}"
-    ),
+    "step_rows": Text(pt="arquivos: {files} · {rows_text}", en="workbooks: {files} · {rows_text}"),
     "left_out": Text(pt="Ficam de fora, com erros: {n}", en="Left out, with errors: {n}"),
     "proof_written": Text(pt="Prova de fechamento: {file}, {at}", en="Closing proof: {file}, {at}"),
     "proof": Text(pt="Baixar a prova de fechamento", en="Download the closing proof"),

@@ -367,6 +367,7 @@ def _consent_json(batch: Batch, request: BatchConsentRequest) -> dict[str, Any]:
                 "actions": dict(writes.actions),
                 "later": writes.later,
                 "undone": writes.undone,
+                "rows_text": " · ".join(map(str, writes.texts())),
             }
             for writes in request.steps
         ],
