@@ -150,6 +150,7 @@ class ColumnBody(Struct, frozen=True):
     checks: Annotated[list[Any], Meta(max_length=0)] | dict[str, Any] = []
 
 
+@cache
 def _column() -> Block:
     without_effect = dict.fromkeys(_COLUMN_WITHOUT_EFFECT, _FOR_PANDERA)
     rules: dict[str, Any] = {}
@@ -167,6 +168,7 @@ class _NamedCheck(Struct):
     options: _CheckName
 
 
+@cache
 def _row_check() -> Alternatives:
     return Alternatives(
         Block.of(_NamedCheck),

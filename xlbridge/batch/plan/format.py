@@ -7,6 +7,7 @@ import calendar
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -104,6 +105,7 @@ def kind_of(step: Mapping[str, Any]) -> str | None:
     return next((kind for kind in _MODELS if kind in step), None)
 
 
+@cache
 def _step() -> Alternatives:
     blocks = {kind: ({"required": [kind]}, Block.of(*models)) for kind, models in _MODELS.items()}
     return Alternatives(Block({}).with_types(dict.fromkeys(_MODELS, Any)), blocks, kind_of)

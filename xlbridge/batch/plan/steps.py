@@ -5,6 +5,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from itertools import chain, takewhile
 from pathlib import Path
@@ -107,6 +108,7 @@ class WorkbookStep(Step, frozen=True, kw_only=True):
         return self.resource, self.sheet, self.reading, self.links, self.mapping, sending
 
 
+@cache
 def _filter_block() -> Block:
     code = Annotated[int, Meta(ge=1)] | str
     kinds = {ValueKind.FLAG: bool, ValueKind.CODE: code}

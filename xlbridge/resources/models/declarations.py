@@ -26,16 +26,8 @@ NOT_IN_FILES = Meta(extra={"absent": True})
 
 Name = Annotated[str, Meta(min_length=1)]
 Names = Annotated[tuple[Name, ...], UNIQUE]
-OneOrMore = Annotated[
-    tuple[str, ...],
-    Meta(
-        extra={
-            "form": lambda: inspect.type_info(
-                Name | Annotated[tuple[Name, ...], Meta(min_length=1), UNIQUE]
-            )
-        }
-    ),
-]
+_TEXT_OR_LIST = inspect.type_info(Name | Annotated[tuple[Name, ...], Meta(min_length=1), UNIQUE])
+OneOrMore = Annotated[tuple[str, ...], Meta(extra={"form": lambda: _TEXT_OR_LIST})]
 """A list in which a file may write a single text, too; ``as_lists`` makes it one."""
 Identifier = Annotated[str, Meta(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
 WholeNumber = Annotated[str, Meta(pattern="^[1-9][0-9]*$")]
