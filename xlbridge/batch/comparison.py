@@ -157,7 +157,7 @@ class _Records:
 
     def add(self, columns: _Columns, count: int) -> None:
         """Add the compared fields of more records."""
-        for name in columns.keys() | self.columns.keys():
+        for name in dict.fromkeys(chain(self.columns, columns)):
             column = self.columns.setdefault(name, [""] * self.count)
             column += columns.get(name, [""] * count)
         self.count += count
