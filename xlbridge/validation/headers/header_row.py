@@ -14,7 +14,7 @@ from xlbridge.resources import KEY, Fingerprint, Resource, normalize_header
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.settings import NumberStyle
-from xlbridge.validation.cells.text import quoted
+from xlbridge.validation.cells.text import display, quoted
 from xlbridge.validation.headers.header_matching import HeaderMatcher, header_key
 from xlbridge.workbook import EARLIER_STATUS_COLUMN, REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
@@ -255,6 +255,13 @@ def remark_columns(header: Iterable[object]) -> set[int]:
             continue
         found.add(index)
     return found
+
+
+def header_texts(cells: SheetCells, position: int) -> list[str]:
+    """Return the texts of the cells of a header row, empty for columns that xlbridge added."""
+    values = cells.row(position)
+    remarks = remark_columns(values)
+    return ["" if n in remarks else display(value).strip() for n, value in enumerate(values)]
 
 
 def _finding(

@@ -22,8 +22,7 @@ from xlbridge.validation.cells.column_cells import ColumnCells
 from xlbridge.validation.cells.displayed_cells import is_shown_as_text
 from xlbridge.validation.cells.text import display, quote_some, quoted, strip_invisible
 from xlbridge.validation.headers.header_matching import header_key
-from xlbridge.validation.headers.header_row import UnusableCell
-from xlbridge.validation.mapping.header_search import header_texts
+from xlbridge.validation.headers.header_row import UnusableCell, header_texts
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.validation.mapping.name_matching import known_values
 from xlbridge.validation.non_records import is_total

@@ -16,13 +16,13 @@ from pathlib import Path
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument, write_private
 from xlbridge.i18n import Text
-from xlbridge.validation.cells.text import display, list_sheet_names, quote_some
+from xlbridge.validation.cells.text import list_sheet_names, quote_some
 from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import (
     REMARK_HEADERS,
     SEARCHED_ROWS,
     best_row,
-    remark_columns,
+    header_texts,
 )
 from xlbridge.validation.mapping.mapping_file import SheetMapping, read_mapping
 from xlbridge.workbook.read import SheetCells, WorkbookCells
@@ -60,13 +60,6 @@ class HeaderCandidate:
         new = _with_keys(self.texts, present - wanted)
         # Earlier versions did not propose columns of these names; their mappings stay valid.
         return missing, [text for text in new if header_key(text) not in REMARK_HEADERS]
-
-
-def header_texts(cells: SheetCells, position: int) -> list[str]:
-    """Return the texts of the cells of a header row, empty for columns that xlbridge added."""
-    values = cells.row(position)
-    remarks = remark_columns(values)
-    return ["" if n in remarks else display(value).strip() for n, value in enumerate(values)]
 
 
 def find_header(

@@ -24,6 +24,7 @@ from xlbridge.validation.headers.header_row import (
     MainSheet,
     exported_column_missing,
     find_header_row,
+    header_texts,
     key_column,
 )
 from xlbridge.validation.headers.sheet_choice import (
@@ -32,7 +33,6 @@ from xlbridge.validation.headers.sheet_choice import (
     is_of_other_records,
 )
 from xlbridge.validation.mapping.conversion import foreign_columns, record_rows
-from xlbridge.validation.mapping.header_search import header_texts
 from xlbridge.validation.mapping.mapping_file import SheetMapping
 from xlbridge.validation.mapping.name_matching import (
     columns_called,

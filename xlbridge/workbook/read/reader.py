@@ -40,7 +40,7 @@ from xlbridge.workbook.read.messages import (
     assemble_workbook,
     receive_messages,
 )
-from xlbridge.workbook.read.parser_process import MAX_IN_PROCESS_SIZE, parser_process
+from xlbridge.workbook.read.parser_start import MAX_IN_PROCESS_SIZE, parser_process
 from xlbridge.workbook.read.refusals import too_demanding
 
 if sys.platform != "win32":
