@@ -10,18 +10,9 @@ from threading import Event, Thread
 from typing import Any
 
 from sqlalchemy import (
-    Boolean,
-    Column,
     ColumnElement,
     Connection,
-    DateTime,
-    ForeignKey,
-    Integer,
-    LargeBinary,
     Row,
-    Table,
-    Text,
-    UniqueConstraint,
     exists,
     func,
     insert,
@@ -32,7 +23,6 @@ from sqlalchemy import (
 
 from xlbridge.resources import Resource
 from xlbridge.sandbox.areas.registry.tables import users
-from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import Call, Sandbox, handles
 from xlbridge.sandbox.imports.lines import (
     UploadedLine,
@@ -41,6 +31,7 @@ from xlbridge.sandbox.imports.lines import (
     read_cached,
     require_no_failed_lines,
 )
+from xlbridge.sandbox.imports.tables import import_logs, outbox, rejected_lines
 from xlbridge.sandbox.problems import RequestError, invalid, not_found
 from xlbridge.sandbox.storage import TRANSIENT_ERRORS
 from xlbridge.wire import WireModel
@@ -58,41 +49,6 @@ from xlbridge.wire.imports import (
     RejectedLine,
 )
 from xlbridge.wire.model import AddressingPlace
-
-import_logs = Table(
-    "import_logs",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("resource", Text, nullable=False),
-    Column("filename", Text),
-    Column("content", LargeBinary, nullable=False),
-    Column("user_id", ForeignKey("users.id"), nullable=False),
-    Column("state", Text, nullable=False),
-    Column("released", Boolean, nullable=False),
-    Column("included", DateTime, nullable=False),
-    Column("started", DateTime),
-    Column("finished", DateTime),
-    Column("total", Integer, nullable=False, default=0),
-    Column("imported", Integer, nullable=False, default=0),
-    Column("message", Text),
-)
-rejected_lines = Table(
-    "rejected_lines",
-    metadata,
-    Column("log_id", ForeignKey("import_logs.id"), primary_key=True),
-    Column("line", Integer, primary_key=True, autoincrement=False),
-    Column("column", Text),
-    Column("message", Text, nullable=False),
-)
-outbox = Table(
-    "outbox",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("log_id", ForeignKey("import_logs.id"), nullable=False),
-    Column("recipient", Text, nullable=False),
-    Column("subject", Text, nullable=False),
-    UniqueConstraint("log_id"),
-)
 
 _LOG_COLUMNS = [column for column in import_logs.c if column.name != "content"]
 
