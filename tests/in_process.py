@@ -46,7 +46,7 @@ _IMPLEMENTED = {"database", "seed", "scale", "faults", "strict"}
 _PROCESSES = {"forks", "page"}
 """Fixtures that start processes."""
 
-_PATIENCE = 120
+_PATIENCE = 300
 """Seconds until a command is ended, and a sandbox given up."""
 
 _only: list[bool] = []
