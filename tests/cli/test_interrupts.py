@@ -81,6 +81,9 @@ class Stream:
     def flush(self):
         pass
 
+    def isatty(self):
+        return False
+
 sys.meta_path.insert(0, Swallowing())
 sys.stdout = Stream()
 sys.argv = ["xlbridge", "resources"]
@@ -105,6 +108,9 @@ class Stream:
 
     def flush(self):
         pass
+
+    def isatty(self):
+        return False
 
 sys.stdout = Stream()
 sys.argv = ["xlbridge", "resources"]

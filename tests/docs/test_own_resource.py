@@ -37,7 +37,7 @@ def schemas(tmp_path: Path) -> Path:
 def sandbox(tmp_path: Path, schemas: Path) -> Iterator[RunningSandbox]:
     folder = tmp_path / "sandbox"
     options = ["--seed", "empty", "--schemas", str(schemas), "--db", str(tmp_path / "own.db")]
-    with sandbox_process(folder, options, clean_environment(folder)) as running:
+    with sandbox_process(folder, options, clean_environment(folder), own_process=True) as running:
         yield running
 
 
