@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
 # What `make check` checks: one folder of xlbridge/ with its tests, or everything.
 ROOM ?=
 TESTS_OF_files := tests/workbook/test_atomic.py
-TESTS_OF_report_forms := tests/validation/reports
+TESTS_OF_report_forms := tests/report_forms tests/validation/reports
 TESTS_OF_validation := tests/validation tests/mapping
 TESTS_OF_wire := tests/wire tests/golden
 ROOM_TESTS = $(if $(ROOM),tests/test_floors.py $(or $(TESTS_OF_$(ROOM)),tests/$(ROOM)),tests)
