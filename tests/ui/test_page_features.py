@@ -153,7 +153,7 @@ def test_a_batch_is_corrected_run_and_proven(
     run = tab.get_by_role("button", name="Check and go on")
     run.click()
     question = tab.locator("#batch-asked")
-    question.get_by_text("workbooks: 1 · rows: 1").wait_for()
+    question.get_by_text("workbooks: 1 · 1 to create").wait_for()
     question.get_by_test_id("send").click()
     tab.locator("#batch-list", has_text="accepted: 1").wait_for()
     expect(tab.get_by_role("link", name="Download the closing proof")).to_have_count(2)

@@ -62,7 +62,8 @@ def test_the_verdict_lists_open_items(tmp_path: Path, page: Page, month: Proof) 
     ):
         assert part in verdict
     (total,) = [line for line in lines(page, "Steps") if line[0] == "The whole batch"]
-    assert total[2:-1] == ["12", "8", "0", "0", "1", "0", "1", "2", "3", "1", "1", "1", "2"]
+    counts = ["12", "8", "0", "0", "1", "0", "0", "1", "2", "3", "1", "1", "1", "2"]
+    assert total[2:-1] == counts
 
 
 def test_differences_and_totals_are_exact_to_the_cent(
