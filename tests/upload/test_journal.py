@@ -30,8 +30,7 @@ from xlbridge.upload.lookup.row_table import PackedColumn, RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.planning import PlannedRow, RowAction
-from xlbridge.upload.planning.planned_row import PlannedRows
-from xlbridge.upload.planning.row_actions import RowPlan
+from xlbridge.upload.planning.planned_row import PlannedRows, RowPlan
 
 pytestmark = pytest.mark.one_database
 

@@ -310,6 +310,34 @@ class Job:
                 ).format(listing=self.arguments(self.spec.resource)),
             )
 
+    def require_rejected(self) -> None:
+        """Raise ``UsageError`` unless the job is a whole upload with rejected or held rows."""
+        self.require_upload()
+        if self.parent is not None:
+            raise UsageError(
+                Text(
+                    pt="O envio {job} é parte de {parent}; reenvie as linhas rejeitadas a partir "
+                    "dele.",
+                    en="The upload {job} is a part of {parent}; retry its rejected rows from "
+                    "there.",
+                ).format(job=self.id, parent=self.parent),
+                Text(pt="xlbridge retry {p}", en="xlbridge retry {p}").format(
+                    p=self.arguments(self.parent)
+                ),
+            )
+        held = self.state is State.DONE and self.held
+        if self.state not in {State.PARTIAL, State.REJECTED} and not held:
+            raise UsageError(
+                Text(
+                    pt="O envio {job} não tem linhas rejeitadas nem retidas (situação: {state}).",
+                    en="The upload {job} has no rejected or held rows (state {state}).",
+                ).format(job=self.id, state=self.state.text),
+                Text(
+                    pt="Para enviar linhas novas ou alteradas: xlbridge upload {file}",
+                    en="To send new or changed rows: xlbridge upload {file}",
+                ).format(file=self.arguments(Path(self.spec.file))),
+            )
+
     @property
     def planned_at(self) -> datetime | None:
         """Time of the last lookup of the rows' records, None without a plan."""

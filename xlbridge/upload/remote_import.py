@@ -12,13 +12,13 @@ from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.progress import LogProgress
 from xlbridge.upload.reconcile import can_be_read_back, is_as_before
-from xlbridge.upload.results.verdict import (
+from xlbridge.upload.results.remote_verdict import (
     ROW_COUNT_DIFFERS,
-    Verdict,
     accounts_for_every_row,
     verdict_of_log,
     verdict_of_rejection,
 )
+from xlbridge.upload.results.verdict import Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportQuery, ImportState
 

@@ -75,7 +75,7 @@ class UndoPlan:
 
     def report(self) -> ReportForms:
         """Return the report of a plan with no rows to reverse, for which no job is recorded."""
-        return empty_undo_report(self)
+        return empty_undo_report(self.job, self.left, self.undone_before, self.token)
 
 
 def plan_undo(context: UploadContext, client: Client, job: Job) -> UndoPlan:

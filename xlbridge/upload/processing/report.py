@@ -10,7 +10,7 @@ from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import token_line
-from xlbridge.upload.processing.plan import (
+from xlbridge.upload.processing.planned_record import (
     PlannedRecord,
     ProcessPlan,
     RecordAction,

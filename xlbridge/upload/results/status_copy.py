@@ -15,14 +15,12 @@ from xlbridge.resources.findings import Severity
 from xlbridge.resources.references import SheetLink
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, State
-from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import RowSnapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import RowOutcome
-from xlbridge.upload.single_records.write_journal import WriteState
 from xlbridge.validation.cells import display
 from xlbridge.validation.headers import child_cells, find_header_row, header_key, key_column
 from xlbridge.workbook import STATUS_COLUMNS
@@ -154,7 +152,7 @@ def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None
     system does not answer, since the upload itself is finished.
     """
     for part in context.journal.parts_of(job) or [job]:
-        known = assigned_codes(context.journal, part)
+        known = context.journal.assigned_codes(part)
         if part.state not in {State.DONE, State.PARTIAL} or len(known) == part.verdict.accepted:
             continue
         resource = context.catalogue.named(part.spec.resource)
@@ -205,7 +203,7 @@ class _CodesByJob:
 
 def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     """Return the codes of the rows' records; among identical records, preferably new ones."""
-    codes = assigned_codes(context.journal, job)
+    codes = context.journal.assigned_codes(job)
     if len(codes) == len(job.spec.rows):
         return codes
     after = context.journal.snapshots.newest(job.id, Moment.AFTER, Moment.CODES)
@@ -219,17 +217,6 @@ def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
             used.add(code)
             codes[row] = code
     return codes
-
-
-def assigned_codes(journal: Journal, job: Job) -> dict[int, str]:
-    """Return the codes of records written one by one, by their rows."""
-    if not job.spec.mode.is_by_record:
-        return {}
-    return {
-        job.spec.rows[write.position]: write.record
-        for write in journal.writes.iterate(job.id)
-        if write.state is WriteState.APPLIED and write.record
-    }
 
 
 def _remote_code(
