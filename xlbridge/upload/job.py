@@ -140,8 +140,7 @@ class JobSpec:
     ``digest`` covers the values of all rows of the sheet, in any order; ``payload`` is the content
     hash of the stored workbook with the rows that are sent. ``rows`` are the Excel row numbers of
     the payload's data rows in the analyst's sheet; ``columns`` maps each column to its zero-based
-    position there, or to ``NO_POSITION``. ``system`` identifies the remote system, empty in jobs of
-    version 0.1; ``planned`` is the content hash of a workbook with all planned rows, empty for a
+    position there, or to ``NO_POSITION``. ``system`` identifies the remote system; ``planned`` is the content hash of a workbook with all planned rows, empty for a
     part.
     """
 
@@ -154,13 +153,13 @@ class JobSpec:
     payload: str
     rows: tuple[int, ...] = field(repr=False)
     columns: Mapping[str, int]
-    system: str = ""
+    system: str
     planned: str = ""
 
     @property
     def scope(self) -> ClaimScope:
         """Scope in which the job's rows are claimed."""
-        return ClaimScope(self.system, self.profile, self.resource)
+        return ClaimScope(self.system, self.resource)
 
     def cell(self, row: int, column: str) -> str | None:
         """Return the address of a column's cell in the analyst's sheet, None if it has none."""
@@ -282,13 +281,9 @@ class Job:
         spec, language = self.spec, active_language()
         return WorkbookOrigin(self.id, spec.system, spec.resource, str(language), copy=copy)
 
-    def belongs_to(self, system: str, profile: str) -> bool:
-        """Return whether the job belongs to a system; jobs of version 0.1 know only the profile."""
-        return self.spec.system == system if self.spec.system else self.spec.profile == profile
-
     def require_system(self, system: str, profile: str) -> None:
         """Raise ``UsageError`` if the job belongs to another system."""
-        if not self.belongs_to(system, profile):
+        if self.spec.system != system:
             raise UsageError(
                 Text(
                     pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",

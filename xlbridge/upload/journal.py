@@ -186,7 +186,7 @@ class Journal:
     def plan_of(self, job: Job) -> Sequence[PlannedRow]:
         """Return the planned rows of a job in the sheet's order.
 
-        Empty for jobs of earlier versions and for a processing, which has no rows.
+        Empty for a processing, which has no rows.
         """
         if job.spec.mode is Mode.PROCESS:
             return []

@@ -316,8 +316,7 @@ def preflight_is_done(context: "RunContext", job: Job) -> bool:
     if job.spec.mode.is_by_record:
         return True
     wanted = context.options.preview or job.spec.mode is Mode.PREVIEW
-    # Jobs of earlier versions have the count only.
-    return not wanted or job.last("preview_done") or job.last("previewed") is not None
+    return not wanted or bool(job.last("preview_done"))
 
 
 def preview(context: "RunContext", job: Job) -> "Step":

@@ -303,7 +303,7 @@ def plan_source(
     be reached.
     """
     resource = source.resource
-    scope = ClaimScope(client.identity, client.target.profile, resource.name)
+    scope = ClaimScope(client.identity, resource.name)
     with gc_paused(), ThreadPoolExecutor(1) as meanwhile:
         rows, at = source.sheet_rows(), context.journal.now()
         look_up = prepare_lookup(client, resource, rows, options)

@@ -204,7 +204,7 @@ class PlannedRow(NamedTuple):
         if keys:
             detail["keys"] = keys
         if self.raw_cells:
-            detail["own"] = self.raw_cells
+            detail["raw_cells"] = self.raw_cells
         # SQLite stores plain strings faster than members of enumerations.
         reason = None if self.reason is None else str(self.reason)
         return StoredAction(self.row, str(self.action), reason, detail)
@@ -225,7 +225,7 @@ class PlannedRow(NamedTuple):
             why=None if why is None else Text(**why),
             differences={n: Difference(*pair) for n, pair in pairs.items()} if pairs else _NOTHING,
             number=detail.get("number", _NOTHING),
-            raw_cells=detail.get("own", _NOTHING),
+            raw_cells=detail.get("raw_cells", _NOTHING),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def plan_processing(
     """
     if again is not None and not again.strip():
         raise UsageError(Text(pt="Informe o motivo em --again.", en="--again needs a reason."))
-    scope = ClaimScope(client.identity, client.target.profile, kind.listing)
+    scope = ClaimScope(client.identity, kind.listing)
     claims = _claims(kind, numbers.numbers)
     known = context.journal.claimed(scope, claims)
     elsewhere = context.claimed_elsewhere(scope, claims)

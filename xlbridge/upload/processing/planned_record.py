@@ -21,7 +21,7 @@ class SkipReason(StrEnum):
 
     NOT_FOUND = "not-found"
     CLOSED = "closed"
-    UNKNOWN = "untold"
+    UNKNOWN = "unknown"
     CLAIMED = "claimed"
     PROCESSED_BEFORE = "processed-before"
 
@@ -31,7 +31,7 @@ class RecordAction(StrEnum):
 
     PROCESS = "process"
     ALREADY = "already"
-    SKIP = "left"
+    SKIP = "skipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class PlannedRecord:
 
     def to_journal(self) -> StoredAction:
         """Return the record as stored in the journal."""
-        detail: dict[str, Any] = {"number": self.number, "standing": self.status}
+        detail: dict[str, Any] = {"number": self.number, "status": self.status}
         if self.remark is not None:
             detail["remark"] = asdict(self.remark)
         if self.assigned:
-            detail["given"] = dict(self.assigned)
+            detail["assigned"] = dict(self.assigned)
         return StoredAction(self.row, self.action, self.reason, detail)
 
     @classmethod
@@ -66,10 +66,10 @@ class PlannedRecord:
             stored.detail["number"],
             stored.row,
             RecordAction(stored.action),
-            RecordStatus(stored.detail["standing"]),
+            RecordStatus(stored.detail["status"]),
             None if stored.reason is None else SkipReason(stored.reason),
             None if remark is None else Text(**remark),
-            stored.detail.get("given", {}),
+            stored.detail.get("assigned", {}),
         )
 
 

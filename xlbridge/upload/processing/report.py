@@ -58,7 +58,7 @@ class ProcessedRecord:
             "outcome": self.outcome.value,
             "reason": self.reason,
             "message": self.message,
-            "given": dict(self.assigned),
+            "assigned": dict(self.assigned),
         }
 
 

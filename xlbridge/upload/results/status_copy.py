@@ -296,11 +296,11 @@ class SheetCodes:
 
     def _jobs_of(self, digest: str) -> list[Job]:
         """Return the jobs that sent a file to this system, newest first."""
-        system, profile = self._client.identity, self._client.target.profile
+        system = self._client.identity
         return [
             job
             for job in self._context.journal.jobs()
-            if job.file_hash == digest and job.belongs_to(system, profile) and job.undo_of is None
+            if job.file_hash == digest and job.spec.system == system and job.undo_of is None
         ]
 
     def _codes_of(self, job: Job) -> dict[int, str]:

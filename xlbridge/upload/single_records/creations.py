@@ -257,7 +257,7 @@ class RecordCreator:
             for name, value in answer.items()
             if isinstance(value, str | int | float | Decimal) and getattr(sent, name, None) is None
         }
-        return WriteResult(WriteState.APPLIED, {"record": code, "given": assigned})
+        return WriteResult(WriteState.APPLIED, {"record": code, "assigned": assigned})
 
     def _separate_items(self, write: RecordWrite) -> list[Mapping[str, Any]]:
         """Return the items of a record that are registered by separate operations."""
