@@ -140,8 +140,8 @@ class JobSpec:
     ``digest`` covers the values of all rows of the sheet, in any order; ``payload`` is the content
     hash of the stored workbook with the rows that are sent. ``rows`` are the Excel row numbers of
     the payload's data rows in the analyst's sheet; ``columns`` maps each column to its zero-based
-    position there, or to ``NO_POSITION``. ``system`` identifies the remote system; ``planned`` is the content hash of a workbook with all planned rows, empty for a
-    part.
+    position there, or to ``NO_POSITION``. ``system`` identifies the remote system; ``planned`` is
+    the content hash of a workbook with all planned rows, empty for a part.
     """
 
     profile: str

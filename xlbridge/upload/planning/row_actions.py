@@ -19,6 +19,7 @@ from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.lookup.bulk_lookup import record_reader
 from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
+from xlbridge.upload.lookup.matching import RecordMatching
 from xlbridge.upload.lookup.row_lookup import lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, LookupResult, RowSnapshot, Snapshot
@@ -272,26 +273,16 @@ def _match_group(
     records: Mapping[int, Sequence[FoundRecord]], used: set[str], matched: _Matched
 ) -> None:
     """Match the rows of one key with their records; ``used`` are the codes of matched records."""
-    codes = dict.fromkeys(record.code for found in records.values() for record in found)
-    used_elsewhere = used.intersection(codes)
-    left = []
-    for at, found in records.items():
-        equal = next(
-            (record for record in found if record.unchanged and record.code not in used), None
-        )
-        if equal is None:
-            left.append(at)
-        else:
-            used.add(equal.code)
-            matched[at] = equal.code
-    unmatched = [code for code in codes if code not in used]
-    if len(left) == 1 and len(unmatched) == 1 and not used_elsewhere:
-        (code,) = unmatched
-        record = next(record for record in records[left[0]] if record.code == code)
-        used.add(code)
-        matched[left[0]] = record.code if record.unchanged else record
-    elif unmatched or used_elsewhere:
-        for at in left:
+    matching = RecordMatching(records, used)
+    matching.match(lambda _at, record: 0 if record.unchanged else None)
+    unchanged = set(matching.matched)
+    matching.match_last()
+    for at in records:
+        record = matching.record(at)
+        if record is not None:
+            used.add(record.code)
+            matched[at] = record.code if at in unchanged else record
+        elif matching.free or matching.has_taken:
             matched[at] = None
 
 

@@ -16,7 +16,7 @@ from xlbridge.resources.references import SheetLink
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, State
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
-from xlbridge.upload.lookup.snapshot import RowSnapshot
+from xlbridge.upload.lookup.matching import RecordMatching
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
@@ -210,24 +210,23 @@ def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     if after is None:
         return codes
     before = context.journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(after)
-    used = set(codes.values())
-    for row, now, earlier in zip(job.spec.rows, after, before, strict=True):
-        code = None if row in codes else _remote_code(now, earlier, used)
-        if code is not None:
-            used.add(code)
-            codes[row] = code
+    found = {
+        row: [record for record in now.found if record.same]
+        for row, now in zip(job.spec.rows, after, strict=True)
+        if now is not None and row not in codes
+    }
+    old = {
+        row: {record.code for record in earlier.found}
+        for row, earlier in zip(job.spec.rows, before, strict=True)
+        if earlier is not None
+    }
+    matching = RecordMatching(found, set(codes.values()))
+    matching.match(lambda row, record: int(record.code in old.get(row, ())))
+    for row, records in found.items():
+        # Rows that replaced one another share a record.
+        if records:
+            codes[row] = (matching.record(row) or records[0]).code
     return codes
-
-
-def _remote_code(
-    now: RowSnapshot | None, earlier: RowSnapshot | None, used: set[str]
-) -> str | None:
-    if now is None:
-        return None
-    old = {record.code for record in earlier.found} if earlier else set()
-    same = [record.code for record in now.found if record.same]
-    new = [code for code in same if code not in old and code not in used]
-    return next(iter([*new, *same]), None)
 
 
 def require_unchanged(job: Job, source: Path) -> None:

@@ -342,8 +342,7 @@ class RecordCreator:
         if before is None or after is None:
             return _Presence()
         others = {at: code for at, code in self._created.items() if at != write.position}
-        known = {record.code for record in before.found} | set(others.values())
-        new = [record for record in after.found if record.code not in known]
+        new = after.new_since(before, others.values())
         same = [record.code for record in new if record.same]
         keys = set(self._keys[write.position])
         # Records created by this job whose codes are unknown.
