@@ -48,7 +48,6 @@ from xlbridge.upload.planning import (
     RowAction,
     RowReason,
     corrected_rows,
-    require_rejected,
 )
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
@@ -197,7 +196,7 @@ class ChangeMachine(StateMachine):
 
         def send(uploads: Uploads, context: UploadContext) -> None:
             assert job is not None
-            require_rejected(job)
+            job.require_rejected()
             corrected = corrected_rows(context, job, self._sheet(book), in_place=True)
             options = self._options(book, update=update)
             uploads.run(uploads.create_retry(corrected, options), options)

@@ -30,8 +30,7 @@ from xlbridge.upload.lookup.row_table import PackedColumn, RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.planning import PlannedRow, RowAction
-from xlbridge.upload.planning.planned_row import PlannedRows
-from xlbridge.upload.planning.row_actions import RowPlan
+from xlbridge.upload.planning.planned_row import PlannedRows, RowPlan
 
 pytestmark = pytest.mark.one_database
 
@@ -42,7 +41,7 @@ def test_a_job_id_that_exists_is_not_used_again(
     tokens = itertools.chain(["aaaa", "aaaa"], itertools.repeat("bbbb"))
     monkeypatch.setattr(secrets, "token_hex", lambda _bytes: next(tokens))
     journal = Journal(tmp_path / "journal.db", now=lambda: datetime(2026, 11, 21, 12))
-    new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {})
+    new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {}, "s")
     names = [
         journal.create(
             SheetPart(new, RowClaims([digest], [()]), (None,)),
@@ -104,7 +103,7 @@ def test_a_snapshot_of_many_rows_is_stored_and_loaded_unchanged(tmp_path: Path) 
     ]
     snapshots: list[Snapshot] = [(*snapshot, None), ()]
     journal = Journal(tmp_path / "journal.db")
-    new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {})
+    new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {}, "s")
     part = SheetPart(new, RowClaims(["1"], [()]), (None,))
     plan = RowPlan(PlannedRows([PlannedRow(2, RowAction.UNREAD)]), ("1",))
     job = journal.create(part, (), plan, ClaimedRows())

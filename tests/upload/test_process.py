@@ -73,7 +73,7 @@ def test_values_assigned_by_processing_are_reported(
     number = kind.create(client, customer, tmp_path)
     _, report = run("process", kind.listing, "--id", number, "--yes")
     (record,) = report["records"]
-    assigned = record["given"]
+    assigned = record["assigned"]
     assert assigned["numeroDaNotaFiscalEletronica"] > 0
     assert assigned["chaveDaNotaFiscalEletronica"].isdecimal()
 
@@ -269,7 +269,7 @@ def test_rejected_lines_of_a_processed_file_are_counted(
     log = client.call(IMPORT_QUEUE, path={"resource": "contaspagar"}, file=file)
     code, report = run("process", "importacao", "--id", log, "--yes")
     assert (code, report["rows"]) == (1, record_counts(read=1, processed=1))
-    assigned = report["records"][0]["given"]
+    assigned = report["records"][0]["assigned"]
     assert assigned["registrosRejeitados"] == 1
 
 

@@ -28,7 +28,6 @@ from xlbridge.upload.planning import (
     RowAction,
     RowReason,
     corrected_rows,
-    require_rejected,
 )
 from xlbridge.upload.results import RowLedger, job_json
 from xlbridge.validation import ValidatedSheet, validate_workbook
@@ -190,7 +189,7 @@ def test_held_rows_are_retried_like_rejected_ones(
     path = make_clients(taken, new_cnpj(), label="Outro")
     job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
     assert job_json(context.journal, job)["rows"] == row_counts(read=2, accepted=1, held=1)
-    require_rejected(job)
+    job.require_rejected()
     same = Uploads(context, client).create_retry(
         corrected_rows(context, job, read_rejects(context, job)), YES
     )
@@ -250,4 +249,4 @@ def test_a_job_without_rejected_rows_cannot_be_retried(
         write_job(context, client, make_clients(new_cnpj()), "direct"), YES
     )
     with pytest.raises(UsageError, match=job.id):
-        require_rejected(job)
+        job.require_rejected()

@@ -1,6 +1,6 @@
 """A sheet sent in parts: each part is a job, and the parent job has one verdict.
 
-Inside: batch.
+Inside: batch, upload.
 """
 
 import hashlib
@@ -46,9 +46,9 @@ from xlbridge.upload.planning import (
     ConsentRequest,
     RowAction,
     corrected_rows,
-    require_rejected,
 )
-from xlbridge.upload.results import RowOutcome, job_json, job_lines, row_statuses
+from xlbridge.upload.results import RowOutcome, job_json, job_lines
+from xlbridge.upload.results.status_copy import row_statuses
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN
 
@@ -109,7 +109,7 @@ def test_rejected_rows_of_all_parts_are_in_one_rejects_workbook(
         assert row_statuses(context, job)[6].reason.startswith("Não aplicada: o envio inteiro")
     part = context.journal.parts_of(job)[1]
     with pytest.raises(UsageError, match=job.id):
-        require_rejected(part)
+        part.require_rejected()
     rejects = Path(job.last("rejects_file"))
     assert part.last("rejects_file") is None
     set_cnpj(rejects, 3, new_cnpj())

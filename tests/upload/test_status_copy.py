@@ -75,18 +75,6 @@ def test_a_status_copy_of_a_status_copy_replaces_the_columns(
     assert statuses_of(sheet)[4][0] == "accepted"
 
 
-def test_the_columns_of_an_earlier_copy_are_no_columns_of_the_sheet(
-    context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
-) -> None:
-    copy = copy_of_preview(context, client, make_clients(new_cnpj()), tmp_path)
-    book = load_workbook(copy)
-    (header,) = (cell for cell in book["Clientes"][3] if cell.value == STATUS_COLUMNS[1])
-    header.value = "motivo da rejeição"
-    book.save(copy)
-    again = validate_workbook(copy, context.catalogue)
-    assert (again.ok, again.warnings) == (True, 0)
-
-
 def test_a_changed_file_gets_no_status_copy(
     context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:

@@ -156,7 +156,7 @@ def test_header_spanning_two_rows_is_reported(
         (["Motivo", "linha original", "motivo"], ["Motivo"]),
         (["Motivo", "situação no envio", "motivo", "código no sistema"], ["Motivo"]),
         (["linha original", "motivo", "situação no envio", "motivo", "código no sistema"], []),
-        (["situação no envio", "Código no sistema", "motivo da rejeição"], []),
+        (["situação no envio", "Código no sistema", "motivo"], []),
         (["código no sistema", "situação no envio"], ["código no sistema"]),
     ],
 )

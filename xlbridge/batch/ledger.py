@@ -222,7 +222,7 @@ class Ledger:
             "warnings": check.warnings,
             "problem": problem,
             "refused": check.refused,
-            "told": [finding.to_json() for finding in check.first_findings],
+            "first_findings": [finding.to_json() for finding in check.first_findings],
         }
         with self._db:
             self._db.execute(
@@ -240,7 +240,7 @@ class Ledger:
             return None
         detail = json.loads(row[1])
         problem = detail.pop("problem")
-        first_findings = tuple(map(Text.of_json, detail.pop("told")))
+        first_findings = tuple(map(Text.of_json, detail.pop("first_findings")))
         return CheckRecord(
             row[0],
             problem=Text.of_json(problem) if problem else None,

@@ -55,10 +55,8 @@ from xlbridge.upload.planning import (
     RowAction,
     RowReason,
     corrected_rows,
-    has_sent_rows,
     may_be_sent,
     reason_lines,
-    require_changed_rows,
 )
 from xlbridge.upload.processing import (
     RecordNumbers,
@@ -167,7 +165,7 @@ class WorkbookSender:
             for rows in self._rows_to_send(target, unit, waits_for):
                 planned = self._uploads(target).plan(rows, self._options_of(target))
                 if isinstance(rows, CorrectedRows):
-                    require_changed_rows(self._context(target), rows, planned.plan)
+                    rows.require_changes(self._context(target), planned.plan)
                 sends.append(PlannedSend(rows, planned))
         except NotRetriable:
             # No row was corrected, or none would change.
@@ -199,9 +197,8 @@ class WorkbookSender:
         unit = workbook_overview(self._batch, target.step, target.workbook)
         if unit.status is UnitStatus.CHANGED and unit.jobs:
             result = self._prepared(target, validate_workbook(self._batch, target))
-            if isinstance(result, ValidatedSheet) and has_sent_rows(
-                self._context(target), unit.jobs[0], result
-            ):
+            uploads = self._uploads(target)
+            if isinstance(result, ValidatedSheet) and uploads.has_sent_rows(unit.jobs[0], result):
                 self._record_job(target, unit.jobs[0])
             return
         approved = self._approved.get((target.step.name, target.workbook.name))

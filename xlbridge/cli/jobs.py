@@ -272,13 +272,8 @@ def _job_lines(jobs: Sequence[Job]) -> str:
 
 
 def _belongs_to(job: Job, profile: Profile) -> bool:
-    """Return whether a job was sent to the address of a profile.
-
-    Jobs of earlier versions only have the profile's name.
-    """
+    """Return whether a job was sent to the address of a profile."""
     system = job.spec.system
-    if not system:
-        return job.spec.profile == profile.name
     if profile.source is ProfileSource.EMBEDDED:
         return system.startswith("sandbox:")
     return origin_of(system.rpartition("#")[0]) == profile.origin

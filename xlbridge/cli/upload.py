@@ -209,7 +209,7 @@ def retry_command(
     arguments = UploadArguments.of(options)
     with heavy_imports():
         from xlbridge.parallel import validate_single_sheet
-        from xlbridge.upload.planning import corrected_rows, require_rejected
+        from xlbridge.upload.planning import corrected_rows
 
         if mapping is not None:
             from xlbridge.validation.mapping import read_mapping
@@ -220,7 +220,7 @@ def retry_command(
             file = Path(job_or_file)
             job_id = _job_of(file)
         job = find_job(context, job_id)
-        require_rejected(job)
+        job.require_rejected()
         job = ensure_evidence(context, job)
         request = ValidationRequest(
             file=file or Path(job.last("rejects_file")),

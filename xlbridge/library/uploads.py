@@ -205,7 +205,7 @@ _RECORD_DTYPES = {
     "outcome": "str",
     "reason": "str",
     "message": "str",
-    "given": "object",
+    "assigned": "object",
 }
 
 

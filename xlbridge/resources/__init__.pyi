@@ -6,10 +6,10 @@ from .catalogue import (
 from .column import (
     ChildSum as ChildSum,
     Column as Column,
-    Kind as Kind,
     normalize_header as normalize_header,
     strip_accents as strip_accents,
 )
+from .kind import Kind as Kind
 from .pandera_checks import (
     column_checks as column_checks,
     row_check as row_check,

@@ -13,11 +13,11 @@ from xlbridge.resources.column import (
     ChildSum,
     Column,
     ControlTotals,
-    Kind,
     LayoutChange,
     column_changes_since,
     columns_by_header,
 )
+from xlbridge.resources.kind import Kind
 from xlbridge.resources.remote.record_operations import (
     ImportPaths,
     Mode,

@@ -12,13 +12,12 @@ from msgspec import Meta, Struct, field
 
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.column import (
-    KIND_OF_DTYPE,
     USUAL_YEARS,
     ChildSum,
     ControlTotals,
-    Kind,
     LayoutChange,
 )
+from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
 from xlbridge.resources.models.declarations import (
     OR_NULL,
     Alternatives,

@@ -40,7 +40,7 @@ from xlbridge.upload.processing import (
     process_warnings,
 )
 from xlbridge.upload.results import (
-    changed_ledger,
+    RowLedger,
     ensure_evidence,
     job_headline,
     job_json,
@@ -306,8 +306,7 @@ def _retried(
         return None  # The job is in another environment's journal.
     if job is None or job.parent is not None or job.state not in _RETRIED:
         return None
-    ledger = changed_ledger(context.journal, job)
-    if ledger is not None and ledger.undone(job) is not None:
+    if RowLedger.of(context.journal, job).undone(job) is not None:
         return None
     return corrected_rows(context, ensure_evidence(context, job), sheet, in_place=True)
 

@@ -77,10 +77,9 @@ class KeyDigests(LazySequence[tuple[str, ...]]):
 
 
 class ClaimScope(NamedTuple):
-    """Scope of claims: remote system, profile name (for jobs of version 0.1) and resource."""
+    """Scope of claims: remote system and resource."""
 
     system: str
-    profile: str
     resource: str
 
 
@@ -173,12 +172,12 @@ def _merge(one: Claimants, other: Claimants) -> Claimants:
 
 _BY_DIGEST = (
     "SELECT claims.digest, jobs.id FROM claims JOIN jobs ON jobs.id = claims.job "
-    "WHERE (system = ? OR (system = '' AND profile = ?)) AND resource = ? "
+    "WHERE system = ? AND resource = ? "
     "AND claims.digest IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC"
 )
 _BY_KEY = (
     "SELECT key, jobs.id FROM claimed_keys JOIN jobs ON jobs.id = claimed_keys.job "
-    "WHERE (system = ? OR (system = '' AND profile = ?)) AND resource = ? "
+    "WHERE system = ? AND resource = ? "
     "AND key IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC"
 )
 

@@ -34,7 +34,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
     with closing(Journal(settings.journal)) as journal:
         jobs = journal.jobs()
         for job in (*jobs, *(part for parent in jobs for part in journal.parts_of(parent))):
-            if not job.belongs_to(client.identity, client.target.profile):
+            if job.spec.system != client.identity:
                 continue
             if listing == _LOGS:
                 found.add(str(job.last("log_id") or ""))

@@ -140,9 +140,8 @@ class JobSpec:
     ``digest`` covers the values of all rows of the sheet, in any order; ``payload`` is the content
     hash of the stored workbook with the rows that are sent. ``rows`` are the Excel row numbers of
     the payload's data rows in the analyst's sheet; ``columns`` maps each column to its zero-based
-    position there, or to ``NO_POSITION``. ``system`` identifies the remote system, empty in jobs of
-    version 0.1; ``planned`` is the content hash of a workbook with all planned rows, empty for a
-    part.
+    position there, or to ``NO_POSITION``. ``system`` identifies the remote system; ``planned`` is
+    the content hash of a workbook with all planned rows, empty for a part.
     """
 
     profile: str
@@ -154,13 +153,13 @@ class JobSpec:
     payload: str
     rows: tuple[int, ...] = field(repr=False)
     columns: Mapping[str, int]
-    system: str = ""
+    system: str
     planned: str = ""
 
     @property
     def scope(self) -> ClaimScope:
         """Scope in which the job's rows are claimed."""
-        return ClaimScope(self.system, self.profile, self.resource)
+        return ClaimScope(self.system, self.resource)
 
     def cell(self, row: int, column: str) -> str | None:
         """Return the address of a column's cell in the analyst's sheet, None if it has none."""
@@ -282,13 +281,9 @@ class Job:
         spec, language = self.spec, active_language()
         return WorkbookOrigin(self.id, spec.system, spec.resource, str(language), copy=copy)
 
-    def belongs_to(self, system: str, profile: str) -> bool:
-        """Return whether the job belongs to a system; jobs of version 0.1 know only the profile."""
-        return self.spec.system == system if self.spec.system else self.spec.profile == profile
-
     def require_system(self, system: str, profile: str) -> None:
         """Raise ``UsageError`` if the job belongs to another system."""
-        if not self.belongs_to(system, profile):
+        if self.spec.system != system:
             raise UsageError(
                 Text(
                     pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
@@ -308,6 +303,34 @@ class Job:
                     pt="Para processar o que falta: xlbridge process {listing}",
                     en="To process what is left: xlbridge process {listing}",
                 ).format(listing=self.arguments(self.spec.resource)),
+            )
+
+    def require_rejected(self) -> None:
+        """Raise ``UsageError`` unless the job is a whole upload with rejected or held rows."""
+        self.require_upload()
+        if self.parent is not None:
+            raise UsageError(
+                Text(
+                    pt="O envio {job} é parte de {parent}; reenvie as linhas rejeitadas a partir "
+                    "dele.",
+                    en="The upload {job} is a part of {parent}; retry its rejected rows from "
+                    "there.",
+                ).format(job=self.id, parent=self.parent),
+                Text(pt="xlbridge retry {p}", en="xlbridge retry {p}").format(
+                    p=self.arguments(self.parent)
+                ),
+            )
+        held = self.state is State.DONE and self.held
+        if self.state not in {State.PARTIAL, State.REJECTED} and not held:
+            raise UsageError(
+                Text(
+                    pt="O envio {job} não tem linhas rejeitadas nem retidas (situação: {state}).",
+                    en="The upload {job} has no rejected or held rows (state {state}).",
+                ).format(job=self.id, state=self.state.text),
+                Text(
+                    pt="Para enviar linhas novas ou alteradas: xlbridge upload {file}",
+                    en="To send new or changed rows: xlbridge upload {file}",
+                ).format(file=self.arguments(Path(self.spec.file))),
             )
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.garbage_collection import gc_paused
@@ -36,12 +36,9 @@ from xlbridge.upload.lookup.snapshot_journal import (
     json_texts,
     value_of_json,
 )
-from xlbridge.upload.planning.planned_row import PlannedRow, StoredAction
+from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan, StoredAction
 from xlbridge.upload.results.verdict import ItemAddresses
-from xlbridge.upload.single_records.write_journal import RecordTask, RecordWrites
-
-if TYPE_CHECKING:
-    from xlbridge.upload.planning.row_actions import RowPlan
+from xlbridge.upload.single_records.write_journal import RecordTask, RecordWrites, WriteState
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ class Journal:
     """Journal in a file; safe to use from several processes at once.
 
     ``now`` returns the local time for events; ``writes`` stores the writes of single records,
-    ``snapshots`` the remote records of rows.    ``profile_arguments`` are those of each job.
+    ``snapshots`` the remote records of rows. ``profile_arguments`` are those of each job.
     """
 
     def __init__(
@@ -101,7 +98,7 @@ class Journal:
         self,
         whole: SheetPart,
         parts: Sequence[SheetPart],
-        plan: "RowPlan",
+        plan: RowPlan,
         known: ClaimedRows,
         note: Mapping[str, Any] = _NO_NOTE,
     ) -> Job:
@@ -189,7 +186,7 @@ class Journal:
     def plan_of(self, job: Job) -> Sequence[PlannedRow]:
         """Return the planned rows of a job in the sheet's order.
 
-        Empty for jobs of earlier versions and for a processing, which has no rows.
+        Empty for a processing, which has no rows.
         """
         if job.spec.mode is Mode.PROCESS:
             return []
@@ -198,6 +195,16 @@ class Journal:
             return rows
         with gc_paused():
             return [PlannedRow.of_journal(*action) for action in self.actions_of(job)]
+
+    def assigned_codes(self, job: Job) -> dict[int, str]:
+        """Return the codes of the records that a job has written one by one, by their rows."""
+        if not job.spec.mode.is_by_record:
+            return {}
+        return {
+            job.spec.rows[write.position]: write.record
+            for write in self.writes.iterate(job.id)
+            if write.state is WriteState.APPLIED and write.record
+        }
 
     def actions_of(self, job: Job) -> list[StoredAction]:
         """Return the stored plan of a job, in the sheet's order."""
@@ -213,7 +220,7 @@ class Journal:
     def refresh_plan(
         self,
         job: Job,
-        plan: "RowPlan",
+        plan: RowPlan,
         before: Mapping[str, Snapshot],
         note: Mapping[str, Any] = _NO_NOTE,
     ) -> Job:

@@ -1,8 +1,7 @@
-"""File of the journal: tables, migration from an earlier layout, and marker in the home folder.
+"""File of the journal: its tables and layout, and its marker in the home folder.
 
-An earlier file is backed up, then migrated in one transaction; a newer one is refused. A journal
-that is lost, empty, truncated, foreign or older than the home's jobs does not know what was sent.
-It is refused, never silently replaced by a new one.
+A file with a newer layout is refused. So is a journal that is lost, empty, truncated, foreign or
+older than the home's jobs, as it does not know what was sent; a new one never replaces it silently.
 """
 
 import json
@@ -185,7 +184,10 @@ _WHAT_NOW = Text(
 
 
 LAYOUT = 2
-"""Number of the current layout, stored in the file's ``user_version``; 0.1.0 wrote none."""
+"""Number of the current layout, stored in the file's ``user_version``.
+
+A release with another layout copies a file with an earlier one and migrates it in one transaction.
+"""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -200,8 +202,8 @@ CREATE TABLE IF NOT EXISTS jobs (
     payload TEXT NOT NULL,
     rows TEXT NOT NULL,
     columns TEXT NOT NULL,
-    system TEXT NOT NULL DEFAULT '',
-    planned TEXT NOT NULL DEFAULT ''
+    system TEXT NOT NULL,
+    planned TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS identity (
     id TEXT NOT NULL,
@@ -266,21 +268,9 @@ CREATE TABLE IF NOT EXISTS record_writes (
 ) WITHOUT ROWID;
 """
 
-_MIGRATION = (
-    "ALTER TABLE jobs ADD COLUMN system TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE jobs ADD COLUMN planned TEXT NOT NULL DEFAULT ''",
-)
-"""Statements that turn layout 1 into layout 2; new tables are created when the file is opened."""
-
-_COLUMNS_OF_LAYOUT_1 = {
-    *("id", "created_at", "profile", "resource", "mode", "file"),
-    *("sheet", "digest", "payload", "rows", "columns"),
-}
-"""Columns of the ``jobs`` table in layout 1, by which such a file is recognised."""
-
 
 def open_journal_file(path: Path) -> LocalDatabase:
-    """Open or create the file; one with an earlier layout is backed up and migrated first.
+    """Open or create the file.
 
     Raises ``JournalError`` for a file with a newer layout or one that belongs to another home,
     ``LocalDatabaseError`` for a damaged one, and what ``open_local_database`` raises.
@@ -298,40 +288,14 @@ def open_journal_file(path: Path) -> LocalDatabase:
 
 def _open_layout(path: Path) -> LocalDatabase:
     if path.exists():
-        _migrate(path)
+        with closing(LocalDatabase(path, isolation_level=None)) as db:
+            (layout,) = db.execute("PRAGMA user_version").fetchone()
+        if layout > LAYOUT:
+            raise _newer_journal_error(path)
     db = open_local_database(path, _SCHEMA, isolation_level=None)
     db.execute(f"PRAGMA user_version = {LAYOUT}")
     db.execute("PRAGMA foreign_keys = ON")
     return db
-
-
-def _migrate(path: Path) -> None:
-    with closing(LocalDatabase(path, isolation_level=None)) as db:
-        layout = _layout(db)
-        if layout > LAYOUT:
-            raise _newer_journal_error(path)
-        if layout in (0, LAYOUT):
-            return
-
-        target = path.with_name(f"{path.stem}-layout-{layout}{path.suffix}")
-        if not target.exists():
-            with closing(LocalDatabase(target)) as copy:
-                db.backup(copy)
-        with transaction(db):
-            # Another process may have migrated it in the meantime.
-            if _layout(db) == layout:
-                for statement in _MIGRATION:
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version = {LAYOUT}")
-
-
-def _layout(db: LocalDatabase) -> int:
-    """Return the number of the file's layout, 0 if it holds no journal."""
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version:
-        return int(version)
-    columns = {name for (name,) in db.execute("SELECT name FROM pragma_table_info('jobs')")}
-    return 1 if columns == _COLUMNS_OF_LAYOUT_1 else 0
 
 
 @contextmanager

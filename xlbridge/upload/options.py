@@ -154,8 +154,8 @@ class PlanOptions:
     @staticmethod
     def of_job(job: "Job") -> "PlanOptions":
         """Return the options that a job, not a part, was planned with; any version may have stored
-        them, an early one only ``again``."""
-        stored = job.last("planning") or {"again": job.last("again")}
+        them."""
+        stored = job.last("planning") or {}
         known = (option.name for option in fields(PlanOptions))
         return PlanOptions(**{name: stored[name] for name in known if name in stored})
 

@@ -12,13 +12,13 @@ from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.progress import LogProgress
 from xlbridge.upload.reconcile import can_be_read_back, is_as_before
-from xlbridge.upload.results.verdict import (
+from xlbridge.upload.results.remote_verdict import (
     ROW_COUNT_DIFFERS,
-    Verdict,
     accounts_for_every_row,
     verdict_of_log,
     verdict_of_rejection,
 )
+from xlbridge.upload.results.verdict import Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportQuery, ImportState
 
@@ -316,8 +316,7 @@ def preflight_is_done(context: "RunContext", job: Job) -> bool:
     if job.spec.mode.is_by_record:
         return True
     wanted = context.options.preview or job.spec.mode is Mode.PREVIEW
-    # Jobs of earlier versions have the count only.
-    return not wanted or job.last("preview_done") or job.last("previewed") is not None
+    return not wanted or bool(job.last("preview_done"))
 
 
 def preview(context: "RunContext", job: Job) -> "Step":

@@ -16,12 +16,8 @@ from xlbridge.upload import reconcile, remote_import
 from xlbridge.upload.context import job_lock
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.results.verdict import (
-    REJECTED_AS_A_WHOLE,
-    RejectedRow,
-    Verdict,
-    verdict_of_log,
-)
+from xlbridge.upload.results.remote_verdict import verdict_of_log
+from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
 from xlbridge.wire.imports import ImportState
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from xlbridge.resources import Kind, Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
+from xlbridge.upload.lookup.matching import RecordMatching
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, RowSnapshot, Snapshot
@@ -75,7 +76,7 @@ class UndoPlan:
 
     def report(self) -> ReportForms:
         """Return the report of a plan with no rows to reverse, for which no job is recorded."""
-        return empty_undo_report(self)
+        return empty_undo_report(self.job, self.left, self.undone_before, self.token)
 
 
 def plan_undo(context: UploadContext, client: Client, job: Job) -> UndoPlan:
@@ -250,37 +251,40 @@ class _CreatedRecords(_UndoPlanner):
             yield from (LeftRow(row.row, LeftReason.NO_OPERATION) for row in self._rows)
             return
         before, written = self._stored(Moment.BEFORE), self._stored(Moment.WRITTEN)
-        used: set[str] = set()
+        new: dict[int, Sequence[FoundRecord]] = {}
         for row, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
-            yield self._plan_row(row, before[row.position], written[row.position], now, used)
+            earlier = before[row.position]
+            if now is not None and earlier is not None:
+                new[row.position] = now.new_since(earlier)
+        as_written = {
+            at: {record.code: record.values for record in snapshot.found if record.same}
+            for at, snapshot in enumerate(written)
+            if snapshot is not None
+        }
+        matching = RecordMatching(new)
+        # The system may present a record otherwise than it was written: as then, or as the row.
+        matching.match(
+            lambda at, one: 0 if as_written.get(at, {}).get(one.code) == one.values else None
+        )
+        matching.match(
+            lambda at, one: 0 if one.unchanged and one.code not in as_written.get(at, {}) else None
+        )
+        for row in self._rows:
+            if row.position not in new:
+                yield LeftRow(row.row, LeftReason.NOT_IDENTIFIED)
+                continue
+            record = matching.record(row.position)
+            if record is None or self._is_settled(record):
+                settled = any(map(self._is_settled, new[row.position]))
+                yield LeftRow(row.row, LeftReason.SETTLED if settled else LeftReason.CHANGED)
+                continue
+            task = RecordTask(record.code, record.values, None, {}, (self._job.id, row.position))
+            yield RowToUndo(row.row, row.values, task)
 
     def _stored(self, moment: Moment) -> Snapshot:
         """Return the newest snapshot of a moment, all None if there is none."""
         found = self._context.journal.snapshots.newest(self._job.id, moment)
         return found or (None,) * len(self._job.spec.rows)
-
-    def _plan_row(
-        self,
-        sent: _SentRow,
-        before: RowSnapshot | None,
-        written: RowSnapshot | None,
-        now: RowSnapshot | None,
-        used: set[str],
-    ) -> RowToUndo | LeftRow:
-        if before is None or now is None:
-            return LeftRow(sent.row, LeftReason.NOT_IDENTIFIED)
-        known = {record.code for record in before.found} | used
-        new = [record for record in now.found if record.code not in known]
-        as_written = {r.code: r.values for r in (written.found if written else ()) if r.same}
-        record = next((r for r in new if as_written.get(r.code) == r.values), None)
-        record = record or next((r for r in new if r.unchanged and r.code not in as_written), None)
-        if record is None or self._is_settled(record):
-            settled = any(map(self._is_settled, new))
-            return LeftRow(sent.row, LeftReason.SETTLED if settled else LeftReason.CHANGED)
-        used.add(record.code)
-        claim = (self._job.id, sent.position)
-        task = RecordTask(record.code, record.values, None, {}, claim)
-        return RowToUndo(sent.row, sent.values, task)
 
 
 class _ChangedRecords(_UndoPlanner):

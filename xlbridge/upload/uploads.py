@@ -21,7 +21,7 @@ from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import file_hash, has_lists, sheet_digest, store_payload
-from xlbridge.upload.planning.corrected_rows import CorrectedRows
+from xlbridge.upload.planning.corrected_rows import CorrectedRows, has_sent_rows
 from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
     SheetSource,
@@ -123,6 +123,13 @@ class Uploads:
         lists = has_lists(source.resource, source.frame)
         mode = Mode.RECORDS if lists else earlier.import_mode
         return self._create(source, mode, options, origin, planned)
+
+    def has_sent_rows(self, job: Job, sheet: ValidatedSheet) -> bool:
+        """Return whether a sheet has exactly the rows of a job, or of its retries.
+
+        Rows may have moved only if all of them are as in the job.
+        """
+        return has_sent_rows(self._context, job, sheet)
 
     def plan_undo(self, job: Job) -> "UndoPlan":
         """Plan the undo of a job, without writing anything.

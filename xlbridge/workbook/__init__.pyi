@@ -12,7 +12,6 @@ from .address import (
 from .signature import (
     COVER_SHEET as COVER_SHEET,
     COVER_TIME_LABEL as COVER_TIME_LABEL,
-    EARLIER_STATUS_COLUMN as EARLIER_STATUS_COLUMN,
     REJECTS_COLUMNS as REJECTS_COLUMNS,
     STATUS_COLUMNS as STATUS_COLUMNS,
     WorkbookMark as WorkbookMark,

@@ -87,9 +87,6 @@ def is_generated_sheet(sheet: str, first_cells: Iterable[object]) -> bool:
 STATUS_COLUMNS = ("situação no envio", "motivo", "código no sistema")
 """Columns that a status copy adds after the data; not columns of the resource."""
 
-EARLIER_STATUS_COLUMN = "motivo da rejeição"
-"""Second of the status columns in copies of earlier versions."""
-
 REJECTS_COLUMNS = ("linha original", "motivo")
 """Columns that a rejects workbook adds after the data; not columns of the resource."""
 

@@ -1,14 +1,12 @@
 """Matching of sent rows with the records of the system."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from xlbridge.batch.proof.model import ReadBackStatus
 from xlbridge.resources.remote import ExistingPolicy
-from xlbridge.upload.lookup import FoundRecord, RowSnapshot
-
-_RecordKey = str | int
+from xlbridge.upload.lookup import FoundRecord, RecordMatching, RowSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +45,6 @@ class RecordMatch:
         return ReadBackStatus.SAME if is_same else ReadBackStatus.DIFFERS
 
 
-@dataclass(slots=True)
-class _Group:
-    """The rows of one key by position, and the records assigned or free to assign to them."""
-
-    positions: list[int]
-    free: list[_RecordKey] = field(default_factory=list)
-    assigned: dict[int, _RecordKey] = field(default_factory=dict)
-
-
 def match_rows(
     rows: Sequence[RowSnapshot],
     before: Mapping[str, Collection[str]],
@@ -75,16 +64,14 @@ def match_rows(
         groups.setdefault(key_text(row.key), []).append(position)
     if existing is ExistingPolicy.REPLACED:
         return _match_replaced(rows, groups, ranks)
-    matches: dict[int, RecordMatch] = {}
-    assigned: set[_RecordKey] = set()
-    matched = []
+    matchings = []
     for key, positions in groups.items():
         old = before.get(key, ()) if existing is ExistingPolicy.ADDED else ()
-        group = _match_group(rows, _Group(positions), old, ranks)
-        assigned |= {code for code in group.assigned.values() if isinstance(code, str)}
-        matched.append(group)
-    for group in matched:
-        matches |= _with_duplicates(rows, group, assigned, existing)
+        matchings.append(_match_group(rows, positions, old, ranks))
+    assigned = {code for matching in matchings for code in matching.matched.values()}
+    matches: dict[int, RecordMatch] = {}
+    for matching, positions in zip(matchings, groups.values(), strict=True):
+        matches |= _with_duplicates(matching, positions, assigned, existing)
     return [matches[position] for position in range(len(rows))]
 
 
@@ -100,38 +87,28 @@ def different_cells(row: RowSnapshot, record: FoundRecord) -> Iterator[str]:
             yield name
 
 
-def _records(row: RowSnapshot) -> dict[_RecordKey, FoundRecord]:
-    """Return a row's records by code, or by index if they have none."""
-    return {record.code or index: record for index, record in enumerate(row.found)}
-
-
 def _match_group(
-    rows: Sequence[RowSnapshot], group: _Group, old: Collection[str], ranks: Mapping[int, int]
-) -> _Group:
-    found = {position: _records(rows[position]) for position in group.positions}
-    known = dict.fromkeys(code for records in found.values() for code in records)
-    free = dict.fromkeys(code for code in known if code not in old)
+    rows: Sequence[RowSnapshot],
+    positions: Sequence[int],
+    old: Collection[str],
+    ranks: Mapping[int, int],
+) -> RecordMatching:
+    """Match the rows of one key; ``old`` are the codes of records that are not assigned."""
 
     def fullest_first(position: int) -> tuple[int, int]:
         filled = sum(value is not None for value in rows[position].sent.values())
         return ranks.get(position, 0), -filled
 
-    for position in sorted(group.positions, key=fullest_first):
-        row, records = rows[position], found[position]
-        if equal := [code for code in free if code in records and records[code].same]:
-            best = min(equal, key=lambda code: _extra_values(row, records[code]))
-            group.assigned[position] = best
-            del free[best]
-    for position in group.positions:
-        if position in group.assigned or position in ranks:
-            continue
-        row, records = rows[position], found[position]
-        if rest := [code for code in free if code in records]:
-            nearest = min(rest, key=lambda code: len([*different_cells(row, records[code])]))
-            group.assigned[position] = nearest
-            del free[nearest]
-    group.free = list(free)
-    return group
+    matching = RecordMatching({at: rows[at].found for at in positions}, old)
+    matching.match(
+        lambda at, record: _extra_values(rows[at], record) if record.same else None,
+        sorted(positions, key=fullest_first),
+    )
+    matching.match(
+        lambda at, record: len([*different_cells(rows[at], record)]),
+        [at for at in positions if at not in ranks],
+    )
+    return matching
 
 
 def _extra_values(row: RowSnapshot, record: FoundRecord) -> int:
@@ -141,27 +118,22 @@ def _extra_values(row: RowSnapshot, record: FoundRecord) -> int:
 
 
 def _with_duplicates(
-    rows: Sequence[RowSnapshot], group: _Group, assigned: set[_RecordKey], existing: ExistingPolicy
+    matching: RecordMatching,
+    positions: Sequence[int],
+    assigned: Collection[str | int],
+    existing: ExistingPolicy,
 ) -> dict[int, RecordMatch]:
-    duplicates: dict[int, list[FoundRecord]] = {position: [] for position in group.positions}
-    with_record = [position for position in group.positions if position in group.assigned]
-    for code in group.free:
-        if code in assigned:
+    duplicates: dict[int, list[FoundRecord]] = {position: [] for position in positions}
+    with_record = [position for position in positions if position in matching.matched]
+    for code in matching.free:
+        if isinstance(code, str) and code in assigned:
             continue
         for position in with_record:
-            record = _records(rows[position]).get(code)
+            record = matching.found(position, code)
             if record and (record.same or existing is ExistingPolicy.REFUSED):
                 duplicates[position].append(record)
                 break
-    return {
-        position: RecordMatch(
-            _records(rows[position])[group.assigned[position]]
-            if position in group.assigned
-            else None,
-            tuple(duplicates[position]),
-        )
-        for position in group.positions
-    }
+    return {at: RecordMatch(matching.record(at), tuple(duplicates[at])) for at in positions}
 
 
 def _match_replaced(

@@ -27,7 +27,7 @@ from xlbridge.upload.lookup import (
     comparable_value,
     look_up_rows,
 )
-from xlbridge.upload.results import RowChange, RowOutcome, assigned_codes
+from xlbridge.upload.results import RowChange, RowOutcome
 from xlbridge.validation.cross_sheet import unique_keys
 
 ShowText = Callable[[Text], None]
@@ -211,7 +211,7 @@ def _given_numbers(
         return {}
     return {
         row: dict(zip(read_back.codes, code.split(CODE_SEPARATOR), strict=True))
-        for row, code in assigned_codes(context.journal, job).items()
+        for row, code in context.journal.assigned_codes(job).items()
     }
 
 

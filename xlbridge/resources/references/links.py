@@ -15,7 +15,8 @@ from msgspec.structs import replace as replace_fields
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.column import Column
+from xlbridge.resources.kind import Kind
 from xlbridge.resources.references.reference_lists import REFERENCES, Link, LinkName, SheetLink
 from xlbridge.resources.remote.record_operations import ReadBack
 from xlbridge.resources.resource import Resource

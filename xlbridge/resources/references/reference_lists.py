@@ -4,9 +4,9 @@ links to their records."""
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from xlbridge.i18n import Text, untranslated
+from xlbridge.resources.kind import Kind
 from xlbridge.wire import Operation
 from xlbridge.wire.products import PRODUCT_LIST
 from xlbridge.wire.registry import (
@@ -18,9 +18,6 @@ from xlbridge.wire.registry import (
     SUPPLIER_LIST,
 )
 from xlbridge.wire.stock import STOCK_BALANCES, STOCK_BALANCES_OF_BRANCH
-
-if TYPE_CHECKING:
-    from xlbridge.resources.column import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +110,7 @@ class LinkName:
 
     column: str
     field: str
-    kind: "Kind"
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 from .document import (
+    Mistake as Mistake,
     YamlDocument as YamlDocument,
     YamlPath as YamlPath,
     read_document as read_document,
 )
 from .mistakes import (
-    Mistake as Mistake,
     document_mistake as document_mistake,
     format_mistakes as format_mistakes,
     mistakes_of as mistakes_of,

@@ -5,6 +5,7 @@ Loading is safe: no tags, no endless or huge documents, keys are always texts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,7 +13,6 @@ import yaml
 
 from xlbridge.errors import os_error_reason
 from xlbridge.i18n import Text
-from xlbridge.resources.yaml_files.mistakes import Mistake
 
 YamlPath = Sequence[str | int]
 """Keys and indexes of the path to a part of a document."""
@@ -32,6 +32,15 @@ _TOO_COMPLEX = "too complex"
 
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """Mistake in a file; the line is counted from 1, the place is a path of keys."""
+
+    line: int
+    place: str
+    message: Text
 
 
 class _Loader(_BaseLoader):  # type: ignore[misc]

@@ -4,10 +4,9 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import inspect
 
@@ -22,26 +21,15 @@ from xlbridge.resources.models.declarations import (
     options_of,
     unwrapped,
 )
-
-if TYPE_CHECKING:
-    from xlbridge.resources.yaml_files.document import YamlDocument, YamlPath
+from xlbridge.resources.yaml_files.document import Mistake, YamlDocument, YamlPath
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """Mistake in a file; the line is counted from 1, the place is a path of keys."""
-
-    line: int
-    place: str
-    message: Text
-
-
-def document_mistake(document: "YamlDocument", path: "YamlPath", message: Text) -> Mistake:
+def document_mistake(document: YamlDocument, path: YamlPath, message: Text) -> Mistake:
     """Return the mistake in the part of a document at a path."""
     return Mistake(document.line(path), format_yaml_path(path), message)
 
 
-def mistakes_of(document: "YamlDocument", block: Block) -> list[Mistake]:
+def mistakes_of(document: YamlDocument, block: Block) -> list[Mistake]:
     """Return the mistakes in a document whose root is a block, in the order of the lines."""
     repeated = Text(pt="{key} aparece duas vezes; deixe um só.", en="{key} is repeated; keep one.")
     checker = _Checker(document)
@@ -55,11 +43,11 @@ def mistakes_of(document: "YamlDocument", block: Block) -> list[Mistake]:
 class _Checker:
     """Collector of the mistakes in a document."""
 
-    def __init__(self, document: "YamlDocument") -> None:
+    def __init__(self, document: YamlDocument) -> None:
         self.found: list[Mistake] = []
         self._document = document
 
-    def _add(self, path: "YamlPath", message: Text) -> None:
+    def _add(self, path: YamlPath, message: Text) -> None:
         self.found.append(document_mistake(self._document, path, message))
 
     def check(self, node: Any, value: Any, path: tuple[str | int, ...]) -> None:
@@ -100,7 +88,7 @@ class _Checker:
                     self.check(fitting.item_type, part, (*path, number))
 
     def _check_limits(
-        self, node: Any, marks: Mapping[str, Any], value: Any, path: "YamlPath"
+        self, node: Any, marks: Mapping[str, Any], value: Any, path: YamlPath
     ) -> None:
         for key, limit in lengths_of(node).items():
             too_long = key == "max_length"
@@ -228,7 +216,7 @@ def format_yaml_value(value: object) -> str:
     return str(value) if isinstance(value, date) else repr(value)
 
 
-def format_yaml_path(path: "YamlPath") -> str:
+def format_yaml_path(path: YamlPath) -> str:
     """Format a path: ``columns.codigo.dtype``, ``checks[0].column``."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return "".join(steps).removeprefix(".")

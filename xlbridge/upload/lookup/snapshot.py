@@ -4,7 +4,7 @@ Proof: see the upload protocol, Reconcile.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -53,6 +53,11 @@ class RowSnapshot:
     def same(self) -> int:
         """Number of records that equal the row."""
         return sum(record.same for record in self.found)
+
+    def new_since(self, earlier: "RowSnapshot", known: Collection[str] = ()) -> list[FoundRecord]:
+        """Return the records that the row did not have earlier, except ``known`` ones."""
+        old = {record.code for record in earlier.found}
+        return [record for record in self.found if record.code not in old | {*known}]
 
 
 Snapshot = Sequence[RowSnapshot | None]

@@ -24,7 +24,7 @@ class Moment(StrEnum):
     WRITTEN = "written"
     AFTER = "after"
     CODES = "codes"
-    IDENTICAL = "twins"
+    IDENTICAL = "identical"
 
 
 class StoredSnapshot(NamedTuple):
@@ -142,8 +142,8 @@ def _compact(values: Sequence[Any]) -> Any:
     return values[0] if values and values.count(values[0]) == len(values) else values
 
 
-def snapshot_from_json(text: str | bytes) -> Snapshot:
-    """Return the snapshot that ``snapshot_to_json`` encoded; earlier versions stored text."""
+def snapshot_from_json(text: bytes) -> Snapshot:
+    """Return the snapshot that ``snapshot_to_json`` encoded."""
     stored = value_of_json(text)
     if isinstance(stored, list):
         return tuple(

@@ -9,9 +9,6 @@ from .corrected_rows import (
     CorrectedRows as CorrectedRows,
     NotRetriable as NotRetriable,
     corrected_rows as corrected_rows,
-    has_sent_rows as has_sent_rows,
-    require_changed_rows as require_changed_rows,
-    require_rejected as require_rejected,
 )
 from .plan_builder import PlannedSheet as PlannedSheet, may_be_sent as may_be_sent
 from .planned_row import PlannedRow as PlannedRow, token_line as token_line

@@ -16,7 +16,7 @@ from xlbridge.upload.results.undo_report import left_lines
 if TYPE_CHECKING:
     from xlbridge.client import Target
     from xlbridge.upload.context import UploadContext
-    from xlbridge.upload.processing.plan import PlannedRecord
+    from xlbridge.upload.processing.planned_record import PlannedRecord
 
 _SHOWN_ROWS = 5
 """Rows that the plan names for each reason."""
@@ -45,7 +45,7 @@ class ConsentRequest:
             columns = context.catalogue.named(job.spec.resource).by_path
             return cls(job, target, journal.plan_of(job), columns=columns)
         # Imported here, since it loads operations that other commands do not need.
-        from xlbridge.upload.processing.plan import planned_records
+        from xlbridge.upload.processing.planned_record import planned_records
 
         return cls(job, target, (), planned_records(journal, job))
 

@@ -15,11 +15,10 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import RowClaims
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import Job
 from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
 from xlbridge.upload.planning.plan_builder import SheetSource
-from xlbridge.upload.planning.planned_row import PlannedRow, SetAside
-from xlbridge.upload.planning.row_actions import RowPlan
+from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan, SetAside
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.row_ledger import RowLedger
 from xlbridge.upload.results.verdict import RowOutcome
@@ -42,6 +41,24 @@ class CorrectedRows:
     origins: Mapping[int, int]
     set_aside: Mapping[int, SetAside]
 
+    def require_changes(self, context: UploadContext, plan: RowPlan) -> None:
+        """Raise ``NotRetriable`` if a plan of corrected rows makes no progress.
+
+        That is, if every row is held for the same reason as before, was rejected unchanged, or is
+        in the system according to the job and its retries.
+        """
+        ledger = RowLedger.of(context.journal, self.job)
+        for row in plan.rows:
+            origin = self.origins[row.row]
+            changes = ledger.changes.get(origin, ())
+            if row.action is RowAction.UNCHANGED and any(change.in_system for change in changes):
+                continue
+            before = (change.planned for change in changes)
+            held_before = _was_held_before(row, filter(None, before))
+            if row.reason is not RowReason.REJECTED and not held_before:
+                return
+        raise NotRetriable(_NOTHING_CORRECTED.format(file=self.sheet.file), _HOW_TO_RETRY)
+
 
 class NotRetriable(UsageError):
     """The workbook has no corrected rows, or none that belongs to the job."""
@@ -56,33 +73,6 @@ _HOW_TO_RETRY = Text(
     en="Correct the rejected rows and send them again.",
 )
 _SENT_BY = Text(pt="envio {job}", en="upload {job}")
-
-
-def require_rejected(job: Job) -> None:
-    """Raise ``UsageError`` unless the job is a whole upload with rejected or held rows."""
-    job.require_upload()
-    if job.parent is not None:
-        raise UsageError(
-            Text(
-                pt="O envio {job} é parte de {parent}; reenvie as linhas rejeitadas a partir dele.",
-                en="The upload {job} is a part of {parent}; retry its rejected rows from there.",
-            ).format(job=job.id, parent=job.parent),
-            Text(pt="xlbridge retry {p}", en="xlbridge retry {p}").format(
-                p=job.arguments(job.parent)
-            ),
-        )
-    held = job.state is State.DONE and job.held
-    if job.state not in {State.PARTIAL, State.REJECTED} and not held:
-        raise UsageError(
-            Text(
-                pt="O envio {job} não tem linhas rejeitadas nem retidas (situação: {state}).",
-                en="The upload {job} has no rejected or held rows (state {state}).",
-            ).format(job=job.id, state=job.state.text),
-            Text(
-                pt="Para enviar linhas novas ou alteradas: xlbridge upload {file}",
-                en="To send new or changed rows: xlbridge upload {file}",
-            ).format(file=job.arguments(Path(job.spec.file))),
-        )
 
 
 def corrected_rows(
@@ -331,25 +321,6 @@ def _rejection_messages(attempts: Mapping[str, _SentSheet]) -> dict[str, Text]:
             if number in own_errors and number in sent.positions:
                 messages[sent.claims.digests[sent.positions[number]]] = reason
     return messages
-
-
-def require_changed_rows(context: UploadContext, corrected: CorrectedRows, plan: RowPlan) -> None:
-    """Raise ``NotRetriable`` if a plan of corrected rows makes no progress.
-
-    That is, if every row is held for the same reason as before, was rejected unchanged, or is in
-    the system according to the job and its retries.
-    """
-    ledger = RowLedger.of(context.journal, corrected.job)
-    for row in plan.rows:
-        origin = corrected.origins[row.row]
-        changes = ledger.changes.get(origin, ())
-        if row.action is RowAction.UNCHANGED and any(change.in_system for change in changes):
-            continue
-        before = (change.planned for change in changes)
-        held_before = _was_held_before(row, filter(None, before))
-        if row.reason is not RowReason.REJECTED and not held_before:
-            return
-    raise NotRetriable(_NOTHING_CORRECTED.format(file=corrected.sheet.file), _HOW_TO_RETRY)
 
 
 def _was_held_before(row: PlannedRow, before: Iterable[PlannedRow]) -> bool:

@@ -39,8 +39,8 @@ from xlbridge.upload.payload import (
     with_empty_lists,
     write_pending_payload,
 )
-from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, SetAside
-from xlbridge.upload.planning.row_actions import RowPlan, SheetRows, plan_rows, prepare_lookup
+from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, RowPlan, SetAside
+from xlbridge.upload.planning.row_actions import SheetRows, plan_rows, prepare_lookup
 from xlbridge.upload.planning.row_reasons import RowReason
 from xlbridge.upload.results.verdict import ItemAddresses, item_column
 from xlbridge.validation import ValidatedSheet
@@ -303,7 +303,7 @@ def plan_source(
     be reached.
     """
     resource = source.resource
-    scope = ClaimScope(client.identity, client.target.profile, resource.name)
+    scope = ClaimScope(client.identity, resource.name)
     with gc_paused(), ThreadPoolExecutor(1) as meanwhile:
         rows, at = source.sheet_rows(), context.journal.now()
         look_up = prepare_lookup(client, resource, rows, options)

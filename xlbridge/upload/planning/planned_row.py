@@ -3,13 +3,14 @@
 See the product brief, Row actions.
 """
 
+import hashlib
 import json
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import compress, count, repeat, starmap
 from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
@@ -203,7 +204,7 @@ class PlannedRow(NamedTuple):
         if keys:
             detail["keys"] = keys
         if self.raw_cells:
-            detail["own"] = self.raw_cells
+            detail["raw_cells"] = self.raw_cells
         # SQLite stores plain strings faster than members of enumerations.
         reason = None if self.reason is None else str(self.reason)
         return StoredAction(self.row, str(self.action), reason, detail)
@@ -224,7 +225,7 @@ class PlannedRow(NamedTuple):
             why=None if why is None else Text(**why),
             differences={n: Difference(*pair) for n, pair in pairs.items()} if pairs else _NOTHING,
             number=detail.get("number", _NOTHING),
-            raw_cells=detail.get("own", _NOTHING),
+            raw_cells=detail.get("raw_cells", _NOTHING),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -335,6 +336,65 @@ class PlannedRows(LazySequence[PlannedRow]):
             differences = None if detailed is None else detailed.differences
             theirs = {n: pair.theirs for n, pair in differences.items()} if differences else {}
             yield f'{prefix}, "{digest}", {record}, {json.dumps(theirs) if theirs else "{}"}]'
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """Planned rows of a sheet, in order, with the ``digests`` of their values.
+
+    ``keys`` are the digests of each row's business keys. ``unread_reason`` says why some rows could
+    not be looked up.
+    """
+
+    rows: PlannedRows
+    digests: Sequence[str]
+    unread_reason: Text | None = None
+    keys: Sequence[Sequence[str]] = ()
+
+    def to_journal(self) -> Iterator[StoredAction]:
+        """Yield the rows as stored in the journal."""
+        keys = self.keys or repeat(())
+        for row, row_keys in zip(self.rows, keys, strict=bool(self.keys)):
+            yield row.to_journal(row_keys)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of rows by action."""
+        counts = self.rows.count_actions()
+        return {action.value: counts[action] for action in RowAction}
+
+    @property
+    def note(self) -> dict[str, Any]:
+        """Details of the event that records the plan."""
+        note = {
+            "plan": self.counts,
+            "plan_digest": self.digest,
+            "writes": len(self.positions),
+            "not_records": self.not_records,
+        }
+        why = self.unread_reason
+        return note if why is None else {**note, "unread": asdict(why)}
+
+    @property
+    def positions(self) -> list[int]:
+        """Positions of the rows that are sent."""
+        return self.rows.select(lambda action, _: action.writes)
+
+    @property
+    def not_records(self) -> int:
+        """Number of rows that are not records."""
+        return len(self.rows.select(lambda _, reason: reason is RowReason.NO_RECORD))
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the actions and of the records' current values."""
+        lines = sorted(self.rows.decision_lines(self.digests))
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+    @property
+    def token(self) -> str:
+        """Token that confirms exactly these actions: ``ROWS:DIGEST8``."""
+        return plan_token(len(self.positions), self.digest)
 
 
 @lru_cache(maxsize=1_000)

@@ -5,12 +5,10 @@ remaining row and record are a change, remaining rows without records are new, a
 held. See the product brief, Row actions.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property, partial
-from itertools import repeat
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -21,6 +19,7 @@ from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.lookup.bulk_lookup import record_reader
 from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
+from xlbridge.upload.lookup.matching import RecordMatching
 from xlbridge.upload.lookup.row_lookup import lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, LookupResult, RowSnapshot, Snapshot
@@ -29,9 +28,8 @@ from xlbridge.upload.planning.planned_row import (
     Difference,
     PlannedRow,
     PlannedRows,
+    RowPlan,
     SetAside,
-    StoredAction,
-    plan_token,
 )
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
@@ -41,65 +39,6 @@ _LOOKUP_REJECTED = Text(
 )
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NOT_REQUESTED = Text(pt="não foi pedido", en="not requested")
-
-
-@dataclass(frozen=True)
-class RowPlan:
-    """Planned rows of a sheet, in order, with the ``digests`` of their values.
-
-    ``keys`` are the digests of each row's business keys. ``unread_reason`` says why some rows could
-    not be looked up.
-    """
-
-    rows: PlannedRows
-    digests: Sequence[str]
-    unread_reason: Text | None = None
-    keys: Sequence[Sequence[str]] = ()
-
-    def to_journal(self) -> Iterator[StoredAction]:
-        """Yield the rows as stored in the journal."""
-        keys = self.keys or repeat(())
-        for row, row_keys in zip(self.rows, keys, strict=bool(self.keys)):
-            yield row.to_journal(row_keys)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Number of rows by action."""
-        counts = self.rows.count_actions()
-        return {action.value: counts[action] for action in RowAction}
-
-    @property
-    def note(self) -> dict[str, Any]:
-        """Details of the event that records the plan."""
-        note = {
-            "plan": self.counts,
-            "plan_digest": self.digest,
-            "writes": len(self.positions),
-            "not_records": self.not_records,
-        }
-        why = self.unread_reason
-        return note if why is None else {**note, "unread": asdict(why)}
-
-    @property
-    def positions(self) -> list[int]:
-        """Positions of the rows that are sent."""
-        return self.rows.select(lambda action, _: action.writes)
-
-    @property
-    def not_records(self) -> int:
-        """Number of rows that are not records."""
-        return len(self.rows.select(lambda _, reason: reason is RowReason.NO_RECORD))
-
-    @cached_property
-    def digest(self) -> str:
-        """Digest of the actions and of the records' current values."""
-        lines = sorted(self.rows.decision_lines(self.digests))
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-    @property
-    def token(self) -> str:
-        """Token that confirms exactly these actions: ``ROWS:DIGEST8``."""
-        return plan_token(len(self.positions), self.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,26 +273,16 @@ def _match_group(
     records: Mapping[int, Sequence[FoundRecord]], used: set[str], matched: _Matched
 ) -> None:
     """Match the rows of one key with their records; ``used`` are the codes of matched records."""
-    codes = dict.fromkeys(record.code for found in records.values() for record in found)
-    used_elsewhere = used.intersection(codes)
-    left = []
-    for at, found in records.items():
-        equal = next(
-            (record for record in found if record.unchanged and record.code not in used), None
-        )
-        if equal is None:
-            left.append(at)
-        else:
-            used.add(equal.code)
-            matched[at] = equal.code
-    unmatched = [code for code in codes if code not in used]
-    if len(left) == 1 and len(unmatched) == 1 and not used_elsewhere:
-        (code,) = unmatched
-        record = next(record for record in records[left[0]] if record.code == code)
-        used.add(code)
-        matched[left[0]] = record.code if record.unchanged else record
-    elif unmatched or used_elsewhere:
-        for at in left:
+    matching = RecordMatching(records, used)
+    matching.match(lambda _at, record: 0 if record.unchanged else None)
+    unchanged = set(matching.matched)
+    matching.match_last()
+    for at in records:
+        record = matching.record(at)
+        if record is not None:
+            used.add(record.code)
+            matched[at] = record.code if at in unchanged else record
+        elif matching.free or matching.has_taken:
             matched[at] = None
 
 

@@ -1,9 +1,9 @@
 from .numbers import InvalidNumbers as InvalidNumbers, numbers_in_sheet as numbers_in_sheet
 from .plan import (
-    ProcessPlan as ProcessPlan,
     create_processing as create_processing,
     plan_processing as plan_processing,
 )
+from .planned_record import ProcessPlan as ProcessPlan
 from .process_kinds import (
     KINDS as KINDS,
     ProcessKind as ProcessKind,

@@ -35,7 +35,7 @@ class RecordStatus(StrEnum):
     DONE = "done"
     CLOSED = "closed"
     MISSING = "missing"
-    UNKNOWN = "untold"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import token_line
-from xlbridge.upload.processing.plan import (
+from xlbridge.upload.processing.planned_record import (
     PlannedRecord,
     ProcessPlan,
     RecordAction,
@@ -58,7 +58,7 @@ class ProcessedRecord:
             "outcome": self.outcome.value,
             "reason": self.reason,
             "message": self.message,
-            "given": dict(self.assigned),
+            "assigned": dict(self.assigned),
         }
 
 

@@ -302,7 +302,7 @@ def _number(write: RecordWrite) -> int:
 
 def _done(state: RecordState, *, already: bool = False) -> WriteResult:
     """Return the result of a processed record, with the values that the system has assigned."""
-    detail: dict[str, Any] = {"given": dict(state.assigned), "already": already}
+    detail: dict[str, Any] = {"assigned": dict(state.assigned), "already": already}
     if state.remark is not None:
         detail |= problems_note([(None, state.remark)])
     return WriteResult(WriteState.APPLIED, detail)

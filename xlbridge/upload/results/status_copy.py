@@ -15,14 +15,12 @@ from xlbridge.resources.findings import Severity
 from xlbridge.resources.references import SheetLink
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, State
-from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
-from xlbridge.upload.lookup.snapshot import RowSnapshot
+from xlbridge.upload.lookup.matching import RecordMatching
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import RowOutcome
-from xlbridge.upload.single_records.write_journal import WriteState
 from xlbridge.validation.cells import display
 from xlbridge.validation.headers import child_cells, find_header_row, header_key, key_column
 from xlbridge.workbook import STATUS_COLUMNS
@@ -154,7 +152,7 @@ def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None
     system does not answer, since the upload itself is finished.
     """
     for part in context.journal.parts_of(job) or [job]:
-        known = assigned_codes(context.journal, part)
+        known = context.journal.assigned_codes(part)
         if part.state not in {State.DONE, State.PARTIAL} or len(known) == part.verdict.accepted:
             continue
         resource = context.catalogue.named(part.spec.resource)
@@ -205,42 +203,30 @@ class _CodesByJob:
 
 def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     """Return the codes of the rows' records; among identical records, preferably new ones."""
-    codes = assigned_codes(context.journal, job)
+    codes = context.journal.assigned_codes(job)
     if len(codes) == len(job.spec.rows):
         return codes
     after = context.journal.snapshots.newest(job.id, Moment.AFTER, Moment.CODES)
     if after is None:
         return codes
     before = context.journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(after)
-    used = set(codes.values())
-    for row, now, earlier in zip(job.spec.rows, after, before, strict=True):
-        code = None if row in codes else _remote_code(now, earlier, used)
-        if code is not None:
-            used.add(code)
-            codes[row] = code
-    return codes
-
-
-def assigned_codes(journal: Journal, job: Job) -> dict[int, str]:
-    """Return the codes of records written one by one, by their rows."""
-    if not job.spec.mode.is_by_record:
-        return {}
-    return {
-        job.spec.rows[write.position]: write.record
-        for write in journal.writes.iterate(job.id)
-        if write.state is WriteState.APPLIED and write.record
+    found = {
+        row: [record for record in now.found if record.same]
+        for row, now in zip(job.spec.rows, after, strict=True)
+        if now is not None and row not in codes
     }
-
-
-def _remote_code(
-    now: RowSnapshot | None, earlier: RowSnapshot | None, used: set[str]
-) -> str | None:
-    if now is None:
-        return None
-    old = {record.code for record in earlier.found} if earlier else set()
-    same = [record.code for record in now.found if record.same]
-    new = [code for code in same if code not in old and code not in used]
-    return next(iter([*new, *same]), None)
+    old = {
+        row: {record.code for record in earlier.found}
+        for row, earlier in zip(job.spec.rows, before, strict=True)
+        if earlier is not None
+    }
+    matching = RecordMatching(found, set(codes.values()))
+    matching.match(lambda row, record: int(record.code in old.get(row, ())))
+    for row, records in found.items():
+        # Rows that replaced one another share a record.
+        if records:
+            codes[row] = (matching.record(row) or records[0]).code
+    return codes
 
 
 def require_unchanged(job: Job, source: Path) -> None:
@@ -309,11 +295,11 @@ class SheetCodes:
 
     def _jobs_of(self, digest: str) -> list[Job]:
         """Return the jobs that sent a file to this system, newest first."""
-        system, profile = self._client.identity, self._client.target.profile
+        system = self._client.identity
         return [
             job
             for job in self._context.journal.jobs()
-            if job.file_hash == digest and job.belongs_to(system, profile) and job.undo_of is None
+            if job.file_hash == digest and job.spec.system == system and job.undo_of is None
         ]
 
     def _codes_of(self, job: Job) -> dict[int, str]:

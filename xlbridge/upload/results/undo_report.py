@@ -1,16 +1,13 @@
 """Report of an undo, and the rows that it leaves with their reasons."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xlbridge.i18n import Text, count_text, untranslated
 from xlbridge.report_forms import ReportForms
 from xlbridge.upload.job import Job, State
-
-if TYPE_CHECKING:
-    from xlbridge.upload.undo import UndoPlan
 
 _SHOWN_ROWS = 10
 
@@ -161,28 +158,30 @@ def _headline_without_rows(left: int, undone_before: Mapping[str, int] | None) -
     return _ALL_REVERSED if undone_before else _NOTHING_WRITTEN
 
 
-def empty_undo_report(plan: "UndoPlan") -> ReportForms:
+def empty_undo_report(
+    undo_of: Job, left_rows: Collection[LeftRow], undone_before: Mapping[str, int], token: str
+) -> ReportForms:
     """Return the report of an undo with no rows to reverse, of which no job is recorded."""
-    left = len(plan.left)
+    left = len(left_rows)
     counts = {"read": left, "undone": 0, "left": left, "unknown": 0}
 
     def document() -> dict[str, Any]:
         return {
             "version": 1,
             "job": None,
-            "undo_of": plan.job.id,
+            "undo_of": undo_of.id,
             "state": State.DONE.public,
-            "resource": plan.job.spec.resource,
+            "resource": undo_of.spec.resource,
             "rows": counts,
-            "left": _left_json(plan.left),
-            "confirm": plan.token,
+            "left": _left_json(left_rows),
+            "confirm": token,
             "evidence_file": None,
         }
 
     def lines() -> Iterator[Text]:
-        headline = _headline_without_rows(left, plan.undone_before)
-        yield headline.format(**counts, undo_of=plan.job.id)
-        yield from _lines_of(plan.left, plan.undone_before)
+        headline = _headline_without_rows(left, undone_before)
+        yield headline.format(**counts, undo_of=undo_of.id)
+        yield from _lines_of(left_rows, undone_before)
 
     return ReportForms(document, lines)
 

@@ -257,7 +257,7 @@ class RecordCreator:
             for name, value in answer.items()
             if isinstance(value, str | int | float | Decimal) and getattr(sent, name, None) is None
         }
-        return WriteResult(WriteState.APPLIED, {"record": code, "given": assigned})
+        return WriteResult(WriteState.APPLIED, {"record": code, "assigned": assigned})
 
     def _separate_items(self, write: RecordWrite) -> list[Mapping[str, Any]]:
         """Return the items of a record that are registered by separate operations."""
@@ -342,8 +342,7 @@ class RecordCreator:
         if before is None or after is None:
             return _Presence()
         others = {at: code for at, code in self._created.items() if at != write.position}
-        known = {record.code for record in before.found} | set(others.values())
-        new = [record for record in after.found if record.code not in known]
+        new = after.new_since(before, others.values())
         same = [record.code for record in new if record.same]
         keys = set(self._keys[write.position])
         # Records created by this job whose codes are unknown.

@@ -9,7 +9,8 @@ from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.reconcile import CHECK_AGAIN, has_settled
-from xlbridge.upload.results.verdict import Verdict, rejected_row
+from xlbridge.upload.results.remote_verdict import rejected_row
+from xlbridge.upload.results.verdict import Verdict
 from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 
 if TYPE_CHECKING:

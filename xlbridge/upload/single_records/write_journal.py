@@ -128,16 +128,14 @@ class RecordWrite:
     @property
     def assigned(self) -> Mapping[str, Any]:
         """Values that the system assigned to its record."""
-        assigned: Mapping[str, Any] = self.detail.get("given", {})
+        assigned: Mapping[str, Any] = self.detail.get("assigned", {})
         return assigned
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """Messages about the write; earlier versions stored a single one."""
-        detail = self.detail
-        if "message" in detail:
-            return [(detail.get("column"), Text.of_json(detail["message"]))]
-        return [(column, Text.of_json(message)) for column, message in detail.get("problems", ())]
+        """Messages about the write."""
+        stored = self.detail.get("problems", ())
+        return [(column, Text.of_json(message)) for column, message in stored]
 
 
 def problems_note(problems: Iterable[Problem]) -> dict[str, Any]:

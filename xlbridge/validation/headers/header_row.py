@@ -16,7 +16,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.settings import NumberStyle
 from xlbridge.validation.cells.text import display, quoted
 from xlbridge.validation.headers.header_matching import HeaderMatcher, header_key
-from xlbridge.workbook import EARLIER_STATUS_COLUMN, REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
+from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 SEARCHED_ROWS = 50
@@ -233,7 +233,7 @@ def _split_names(
 
 _REMARK_COLUMNS = {
     header_key(first): frozenset(map(header_key, others))
-    for first, *others in (REJECTS_COLUMNS, (*STATUS_COLUMNS, EARLIER_STATUS_COLUMN))
+    for first, *others in (REJECTS_COLUMNS, STATUS_COLUMNS)
 }
 """First column of those that xlbridge adds to copies, with the ones that may follow it."""
 

@@ -1,0 +1,107 @@
+"""Verdicts from the remote system's answers: finished logs and rejected requests."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from xlbridge.errors import ErrorDetail
+from xlbridge.i18n import Text, untranslated
+from xlbridge.upload.job import JobSpec
+from xlbridge.upload.results.verdict import ItemAddresses, RejectedRow, Verdict, parse_item_column
+
+if TYPE_CHECKING:
+    from xlbridge.wire.imports import ImportLog
+
+ROW_COUNT_DIFFERS = Text(
+    pt="o sistema leu {n} {n:linha|linhas}, e a planilha tem {rows}",
+    en="the system read {n} {n:row|rows}, and the sheet has {rows}",
+)
+"""Reason to doubt an upload that was executed."""
+
+_FIRST_DATA_ROW = 2
+_NO_ITEMS: Mapping[str, ItemAddresses] = MappingProxyType({})
+
+
+def verdict_of_rejection(job: JobSpec, details: Sequence[ErrorDetail]) -> Verdict:
+    """Return the verdict on a sheet that was rejected as a whole."""
+    return Verdict(
+        read=len(job.rows),
+        accepted=0,
+        unknown=0,
+        rejected_rows=tuple(_rejected_by_detail(job, detail) for detail in details),
+    )
+
+
+def verdict_of_log(job: JobSpec, log: "ImportLog") -> Verdict | None:
+    """Return the verdict of a finished log, None if it does not prove one.
+
+    The interface guarantees the status and the rejected lines. Optional counts must agree: rows
+    read with rows sent, accepted plus rejected with the total, rejected lines with their count.
+    """
+    lines = log.linhasRejeitadas or []
+    named = {line.linha for line in lines}
+    rejected = log.rejected
+    if rejected is None and log.registrosImportados is not None:
+        rejected = len(job.rows) - log.registrosImportados
+    if rejected is None or len(named) != rejected:
+        return None
+    accepted = len(job.rows) - rejected
+    agrees = log.totalDeRegistros in (None, len(job.rows))
+    if not agrees or log.registrosImportados not in (None, accepted):
+        return None
+    if any(_sheet_row(job, line) is None for line in named):
+        return None
+    return Verdict(
+        read=len(job.rows),
+        accepted=accepted,
+        unknown=0,
+        rejected_rows=tuple(
+            rejected_row(job, _sheet_row(job, line.linha), line.coluna, untranslated(line.mensagem))
+            for line in sorted(lines, key=lambda line: line.linha or 0)
+        ),
+    )
+
+
+def accounts_for_every_row(job: JobSpec, log: "ImportLog") -> bool:
+    """Return whether a log's counts cover every row, whatever its status."""
+    counts = (log.totalDeRegistros, log.registrosImportados, log.registrosRejeitados)
+    total, imported, rejected = counts
+    if total is None or imported is None or rejected is None:
+        return False
+    return imported + rejected == total == len(job.rows)
+
+
+def _rejected_by_detail(job: JobSpec, detail: ErrorDetail) -> RejectedRow:
+    # Imported here, as most commands only read verdicts from the journal.
+    from xlbridge.wire.imports import split_line_number
+
+    number, rest = split_line_number(detail.value)
+    row = _sheet_row(job, number)
+    message = untranslated(rest if row else detail.value)
+    return rejected_row(job, row, detail.key or None, message)
+
+
+def rejected_row(
+    job: JobSpec,
+    row: int | None,
+    column: str | None,
+    message: Text,
+    *,
+    itself: bool = True,
+    items: Mapping[str, ItemAddresses] = _NO_ITEMS,
+) -> RejectedRow:
+    """Return a rejected row with its cell, if the sheet or the item's sheet has the column."""
+    cell = None if row is None or column is None else job.cell(row, column)
+    item = None if row is None or column is None else parse_item_column(column)
+    if row is not None and item is not None and item[0] in items:
+        name, number, item_field = item
+        cell = items[name].cell(row, number, item_field)
+    return RejectedRow(row, cell, column, message, itself)
+
+
+def _sheet_row(job: JobSpec, line: int | None) -> int | None:
+    """Return the analyst's row for a line of the payload, whose header is line 1."""
+    if line is None:
+        return None
+    position = line - _FIRST_DATA_ROW
+    return job.rows[position] if 0 <= position < len(job.rows) else None
