@@ -201,7 +201,7 @@ def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
     assert "clientes: 2/3" in output
     assert "idws (1)" in output
     book = openpyxl.load_workbook(tmp_path / "mudanca" / "provas" / "comparacao.xlsx")
-    assert book.sheetnames == ["Listings", "Differences", "Not compared"]
+    assert book.sheetnames == ["Comparison", "Listings", "Differences", "Not compared"]
     differences = list(book["Differences"].iter_rows(values_only=True))
     assert ("clientes", "11222333000181", "idws", "WS-1", "WS-2") in differences
     (counts,) = (row[3:] for row in differences if row[2] == "contagens")

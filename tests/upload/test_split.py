@@ -25,8 +25,8 @@ from upload_parts import (
     write_job,
 )
 
+from xlbridge.batch.proof.builder import contradictions, sent_file
 from xlbridge.batch.proof.model import StepFile
-from xlbridge.batch.proof.upload_history import sent_file
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import override_language
@@ -149,7 +149,7 @@ def test_corrected_rows_are_sent_again_in_parts_and_once_each(
         corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     whole = StepFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), 4, job_id=job.id)
     sent = sent_file(context.journal, "clientes", whole)
-    assert (sent.breaches, [row.origin for row in sent.rows]) == ((), list(job.spec.rows))
+    assert ([*contradictions(sent)], [row.origin for row in sent.rows]) == ([], [*job.spec.rows])
     assert {row.outcome for row in sent.rows} == {RowOutcome.ACCEPTED}
 
 

@@ -7,7 +7,7 @@ fields outside of lists. Fields that are not compared are listed with the reason
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -15,7 +15,9 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.batch.plan.steps import ComparedListing
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.ledger import ExportRecord
+from xlbridge.batch.plan.steps import ComparedListing, CompareStep, file_digest, relative_name
 from xlbridge.client import Client
 from xlbridge.export import (
     LISTINGS,
@@ -23,9 +25,13 @@ from xlbridge.export import (
     export_frames,
     find_listing,
 )
-from xlbridge.i18n import Text
+from xlbridge.files import report_write_errors
+from xlbridge.i18n import Text, untranslated
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone
 from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.resources.references import REFERENCES, key_fields, registry_named
+from xlbridge.workbook import WorkbookMark
+from xlbridge.workbook.write import write_report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,22 +173,146 @@ class _Records:
         return tuple(self.columns[name][at] if name in self.columns else "" for name in names)
 
 
-class EnvironmentComparison:
-    """Comparison of the listings of one environment (``here``) with those of another (``there``).
+def run_comparison(
+    batch: Batch, step: CompareStep, fingerprint: str, show: Callable[[Text], None]
+) -> None:
+    """Compare the environments of a step, write the report, and record the result.
+
+    Raises ``UsageError`` if the report cannot be written, and what ``export_frames`` raises.
+    """
+    path = batch.plan.file(step.output)
+    with report_write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    WorkbookMark.EXPORTED.require_mark(path)
+    here, there = (batch.environments.client(name) for name in (step.profile, step.other))
+    catalogue = batch.environments.context(step.profile).catalogue
+    comparisons: list[ListingComparison] = []
+    for comparison in _compare_listings(step.listings, here, there, catalogue):
+        show(_COMPARED.format(listing=comparison.listing))
+        comparisons.append(comparison)
+    names = batch.environments.name(step.profile), batch.environments.name(step.other)
+    report = _comparison_report(comparisons, names, step.left_out)
+    signature = WorkbookMark.EXPORTED.text, step.name
+    write_report(report, path, cover=_COVER, signature=signature)
+    manifest: dict[str, Any] = {"version": 1, "here": names[0], "there": names[1]}
+    manifest["equal"] = all(comparison.is_equal for comparison in comparisons)
+    manifest["listings"] = [comparison.to_json() for comparison in comparisons]
+    files = {relative_name(batch.plan.folder, path): file_digest(path)}
+    batch.store_export(step, ExportRecord(fingerprint, manifest, files))
+
+
+def _comparison_report(
+    comparisons: Sequence[ListingComparison], names: tuple[str, str], left_out: Mapping[str, Text]
+) -> Report:
+    """Return the report of a comparison; ``left_out`` are listings that are not compared."""
+    here, there = (untranslated("{name}").format(name=name) for name in names)
+    different = sum(not comparison.is_equal for comparison in comparisons)
+    verdict = _DIFFERENT if different else _ALL_EQUAL
+    listings = Table(
+        sheet=Text(pt="Listagens", en="Listings"),
+        headings=(
+            _LISTING,
+            Heading(here),
+            Heading(there),
+            Heading(Text(pt="Iguais", en="Equal")),
+            Heading(_ONLY.format(name=here), alarming=True),
+            Heading(_ONLY.format(name=there), alarming=True),
+            Heading(Text(pt="Resultado", en="Result"), 44),
+        ),
+        lines=[
+            Line(
+                (c.listing, c.here, c.there, c.equal, c.only_here, c.only_there, _result_text(c)),
+                Tone.PLAIN if c.is_equal else Tone.OPEN,
+            )
+            for c in comparisons
+        ],
+    )
+    differences = Table(
+        sheet=Text(pt="Diferenças", en="Differences"),
+        headings=(
+            _LISTING,
+            Heading(Text(pt="Registro", en="Record"), 36),
+            _FIELD,
+            Heading(here, 36, words=True),
+            Heading(there, 36, words=True),
+        ),
+        lines=[
+            Line((comparison.listing, item.record, item.field, item.here, item.there))
+            for comparison in comparisons
+            for item in comparison.differences
+        ],
+        none=Text(pt="Nenhum campo difere.", en="No field differs."),
+        about=_FIRST_DIFFERENCES.format(n=_MAX_SHOWN),
+    )
+    fields = (
+        Line((comparison.listing, item.field, item.reason, item.here, item.there))
+        for comparison in comparisons
+        for item in comparison.not_compared
+    )
+    listings_left_out = (
+        Line((name, _ALL_FIELDS, reason, None, None)) for name, reason in left_out.items()
+    )
+    not_compared = Table(
+        sheet=Text(pt="Não comparado", en="Not compared"),
+        headings=(
+            _LISTING,
+            _FIELD,
+            Heading(Text(pt="Motivo", en="Reason"), 60),
+            Heading(_FILLED.format(name=here), 16),
+            Heading(_FILLED.format(name=there), 16),
+        ),
+        lines=[*listings_left_out, *fields],
+    )
+    return Report(
+        title=_TITLE.format(here=here, there=there),
+        verdict=verdict.format(n=len(comparisons), different=different),
+        grade=Grade.ERROR if different else Grade.GOOD,
+        tables=[listings, differences, not_compared],
+    )
+
+
+def _result_text(comparison: ListingComparison) -> Text:
+    if not comparison.complete:
+        return Text(pt="não há prova de que está completa", en="not proven to be complete")
+    if comparison.is_equal:
+        return Text(pt="igual", en="equal")
+    return Text(pt="diferente", en="different")
+
+
+_COVER = Text(pt="Comparação", en="Comparison")
+_LISTING = Heading(Text(pt="Listagem", en="Listing"), 24)
+_FIELD = Heading(Text(pt="Campo", en="Field"), 24)
+_ALL_FIELDS = Text(pt="(todos os campos)", en="(all fields)")
+_ONLY = Text(pt="Só em {name}", en="Only in {name}")
+_FILLED = Text(pt="Preenchidos em {name}", en="Filled in {name}")
+_TITLE = Text(pt="Comparação de {here} com {there}", en="Comparison of {here} with {there}")
+_ALL_EQUAL = Text(
+    pt="{n} {n:listagem comparada|listagens comparadas}, sem diferença.",
+    en="{n} {n:listing|listings} compared, without a difference.",
+)
+_DIFFERENT = Text(
+    pt="{n} {n:listagem comparada|listagens comparadas}; com diferença, ou sem prova de que está "
+    "completa: {different}.",
+    en="{n} {n:listing|listings} compared; different, or not proven to be complete: {different}.",
+)
+_FIRST_DIFFERENCES = Text(
+    pt="As primeiras {n} diferenças de cada listagem.", en="The first {n} differences of a listing."
+)
+_COMPARED = Text(pt="comparada: {listing}", en="compared: {listing}")
+
+
+def _compare_listings(
+    listings: Sequence[ComparedListing], here: Client, there: Client, catalogue: Catalogue
+) -> Iterator[ListingComparison]:
+    """Yield the comparison of each listing. Raises what ``export_frames`` raises.
 
     Listings of registries are compared first: others refer to their records.
     """
-
-    def __init__(self, here: Client, there: Client, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
-        self._here, self._there = _Side(here, catalogue), _Side(there, catalogue)
-
-    def compare(self, listings: Sequence[ComparedListing]) -> Iterator[ListingComparison]:
-        """Yield the comparison of each listing. Raises what ``export_frames`` raises."""
-        for wanted in sorted(listings, key=lambda item: not registry_named(item.resource or "")):
-            resource = None if wanted.resource is None else self._catalogue[wanted.resource]
-            scope = _Scope(wanted, resource)
-            yield _compare(scope, self._here.read(scope), self._there.read(scope))
+    side_here, side_there = _Side(here, catalogue), _Side(there, catalogue)
+    for wanted in sorted(listings, key=lambda item: not registry_named(item.resource or "")):
+        resource = None if wanted.resource is None else catalogue[wanted.resource]
+        scope = _Scope(wanted, resource)
+        yield _compare(scope, side_here.read(scope), side_there.read(scope))
 
 
 class _Side:

@@ -12,12 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
-from xlbridge.batch.exports import (
-    PendingExport,
-    run_comparison,
-    run_export,
-    run_exports_on_cluster,
-)
+from xlbridge.batch.comparison import run_comparison
+from xlbridge.batch.exports import PendingExport, run_export, run_exports_on_cluster
 from xlbridge.batch.ledger import FailureRecord
 from xlbridge.batch.plan.steps import (
     AnyStep,

@@ -403,7 +403,7 @@ def plan_batch(batch: Batch, options: UploadOptions) -> BatchOutcome:
     """
     sender, checks = WorkbookSender(batch, options), BatchChecks(batch)
     steps, plans = [], []
-    for state in overview(batch):
+    for state in overview(batch, with_failures=False):
         units = list(state.units)
         if isinstance(state.step, WorkbookStep) and state.step.sending is not None:
             found = [_planned_unit(sender, checks, state, unit, batch) for unit in units]

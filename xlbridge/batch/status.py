@@ -97,14 +97,15 @@ _NOT_EXPORTED = Text(
 )
 
 
-def overview(batch: Batch) -> list[StepOverview]:
+def overview(batch: Batch, *, with_failures: bool = True) -> list[StepOverview]:
     """Return the status of each step, in order of execution.
 
-    Steps that are no longer in the plan come last, as their workbooks belong to the batch.
+    Steps that are no longer in the plan come last, as their workbooks belong to the batch. Without
+    ``with_failures`` the status is that at the start of a run, which tries what failed again.
     """
     states: dict[str, StepOverview] = {}
     for step in batch.plan.ordered:
-        states[step.name] = step_overview(batch, step, states)
+        states[step.name] = step_overview(batch, step, states, with_failures=with_failures)
     return [*states.values(), *_dropped_steps(batch)]
 
 
@@ -147,7 +148,13 @@ _DROPPED = Text(
 )
 
 
-def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview]) -> StepOverview:
+def step_overview(
+    batch: Batch,
+    step: AnyStep,
+    before: Mapping[str, StepOverview],
+    *,
+    with_failures: bool = True,
+) -> StepOverview:
     """Return the status of a step; ``before`` has the status of the steps before it, by name."""
     waits_for = tuple(name for name in step.after if not before[name].done)
     # Exports and comparisons depend on everything that was sent before them.
@@ -168,8 +175,9 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
             )
             problem = _no_workbook_text(batch, step, exported=exported)
             return StepOverview(step, (), waits_for, problem, lacks_workbook=not exported)
-    with_failures = tuple(_with_failure(batch, step, unit) for unit in units)
-    return StepOverview(step, with_failures, waits_for)
+    if with_failures:
+        units = [_with_failure(batch, step, unit) for unit in units]
+    return StepOverview(step, tuple(units), waits_for)
 
 
 def _no_workbook_text(batch: Batch, step: WorkbookStep, *, exported: bool) -> Text:

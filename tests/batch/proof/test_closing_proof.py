@@ -17,7 +17,7 @@ from upload_parts import new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
 from xlbridge.batch.proof.detail_tables import job_table
-from xlbridge.batch.proof.model import OpenReason, Proof, ProofCounts, TotalTable
+from xlbridge.batch.proof.model import OpenReason, Proof, ProofCounts, TotalTable, total_counts
 from xlbridge.batch.proof.verdict import open_items
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, UsageError
@@ -50,7 +50,7 @@ def test_rows_stored_as_sent_are_all_accounted_for(bench: Bench) -> None:
     bench.send("mais", bench.write("mais.xlsx", "contasreceber", title_row(rui, "R-2", 5, OCTOBER)))
     proof = bench.prove()
     assert proof.counts == ProofCounts(read=4, accepted=4, same=4)
-    assert [step.counts.read for step in proof.steps] == [3, 1]
+    assert [total_counts(files).read for files in proof.steps.values()] == [3, 1]
     assert (proof.cells, proof.rows, proof.refused, proof.unread, proof.breaches) == ((),) * 5
     assert sums(table(proof, "contasreceber", "Due date, by day")) == {
         "2026-10-31": (3, "5.30", "5.30", "0.00"),
@@ -114,7 +114,7 @@ def test_rejected_rows_are_reported_and_corrected_ones_count_once(bench: Bench) 
     before = bench.prove()
     assert before.counts == ProofCounts(read=4, accepted=2, rejected=2, same=2)
     assert before.rows == ()
-    assert [(r.row, r.column) for r in before.refused] == [
+    assert [(r.location.row, r.column) for r in before.refused] == [
         (3, "cnpj"),
         (4, "codigoDoVendedor"),
     ]
@@ -128,8 +128,8 @@ def test_rejected_rows_are_reported_and_corrected_ones_count_once(bench: Bench) 
     assert bench.retry(job, rejects).state is State.DONE
     after = bench.prove()
     assert after.counts == ProofCounts(read=4, accepted=3, rejected=1, same=3)
-    assert [r.row for r in after.refused] == [3]
-    assert len(after.steps[0].files[0].jobs) == 2
+    assert [r.location.row for r in after.refused] == [3]
+    assert len(after.steps["clientes"][0].jobs) == 2
     assert after.breaches == ()
 
 
@@ -240,7 +240,7 @@ def test_workbooks_that_were_not_sent_do_not_count_as_rejected(bench: Bench) -> 
     proof = bench.prove()
     assert proof.counts == ProofCounts(read=2, unsent=2)
     assert "rows not sent: 2" in map(str, open_items(proof))
-    assert proof.steps[0].files[0].file.not_sent_because == because
+    assert proof.steps["clientes"][0].file.not_sent_because == because
 
 
 @pytest.mark.parametrize("rows", [1, 3])

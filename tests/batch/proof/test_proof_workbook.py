@@ -15,7 +15,7 @@ from openpyxl import load_workbook
 from openpyxl.workbook import Workbook
 from proof_parts import HOSTILE, Proof
 
-from xlbridge.batch.proof.proof_forms import proof_content, proof_report
+from xlbridge.batch.proof.content import proof_content, proof_report
 from xlbridge.i18n import override_language, set_language, untranslated
 from xlbridge.workbook.write import write_report
 
@@ -96,11 +96,11 @@ def test_unusual_names_and_long_texts_are_written(tmp_path: Path, month: Proof) 
 
 def test_digests_and_uploads_are_all_there(tmp_path: Path, month: Proof) -> None:
     book = written(tmp_path, month)
-    files = [file for step in month.steps for file in step.files]
+    files = [file for files in month.steps.values() for file in files]
     sheets = {value for line in lines(book, "Workbooks") for value in line}
     assert {file.file.sha256 for file in files} <= sheets
     uploads = {value for line in lines(book, "Uploads") for value in line}
-    jobs = [job for file in files for job, _ in file.jobs]
+    jobs = [job for file in files for job in file.jobs]
     assert len(jobs) == 5
     assert {job.spec.payload for job in jobs} | {job.id for job in jobs} <= uploads
 

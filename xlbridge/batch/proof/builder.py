@@ -1,14 +1,15 @@
 """Builder of closing proofs: one per environment, written as a workbook and as a page."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import AnyStep, ExportStep, WorkbookStep, file_digest
+from xlbridge.batch.proof.content import proof_report
 from xlbridge.batch.proof.figures import (
     cell_differences,
     count_rows,
@@ -25,19 +26,16 @@ from xlbridge.batch.proof.model import (
     ProofExport,
     ProofTitle,
     StepFile,
-    StepProof,
 )
-from xlbridge.batch.proof.proof_forms import proof_report
 from xlbridge.batch.proof.read_back import ReadBackRow, ShowText, read_back, repeated_key_breaches
-from xlbridge.batch.proof.upload_history import SentFile, sent_file
 from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.status import StepOverview
 from xlbridge.client import Client
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.upload import State, UploadContext
-from xlbridge.upload.results import RowChange, RowOutcome
+from xlbridge.upload import Job, Journal, State, UploadContext
+from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
 from xlbridge.workbook import WorkbookMark
 
 
@@ -212,13 +210,22 @@ def build_proof(
     is no longer known; ``TransportError`` or ``AuthenticationFailed`` if the system cannot be
     queried.
     """
-    files = _sent_files(context, client, steps)
+    files = [
+        sent_file(context.journal, step, file)
+        for step, of_step in steps.items()
+        for file in of_step
+    ]
+    for job in (job for file in files for job in file.jobs):
+        job.require_system(client.identity, client.target.profile)
     by_resource = [
         (resource, read_back(context, client, resource, rows, show))
         for resource, rows in _rows_by_resource(context, files)
     ]
     by_file = _rows_by_file(files, [row for _, rows in by_resource for row in rows])
-    proofs = [_file_proof(file, rows) for file, rows in zip(files, by_file, strict=True)]
+    proven = [
+        replace(file, counts=count_rows(file, rows))
+        for file, rows in zip(files, by_file, strict=True)
+    ]
     rows_in_order = [row for rows in by_file for row in rows]
     accepted = [(r, [row for row in rows if row.accepted]) for r, rows in by_resource]
     return Proof(
@@ -226,7 +233,7 @@ def build_proof(
         profile=client.target.profile,
         base_url=_address_without_credentials(client.target.base_url),
         at=at,
-        steps=tuple(_step_proofs(steps, files, proofs)),
+        steps={step: [file for file in proven if file.step == step] for step in steps},
         exports=tuple(exports),
         resources=tuple(summarize_resource(r, rows) for r, rows in accepted if rows),
         totals=tuple(table for r, rows in accepted if rows for table in total_tables(r, rows)),
@@ -237,32 +244,28 @@ def build_proof(
         ),
         unread=tuple(unread for r, rows in accepted for unread in count_unread(r, rows)),
         fields=tuple(_compared_fields(resource) for resource, _ in by_resource),
-        breaches=tuple(_breaches(files, by_resource, proofs)),
+        breaches=tuple(_breaches(proven, by_resource)),
     )
 
 
-def _sent_files(
-    context: UploadContext, client: Client, steps: Mapping[str, Sequence[StepFile]]
-) -> list[SentFile]:
-    """Return the workbooks with the outcomes of their rows, in the order of the steps."""
-    files = [
-        sent_file(context.journal, step, file)
-        for step, of_step in steps.items()
-        for file in of_step
-    ]
-    for job in (job for file in files for job in file.jobs):
-        job.require_system(client.identity, client.target.profile)
-    return files
+def sent_file(journal: Journal, step: str, file: StepFile) -> FileProof:
+    """Return what became of each row of a workbook. Raises ``UsageError`` if a job is missing."""
+    if file.job_id is None:
+        return FileProof(step, file)
+    ledger = RowLedger.of(journal, journal.job(file.job_id))
+    jobs = [part for job in ledger.attempts for part in journal.parts_of(job) or [job]]
+    rows = tuple(ledger.now[origin] for origin in sorted(ledger.now))
+    return FileProof(step, file, ledger, tuple(jobs), rows)
 
 
 def _rows_by_resource(
-    context: UploadContext, files: Sequence[SentFile]
-) -> Iterator[tuple[Resource, list[tuple[SentFile, RowChange]]]]:
+    context: UploadContext, files: Sequence[FileProof]
+) -> Iterator[tuple[Resource, list[tuple[FileProof, RowChange]]]]:
     """Yield the rows that may have records in the system, by resource.
 
     They include rejected rows that the system answered for: it may have written them anyway.
     """
-    rows: dict[str, list[tuple[SentFile, RowChange]]] = {}
+    rows: dict[str, list[tuple[FileProof, RowChange]]] = {}
     for file in files:
         for row in file.rows:
             if row.outcome in _READ_BACK or (row.job.state in _ANSWERED and row.planned is None):
@@ -272,31 +275,13 @@ def _rows_by_resource(
 
 
 def _rows_by_file(
-    files: Sequence[SentFile], rows: Sequence[ReadBackRow]
+    files: Sequence[FileProof], rows: Sequence[ReadBackRow]
 ) -> list[list[ReadBackRow]]:
     """Return the rows of each file in their original order."""
     by_file: dict[int, list[ReadBackRow]] = {id(file): [] for file in files}
     for row in rows:
         by_file[id(row.file)].append(row)
     return [sorted(by_file[id(file)], key=lambda row: row.sent.origin) for file in files]
-
-
-def _file_proof(file: SentFile, rows: Sequence[ReadBackRow]) -> FileProof:
-    resources = {job.spec.resource: None for job in file.jobs}
-    return FileProof(
-        file=file.file,
-        resource=", ".join(resources) or None,
-        jobs=tuple((job, job.verdict) for job in file.jobs),
-        counts=count_rows(file, rows),
-    )
-
-
-def _step_proofs(
-    steps: Iterable[str], files: Sequence[SentFile], proofs: Sequence[FileProof]
-) -> Iterator[StepProof]:
-    for step in steps:
-        of_step = [proof for file, proof in zip(files, proofs, strict=True) if file.step == step]
-        yield StepProof(step, tuple(of_step))
 
 
 def _compared_fields(resource: Resource) -> ComparedFields:
@@ -321,13 +306,12 @@ def _compared_fields(resource: Resource) -> ComparedFields:
 
 
 def _breaches(
-    files: Sequence[SentFile],
+    files: Sequence[FileProof],
     by_resource: Sequence[tuple[Resource, Sequence[ReadBackRow]]],
-    proofs: Sequence[FileProof],
 ) -> Iterator[Text]:
     """Yield the contradictions in the journal, between workbooks, and in the counts."""
     for file in files:
-        yield from file.breaches
+        yield from contradictions(file)
     for resource, rows in by_resource:
         yield from repeated_key_breaches(resource, rows)
     yield from dict.fromkeys(
@@ -336,9 +320,59 @@ def _breaches(
         for row in rows
         if row.payload_missing and row.reason is not None
     )
-    for proof in proofs:
-        if not proof.counts.adds_up:
-            yield _DOES_NOT_ADD_UP.format(file=proof.file.path.name, **asdict(proof.counts))
+    for file in files:
+        if not file.counts.adds_up:
+            yield _DOES_NOT_ADD_UP.format(file=file.file.path.name, **asdict(file.counts))
+
+
+_ACCEPTED_TWICE = Text(
+    pt="{file}, linha {row}: aceita por mais de um envio ({jobs})",
+    en="{file}, row {row}: accepted by more than one upload ({jobs})",
+)
+_ROWS_DIFFER = Text(
+    pt="{file}: a planilha tem {rows} {rows:linha|linhas}, e os envios dela têm {sent}",
+    en="{file}: the sheet has {rows} {rows:row|rows}, and its uploads have {sent}",
+)
+_VERDICT_DIFFERS = Text(
+    pt="{file}: a soma das linhas do envio {job} não fecha com o resultado dele",
+    en="{file}: the rows of the upload {job} do not add up to its outcome",
+)
+_OTHER_CONTENT = Text(
+    pt="{file}: nenhum envio é deste conteúdo ({sha})",
+    en="{file}: no upload has this content ({sha})",
+)
+
+
+def _adds_up(job: Job) -> bool:
+    """Return whether the outcomes of a job's rows agree with its verdict."""
+    verdict, outcomes = job.verdict, job.outcomes
+    if job.state is State.PREVIEWED or job.state.is_unsent:
+        return verdict.read == len(outcomes)
+    counts = (
+        len(outcomes),
+        outcomes.count(RowOutcome.ACCEPTED),
+        outcomes.count(RowOutcome.UNKNOWN),
+    )
+    return counts == (verdict.read, verdict.accepted, verdict.unknown)
+
+
+def contradictions(file: FileProof) -> Iterator[Text]:
+    """Yield the contradictions between a workbook, its jobs and what became of its rows."""
+    if file.ledger is None:
+        return
+    name = file.file.path.name
+    for job in file.jobs:
+        if not _adds_up(job):
+            yield _VERDICT_DIFFERS.format(file=name, job=job.id)
+    records = sum(row.is_record for row in file.rows)
+    if records != file.file.rows_in_sheet:
+        yield _ROWS_DIFFER.format(file=name, rows=file.file.rows_in_sheet, sent=records)
+    if all(job.file_hash != file.file.sha256 for job in file.ledger.attempts):
+        yield _OTHER_CONTENT.format(file=name, sha=file.file.sha256)
+    for origin, changes in file.ledger.changes.items():
+        jobs = [change.job.id for change in changes if change.outcome is RowOutcome.ACCEPTED]
+        if len(jobs) > 1:
+            yield _ACCEPTED_TWICE.format(file=name, row=origin, jobs=", ".join(jobs))
 
 
 def _address_without_credentials(base_url: str) -> str:

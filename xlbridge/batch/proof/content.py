@@ -1,7 +1,8 @@
-"""Content of a proof: its facts, row counts, control totals, and the order of its tables."""
+"""Report of a proof: its facts, row counts, control totals, and the order of its tables."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, astuple
+from pathlib import Path
 
 from xlbridge import __version__
 from xlbridge.batch.proof.detail_tables import (
@@ -13,9 +14,28 @@ from xlbridge.batch.proof.detail_tables import (
     refused_table,
     typed_value,
 )
-from xlbridge.batch.proof.model import Proof, ProofCounts, Total, TotalTable
+from xlbridge.batch.proof.model import Proof, Total, TotalTable, total_counts
+from xlbridge.batch.proof.verdict import (
+    ProofState,
+    open_items,
+    proof_state,
+    resource_lines,
+    verdict,
+)
 from xlbridge.i18n import Text, untranslated
-from xlbridge.report_forms import Heading, Line, Table, Tone, Value, grouped_number
+from xlbridge.report_forms import (
+    Grade,
+    Heading,
+    Line,
+    Report,
+    ReportForms,
+    Table,
+    Tone,
+    Value,
+    grouped_number,
+)
+from xlbridge.workbook import WorkbookMark
+from xlbridge.workbook.write import write_report
 
 _WHOLE_BATCH = Text(pt="Total do lote", en="The whole batch")
 _STEPS_SHEET = Text(pt="Etapas", en="Steps")
@@ -49,13 +69,14 @@ _STEP_HEADINGS = (
 
 def _step_table(proof: Proof) -> Table:
     lines = []
-    for step in proof.steps:
-        lines.append(_step_line(step.name, None, step.counts, Tone.HEAD))
-        for file in step.files:
+    for step, files in proof.steps.items():
+        lines.append(Line((step, None, *astuple(total_counts(files)), None), Tone.HEAD))
+        for file in files:
+            name, resources = file.file.path.name, ", ".join(file.resources) or None
             reason = file.file.not_sent_because
-            lines.append(_step_line(file.file.path.name, file.resource, file.counts, note=reason))
+            lines.append(Line((name, resources, *astuple(file.counts), reason)))
     if proof.steps:
-        lines.append(_step_line(_WHOLE_BATCH, None, proof.counts, Tone.SUM))
+        lines.append(Line((_WHOLE_BATCH, None, *astuple(proof.counts), None), Tone.SUM))
     return Table(
         sheet=_STEPS_SHEET,
         headings=_STEP_HEADINGS,
@@ -71,16 +92,6 @@ def _step_table(proof: Proof) -> Table:
             "read back. Rows that are not records are not counted.",
         ),
     )
-
-
-def _step_line(
-    name: Value,
-    resource: Value,
-    counts: ProofCounts,
-    tone: Tone = Tone.PLAIN,
-    note: Value = None,
-) -> Line:
-    return Line((name, resource, *astuple(counts), note), tone)
 
 
 def _unread_table(proof: Proof) -> Table:
@@ -170,8 +181,7 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
         counts = (_ACCEPTED_ROWS, _UNREAD_ROWS, _FOUND_ROWS, _ROWS_DIFFERENCE)
         amounts = () if table.amount is None else (_SENT, _UNREAD, _FOUND, _DIFFERENCE)
         headings = (Heading(table.by, 22), *counts, *amounts)
-        lines = [_total_line(table, total, _total_label(table, total)) for total in table.totals]
-        lines.append(_total_line(table, table.sum, _TOTAL, Tone.SUM))
+        lines = [_total_line(table, total) for total in (*table.totals, table.sum)]
         about = _ABOUT_TOTALS if index == 0 else None
         yield Table(
             sheet=_TOTALS_SHEET,
@@ -183,28 +193,22 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
         )
 
 
-def _total_line(table: TotalTable, total: Total, label: Value, tone: Tone | None = None) -> Line:
-    values: tuple[Value, ...] = (
-        label,
-        total.rows,
-        total.unread_rows,
-        total.found_rows,
-        total.rows_difference,
-    )
-    if table.amount is not None:
-        values += (total.amount, total.unread, total.found, total.difference)
-    return Line(values, tone or (Tone.PLAIN if total.agrees else Tone.OPEN))
-
-
-def _total_label(table: TotalTable, total: Total) -> Value:
-    if total.label is None:
-        return _EMPTY
-    if table.by_month:
-        return f"{total.label[5:7]}/{total.label[:4]}"
-    return typed_value(table.kind, total.label)
-
-
-_PROOF_TITLE = Text(pt="Prova de fechamento · {batch}", en="Closing proof · {batch}")
+def _total_line(table: TotalTable, total: Total) -> Line:
+    label: Value
+    if total is table.sum:
+        label, tone = _TOTAL, Tone.SUM
+    else:
+        tone = Tone.PLAIN if total.agrees else Tone.OPEN
+        if total.label is None:
+            label = _EMPTY
+        elif table.by_month:
+            label = f"{total.label[5:7]}/{total.label[:4]}"
+        else:
+            label = typed_value(table.kind, total.label)
+    values = (label, total.rows, total.unread_rows, total.found_rows, total.rows_difference)
+    if table.amount is None:
+        return Line(values, tone)
+    return Line((*values, total.amount, total.unread, total.found, total.difference), tone)
 
 
 _ROW_COUNTS = Text(
@@ -221,12 +225,54 @@ _READ_BACK_COUNTS = Text(
 )
 
 
-def proof_title(proof: Proof) -> Text:
-    """Return the heading of a proof."""
-    return _PROOF_TITLE.format(batch=proof.title.batch)
+_COVER = Text(pt="Prova", en="Proof")
+_PROOF_TITLE = Text(pt="Prova de fechamento · {batch}", en="Closing proof · {batch}")
+_COMPLETE = Text(pt="o arquivo da prova", en="the proof's workbook")
+_GRADES = {
+    ProofState.VERIFIED: Grade.GOOD,
+    ProofState.PARTLY_VERIFIED: Grade.WARNING,
+    ProofState.OPEN: Grade.ERROR,
+}
 
 
-def proof_facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
+def proof_report(proof: Proof) -> ReportForms:
+    """Return the report of a proof in the active language: a page for browser and paper, and a
+    workbook."""
+
+    def workbook(target: Path) -> None:
+        signature = (WorkbookMark.PROVEN.text, proof.title.plan_sha256)
+        write_report(proof_content(proof), target, cover=_COVER, signature=signature)
+
+    return ReportForms.of_report(lambda: proof_content(proof), workbook=workbook)
+
+
+def proof_content(proof: Proof) -> Report:
+    """Return the content of a proof: its verdict, facts and tables."""
+    return Report(
+        title=_PROOF_TITLE.format(batch=proof.title.batch),
+        verdict=verdict(proof),
+        grade=_GRADES[proof_state(proof)],
+        remarks=list(resource_lines(proof)),
+        problems=list(open_items(proof)),
+        facts=list(_facts(proof)),
+        tables=[
+            # Those of the same sheet are adjacent.
+            _step_table(proof),
+            *_total_tables(proof),
+            difference_table(proof),
+            open_row_table(proof),
+            refused_table(proof),
+            _unread_table(proof),
+            _field_table(proof),
+            export_table(proof),
+            file_table(proof),
+            job_table(proof),
+        ],
+        complete=_COMPLETE,
+    )
+
+
+def _facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     """Yield the facts of a proof: counts, environment, time, plan and parameters."""
     counts = {name: grouped_number(count) for name, count in asdict(proof.counts).items()}
     yield Text(pt="Linhas", en="Rows"), _ROW_COUNTS.format(**counts)
@@ -239,17 +285,3 @@ def proof_facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     for name, value in proof.title.parameters.items():
         yield Text(pt="Parâmetro {name}", en="Parameter {name}").format(name=name), value
     yield Text(pt="Feita com", en="Made with"), f"xlbridge {__version__}"
-
-
-def proof_tables(proof: Proof) -> Iterator[Table]:
-    """Yield the tables; those of the same sheet are adjacent."""
-    yield _step_table(proof)
-    yield from _total_tables(proof)
-    yield difference_table(proof)
-    yield open_row_table(proof)
-    yield refused_table(proof)
-    yield _unread_table(proof)
-    yield _field_table(proof)
-    yield export_table(proof)
-    yield file_table(proof)
-    yield job_table(proof)

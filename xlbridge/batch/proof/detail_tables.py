@@ -10,14 +10,13 @@ from xlbridge.batch.proof.model import (
     OpenRow,
     Proof,
     ProofExport,
-    RefusedRow,
     RowLocation,
 )
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Heading, Line, Table, Tone, Value, value_text
 from xlbridge.resources import Kind
 from xlbridge.upload import Job, UploadOptions
-from xlbridge.upload.results import Verdict, mode_name
+from xlbridge.upload.results import mode_name
 
 _STEP = Heading(Text(pt="Etapa", en="Step"), 14)
 _WORKBOOK = Heading(Text(pt="Arquivo", en="Workbook"), 34)
@@ -30,6 +29,7 @@ _CODE = Heading(Text(pt="Código no sistema", en="Code in the system"), 24, word
 _FIXED_ELSEWHERE = Text(
     pt="{file} (linha {row} de {workbook})", en="{file} (row {row} of {workbook})"
 )
+_OTHER_SHEET = untranslated("{file} ({workbook})")
 
 _STATES = {
     OpenReason.MISSING: Text(pt="não está no sistema", en="not in the system"),
@@ -146,8 +146,8 @@ def refused_table(proof: Proof) -> Table:
         lines=[
             Line(
                 (
-                    *_refused_values(row),
-                    None if row.row is None else str(row.row),
+                    *_location_values(row.location),
+                    str(row.location.row or "") or None,
                     row.cell,
                     row.column,
                     row.message,
@@ -169,17 +169,9 @@ def _location_values(location: RowLocation) -> tuple[Value, ...]:
     """Return the step, the file and the sheet of a row; of a corrected row also the original."""
     name: Value = location.file.name
     if location.file.name != location.workbook.name:
-        name = _FIXED_ELSEWHERE.format(
-            file=name, row=location.origin, workbook=location.workbook.name
-        )
+        text = _FIXED_ELSEWHERE if location.row else _OTHER_SHEET
+        name = text.format(file=name, row=location.origin, workbook=location.workbook.name)
     return location.step, name, location.sheet
-
-
-def _refused_values(row: RefusedRow) -> tuple[Value, ...]:
-    name = row.file.name
-    if name != row.workbook.name:
-        name = f"{name} ({row.workbook.name})"
-    return row.step, name, row.sheet
 
 
 def _open_state(row: OpenRow) -> Text:
@@ -251,9 +243,9 @@ def file_table(proof: Proof) -> Table:
         sheet=Text(pt="Arquivos", en="Workbooks"),
         headings=(_STEP, _FILE, Heading(Text(pt="Linhas", en="Rows"), 10), _SHA),
         lines=[
-            Line((step.name, str(file.file.path), file.file.rows_in_sheet, file.file.sha256))
-            for step in proof.steps
-            for file in step.files
+            Line((step, str(file.file.path), file.file.rows_in_sheet, file.file.sha256))
+            for step, files in proof.steps.items()
+            for file in files
         ],
         none=Text(pt="Nenhum.", en="None."),
     )
@@ -285,17 +277,14 @@ def job_table(proof: Proof) -> Table:
             ),
         ),
         lines=[
-            _job_line(job, verdict)
-            for step in proof.steps
-            for file in step.files
-            for job, verdict in file.jobs
+            _job_line(job) for files in proof.steps.values() for file in files for job in file.jobs
         ],
         none=Text(pt="Nada foi enviado.", en="Nothing was sent."),
     )
 
 
-def _job_line(job: Job, verdict: Verdict) -> Line:
-    log = job.last("log_id")
+def _job_line(job: Job) -> Line:
+    log, verdict = job.last("log_id"), job.verdict
     return Line(
         (
             job.id,
@@ -328,6 +317,4 @@ def _job_note(job: Job) -> Text | None:
         notes.append(
             _DECIDED.format(seen=resolved["as"], by=resolved["by"], reason=resolved["reason"])
         )
-    if not notes:
-        return None
-    return Text(pt="; ".join(note.pt for note in notes), en="; ".join(note.en for note in notes))
+    return joined(notes) if notes else None

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 
 from xlbridge.batch.proof.matches import different_cells
 from xlbridge.batch.proof.model import (
     CellDifference,
+    FileProof,
     OpenReason,
     OpenRow,
     ProofCounts,
@@ -19,7 +19,6 @@ from xlbridge.batch.proof.model import (
     UnreadRows,
 )
 from xlbridge.batch.proof.read_back import ReadBackRow
-from xlbridge.batch.proof.upload_history import SentFile
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.upload.lookup import FoundRecord
@@ -27,7 +26,7 @@ from xlbridge.upload.results import RowOutcome
 from xlbridge.workbook import cell_address
 
 
-def count_rows(file: SentFile, rows: Sequence[ReadBackRow]) -> ProofCounts:
+def count_rows(file: FileProof, rows: Sequence[ReadBackRow]) -> ProofCounts:
     """Count the rows of a workbook by outcome and by read-back status."""
     outcomes = Counter(row.outcome for row in file.rows)
     if not file.jobs:
@@ -218,7 +217,7 @@ def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Itera
         for name in different_cells(row.reading, record):
             number = spec.columns.get(name)
             yield CellDifference(
-                location=row.file.location(row.sent),
+                location=row.file.location(row.sent.job, row.sent),
                 cell=None if number is None else cell_address(row.sent.row, number),
                 column=name,
                 kind=columns[name].kind,
@@ -237,7 +236,7 @@ def _item_differences(
         (child,) = (child for child in resource.children if child.sheet == name)
         cells = item_cells.get(name) if number is not None else None
         yield CellDifference(
-            location=row.file.location(row.sent),
+            location=row.file.location(row.sent.job, row.sent),
             cell=None if cells is None else cells.cell(row.sent.row, number, column),
             column=f"{name}.{column}" if column else name,
             kind=child.by_name[column].kind if column else Kind.INTEGER,
@@ -254,7 +253,7 @@ def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
         if reason is not None:
             records = () if row.match is None else row.match.all_records
             yield OpenRow(
-                location=row.file.location(row.sent),
+                location=row.file.location(row.sent.job, row.sent),
                 state=reason,
                 key={} if row.reading is None else row.reading.key,
                 codes=tuple(record.code for record in records if row.accepted or record.same),
@@ -275,41 +274,26 @@ _OPEN_REASONS = {
 }
 
 
-_NOT_WRITTEN = frozenset({RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+_NOT_WRITTEN = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 
 
-def refused_rows(file: SentFile, catalogue: Catalogue) -> Iterator[RefusedRow]:
+def refused_rows(file: FileProof, catalogue: Catalogue) -> Iterator[RefusedRow]:
     """Yield the held rows of a workbook, and those not written, with the reason or the system's
-    answer.
-
-    An answer about the whole sheet has no row.
-    """
-    rejected = {(row.job.id, row.row) for row in file.rows if row.outcome is RowOutcome.REJECTED}
-    not_written = {row.job.id for row in file.rows if row.outcome in _NOT_WRITTEN} | {
-        job for job, _ in rejected
-    }
+    answer."""
+    if file.ledger is None:
+        return
     for row in file.rows:
         if row.outcome is RowOutcome.HELD and row.planned is not None and row.is_record:
-            yield RefusedRow(
-                file.step,
-                file.file.path,
-                file=Path(row.job.spec.file),
-                sheet=row.job.spec.sheet,
-                row=row.row,
-                cell=None,
-                column=None,
-                message=row.planned.full_text(catalogue.named(row.job.spec.resource).by_path),
-            )
+            columns = catalogue.named(row.job.spec.resource).by_path
+            message = row.planned.full_text(columns)
+            yield RefusedRow(file.location(row.job, row), None, None, message)
+        elif row.outcome is RowOutcome.REJECTED:
+            for found in file.ledger.rejections(row):
+                location = file.location(row.job, row)
+                yield RefusedRow(location, found.cell, found.column, str(found.message))
+    incomplete = {row.job.id for row in file.rows if row.outcome in _NOT_WRITTEN}
     for job in file.jobs:
-        for answer in job.verdict.rejected_rows:
-            if (job.id, answer.row) in rejected or (answer.row is None and job.id in not_written):
-                yield RefusedRow(
-                    file.step,
-                    file.file.path,
-                    file=Path(job.spec.file),
-                    sheet=job.spec.sheet,
-                    row=answer.row,
-                    cell=answer.cell,
-                    column=answer.column,
-                    message=str(answer.message),
-                )
+        for found in job.verdict.rejected_rows if job.id in incomplete else ():
+            if found.row is None:
+                location = file.location(job, None)
+                yield RefusedRow(location, found.cell, found.column, str(found.message))

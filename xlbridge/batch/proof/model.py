@@ -1,17 +1,18 @@
 """Model of the closing proof, which its workbook and its page show."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.upload import Job
-from xlbridge.upload.results import Verdict
+from xlbridge.upload.results import RowChange, RowLedger
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class RowLocation:
 
     ``file``, ``sheet`` and ``row`` (Excel's number) are where it was sent from, which is the
     rejects workbook for a row corrected there; ``workbook`` and ``origin`` are the step's workbook
-    and the row's number in it.
+    and the row's number in it. Both numbers are 0 for an answer about a whole sheet.
     """
 
     step: str
@@ -179,16 +180,9 @@ class OpenRow:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRow:
-    """A row that was rejected, not written because of others, or held.
+    """A row that was rejected, not written because of others, or held, and the message."""
 
-    ``row`` is None if the message is about the whole sheet.
-    """
-
-    step: str
-    workbook: Path
-    file: Path
-    sheet: str
-    row: int | None
+    location: RowLocation
     cell: str | None
     column: str | None
     message: str
@@ -277,31 +271,41 @@ class ComparedFields:
 
 @dataclass(frozen=True, slots=True)
 class FileProof:
-    """A workbook, its uploads with their verdicts, and its row counts."""
+    """A workbook of a step, the jobs that sent rows of it, and what became of each row.
 
+    ``jobs`` are oldest first, with retries, and with the parts of a split sheet instead of the
+    whole; ``ledger`` is None if there are none. ``rows`` are in the order of the workbook.
+    """
+
+    step: str
     file: StepFile
-    resource: str | None
-    jobs: tuple[tuple[Job, Verdict], ...]
-    counts: ProofCounts
-
-
-@dataclass(frozen=True, slots=True)
-class StepProof:
-    """A step and its workbooks."""
-
-    name: str
-    files: tuple[FileProof, ...]
+    ledger: RowLedger | None = None
+    jobs: tuple[Job, ...] = ()
+    rows: tuple[RowChange, ...] = ()
+    counts: ProofCounts = ProofCounts()
 
     @property
-    def counts(self) -> ProofCounts:
-        """Sum of the counts of the step's workbooks."""
-        return sum((file.counts for file in self.files), ProofCounts())
+    def resources(self) -> Sequence[str]:
+        """Names of the resources that were sent."""
+        return list(dict.fromkeys(job.spec.resource for job in self.jobs))
+
+    def location(self, job: Job, row: RowChange | None) -> RowLocation:
+        """Return the location of a row that a job has sent, of its whole sheet if None."""
+        return RowLocation(
+            step=self.step,
+            workbook=self.file.path,
+            origin=0 if row is None else row.origin,
+            file=Path(job.spec.file),
+            sheet=job.spec.sheet,
+            row=0 if row is None else row.row,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
     """The closing proof of a batch, from the system's records at the time ``at``.
 
+    ``steps`` are the workbooks of the steps that upload, by the steps' names.
     ``breaches`` are contradictions, for example of counts.
     """
 
@@ -309,7 +313,7 @@ class Proof:
     profile: str
     base_url: str
     at: datetime
-    steps: tuple[StepProof, ...]
+    steps: Mapping[str, Sequence[FileProof]]
     exports: tuple[ProofExport, ...]
     resources: tuple[ResourceSummary, ...]
     totals: tuple[TotalTable, ...]
@@ -322,5 +326,10 @@ class Proof:
 
     @property
     def counts(self) -> ProofCounts:
-        """Sum of the counts of all steps."""
-        return sum((step.counts for step in self.steps), ProofCounts())
+        """Sum of the counts of all workbooks."""
+        return total_counts(chain.from_iterable(self.steps.values()))
+
+
+def total_counts(files: Iterable[FileProof]) -> ProofCounts:
+    """Return the sum of the counts of some workbooks."""
+    return sum((file.counts for file in files), ProofCounts())

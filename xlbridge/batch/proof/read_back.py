@@ -11,8 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from xlbridge.batch.proof.matches import RecordMatch, key_text, match_rows
-from xlbridge.batch.proof.model import ReadBackStatus
-from xlbridge.batch.proof.upload_history import SentFile
+from xlbridge.batch.proof.model import FileProof, ReadBackStatus
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text
@@ -62,7 +61,7 @@ class ReadBackRow:
     are the records under further keys of the row.
     """
 
-    file: SentFile
+    file: FileProof
     sent: RowChange
     labels: tuple[str | None, ...]
     amount: Decimal = Decimal(0)
@@ -93,7 +92,7 @@ def read_back(
     context: UploadContext,
     client: Client,
     resource: Resource,
-    rows: Sequence[tuple[SentFile, RowChange]],
+    rows: Sequence[tuple[FileProof, RowChange]],
     show: ShowText,
 ) -> list[ReadBackRow]:
     """Return the rows of a resource with their records, in the order in which they were sent.
@@ -103,7 +102,7 @@ def read_back(
     queried.
     """
     show(_READING.format(resource=resource.title, rows=len(rows)))
-    by_job: dict[tuple[str, bool], list[tuple[SentFile, RowChange]]] = {}
+    by_job: dict[tuple[str, bool], list[tuple[FileProof, RowChange]]] = {}
     in_order = sorted(rows, key=lambda r: (r[1].job.created_at, r[1].job.id, r[1].position))
     for file, sent in in_order:
         by_job.setdefault((sent.job.id, sent.planned is None), []).append((file, sent))
@@ -170,7 +169,7 @@ def _read_records(
 
 
 def _rows_of_job(
-    context: UploadContext, resource: Resource, pairs: Sequence[tuple[SentFile, RowChange]]
+    context: UploadContext, resource: Resource, pairs: Sequence[tuple[FileProof, RowChange]]
 ) -> list[tuple[ReadBackRow, RowValues | None]]:
     """Return a job's rows with their values, None if those are lost."""
     try:
@@ -224,7 +223,7 @@ def _plain_value(resource: Resource, column: str | None, row: RowValues) -> str 
 
 
 def _codes_before(
-    context: UploadContext, files: Sequence[SentFile]
+    context: UploadContext, files: Sequence[FileProof]
 ) -> Mapping[str, frozenset[str]]:
     """Return the codes of each key's records before anything of the batch was sent."""
     jobs = {

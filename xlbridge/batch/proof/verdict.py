@@ -160,10 +160,10 @@ def open_items(proof: Proof) -> Iterator[Text]:
         yield _UNDONE.format(n=grouped_number(undone))
     if unsent := proof.counts.unsent:
         yield _UNSENT.format(n=grouped_number(unsent))
-    for step in proof.steps:
-        for file in step.files:
+    for step, files in proof.steps.items():
+        for file in files:
             if (why := file.file.not_sent_because) is not None:
-                yield _NOT_SENT.format(step=step.name, file=file.file.path.name, why=why)
+                yield _NOT_SENT.format(step=step, file=file.file.path.name, why=why)
     for export in proof.exports:
         yield from _open_export_items(export)
 

@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 
 from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.plan.steps import WorkbookStep
-from xlbridge.batch.proof.model import OpenReason, Proof, RowLocation, StepFile
-from xlbridge.batch.proof.upload_history import SentFile, sent_file
+from xlbridge.batch.proof.builder import contradictions, sent_file
+from xlbridge.batch.proof.model import FileProof, OpenReason, Proof, RowLocation, StepFile
 from xlbridge.batch.rehearsal.result import RowId, TableCount, TrialChecks, Violation, ViolationKind
 from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.i18n import Text, untranslated
@@ -83,7 +83,9 @@ def check_trial(
     checks = TrialChecks()
     files = list(_sent_files(batch, outcome, rows))
     for unit, file in files:
-        checks.violations += [Violation(ViolationKind.NO_VERDICT, text) for text in file.breaches]
+        checks.violations += [
+            Violation(ViolationKind.NO_VERDICT, text) for text in contradictions(file)
+        ]
         reasons = {job.id: job.verdict.reasons for job in file.jobs}
         for row in file.rows:
             row_id = RowId(file.step, unit.name, row.origin)
@@ -109,7 +111,7 @@ def check_trial(
 
 def _sent_files(
     batch: Batch, outcome: BatchOutcome, rows: Mapping[tuple[str, str], int]
-) -> Iterator[tuple[UnitOverview, SentFile]]:
+) -> Iterator[tuple[UnitOverview, FileProof]]:
     """Yield the workbooks of the steps that send, with the outcomes of their rows."""
     for state in outcome.steps:
         step = state.step
@@ -169,7 +171,7 @@ class SentTable:
 
 
 def _sent_by_table(
-    context: UploadContext, connection: Connection, files: Sequence[tuple[UnitOverview, SentFile]]
+    context: UploadContext, connection: Connection, files: Sequence[tuple[UnitOverview, FileProof]]
 ) -> defaultdict[str, SentTable]:
     tables: defaultdict[str, SentTable] = defaultdict(SentTable)
     written: dict[str, list[tuple[Content, bool]]] = {}
