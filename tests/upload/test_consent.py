@@ -1,6 +1,7 @@
 """The plan is shown before anything is written, and only a matching confirmation is consent."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from upload_parts import YES, MakeClients, new_cnpj, plan_counts, registered, wr
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.report_forms import Report, text_lines
+from xlbridge.resources import Resource
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import (
     State,
@@ -24,7 +28,7 @@ from xlbridge.upload.planning import (
     PlannedRow,
     RowAction,
     RowReason,
-    reason_lines,
+    reason_table,
 )
 from xlbridge.upload.results import job_json
 
@@ -158,6 +162,11 @@ def test_production_requires_the_confirmation_token(
     assert registered(client, document)
 
 
+def plan_lines(row: PlannedRow, resource: Resource) -> Iterator[Text]:
+    """Return the lines of a plan about a row: its reason, then the columns that differ."""
+    return text_lines(Report(tables=[reason_table([row], resource.by_path)]))
+
+
 def test_differences_are_formatted_for_each_language(context: UploadContext) -> None:
     differing = {
         "valorDoLancamento": ["777.7", None],
@@ -167,7 +176,7 @@ def test_differences_are_formatted_for_each_language(context: UploadContext) -> 
         "rateio": ["1.50", "1.5"],
     }
     row = PlannedRow.of_journal(4, RowAction.HELD, RowReason.DIFFERS, {"differences": differing})
-    _, *lines = reason_lines([row], context.catalogue["contasreceber"].by_path)
+    _, *lines = plan_lines(row, context.catalogue["contasreceber"])
     assert [line.pt.strip() for line in lines] == [
         "linha 4, valorDoLancamento: planilha 777,7, sistema –",
         "linha 4, historico: planilha 'Aluguel, condomínio', sistema 'Aluguel'",
@@ -187,7 +196,7 @@ def test_of_a_list_only_the_differing_values_are_shown(context: UploadContext) -
     lists = ["codigoDaFilialDoRateio=1 valor=777.7", "codigoDaFilialDoRateio=1 valor=1937.61"]
     stored = {"differences": {"rateio": [*lists, items]}}
     row = PlannedRow.of_journal(4, RowAction.UPDATE, None, stored)
-    _, *lines = reason_lines([row], context.catalogue["contaspagar"].by_path)
+    _, *lines = plan_lines(row, context.catalogue["contaspagar"])
     assert [line.pt.strip() for line in lines] == [
         "linha 4, rateio, item 2, valor: planilha 777,7, sistema 1937,61",
         "linha 4, rateio, item 2, codigoDoCentroDeCusto: planilha 01.001, sistema –",

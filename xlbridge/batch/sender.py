@@ -40,6 +40,7 @@ from xlbridge.batch.workbook_checks import (
 )
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
+from xlbridge.report_forms import Report, text_lines
 from xlbridge.upload import (
     Job,
     State,
@@ -57,7 +58,7 @@ from xlbridge.upload.planning import (
     corrected_rows,
     has_sent_rows,
     may_be_sent,
-    reason_lines,
+    reason_table,
     require_changed_rows,
 )
 from xlbridge.upload.processing import (
@@ -120,7 +121,8 @@ class WorkbookPlan:
                     action is RowAction.HELD and reason is not RowReason.NO_RECORD
                 )
             )
-            yield from reason_lines((plan.rows[position] for position in held), resource.by_path)
+            table = reason_table((plan.rows[position] for position in held), resource.by_path)
+            yield from text_lines(Report(tables=[table]))
 
     @property
     def identity(self) -> list[object]:

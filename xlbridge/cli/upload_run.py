@@ -107,7 +107,7 @@ def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
     with keep_in_doubt(code):
         print_report(report.forms, form)
-    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and report.has_open_rows() else code
+    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and report.has_open_rows else code
 
 
 _HOW_TO_RESUME = Text(
@@ -190,7 +190,7 @@ def _print_stopped(context: UploadContext, job: Job, form: str, error: XlbridgeE
         return
     try:
         job = context.journal.job(job.id)
-        document: dict[str, Any] = job_report(context.journal, job).forms.document()
+        document: dict[str, Any] = job_report(context.journal, job).document()
     except LocalFailure:
         # The failure that stopped the job is reported anyway.
         return

@@ -261,8 +261,8 @@ def process_listing(
             error.add_note(f"xlbridge resume {job.arguments()}")
             raise
         report = job_report(context.journal, job)
-        ok = job.state.public == "done" and not report.has_open_rows()
-        return _processing(report.forms.document(), ok=ok)
+        ok = job.state.public == "done" and not report.has_open_rows
+        return _processing(report.document(), ok=ok)
 
 
 @dataclass(frozen=True, slots=True)

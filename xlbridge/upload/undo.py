@@ -14,7 +14,7 @@ from typing import Any
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.report_forms import ReportForms
+from xlbridge.report_forms import ReportForms, text_lines
 from xlbridge.resources import Kind, Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
@@ -29,9 +29,8 @@ from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.undo_report import (
     LeftReason,
     LeftRow,
-    before_texts,
     empty_undo_report,
-    left_texts,
+    left_report,
 )
 from xlbridge.upload.single_records.changes import PresentRecord, blank_values
 from xlbridge.upload.single_records.write_journal import RecordTask, Values
@@ -70,8 +69,7 @@ class UndoPlan:
 
     def remarks(self) -> Iterator[Text]:
         """Yield texts about the rows that cannot be reversed, by reason, and the earlier undos."""
-        yield from left_texts(self.left)
-        yield from before_texts(self.undone_before)
+        yield from text_lines(left_report(self.left, self.undone_before))
 
     def report(self) -> ReportForms:
         """Return the report of a plan with no rows to reverse, for which no job is recorded."""

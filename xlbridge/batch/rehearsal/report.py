@@ -1,7 +1,6 @@
-"""Report of a rehearsal as text, as JSON, and as a page with the closing proof's template."""
+"""Report of a rehearsal."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from xlbridge.batch.batch import RowCounts, UnitOverview, UnitStatus
@@ -17,17 +16,7 @@ from xlbridge.batch.rehearsal.result import (
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.report_forms import (
-    Grade,
-    Heading,
-    Line,
-    Report,
-    ReportForms,
-    Table,
-    Tone,
-    Value,
-    more_text,
-)
+from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload.results import RowOutcome
 
@@ -133,10 +122,27 @@ _WAITS_FOR = Text(pt="espera por {steps}", en="waits for {steps}")
 
 def rehearsal_report(result: RehearsalResult) -> ReportForms:
     """Return the report of a rehearsal as text, JSON and a page."""
-    return ReportForms(
-        lambda: _document(result),
-        lambda: _text_lines(result),
-        ReportForms.of_report(lambda: _content(result)).page,
+    return ReportForms.of_report(lambda: _content(result), lambda: _document(result))
+
+
+def _content(result: RehearsalResult) -> Report:
+    conclusion, *next_steps = verdict_lines(result)
+    broken = [what for what, kinds in _ASSERTIONS.values() if not _holds(result, kinds)]
+    assertions = [what for what, _ in _ASSERTIONS.values()]
+    if result.differences is not None and not result.differences:
+        assertions.append(_SAME_OUTCOMES)
+    return Report(
+        title=_TITLE.format(id=result.plan.batch),
+        verdict=conclusion,
+        grade=_GRADES[result.state],
+        remarks=[] if result.trial.faulty_runs else [_NO_FAULTS],
+        problems=[_BROKEN.format(what=what) for what in broken],
+        facts=[
+            *_facts(result),
+            *((what, _BROKEN_MARK if what in broken else _HOLDS) for what in assertions),
+        ],
+        tables=list(_tables(result)),
+        next_steps=next_steps,
     )
 
 
@@ -191,11 +197,6 @@ def _open_steps(result: RehearsalResult) -> Iterator[tuple[str, Text]]:
 
 def _holds(result: RehearsalResult, kinds: Sequence[ViolationKind]) -> bool:
     return all(one.kind not in kinds for one in result.trial.checks.violations)
-
-
-def _proof_items(result: RehearsalResult) -> list[Text]:
-    """Return what the closing proofs leave open."""
-    return [item for one in result.trial.outcome.proofs for item in open_items(one.proof)]
 
 
 def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
@@ -311,43 +312,10 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
     }
 
 
-def _text_lines(result: RehearsalResult) -> Iterator[Text]:
-    """Yield the lines of a report: the trial, the outcomes, and the verdict at the end."""
-    checks = result.trial.checks
-    yield _TITLE.format(id=result.plan.batch)
-    for name, value in _facts(result):
-        yield untranslated("  {name}: {value}").format(name=name, value=value)
-    for state, unit in _workbooks(result):
-        yield from _workbook_lines(state, unit)
-    for step, reason in _open_steps(result):
-        yield Text(
-            pt="  etapa não concluída: {name}, {text}", en="  step not done: {name}, {text}"
-        ).format(name=step, text=reason)
-    yield from map(_table_line, checks.tables)
-    for title, rows in _row_lists(result):
-        if rows:
-            yield untranslated("{title}: {n}").format(title=title, n=len(rows))
-            yield from _cut(_row_line(row_id, text) for row_id, text in rows)
-    yield from _cut(untranslated("✗ {item}").format(item=item) for item in _proof_items(result))
-    for text, kinds in _ASSERTIONS.values():
-        broken = [one for one in checks.violations if one.kind in kinds]
-        mark = Text(pt="✗✗ QUEBRADO:", en="✗✗ BROKEN:") if broken else "✓"
-        yield untranslated("{mark} {what}").format(mark=mark, what=text)
-        yield from _cut(_row_line(one.row_id, one.message) for one in broken)
-    if result.differences is not None and not result.differences:
-        yield Text(
-            pt="✓ Cada linha terminou como no ensaio sem falhas",
-            en="✓ Each row ended as in the rehearsal without faults",
-        )
-    if not result.trial.faulty_runs:
-        yield _NO_FAULTS
-    yield from verdict_lines(result)
-
-
-def _workbook_lines(state: StepOverview, unit: UnitOverview) -> Iterator[Text]:
-    counts = _counts(unit.rows)
+def _workbook_line(state: StepOverview, unit: UnitOverview) -> Line:
+    counts, errors = _counts(unit.rows), _errors(unit)
     terms = [_COUNTS[name].format(n=n) for name, n in counts.items() if n and name != "read"]
-    yield Text(
+    text = Text(
         pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {terms}{why}",
         en="{mark} {step} · {name}: {read} {read:row|rows} = {terms}{why}",
     ).format(
@@ -358,8 +326,13 @@ def _workbook_lines(state: StepOverview, unit: UnitOverview) -> Iterator[Text]:
         terms=joined(terms, " + ") if terms else "0",
         why="" if unit.problem is None else untranslated(" ({p})").format(p=unit.problem),
     )
-    for error in _errors(unit):
-        yield untranslated("      {error}").format(error=error)
+    reasons = [*([] if unit.problem is None else [unit.problem]), *errors]
+    return Line(
+        (state.step.name, unit.name, *counts.values(), joined(reasons) if reasons else None),
+        Tone.PLAIN if unit.rows.settled else Tone.OPEN,
+        text,
+        [untranslated("      {error}").format(error=error) for error in errors],
+    )
 
 
 def _table_line(table: TableCount) -> Text:
@@ -375,40 +348,6 @@ def _table_line(table: TableCount) -> Text:
     ).format(text=text, n=table.derived)
 
 
-def _row_line(row_id: RowId | None, text: Text) -> Text:
-    if row_id is None:
-        return untranslated("  {text}").format(text=text)
-    return Text(
-        pt="  {workbook}, linha {row} ({step}): {text}",
-        en="  {workbook}, row {row} ({step}): {text}",
-    ).format(text=text, **row_id._asdict())
-
-
-def _cut(lines: Iterable[Text]) -> Iterator[Text]:
-    """Yield the first lines, and how many there are more."""
-    remaining = iter(lines)
-    yield from islice(remaining, _MAX_SHOWN)
-    if more := sum(1 for _ in remaining):
-        yield untranslated("  {more}").format(more=more_text(more))
-
-
-def _content(result: RehearsalResult) -> Report:
-    """Return the content of the page."""
-    conclusion, *next_steps = verdict_lines(result)
-    broken = [what for what, kinds in _ASSERTIONS.values() if not _holds(result, kinds)]
-    marks = ((what, _BROKEN_MARK if what in broken else _HOLDS) for what, _ in _ASSERTIONS.values())
-    return Report(
-        title=_TITLE.format(id=result.plan.batch),
-        verdict=conclusion,
-        grade=_GRADES[result.state],
-        remarks=[] if result.trial.faulty_runs else [_NO_FAULTS],
-        problems=[*(_BROKEN.format(what=what) for what in broken), *_proof_items(result)],
-        facts=[*_facts(result), *marks],
-        tables=list(_tables(result)),
-        next_steps=next_steps,
-    )
-
-
 _TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
 _GRADES = {
     RehearsalState.PASSED: Grade.GOOD,
@@ -416,9 +355,14 @@ _GRADES = {
     RehearsalState.IN_DOUBT: Grade.WARNING,
     RehearsalState.BROKEN: Grade.ERROR,
 }
+_SAME_OUTCOMES = Text(
+    pt="Cada linha terminou como no ensaio sem falhas",
+    en="Each row ended as in the rehearsal without faults",
+)
 _BROKEN = Text(pt="Quebrado: {what}", en="Broken: {what}")
 _HOLDS = Text(pt="✓ vale", en="✓ holds")
 _BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
+_OPEN_ITEMS = Text(pt="Em aberto na prova de fechamento", en="Open in the closing proof")
 _STEP = Text(pt="Etapa", en="Step")
 _WORKBOOK = Text(pt="Arquivo", en="Workbook")
 _REASON = Text(pt="Motivo", en="Reason")
@@ -447,37 +391,49 @@ _TABLE_TITLES = (
 
 def _tables(result: RehearsalResult) -> Iterator[Table]:
     """Yield the tables: workbooks, rows that a person has to check, and the system's tables."""
-    lines = []
-    for state, unit in _workbooks(result):
-        reasons = [*([] if unit.problem is None else [unit.problem]), *_errors(unit)]
-        values: tuple[Value, ...] = (state.step.name, unit.name, *_counts(unit.rows).values())
-        tone = Tone.PLAIN if unit.rows.settled else Tone.OPEN
-        lines.append(Line((*values, joined(reasons) if reasons else None), tone))
-    yield _table(Text(pt="Arquivos", en="Workbooks"), _WORKBOOK_TITLES, lines)
     checks = result.trial.checks
-    nowhere = (None, None, None)
-    lists: list[tuple[Text, Sequence[tuple[tuple[Value, ...], Text]]]] = [
-        (
-            Text(pt="Garantias quebradas", en="Broken assertions"),
-            [(one.row_id or nowhere, one.message) for one in checks.violations],
-        ),
+    workbooks = [_workbook_line(state, unit) for state, unit in _workbooks(result)]
+    yield _table(Text(pt="Arquivos", en="Workbooks"), _WORKBOOK_TITLES, workbooks)
+    steps = [
+        Line(
+            (name, None, None, reason), Tone.OPEN, untranslated(f"  {name}: {{r}}").format(r=reason)
+        )
+        for name, reason in _open_steps(result)
+    ]
+    broken = [(one.row_id, one.message) for one in checks.violations]
+    open_in_proofs = [
+        item for written in result.trial.outcome.proofs for item in open_items(written.proof)
+    ]
+    lists: list[tuple[Text, Sequence[tuple[RowId | None, Text]]]] = [
+        (Text(pt="Garantias quebradas", en="Broken assertions"), broken),
         *_row_lists(result),
-        (
-            Text(pt="Etapas não concluídas", en="Steps that are not done"),
-            [((name, None, None), reason) for name, reason in _open_steps(result)],
-        ),
+        (_OPEN_ITEMS, [(None, item) for item in open_in_proofs]),
     ]
-    for title, rows in lists:
-        if rows:
-            lines = [Line((*place, text), Tone.OPEN) for place, text in rows]
-            yield _table(title, _ROW_TITLES, lines)
-    lines = [
-        Line((one.title, one.before, one.after, one.expected, one.derived)) for one in checks.tables
+    for title, lines in (
+        (Text(pt="Etapas não concluídas", en="Steps that are not done"), steps),
+        *((title, [_row_line(*row) for row in rows]) for title, rows in lists),
+    ):
+        if lines:
+            yield _table(title, _ROW_TITLES, lines, title=title, most=_MAX_SHOWN)
+    tables = [
+        Line((one.title, one.before, one.after, one.expected, one.derived), text=_table_line(one))
+        for one in checks.tables
     ]
-    yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, lines)
+    yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, tables)
 
 
-def _table(title: Text, columns: Sequence[Text], lines: Sequence[Line]) -> Table:
+def _row_line(row_id: RowId | None, text: Text) -> Line:
+    if row_id is None:
+        sentence = untranslated("  {text}").format(text=text)
+        return Line((None, None, None, text), Tone.OPEN, sentence)
+    sentence = Text(
+        pt="  {workbook}, linha {row} ({step}): {text}",
+        en="  {workbook}, row {row} ({step}): {text}",
+    ).format(text=text, **row_id._asdict())
+    return Line((*row_id, text), Tone.OPEN, sentence)
+
+
+def _table(sheet: Text, columns: Sequence[Text], lines: Sequence[Line], **options: Any) -> Table:
     headings = tuple(Heading(column, words=column in (_REASON, _DETAILS)) for column in columns)
     none = Text(pt="Nenhuma.", en="None.")
-    return Table(sheet=title, headings=headings, lines=lines, none=none)
+    return Table(sheet=sheet, headings=headings, lines=lines, none=none, **options)
