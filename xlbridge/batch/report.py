@@ -30,7 +30,7 @@ _BAD_MARK = "✗"
 _DROPPED = Text(
     pt="{line} · a etapa não está mais no plano", en="{line} · the step is no longer in the plan"
 )
-_WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
+WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 
 
 def batch_report(batch: Batch, outcome: "BatchOutcome") -> ReportForms:
@@ -52,11 +52,9 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
 def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
     steps = outcome.steps
     rows = _total_rows(steps)
-    totals = _TOTALS.format(
-        rejected=rows.rejected,
-        undone_too=_UNDONE.format(n=rows.undone) if rows.undone else "",
-        **asdict(rows),
-    )
+    counts = joined(row_count_texts(rows, with_zeros=True), " + ")
+    totals = Text(pt="Linhas: {read} = {counts}", en="Rows: {read} = {counts}")
+    total = Line(tone=Tone.SUM, text=totals.format(read=rows.read, counts=counts))
     width = max((len(state.step.name) for state in steps), default=0)
     lines = [_step_line(batch, state, width) for state in steps]
     remarks = []
@@ -70,7 +68,7 @@ def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
         verdict=_verdict(batch, steps, open_steps),
         remarks=remarks,
         tables=[
-            Table(sheet=_STEPS, lines=[*lines, Line(tone=Tone.SUM, text=totals)]),
+            Table(sheet=_STEPS, lines=[*lines, total]),
             Table(sheet=_PROOFS, lines=[proof_line(proof) for proof in outcome.proofs]),
         ],
         next_steps=[_next_step(batch, open_steps) if open_steps else _last_step(outcome.proofs)],
@@ -82,14 +80,6 @@ _PROOFS = Text(pt="Provas de fechamento", en="Closing proofs")
 _ALL_ERRORS = Text(
     pt="Todos os erros dos arquivos: {page}", en="All errors of the workbooks: {page}"
 )
-_TOTALS = Text(
-    pt="Linhas: {read} = {accepted} {accepted:aceita|aceitas} + {unchanged} sem alteração + "
-    "{held} {held:retida|retidas} + {rejected} {rejected:rejeitada|rejeitadas} + {unknown} sem "
-    "resultado + {unsent} {unsent:não enviada|não enviadas}{undone_too}",
-    en="Rows: {read} = {accepted} accepted + {unchanged} unchanged + {held} held + {rejected} "
-    "rejected + {unknown} without proof + {unsent} not sent{undone_too}",
-)
-_UNDONE = Text(pt=" + {n} {n:desfeita|desfeitas}", en=" + {n} undone")
 
 
 def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
@@ -122,7 +112,7 @@ def _step_line(batch: Batch, state: StepOverview, width: int) -> Line:
         mark = _BAD_MARK
     summary = state.status.text
     if state.waits_for and not state.done:
-        summary = _WAITS_FOR.format(names=", ".join(state.waits_for))
+        summary = WAITS_FOR.format(names=", ".join(state.waits_for))
     text = untranslated("  {mark} {name}  {summary} · {detail}").format(
         mark=mark, name=f"{step.name:{width}}", summary=summary, detail=_detail(state)
     )
@@ -185,12 +175,20 @@ def _rows_text(rows: RowCounts, workbooks: int) -> Text:
             "enviado",
             en="{n} {n:workbook|workbooks}, {read} {read:row|rows} checked, nothing sent",
         ).format(n=workbooks, read=rows.read)
-    counts = asdict(rows) | {"rejected": rows.rejected}
-    texts = [text.format(n=counts[name]) for name, text in _ROW_COUNTS.items() if counts[name]]
     return Text(
         pt="{n} {n:arquivo|arquivos}, {read} {read:linha|linhas}: {counts}",
         en="{n} {n:workbook|workbooks}, {read} {read:row|rows}: {counts}",
-    ).format(n=workbooks, read=rows.read, counts=joined(texts, ", "))
+    ).format(n=workbooks, read=rows.read, counts=joined(row_count_texts(rows), ", "))
+
+
+def row_count_texts(rows: RowCounts, *, with_zeros: bool = False) -> list[Text]:
+    """Return the number of rows of each outcome in words; those undone only if there are any."""
+    counts = _rows_json(rows)
+    return [
+        text.format(n=counts[name])
+        for name, text in _ROW_COUNTS.items()
+        if counts[name] or (with_zeros and name != "undone")
+    ]
 
 
 _ROW_COUNTS = {
@@ -199,8 +197,8 @@ _ROW_COUNTS = {
     "held": Text(pt="{n} {n:retida|retidas}", en="{n} held"),
     "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
     "unknown": Text(pt="{n} sem resultado", en="{n} without proof"),
-    "undone": Text(pt="{n} {n:desfeita|desfeitas}", en="{n} undone"),
     "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
+    "undone": Text(pt="{n} {n:desfeita|desfeitas}", en="{n} undone"),
 }
 
 

@@ -13,6 +13,7 @@ from xlbridge.batch.rehearsal.result import (
     TableCount,
     ViolationKind,
 )
+from xlbridge.batch.report import WAITS_FOR, row_count_texts
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
@@ -34,17 +35,6 @@ _ASSERTIONS: Mapping[str, tuple[Text, tuple[ViolationKind, ...]]] = {
     ),
 }
 """Assertions of a rehearsal by JSON key: the text, and the violations that break it."""
-
-_OUTCOME_NAMES = {
-    RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
-    RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
-    RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
-    RowOutcome.UNKNOWN: Text(pt="em dúvida", en="in doubt"),
-    RowOutcome.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
-    RowOutcome.HELD: Text(pt="retida", en="held"),
-    RowOutcome.UNSENT: Text(pt="não enviada", en="not sent"),
-    None: Text(pt="não enviada", en="not sent"),
-}
 
 _IN_DATABASE = {
     True: Text(pt="está no sistema", en="is in the system"),
@@ -107,17 +97,8 @@ _NO_FAULTS = Text(
     en="! No faults were requested: only the case without faults was rehearsed. "
     "With faults: --faults cut-after@0.05,error-before@0.1",
 )
-_COUNTS = {
-    "read": Text(pt="linhas", en="rows"),
-    "accepted": Text(pt="{n} {n:aceita|aceitas}", en="{n} accepted"),
-    "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
-    "unknown": Text(pt="{n} em dúvida", en="{n} in doubt"),
-    "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
-    "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
-    "held": Text(pt="{n} {n:retida|retidas}", en="{n} held"),
-}
+_COUNTS = ("read", "accepted", "rejected", "unknown", "unsent", "unchanged", "held")
 _TABLE_COUNTS = ("table", "before", "after", "expected", "derived")
-_WAITS_FOR = Text(pt="espera por {steps}", en="waits for {steps}")
 
 
 def rehearsal_report(result: RehearsalResult) -> ReportForms:
@@ -191,7 +172,7 @@ def _open_steps(result: RehearsalResult) -> Iterator[tuple[str, Text]]:
         if reason is None and problems and not isinstance(state.step, WorkbookStep):
             reason = problems[0]
         if reason is None and state.waits_for:
-            reason = _WAITS_FOR.format(steps=", ".join(state.waits_for))
+            reason = WAITS_FOR.format(names=", ".join(state.waits_for))
         yield state.step.name, reason or state.status.text
 
 
@@ -248,12 +229,13 @@ def _row_lists(result: RehearsalResult) -> Iterator[tuple[Text, list[tuple[RowId
         [(row_id, repeated) for row_id in checks.preexisting],
     )
     differs = Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here")
+    unsent = RowOutcome.UNSENT
     yield (
         Text(
             pt="Diferenças do ensaio sem falhas", en="Differences from the rehearsal without faults"
         ),
         [
-            (row_id, differs.format(calm=_OUTCOME_NAMES[calm], now=_OUTCOME_NAMES[now]))
+            (row_id, differs.format(calm=(calm or unsent).text, now=(now or unsent).text))
             for row_id, (calm, now) in (result.differences or {}).items()
         ],
     )
@@ -314,7 +296,7 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
 
 def _workbook_line(state: StepOverview, unit: UnitOverview) -> Line:
     counts, errors = _counts(unit.rows), _errors(unit)
-    terms = [_COUNTS[name].format(n=n) for name, n in counts.items() if n and name != "read"]
+    terms = row_count_texts(unit.rows)
     text = Text(
         pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {terms}{why}",
         en="{mark} {step} · {name}: {read} {read:row|rows} = {terms}{why}",
@@ -359,7 +341,7 @@ _SAME_OUTCOMES = Text(
     pt="Cada linha terminou como no ensaio sem falhas",
     en="Each row ended as in the rehearsal without faults",
 )
-_BROKEN = Text(pt="Quebrado: {what}", en="Broken: {what}")
+_BROKEN = Text(pt="QUEBRADO: {what}", en="BROKEN: {what}")
 _HOLDS = Text(pt="✓ vale", en="✓ holds")
 _BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
 _OPEN_ITEMS = Text(pt="Em aberto na prova de fechamento", en="Open in the closing proof")
@@ -394,11 +376,10 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
     checks = result.trial.checks
     workbooks = [_workbook_line(state, unit) for state, unit in _workbooks(result)]
     yield _table(Text(pt="Arquivos", en="Workbooks"), _WORKBOOK_TITLES, workbooks)
+    sentence = untranslated("  {name}: {reason}")
     steps = [
-        Line(
-            (name, None, None, reason), Tone.OPEN, untranslated(f"  {name}: {{r}}").format(r=reason)
-        )
-        for name, reason in _open_steps(result)
+        Line((name, None, None, why), Tone.OPEN, sentence.format(name=name, reason=why))
+        for name, why in _open_steps(result)
     ]
     broken = [(one.row_id, one.message) for one in checks.violations]
     open_in_proofs = [

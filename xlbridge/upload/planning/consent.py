@@ -141,7 +141,6 @@ def _reason_line(rows: Sequence[PlannedRow], columns: Mapping[str, Column], most
     reason = first.text if len(reasons) == 1 or first.reason is None else first.reason.summary
     if first.action is RowAction.UPDATE:
         reason = Text(pt="mudam no sistema", en="change in the system")
-    is_one_held = first.action is RowAction.HELD and len(rows) == 1
     details = []
     for row in rows[:most]:
         if len(reasons) > 1:
@@ -150,7 +149,7 @@ def _reason_line(rows: Sequence[PlannedRow], columns: Mapping[str, Column], most
             _DIFFERENCE.format(row=row.row, text=text) for text in row.difference_texts(columns)
         ]
     sentence = _REASON.format(
-        action=_ONE_HELD if is_one_held else _ACTION_NAMES[first.action],
+        action=_ACTION_NAMES[first.action].format(n=len(rows)),
         n=len(rows),
         rows=list_first([row.row for row in rows], most),
         reason=reason or "–",
@@ -164,11 +163,10 @@ _REASON = Text(
 )
 _DETAIL = Text(pt="    linha {row}: {text}", en="    row {row}: {text}")
 _DIFFERENCE = Text(pt="    linha {row}, {text}", en="    row {row}, {text}")
-_ONE_HELD = Text(pt="retida", en="held")
 _ACTION_NAMES: dict[RowAction, Text] = {
     RowAction.UPDATE: Text(pt="a alterar", en="to update"),
     RowAction.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
-    RowAction.HELD: Text(pt="retidas", en="held"),
+    RowAction.HELD: Text(pt="{n:retida|retidas}", en="held"),
 }
 
 

@@ -134,35 +134,27 @@ def _any_rejected(records: Iterable[ProcessedRecord]) -> bool:
     )
 
 
-def _json(job: Job, records: Sequence[ProcessedRecord]) -> dict[str, Any]:
-    """Return a processing as JSON. See the product brief, ``process LISTING``."""
-    return {
-        "version": 1,
-        "job": job.id,
-        "listing": job.spec.resource,
-        "state": job.public_state,
-        "rows": process_counts(records),
-        "records": [record.to_json() for record in records],
-        "confirm": job.token,
-        "evidence_file": job.last("evidence_file"),
-        "resolved": job.last("resolved"),
-    }
-
-
 def process_plan_json(plan: ProcessPlan) -> dict[str, Any]:
     """Return the plan of a processing as JSON, with the fields of its report."""
     in_sheet = bool(plan.numbers.file)
     records = [_before_sending(record, in_sheet=in_sheet) for record in plan.records]
+    return _json(plan.kind.listing, records, plan.token, None)
+
+
+def _json(
+    listing: str, records: Sequence[ProcessedRecord], token: str, job: Job | None
+) -> dict[str, Any]:
+    """Return a processing as JSON. See the product brief, ``process LISTING``."""
     return {
         "version": 1,
-        "job": None,
-        "listing": plan.kind.listing,
-        "state": State.PREVIEWED.public,
+        "job": None if job is None else job.id,
+        "listing": listing,
+        "state": State.PREVIEWED.public if job is None else job.public_state,
         "rows": process_counts(records),
         "records": [record.to_json() for record in records],
-        "confirm": plan.token,
-        "evidence_file": None,
-        "resolved": None,
+        "confirm": token,
+        "evidence_file": None if job is None else job.last("evidence_file"),
+        "resolved": None if job is None else job.last("resolved"),
     }
 
 
@@ -229,7 +221,7 @@ def process_report(journal: Journal, job: Job) -> JobReport:
     records = processed_records(journal, job)
     return JobReport(
         lambda: _content(journal, job, records),
-        lambda: _json(job, records),
+        lambda: _json(job.spec.resource, records, job.token, job),
         _any_rejected(records),
     )
 

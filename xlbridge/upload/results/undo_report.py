@@ -72,10 +72,6 @@ class LeftRow:
         """Explanation for the user, with what to do by hand."""
         return self.message or _BY_HAND.format(reason=_TEXTS[self.reason])
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the row as JSON for reports."""
-        return {"row": self.row, "reason": self.reason, "message": str(self.text)}
-
 
 def _left_rows(job: Job) -> list[LeftRow]:
     """Return the rows that an undo does not reverse."""
@@ -141,16 +137,27 @@ def undo_counts(job: Job) -> dict[str, int]:
 
 def undo_json(job: Job) -> dict[str, Any]:
     """Return an undo as JSON. See the product brief, ``undo JOB``."""
+    return _json(job.undo_of, job.spec.resource, undo_counts(job), _left_rows(job), job.token, job)
+
+
+def _json(
+    undo_of: str | None,
+    resource: str,
+    counts: Mapping[str, int],
+    left: Iterable[LeftRow],
+    token: str,
+    job: Job | None,
+) -> dict[str, Any]:
     return {
         "version": 1,
-        "job": job.id,
-        "undo_of": job.undo_of,
-        "state": job.public_state,
-        "resource": job.spec.resource,
-        "rows": undo_counts(job),
-        "left": [row.to_json() for row in _left_rows(job)],
-        "confirm": job.token,
-        "evidence_file": job.last("evidence_file"),
+        "job": None if job is None else job.id,
+        "undo_of": undo_of,
+        "state": State.DONE.public if job is None else job.public_state,
+        "resource": resource,
+        "rows": dict(counts),
+        "left": [{"row": row.row, "reason": row.reason, "message": str(row.text)} for row in left],
+        "confirm": token,
+        "evidence_file": None if job is None else job.last("evidence_file"),
     }
 
 
@@ -175,21 +182,14 @@ def _headline_without_rows(left: int, undone_before: Mapping[str, int] | None) -
 def empty_undo_report(plan: "UndoPlan") -> ReportForms:
     """Return the report of an undo with no rows to reverse, of which no job is recorded."""
     counts = {"read": len(plan.left), "undone": 0, "left": len(plan.left), "unknown": 0}
-    document = {
-        "version": 1,
-        "job": None,
-        "undo_of": plan.job.id,
-        "state": State.DONE.public,
-        "resource": plan.job.spec.resource,
-        "rows": counts,
-        "left": [row.to_json() for row in plan.left],
-        "confirm": plan.token,
-        "evidence_file": None,
-    }
     headline = _headline_without_rows(len(plan.left), plan.undone_before)
     verdict = headline.format(**counts, undo_of=plan.job.id)
     report = replace(left_report(plan.left, plan.undone_before), verdict=verdict)
-    return ReportForms.of_report(lambda: report, lambda: document)
+    upload = plan.job
+    return ReportForms.of_report(
+        lambda: report,
+        lambda: _json(upload.id, upload.spec.resource, counts, plan.left, plan.token, None),
+    )
 
 
 _DONE = Text(
