@@ -13,7 +13,7 @@ from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.profiles import choose_profile
-from xlbridge.report_forms import Line, Report, ReportForms, Table, Tone
+from xlbridge.report_forms import Grade, Line, Report, ReportForms, Table, Tone
 from xlbridge.upload import State
 from xlbridge.upload.planning import action_counts, token_line
 
@@ -66,6 +66,7 @@ def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
     return Report(
         title=Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id),
         verdict=_verdict(batch, steps, open_steps),
+        grade=Grade.GOOD if not open_steps and outcome.proofs_settled else Grade.ERROR,
         remarks=remarks,
         tables=[
             Table(sheet=_STEPS, lines=[*lines, total]),

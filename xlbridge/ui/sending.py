@@ -44,6 +44,7 @@ from xlbridge.upload.processing import (
 from xlbridge.upload.results import (
     changed_ledger,
     ensure_evidence,
+    job_document,
     job_json,
     job_report,
     mode_name,
@@ -240,8 +241,7 @@ class SheetUploads:
         return validate_single_sheet(request, settings.schemas, settings.limits), version
 
     def _finish(self, context: UploadContext, job: Job) -> None:
-        found = job_report(context.journal, job)
-        report, outcome = found.content(), found.document()
+        report, outcome = job_report(context.journal, job), job_document(context.journal, job)
         outcome |= {"headline": str(report.verdict), "lines": []}
         if job.spec.mode in _RECORD_MODES:
             details = text_lines(replace(report, verdict=None))
@@ -325,7 +325,7 @@ def _planned_row(row: PlannedRow, columns: Mapping[str, Column]) -> dict[str, An
 
 
 def _lines(context: UploadContext, job: Job) -> list[str]:
-    report = job_report(context.journal, job).content()
+    report = job_report(context.journal, job)
     if job.spec.mode in _RECORD_MODES:
         return [str(line).strip() for line in text_lines(report)]
     # The page has buttons for the next step, unless that is to wait.

@@ -195,7 +195,7 @@ def test_what_a_stopped_upload_has_written_is_accepted_and_the_rest_in_doubt(
     proxy.decide = lambda _method, _path: "pass"
     (job,) = bench.context.journal.jobs()
     assert (job.state, job.verdict.accepted) == (State.IN_DOUBT, 2)
-    headline = str(job_report(bench.context.journal, job).content().verdict)
+    headline = str(job_report(bench.context.journal, job).verdict)
     assert "whether 2 rows were written is not known. Rows: 4, accepted: 2" in headline
     proof = bench.prove()
     assert (proof.counts.accepted, proof.counts.unknown) == (2, 2)

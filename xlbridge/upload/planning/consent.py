@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, joined
+from xlbridge.i18n import Text, count_text, joined
 from xlbridge.report_forms import (
     Line,
     Report,
@@ -115,7 +115,7 @@ def _facts(job: Job) -> Iterator[tuple[Text, Value]]:
     previewed, plan = job.last("previewed"), job.last("plan")
     if previewed is not None:
         name = Text(pt="prévia do sistema · linhas lidas", en="preview by the system · rows read")
-        yield name, previewed
+        yield name, count_text(previewed)
     if plan is not None:
         yield Text(pt="ações", en="actions"), joined(action_counts(plan), " · ")
         if plan[RowAction.UNREAD] and (unread := job.last("unread")):
@@ -151,7 +151,7 @@ def _reason_line(rows: Sequence[PlannedRow], columns: Mapping[str, Column], most
     sentence = _REASON.format(
         action=_ACTION_NAMES[first.action].format(n=len(rows)),
         n=len(rows),
-        rows=list_first([row.row for row in rows], most),
+        rows=list_first([row.row for row in rows[:most]], most, len(rows)),
         reason=reason or "–",
     )
     return Line(text=sentence, below=details)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text, count_text, joined, untranslated
-from xlbridge.report_forms import Line, Report, Table, group_by_reason, list_first
+from xlbridge.report_forms import Grade, Line, Report, Table, group_by_reason, list_first
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import token_line
@@ -18,7 +18,7 @@ from xlbridge.upload.processing.plan import (
     planned_records,
 )
 from xlbridge.upload.processing.process_kinds import RecordStatus, find_kind
-from xlbridge.upload.results.report import JobReport, decision_step, evidence_remarks
+from xlbridge.upload.results.report import decision_step, evidence_remarks
 from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 
 if TYPE_CHECKING:
@@ -144,7 +144,6 @@ def process_plan_json(plan: ProcessPlan) -> dict[str, Any]:
 def _json(
     listing: str, records: Sequence[ProcessedRecord], token: str, job: Job | None
 ) -> dict[str, Any]:
-    """Return a processing as JSON. See the product brief, ``process LISTING``."""
     return {
         "version": 1,
         "job": None if job is None else job.id,
@@ -216,17 +215,14 @@ def _remark_table(records: Iterable[tuple[Text | str | None, int]]) -> Table:
     return Table(sheet=Text(pt="Registros", en="Records"), lines=lines)
 
 
-def process_report(journal: Journal, job: Job) -> JobReport:
+def process_json(journal: Journal, job: Job) -> dict[str, Any]:
+    """Return a processing as JSON. See the product brief, ``process LISTING``."""
+    return _json(job.spec.resource, processed_records(journal, job), job.token, job)
+
+
+def process_report(journal: Journal, job: Job) -> Report:
     """Return the report of a processing."""
     records = processed_records(journal, job)
-    return JobReport(
-        lambda: _content(journal, job, records),
-        lambda: _json(job.spec.resource, records, job.token, job),
-        _any_rejected(records),
-    )
-
-
-def _content(journal: Journal, job: Job, records: Sequence[ProcessedRecord]) -> Report:
     counts = process_counts(records)
     waiting = sum(write.state.is_waiting for write in journal.writes.iterate(job.id))
     verdict = _headline(job, records).format(
@@ -244,8 +240,10 @@ def _content(journal: Journal, job: Job, records: Sequence[ProcessedRecord]) -> 
         if (lines := _rejected_lines(record))
     ]
     needs_person = job.state is State.NEEDS_PERSON
+    grade = Grade.WARNING if counts[ProcessOutcome.UNKNOWN] else Grade.GOOD
     return Report(
         verdict=verdict,
+        grade=Grade.ERROR if _any_rejected(records) else grade,
         remarks=list(evidence_remarks(job)) if needs_person else [],
         tables=[
             Table(sheet=Text(pt="Arquivos", en="Files"), lines=files),

@@ -1,4 +1,5 @@
 from .report import (
+    job_document as job_document,
     job_json as job_json,
     job_report as job_report,
     mode_name as mode_name,

@@ -1,14 +1,14 @@
 """Report of a job: of an upload here, of other kinds in modules of their own."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
-from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table, Tone
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
@@ -18,7 +18,7 @@ from xlbridge.upload.results.row_ledger import (
     changed_ledger,
     row_counts,
 )
-from xlbridge.upload.results.undo_report import undo_counts, undo_json, undo_report
+from xlbridge.upload.results.undo_report import undo_json, undo_report
 from xlbridge.upload.results.verdict import RejectedRow, drifted_rules
 
 _SHOWN_ROWS = 10
@@ -218,7 +218,7 @@ def rejected_now(job: Job, ledger: RowLedger | None) -> list[RejectedRow]:
     return [*whole, *found] if any(change.is_refused for change in rows.values()) else found
 
 
-def upload_report(journal: Journal, job: Job) -> Report:
+def _upload_report(journal: Journal, job: Job) -> Report:
     """Return the report of an upload, with its rows as they are now."""
     ledger, settled, undone = _changed_since(journal, job)
     remarks = list(_drift_remarks(job))
@@ -231,12 +231,20 @@ def upload_report(journal: Journal, job: Job) -> Report:
         remarks.append(_UNDONE.format(rows=count_text(undone.rows), by=undone.by))
     return Report(
         verdict=_verdict(journal, job),
+        grade=Grade.ERROR if job.held else _GRADES.get(job.state, Grade.GOOD),
         remarks=remarks,
         tables=[_rejected_table(rejected_now(job, ledger))],
         next_steps=[_next_step(job, settled)],
     )
 
 
+_GRADES = {
+    State.PARTIAL: Grade.ERROR,
+    State.REJECTED: Grade.ERROR,
+    State.ABANDONED: Grade.ERROR,
+    State.IN_DOUBT: Grade.WARNING,
+    State.NEEDS_PERSON: Grade.WARNING,
+}
 _SETTLED = Text(
     pt="Já gravadas depois: {rows} {rows:linha|linhas}, a última vez pelo envio {by}; "
     "{left:falta|faltam} {left}",
@@ -305,8 +313,9 @@ def _next_step(job: Job, settled: LaterRows | None) -> Text:
         if job.verdict.accepted:
             copies = (as_argument(f"{file.stem}-{word}.xlsx") for word in ("enviada", "sent"))
             return _STATUS_COPY.format(copy=Text(*copies), **known)
-    step = _NEXT_STEPS.get(job.state, _RESUME)
-    return step.format(settled=_time_text(job.last("settled")), **known)
+    settles = job.last("settled")
+    moment = "–" if settles is None else f"{datetime.fromisoformat(settles):%d/%m/%Y %H:%M:%S}"
+    return _NEXT_STEPS.get(job.state, _RESUME).format(settled=moment, **known)
 
 
 def _drift_remarks(job: Job) -> Iterator[Text]:
@@ -335,34 +344,20 @@ def decision_step(job: Job) -> Text:
     return _NEXT_STEPS[State.NEEDS_PERSON].format(job=job.arguments())
 
 
-def _time_text(moment: str | None) -> str:
-    return "–" if moment is None else f"{datetime.fromisoformat(moment):%d/%m/%Y %H:%M:%S}"
-
-
-@dataclass(frozen=True, slots=True)
-class JobReport:
-    """Report of a job with its JSON; ``has_open_rows`` if a person has to handle rows."""
-
-    content: Callable[[], Report]
-    document: Callable[[], dict[str, Any]]
-    has_open_rows: bool
-
-    @property
-    def forms(self) -> ReportForms:
-        """The report's printable forms."""
-        return ReportForms.of_report(self.content, self.document)
-
-
-def job_report(journal: Journal, job: Job) -> JobReport:
+def job_report(journal: Journal, job: Job) -> Report:
     """Return the report of an upload, an undo or a processing."""
     if job.spec.mode is Mode.PROCESS:
         # The modules for processing are rarely needed, and slow to import.
         from xlbridge.upload.processing.report import process_report
 
         return process_report(journal, job)
-    if job.undo_of is not None:
-        has_left = bool(undo_counts(job)["left"])
-        return JobReport(lambda: undo_report(job), lambda: undo_json(job), has_left)
-    return JobReport(
-        lambda: upload_report(journal, job), lambda: job_json(journal, job), bool(job.held)
-    )
+    return _upload_report(journal, job) if job.undo_of is None else undo_report(job)
+
+
+def job_document(journal: Journal, job: Job) -> dict[str, Any]:
+    """Return the report of an upload, an undo or a processing as JSON."""
+    if job.spec.mode is Mode.PROCESS:
+        from xlbridge.upload.processing.report import process_json
+
+        return process_json(journal, job)
+    return job_json(journal, job) if job.undo_of is None else undo_json(job)

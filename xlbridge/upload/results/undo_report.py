@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text, count_text
 from xlbridge.report_forms import (
+    Grade,
     Line,
     Report,
     ReportForms,
@@ -169,7 +170,10 @@ def undo_report(job: Job) -> Report:
         headline = _headline_without_rows(counts["read"], undone_before)
     texts = {name: count_text(count) for name, count in counts.items()}
     verdict = headline.format(**texts, undo_of=job.undo_of, job=job.arguments(), reason=job.reason)
-    return replace(left_report(_left_rows(job), undone_before), verdict=verdict)
+    grade = Grade.WARNING if counts["unknown"] else Grade.GOOD
+    if counts["left"] or job.state is State.ABANDONED:
+        grade = Grade.ERROR
+    return replace(left_report(_left_rows(job), undone_before), verdict=verdict, grade=grade)
 
 
 def _headline_without_rows(left: int, undone_before: Mapping[str, int] | None) -> Text:
@@ -184,7 +188,8 @@ def empty_undo_report(plan: "UndoPlan") -> ReportForms:
     counts = {"read": len(plan.left), "undone": 0, "left": len(plan.left), "unknown": 0}
     headline = _headline_without_rows(len(plan.left), plan.undone_before)
     verdict = headline.format(**counts, undo_of=plan.job.id)
-    report = replace(left_report(plan.left, plan.undone_before), verdict=verdict)
+    grade = Grade.ERROR if plan.left else Grade.GOOD
+    report = replace(left_report(plan.left, plan.undone_before), verdict=verdict, grade=grade)
     upload = plan.job
     return ReportForms.of_report(
         lambda: report,
