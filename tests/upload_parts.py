@@ -8,7 +8,7 @@ from pathlib import Path
 from stdnum.br import cnpj
 
 from xlbridge.client import Client
-from xlbridge.report_forms import text_lines
+from xlbridge.report_forms import ReportForms
 from xlbridge.upload import Job, Journal, RequestedMode, UploadContext, UploadOptions, Uploads
 from xlbridge.upload.planning import ApproveAll, RowAction
 from xlbridge.upload.results import job_report
@@ -59,7 +59,7 @@ def plan_counts(**counts: int) -> dict[str, int]:
 
 def report_lines(journal: Journal, job: Job) -> list[str]:
     """Return the report of a job as text."""
-    return list(map(str, text_lines(job_report(journal, job))))
+    return list(map(str, ReportForms.of_report(lambda: job_report(journal, job)).lines()))
 
 
 def send_sheet(

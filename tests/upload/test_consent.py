@@ -1,9 +1,9 @@
 """The plan is shown before anything is written, and only a matching confirmation is consent."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from environment import Xlbridge, credentials
@@ -12,8 +12,6 @@ from upload_parts import YES, MakeClients, new_cnpj, plan_counts, registered, wr
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
-from xlbridge.report_forms import Report, text_lines
 from xlbridge.resources import Resource
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import (
@@ -162,9 +160,10 @@ def test_production_requires_the_confirmation_token(
     assert registered(client, document)
 
 
-def plan_lines(row: PlannedRow, resource: Resource) -> Iterator[Text]:
+def plan_lines(row: PlannedRow, resource: Resource) -> list[Any]:
     """Return the lines of a plan about a row: its reason, then the columns that differ."""
-    return text_lines(Report(tables=[reason_table([row], resource.by_path)]))
+    (reason,) = reason_table([row], resource.by_path).lines
+    return [reason.text, *reason.below]
 
 
 def test_differences_are_formatted_for_each_language(context: UploadContext) -> None:

@@ -127,7 +127,7 @@ def _step_line(batch: Batch, state: StepOverview, width: int) -> Line:
     return Line(tone=Tone.PLAIN if state.done else Tone.OPEN, text=text, below=below)
 
 
-def _indented(width: int, *texts: Text | None) -> Iterator[Text]:
+def _indented(width: int, *texts: Text | str | None) -> Iterator[Text]:
     for text in texts:
         if text is not None:
             yield untranslated(f"{'':{width}}{{text}}").format(text=text)

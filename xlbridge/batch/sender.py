@@ -40,7 +40,6 @@ from xlbridge.batch.workbook_checks import (
 )
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.report_forms import Report, text_lines
 from xlbridge.upload import (
     Job,
     State,
@@ -112,7 +111,7 @@ class WorkbookPlan:
         return counts
 
     @property
-    def held(self) -> Iterator[Text]:
+    def held(self) -> Iterator[Text | str]:
         """The reasons why rows will be held."""
         for send in self.sends:
             plan, resource = send.planned.plan, send.planned.source.resource
@@ -122,7 +121,8 @@ class WorkbookPlan:
                 )
             )
             table = reason_table((plan.rows[position] for position in held), resource.by_path)
-            yield from text_lines(Report(tables=[table]))
+            for line in table.lines:
+                yield from (line.text or "", *line.below)
 
     @property
     def identity(self) -> list[object]:

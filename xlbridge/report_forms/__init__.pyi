@@ -2,7 +2,6 @@ from .forms import (
     PRINTABLE_FORMS as PRINTABLE_FORMS,
     ReportForms as ReportForms,
     render_page as render_page,
-    text_lines as text_lines,
 )
 from .report import (
     Grade as Grade,

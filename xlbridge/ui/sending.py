@@ -9,7 +9,7 @@ from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
-from xlbridge.report_forms import text_lines
+from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources import Column, Mode
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.row_remarks import PlannedAction, planned_text, refusals
@@ -244,8 +244,8 @@ class SheetUploads:
         report, outcome = job_report(context.journal, job), job_document(context.journal, job)
         outcome |= {"headline": str(report.verdict), "lines": []}
         if job.spec.mode in _RECORD_MODES:
-            details = text_lines(replace(report, verdict=None))
-            outcome |= {"rejected": [], "lines": [str(line).strip() for line in details]}
+            lines = [line.strip() for line in _text(replace(report, verdict=None))]
+            outcome |= {"rejected": [], "lines": lines}
         self._remote.state.outcome = outcome
 
     def _show_refusals(
@@ -327,12 +327,16 @@ def _planned_row(row: PlannedRow, columns: Mapping[str, Column]) -> dict[str, An
 def _lines(context: UploadContext, job: Job) -> list[str]:
     report = job_report(context.journal, job)
     if job.spec.mode in _RECORD_MODES:
-        return [str(line).strip() for line in text_lines(report)]
+        return [line.strip() for line in _text(report)]
     # The page has buttons for the next step, unless that is to wait.
     steps = report.next_steps if job.state is State.IN_DOUBT else []
     if job.state.is_unsent:
         steps = [*steps, _HOW_TO_CONFIRM]
-    return list(map(str, text_lines(replace(report, next_steps=steps))))
+    return _text(replace(report, next_steps=steps))
+
+
+def _text(report: Report) -> list[str]:
+    return list(map(str, ReportForms.of_report(lambda: report).lines()))
 
 
 def _options(

@@ -6,7 +6,7 @@ protocol, Undo.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.report_forms import ReportForms, text_lines
+from xlbridge.report_forms import ReportForms
 from xlbridge.resources import Kind, Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
@@ -67,9 +67,10 @@ class UndoPlan:
         """Token that confirms exactly this plan: ``ROWS:DIGEST8``."""
         return plan_token(len(self.rows), self.digest)
 
-    def remarks(self) -> Iterator[Text]:
-        """Yield texts about the rows that cannot be reversed, by reason, and the earlier undos."""
-        yield from text_lines(left_report(self.left, self.undone_before))
+    def remarks(self) -> Iterable[Text | str]:
+        """Return texts about the rows that cannot be reversed, by reason, and the earlier undos."""
+        report = left_report(self.left, self.undone_before)
+        return ReportForms.of_report(lambda: report).lines()
 
     def report(self) -> ReportForms:
         """Return the report of a plan with no rows to reverse, for which no job is recorded."""

@@ -9,11 +9,11 @@ from xlbridge.i18n import Text, count_text, joined
 from xlbridge.report_forms import (
     Line,
     Report,
+    ReportForms,
     Table,
     Value,
     group_by_reason,
     list_first,
-    text_lines,
 )
 from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
@@ -63,12 +63,12 @@ class ConsentRequest:
         """Token that confirms exactly these actions: ``ROWS:DIGEST8``."""
         return self.job.token
 
-    def lines(self, *, all_rows: bool = False) -> Iterator[Text]:
-        """Yield the lines of the plan, ending with the token.
+    def lines(self, *, all_rows: bool = False) -> Iterable[Text | str]:
+        """Return the lines of the plan, ending with the token.
 
         With ``all_rows`` every row that is not created is named.
         """
-        return text_lines(self._report(all_rows=all_rows))
+        return ReportForms.of_report(lambda: self._report(all_rows=all_rows)).lines()
 
     def _report(self, *, all_rows: bool) -> Report:
         job, spec, place = self.job, self.job.spec, self.target.label

@@ -1,7 +1,6 @@
+from .job_report import job_document as job_document, job_report as job_report
 from .report import (
-    job_document as job_document,
     job_json as job_json,
-    job_report as job_report,
     mode_name as mode_name,
     state_text as state_text,
 )

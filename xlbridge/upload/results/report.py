@@ -1,4 +1,4 @@
-"""Report of a job: of an upload here, of other kinds in modules of their own."""
+"""Report of an upload: its content, and the JSON of the contract."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
@@ -18,7 +18,6 @@ from xlbridge.upload.results.row_ledger import (
     changed_ledger,
     row_counts,
 )
-from xlbridge.upload.results.undo_report import undo_json, undo_report
 from xlbridge.upload.results.verdict import RejectedRow, drifted_rules
 
 _SHOWN_ROWS = 10
@@ -218,7 +217,7 @@ def rejected_now(job: Job, ledger: RowLedger | None) -> list[RejectedRow]:
     return [*whole, *found] if any(change.is_refused for change in rows.values()) else found
 
 
-def _upload_report(journal: Journal, job: Job) -> Report:
+def upload_report(journal: Journal, job: Job) -> Report:
     """Return the report of an upload, with its rows as they are now."""
     ledger, settled, undone = _changed_since(journal, job)
     remarks = list(_drift_remarks(job))
@@ -342,22 +341,3 @@ def evidence_remarks(job: Job) -> Iterator[Text]:
 def decision_step(job: Job) -> Text:
     """Return the next step of a job that only a person can decide."""
     return _NEXT_STEPS[State.NEEDS_PERSON].format(job=job.arguments())
-
-
-def job_report(journal: Journal, job: Job) -> Report:
-    """Return the report of an upload, an undo or a processing."""
-    if job.spec.mode is Mode.PROCESS:
-        # The modules for processing are rarely needed, and slow to import.
-        from xlbridge.upload.processing.report import process_report
-
-        return process_report(journal, job)
-    return _upload_report(journal, job) if job.undo_of is None else undo_report(job)
-
-
-def job_document(journal: Journal, job: Job) -> dict[str, Any]:
-    """Return the report of an upload, an undo or a processing as JSON."""
-    if job.spec.mode is Mode.PROCESS:
-        from xlbridge.upload.processing.report import process_json
-
-        return process_json(journal, job)
-    return job_json(journal, job) if job.undo_of is None else undo_json(job)

@@ -1,0 +1,29 @@
+"""Report of a job of any kind, which has a module of its own for each."""
+
+from typing import Any
+
+from xlbridge.report_forms import Report
+from xlbridge.resources import Mode
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.results.report import job_json, upload_report
+from xlbridge.upload.results.undo_report import undo_json, undo_report
+
+
+def job_report(journal: Journal, job: Job) -> Report:
+    """Return the report of an upload, an undo or a processing."""
+    if job.spec.mode is Mode.PROCESS:
+        # The modules for processing are rarely needed, and slow to import.
+        from xlbridge.upload.processing.report import process_report
+
+        return process_report(journal, job)
+    return upload_report(journal, job) if job.undo_of is None else undo_report(job)
+
+
+def job_document(journal: Journal, job: Job) -> dict[str, Any]:
+    """Return the report of an upload, an undo or a processing as JSON."""
+    if job.spec.mode is Mode.PROCESS:
+        from xlbridge.upload.processing.report import process_json
+
+        return process_json(journal, job)
+    return job_json(journal, job) if job.undo_of is None else undo_json(job)
