@@ -8,8 +8,10 @@ from pathlib import Path
 from stdnum.br import cnpj
 
 from xlbridge.client import Client
-from xlbridge.upload import Job, RequestedMode, UploadContext, UploadOptions, Uploads
+from xlbridge.report_forms import ReportForms
+from xlbridge.upload import Job, Journal, RequestedMode, UploadContext, UploadOptions, Uploads
 from xlbridge.upload.planning import ApproveAll, RowAction
+from xlbridge.upload.results import job_report
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 
@@ -53,6 +55,11 @@ def row_counts(**counts: int) -> dict[str, int]:
 def plan_counts(**counts: int) -> dict[str, int]:
     """Return the counts of a plan's actions, 0 by default."""
     return {action.value: 0 for action in RowAction} | counts
+
+
+def report_lines(journal: Journal, job: Job) -> list[str]:
+    """Return the report of a job as text."""
+    return list(map(str, ReportForms.of_report(lambda: job_report(journal, job)).lines()))
 
 
 def send_sheet(

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from environment import Xlbridge, credentials
@@ -11,6 +12,7 @@ from upload_parts import YES, MakeClients, new_cnpj, plan_counts, registered, wr
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
+from xlbridge.resources import Resource
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import (
     State,
@@ -24,7 +26,7 @@ from xlbridge.upload.planning import (
     PlannedRow,
     RowAction,
     RowReason,
-    reason_lines,
+    reason_table,
 )
 from xlbridge.upload.results import job_json
 
@@ -158,6 +160,12 @@ def test_production_requires_the_confirmation_token(
     assert registered(client, document)
 
 
+def plan_lines(row: PlannedRow, resource: Resource) -> list[Any]:
+    """Return the lines of a plan about a row: its reason, then the columns that differ."""
+    (reason,) = reason_table([row], resource.by_path).lines
+    return [reason.text, *reason.below]
+
+
 def test_differences_are_formatted_for_each_language(context: UploadContext) -> None:
     differing = {
         "valorDoLancamento": ["777.7", None],
@@ -167,7 +175,7 @@ def test_differences_are_formatted_for_each_language(context: UploadContext) -> 
         "rateio": ["1.50", "1.5"],
     }
     row = PlannedRow.of_journal(4, RowAction.HELD, RowReason.DIFFERS, {"differences": differing})
-    _, *lines = reason_lines([row], context.catalogue["contasreceber"].by_path)
+    _, *lines = plan_lines(row, context.catalogue["contasreceber"])
     assert [line.pt.strip() for line in lines] == [
         "linha 4, valorDoLancamento: planilha 777,7, sistema –",
         "linha 4, historico: planilha 'Aluguel, condomínio', sistema 'Aluguel'",
@@ -187,7 +195,7 @@ def test_of_a_list_only_the_differing_values_are_shown(context: UploadContext) -
     lists = ["codigoDaFilialDoRateio=1 valor=777.7", "codigoDaFilialDoRateio=1 valor=1937.61"]
     stored = {"differences": {"rateio": [*lists, items]}}
     row = PlannedRow.of_journal(4, RowAction.UPDATE, None, stored)
-    _, *lines = reason_lines([row], context.catalogue["contaspagar"].by_path)
+    _, *lines = plan_lines(row, context.catalogue["contaspagar"])
     assert [line.pt.strip() for line in lines] == [
         "linha 4, rateio, item 2, valor: planilha 777,7, sistema 1937,61",
         "linha 4, rateio, item 2, codigoDoCentroDeCusto: planilha 01.001, sistema –",

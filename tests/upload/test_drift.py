@@ -3,11 +3,11 @@
 Inside: upload.
 """
 
-from upload_parts import YES, MakeClients, existing_cnpj, new_cnpj, write_job
+from upload_parts import YES, MakeClients, existing_cnpj, new_cnpj, report_lines, write_job
 
 from xlbridge.client import Client
 from xlbridge.upload import UploadContext, Uploads
-from xlbridge.upload.results import Verdict, job_json, job_lines
+from xlbridge.upload.results import Verdict, job_json
 from xlbridge.upload.results.verdict import DriftedRule, RejectedRow, drifted_rules
 
 
@@ -34,4 +34,4 @@ def test_rejections_of_an_upload_are_counted_by_rule(
     (rule,) = job_json(context.journal, job)["drift"]
     assert (rule["column"], rule["rows"]) == ("cnpj", 2)
     assert existing[0] not in rule["rule"]
-    assert f"2 × cnpj: {rule['rule']}" in "\n".join(job_lines(context.journal, job))
+    assert f"2 × cnpj: {rule['rule']}" in "\n".join(report_lines(context.journal, job))

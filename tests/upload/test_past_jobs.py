@@ -89,8 +89,8 @@ def test_rows_that_are_not_sent_are_listed(
     xlbridge("upload", path, "--yes", **environment)
     nothing = xlbridge("upload", path, "--yes", **environment)
     assert nothing.returncode == 0
-    assert "  7 unchanged" in nothing.stderr
-    assert "unchanged, rows 4, 5, 6, 7, 8, …: in the system with the same values" in nothing.stderr
+    assert "  actions: 7 unchanged" in nothing.stderr
+    assert "unchanged, rows 4, 5, 6, 7, 8 … and 2 more: in the system with" in nothing.stderr
     assert "confirmation" not in nothing.stderr
     listed = xlbridge("upload", path, "--yes", "--list-rows", **environment)
     assert "unchanged, rows 4, 5, 6, 7, 8, 9, 10: in the system" in listed.stderr

@@ -243,7 +243,7 @@ def test_a_report_says_done_only_if_nothing_was_rejected(
         (f"{good}", 0, "Done (pedidos). Processed: 0 of 1; were already: 1."),
     ):
         ended = xlbridge("process", "pedidos", "--id", numbers, "--yes", **proxy_environment)
-        assert (ended.returncode, ended.stdout.splitlines()[0]) == (code, shown), ended.stderr
+        assert (ended.returncode, ended.stdout.splitlines()[-1]) == (code, shown), ended.stderr
 
 
 def test_a_file_queued_by_an_upload_is_not_processed(

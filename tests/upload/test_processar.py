@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 from lossy_proxy import LossyProxy, ProxyFault
-from upload_parts import AT_ONCE, QUICK, YES, new_cnpj, row_counts, write_job
+from upload_parts import AT_ONCE, QUICK, YES, new_cnpj, report_lines, row_counts, write_job
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import TransportError
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import Job, Journal, State, UploadContext, Uploads
-from xlbridge.upload.results import job_json, job_lines
+from xlbridge.upload.results import job_json
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN, ReceivableQuery
 from xlbridge.wire.imports import IMPORT_LOG, ImportState
 
@@ -60,7 +60,7 @@ def test_a_queued_file_is_staged_started_and_done(
     states = [event.state for event in job.events]
     assert states[-4:] == [State.STAGED, State.STARTING, State.POLLING, State.DONE]
     assert count_titles(client, customer) == 2
-    assert "2" in " ".join(job_lines(context.journal, job))
+    assert "2" in " ".join(report_lines(context.journal, job))
 
 
 def test_a_job_with_only_rejected_rows_is_rejected(

@@ -17,6 +17,7 @@ from upload_parts import (
     new_cnpj,
     plan_counts,
     registered,
+    report_lines,
     row_counts,
     write_job,
 )
@@ -38,7 +39,7 @@ from xlbridge.upload import (
 )
 from xlbridge.upload.lookup import FoundRecord, RowSnapshot, comparable_value
 from xlbridge.upload.lookup.snapshot import Snapshot, applied_rows
-from xlbridge.upload.results import RowOutcome, Verdict, job_json, job_lines
+from xlbridge.upload.results import RowOutcome, Verdict, job_json
 from xlbridge.upload.results.verdict import RejectedRow
 
 
@@ -92,7 +93,7 @@ def test_rows_not_found_after_a_lost_answer_need_a_person(
     assert "src=" not in page
     assert "default-src 'none'" in page
     assert "://" not in page.replace(client.target.base_url, "")
-    assert "xlbridge resolve" in "\n".join(job_lines(context.journal, job))
+    assert "xlbridge resolve" in "\n".join(report_lines(context.journal, job))
     proxy.decide = lambda _method, _path: "pass"
     again = Uploads(context, client).run(write_job(context, client, path, "direct"), AT_ONCE)
     (row,) = context.journal.plan_of(again)

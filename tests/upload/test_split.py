@@ -21,6 +21,7 @@ from upload_parts import (
     new_cnpj,
     plan_counts,
     registered,
+    report_lines,
     row_counts,
     write_job,
 )
@@ -47,7 +48,7 @@ from xlbridge.upload.planning import (
     RowAction,
     corrected_rows,
 )
-from xlbridge.upload.results import RowOutcome, job_json, job_lines
+from xlbridge.upload.results import RowOutcome, job_json
 from xlbridge.upload.results.status_copy import row_statuses
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN
@@ -199,7 +200,7 @@ def test_unsent_parts_are_resumed_with_the_parent(
     half = context.journal.job(job.id)
     assert half.state is State.SENDING_PARTS
     assert job_json(context.journal, half)["rows"]["accepted"] == 2
-    assert "xlbridge resume" in " ".join(job_lines(context.journal, half))
+    assert "xlbridge resume" in " ".join(report_lines(context.journal, half))
     held = split_job(context, client, path, "queue", 2)
     assert held.last("plan") == plan_counts(unchanged=2, held=4)
     assert {row.job for row in context.journal.plan_of(held) if row.action is RowAction.HELD} <= {
@@ -268,14 +269,14 @@ def test_reports_of_declined_parts_claim_nothing_that_was_not_looked_up(
         "Nothing was sent (not confirmed).",
         f"Next: to send the rows, repeat xlbridge upload {path} with the same options.",
     ]
-    assert list(job_lines(context.journal, job)) == output
+    assert report_lines(context.journal, job) == output
     assert job_json(context.journal, job)["rows"]["accepted"] == 0
     job = Uploads(context, client).run(split_job(context, client, path, "direct", 2), declining)
     new = plan_counts(create=4)
     assert job.last("plan") == new
     preview = split_job(context, client, path, "preview", 2)
     assert Uploads(context, client).run(preview, declining).last("plan") == new
-    assert list(job_lines(context.journal, job)) == output
+    assert report_lines(context.journal, job) == output
 
 
 @pytest.mark.parametrize("mode", ["direct", "queue"])

@@ -209,7 +209,7 @@ class UnitOverview:
     problem: Text | None = None
     sha256: str = ""
     actions: Mapping[str, int] | None = None
-    held: tuple[Text, ...] = ()
+    held: tuple[Text | str, ...] = ()
     refused: Mapping[str, RowCounts] = field(default_factory=dict)
 
     @property

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
-from xlbridge.batch.proof.verdict import proof_json, proof_text
+from xlbridge.batch.proof.verdict import WrittenProof, proof_json, proof_line
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument, short_path
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.profiles import choose_profile
-from xlbridge.report_forms import ReportForms
+from xlbridge.report_forms import Grade, Line, Report, ReportForms, Table, Tone
 from xlbridge.upload import State
 from xlbridge.upload.planning import action_counts, token_line
 
@@ -30,12 +30,14 @@ _BAD_MARK = "✗"
 _DROPPED = Text(
     pt="{line} · a etapa não está mais no plano", en="{line} · the step is no longer in the plan"
 )
-_WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
+WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 
 
 def batch_report(batch: Batch, outcome: "BatchOutcome") -> ReportForms:
     """Return the report of a batch: its status, and the files with the details."""
-    return ReportForms(lambda: _document(batch, outcome), lambda: _lines(batch, outcome))
+    return ReportForms.of_report(
+        lambda: _content(batch, outcome), lambda: _document(batch, outcome)
+    )
 
 
 def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
@@ -47,18 +49,38 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
     }
 
 
-def _lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
-    yield from _status_lines(batch, outcome.steps)
+def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
+    steps = outcome.steps
+    rows = _total_rows(steps)
+    counts = joined(row_count_texts(rows, with_zeros=True), " + ")
+    totals = Text(pt="Linhas: {read} = {counts}", en="Rows: {read} = {counts}")
+    total = Line(tone=Tone.SUM, text=totals.format(read=rows.read, counts=counts))
+    width = max((len(state.step.name) for state in steps), default=0)
+    lines = [_step_line(batch, state, width) for state in steps]
+    remarks = []
     if outcome.findings_page is not None:
-        yield Text(
-            pt="Todos os erros dos arquivos: {page}",
-            en="All errors of the workbooks: {page}",
-        ).format(page=short_path(outcome.findings_page))
-    for proof in outcome.proofs:
-        yield from proof_text(proof)
+        remarks.append(_ALL_ERRORS.format(page=short_path(outcome.findings_page)))
     if outcome.confirm is not None:
-        yield token_line(outcome.confirm)
-    yield from _closing_lines(batch, outcome)
+        remarks.append(token_line(outcome.confirm))
+    open_steps = [state for state in steps if not state.done]
+    return Report(
+        title=Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id),
+        verdict=_verdict(batch, steps, open_steps),
+        grade=Grade.GOOD if not open_steps and outcome.proofs_settled else Grade.ERROR,
+        remarks=remarks,
+        tables=[
+            Table(sheet=_STEPS, lines=[*lines, total]),
+            Table(sheet=_PROOFS, lines=[proof_line(proof) for proof in outcome.proofs]),
+        ],
+        next_steps=[_next_step(batch, open_steps) if open_steps else _last_step(outcome.proofs)],
+    )
+
+
+_STEPS = Text(pt="Etapas", en="Steps")
+_PROOFS = Text(pt="Provas de fechamento", en="Closing proofs")
+_ALL_ERRORS = Text(
+    pt="Todos os erros dos arquivos: {page}", en="All errors of the workbooks: {page}"
+)
 
 
 def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
@@ -74,43 +96,6 @@ def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
     }
 
 
-def _status_lines(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]:
-    """Yield each step with its problems, then the totals."""
-    yield Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id)
-    width = max((len(state.step.name) for state in steps), default=0)
-    for state in steps:
-        waits = any(unit.needs_person for unit in state.units)
-        mark = _BAD_MARK if waits else _MARKS.get(state.status, _BAD_MARK)
-        line = _step_line(f"  {mark} {state.step.name:{width}}  ", state)
-        dropped = state.step.name not in {step.name for step in batch.plan.steps}
-        yield _DROPPED.format(line=line) if dropped else line
-        if state.problem is not None:
-            yield untranslated("      {p}").format(p=state.problem)
-        for unit in state.units:
-            if unit.status is UnitStatus.DONE:
-                continue
-            if isinstance(state.step, WorkbookStep):
-                yield from _unit_lines(unit)
-            elif unit.problem is not None:
-                yield untranslated("      {p}").format(p=unit.problem)
-    rows = _total_rows(steps)
-    totals = _TOTALS.format(rejected=rows.rejected, **asdict(rows))
-    undone = _UNDONE.format(n=rows.undone) if rows.undone else ""
-    yield untranslated("{totals}{undone}").format(totals=totals, undone=undone)
-
-
-_TOTALS = Text(
-    pt="Linhas: {read} = {accepted} {accepted:aceita|aceitas} + {unchanged} sem alteração + "
-    "{held} {held:retida|retidas} + {rejected} {rejected:rejeitada|rejeitadas} + {unknown} sem "
-    "resultado + {unsent} {unsent:não enviada|não enviadas}",
-    en="Rows: {read} = {accepted} accepted + {unchanged} unchanged + {held} held + {rejected} "
-    "rejected + {unknown} without proof + {unsent} not sent",
-)
-
-
-_UNDONE = Text(pt=" + {n} {n:desfeita|desfeitas}", en=" + {n} undone")
-
-
 def _total_rows(steps: Sequence[StepOverview]) -> RowCounts:
     """Return the row counts of all steps that send."""
     return sum((state.rows for state in steps if _sends(state)), RowCounts())
@@ -120,32 +105,52 @@ def _sends(state: StepOverview) -> bool:
     return isinstance(state.step, WorkbookStep) and state.step.sending is not None
 
 
-def _step_line(head: str, state: StepOverview) -> Text:
+def _step_line(batch: Batch, state: StepOverview, width: int) -> Line:
+    """Return a step with its problems; ``width`` is that of the longest name."""
+    step = state.step
+    mark = _MARKS.get(state.status, _BAD_MARK)
+    if any(unit.needs_person for unit in state.units):
+        mark = _BAD_MARK
+    summary = state.status.text
     if state.waits_for and not state.done:
-        summary = _WAITS_FOR.format(names=", ".join(state.waits_for))
-    else:
-        summary = state.status.text
-    if isinstance(state.step, ExportStep):
-        detail = untranslated("{listing} → {o}").format(
-            listing=state.step.listing, o=state.step.output
-        )
-    elif isinstance(state.step, CompareStep):
-        detail = Text(
+        summary = WAITS_FOR.format(names=", ".join(state.waits_for))
+    text = untranslated("  {mark} {name}  {summary} · {detail}").format(
+        mark=mark, name=f"{step.name:{width}}", summary=summary, detail=_detail(state)
+    )
+    if step.name not in {planned.name for planned in batch.plan.steps}:
+        text = _DROPPED.format(line=text)
+    below = list(_indented(6, state.problem))
+    for unit in state.units:
+        if unit.status is UnitStatus.DONE:
+            continue
+        below += _unit_lines(unit) if isinstance(step, WorkbookStep) else _indented(6, unit.problem)
+    return Line(tone=Tone.PLAIN if state.done else Tone.OPEN, text=text, below=below)
+
+
+def _indented(width: int, *texts: Text | str | None) -> Iterator[Text]:
+    for text in texts:
+        if text is not None:
+            yield untranslated(f"{'':{width}}{{text}}").format(text=text)
+
+
+def _detail(state: StepOverview) -> Text:
+    """Return what a step handles, and the counts of its rows."""
+    step = state.step
+    if isinstance(step, ExportStep):
+        return untranslated("{listing} → {o}").format(listing=step.listing, o=step.output)
+    if isinstance(step, CompareStep):
+        return Text(
             pt="{n} {n:listagem|listagens} com {other} → {o}",
             en="{n} {n:listing|listings} with {other} → {o}",
-        ).format(n=len(state.step.listings), other=state.step.other, o=state.step.output)
-    elif isinstance(state.step, ProcessStep):
-        detail = _processed_text(state.step, state.rows)
-    elif not _sends(state):
-        detail = Text(
-            pt="{n} {n:arquivo conferido|arquivos conferidos}",
-            en="{n} {n:workbook|workbooks} checked",
-        ).format(n=len(state.units))
-    else:
-        detail = _rows_text(state.rows, len(state.units))
-    return untranslated("{head}{summary} · {detail}").format(
-        head=head, summary=summary, detail=detail
-    )
+        ).format(n=len(step.listings), other=step.other, o=step.output)
+    if isinstance(step, ProcessStep):
+        return _processed_text(step, state.rows)
+    if _sends(state):
+        return _rows_text(state.rows, len(state.units))
+    return Text(
+        pt="{n} {n:arquivo conferido|arquivos conferidos}",
+        en="{n} {n:workbook|workbooks} checked",
+    ).format(n=len(state.units))
 
 
 def _processed_text(step: ProcessStep, rows: RowCounts) -> Text:
@@ -171,39 +176,43 @@ def _rows_text(rows: RowCounts, workbooks: int) -> Text:
             "enviado",
             en="{n} {n:workbook|workbooks}, {read} {read:row|rows} checked, nothing sent",
         ).format(n=workbooks, read=rows.read)
-    summary = Text(
-        pt="{n} {n:arquivo|arquivos}, {read} {read:linha|linhas}: {accepted} "
-        "{accepted:aceita|aceitas}",
-        en="{n} {n:workbook|workbooks}, {read} {read:row|rows}: {accepted} accepted",
-    ).format(n=workbooks, read=rows.read, accepted=rows.accepted)
-    for count, text in (
-        (rows.unchanged, Text(pt="{n} sem alteração", en="{n} unchanged")),
-        (rows.held, Text(pt="{n} {n:retida|retidas}", en="{n} held")),
-        (rows.rejected, Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected")),
-        (rows.unknown, Text(pt="{n} sem resultado", en="{n} without proof")),
-        (rows.undone, Text(pt="{n} {n:desfeita|desfeitas}", en="{n} undone")),
-        (rows.unsent, Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent")),
-    ):
-        if count:
-            summary = untranslated("{summary}, {more}").format(
-                summary=summary, more=text.format(n=count)
-            )
-    return summary
+    return Text(
+        pt="{n} {n:arquivo|arquivos}, {read} {read:linha|linhas}: {counts}",
+        en="{n} {n:workbook|workbooks}, {read} {read:row|rows}: {counts}",
+    ).format(n=workbooks, read=rows.read, counts=joined(row_count_texts(rows), ", "))
+
+
+def row_count_texts(rows: RowCounts, *, with_zeros: bool = False) -> list[Text]:
+    """Return the number of rows of each outcome in words; those undone only if there are any."""
+    counts = _rows_json(rows)
+    return [
+        text.format(n=counts[name])
+        for name, text in _ROW_COUNTS.items()
+        if counts[name] or (with_zeros and name != "undone")
+    ]
+
+
+_ROW_COUNTS = {
+    "accepted": Text(pt="{n} {n:aceita|aceitas}", en="{n} accepted"),
+    "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
+    "held": Text(pt="{n} {n:retida|retidas}", en="{n} held"),
+    "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
+    "unknown": Text(pt="{n} sem resultado", en="{n} without proof"),
+    "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
+    "undone": Text(pt="{n} {n:desfeita|desfeitas}", en="{n} undone"),
+}
 
 
 def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
+    """Yield the problems of a workbook, or what is planned for it."""
     yield untranslated("      {name}: {status}").format(name=unit.name, status=unit.status.text)
-    if unit.problem is not None:
-        yield untranslated("        {p}").format(p=unit.problem)
+    yield from _indented(8, unit.problem)
     if unit.actions is not None:
-        counts = " · ".join(map(str, action_counts(unit.actions)))
-        yield untranslated("        {counts}").format(counts=counts)
-    for reason in unit.held:
-        yield untranslated("      {reason}").format(reason=reason)
+        yield from _indented(8, joined(action_counts(unit.actions), " · "))
+    yield from _indented(6, *unit.held)
     if unit.status is UnitStatus.INVALID and unit.check is not None:
         yield Text(pt="        erros: {n}", en="        errors: {n}").format(n=unit.check.errors)
-        for line in unit.check.first_findings:
-            yield untranslated("        {line}").format(line=line)
+        yield from _indented(8, *unit.check.first_findings)
     for file, rows in unit.refused.items():
         yield Text(
             pt="        rejeitadas: {n} · retidas: {held} · corrija em {file}",
@@ -257,23 +266,17 @@ def _rows_json(rows: RowCounts) -> dict[str, int]:
     return {**asdict(rows), "rejected": rows.rejected}
 
 
-def _closing_lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
-    """Yield the verdict on a batch, and the next step."""
-    steps, proofs = outcome.steps, outcome.proofs
-    open_steps = [state for state in steps if not state.done]
+def _verdict(
+    batch: Batch, steps: Sequence[StepOverview], open_steps: Sequence[StepOverview]
+) -> Text:
     if not open_steps:
-        yield Text(pt="✓ O lote {id} está concluído.", en="✓ The batch {id} is complete.").format(
+        return Text(pt="✓ O lote {id} está concluído.", en="✓ The batch {id} is complete.").format(
             id=batch.id
         )
-        unsettled = [proof for proof in proofs if not proof.settled]
-        pages = [as_argument(proof.page) for proof in unsettled or proofs]
-        next_step = _CHECK_PROOF if unsettled else _KEEP_PROOF if proofs else _NOTHING_LEFT
-        yield next_step.format(files=", ".join(pages))
-        return
     on_track = all(state.status in _TO_DO for state in open_steps) and not any(
         unit.needs_person for state in open_steps for unit in state.units
     )
-    yield Text(
+    return Text(
         pt="{mark} Lote {id}: {done} de {n} {n:etapa feita|etapas feitas}; por fazer: {names}.",
         en="{mark} The batch {id}: {done} of {n} {n:step|steps} done; left: {names}.",
     ).format(
@@ -283,7 +286,13 @@ def _closing_lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
         n=len(steps),
         names=", ".join(state.step.name for state in open_steps),
     )
-    yield _next_step(batch, open_steps)
+
+
+def _last_step(proofs: Sequence[WrittenProof]) -> Text:
+    """Return the next step of a complete batch."""
+    unsettled = [proof for proof in proofs if not proof.settled]
+    step = _CHECK_PROOF if unsettled else _KEEP_PROOF if proofs else _NOTHING_LEFT
+    return step.format(files=", ".join(as_argument(proof.page) for proof in unsettled or proofs))
 
 
 def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:

@@ -56,7 +56,7 @@ from xlbridge.upload.planning import (
     RowReason,
     corrected_rows,
     may_be_sent,
-    reason_lines,
+    reason_table,
 )
 from xlbridge.upload.processing import (
     RecordNumbers,
@@ -109,7 +109,7 @@ class WorkbookPlan:
         return counts
 
     @property
-    def held(self) -> Iterator[Text]:
+    def held(self) -> Iterator[Text | str]:
         """The reasons why rows will be held."""
         for send in self.sends:
             plan, resource = send.planned.plan, send.planned.source.resource
@@ -118,7 +118,9 @@ class WorkbookPlan:
                     action is RowAction.HELD and reason is not RowReason.NO_RECORD
                 )
             )
-            yield from reason_lines((plan.rows[position] for position in held), resource.by_path)
+            table = reason_table((plan.rows[position] for position in held), resource.by_path)
+            for line in table.lines:
+                yield from (line.text or "", *line.below)
 
     @property
     def identity(self) -> list[object]:

@@ -1,6 +1,7 @@
 """``xlbridge process``: takes records to their next state in bulk."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -194,13 +195,11 @@ def _next_step(
 
 
 def _print_plan(plan: "ProcessPlan", target: "Target", form: str, next_step: Text) -> ExitCode:
-    from xlbridge.upload.processing import process_plan_json, process_plan_lines
+    from xlbridge.upload.processing import process_plan_json, process_plan_report
 
-    def lines() -> Iterator[Text]:
-        hidden = plan.numbers.hidden
-        yield from process_plan_lines(plan.kind.listing, target, plan.records, plan.token, hidden)
-        yield next_step
-
-    report = ReportForms(lambda: process_plan_json(plan), lines)
-    print_report(report, form)
+    report = process_plan_report(
+        plan.kind.listing, target, plan.records, plan.token, plan.numbers.hidden
+    )
+    report = replace(report, next_steps=[*report.next_steps, next_step])
+    print_report(ReportForms.of_report(lambda: report, lambda: process_plan_json(plan)), form)
     return ExitCode.DATA_ERRORS if plan.skipped else ExitCode.GOOD

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,10 @@ from xlbridge.errors import ApiError, LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import report_local_failures, require_distinct
 from xlbridge.i18n import Text, joined
 from xlbridge.profiles import choose_profile, read_profile_file, settings_for
+from xlbridge.report_forms import Grade, ReportForms
 from xlbridge.resources import Mode
 from xlbridge.upload import Job, Journal, State, UploadContext
-from xlbridge.upload.results import Verdict, job_report
+from xlbridge.upload.results import Verdict, job_document, job_report
 from xlbridge.validation import ValidationRequest
 
 if TYPE_CHECKING:
@@ -103,11 +104,13 @@ def failure_exit_code(context: UploadContext, job: Job, error: XlbridgeError) ->
 
 def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     """Print a job's report and return its exit code."""
-    report = job_report(context.journal, job)
+    report = cache(lambda: job_report(context.journal, job))
+    forms = ReportForms.of_report(report, lambda: job_document(context.journal, job))
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
     with keep_in_doubt(code):
-        print_report(report.forms, form)
-    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and report.has_open_rows() else code
+        print_report(forms, form)
+    is_open = code is ExitCode.GOOD and report().grade is Grade.ERROR
+    return ExitCode.DATA_ERRORS if is_open else code
 
 
 _HOW_TO_RESUME = Text(
@@ -190,7 +193,7 @@ def _print_stopped(context: UploadContext, job: Job, form: str, error: XlbridgeE
         return
     try:
         job = context.journal.job(job.id)
-        document: dict[str, Any] = job_report(context.journal, job).forms.document()
+        document: dict[str, Any] = job_document(context.journal, job)
     except LocalFailure:
         # The failure that stopped the job is reported anyway.
         return

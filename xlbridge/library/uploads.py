@@ -12,6 +12,7 @@ from xlbridge.client import Client
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.library.reports import Report, require_type
+from xlbridge.report_forms import Grade
 from xlbridge.settings import Settings
 from xlbridge.upload import RequestedMode, UploadOptions, Uploads, open_context
 from xlbridge.upload.planning import ApproveAll, Confirmed, Consent, may_be_sent
@@ -25,7 +26,7 @@ from xlbridge.upload.processing import (
     plan_processing,
     process_plan_json,
 )
-from xlbridge.upload.results import job_json, job_report
+from xlbridge.upload.results import job_document, job_json, job_report
 
 _REJECTED_COLUMNS = ["row", "cell", "column", "message"]
 
@@ -260,9 +261,9 @@ def process_listing(
         except XlbridgeError as error:
             error.add_note(f"xlbridge resume {job.arguments()}")
             raise
-        report = job_report(context.journal, job)
-        ok = job.state.public == "done" and not report.has_open_rows()
-        return _processing(report.forms.document(), ok=ok)
+        is_open = job_report(context.journal, job).grade is Grade.ERROR
+        ok = job.state.public == "done" and not is_open
+        return _processing(job_document(context.journal, job), ok=ok)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Uploads from the page: plan, upload, resume, undo, resolve, processing; run in a thread."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
+from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources import Column, Mode
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.row_remarks import PlannedAction, planned_text, refusals
@@ -37,14 +39,13 @@ from xlbridge.upload.processing import (
     find_kind,
     plan_processing,
     process_plan_json,
-    process_warnings,
+    process_plan_report,
 )
 from xlbridge.upload.results import (
     RowLedger,
     ensure_evidence,
-    job_headline,
+    job_document,
     job_json,
-    job_lines,
     job_report,
     mode_name,
     state_text,
@@ -145,7 +146,7 @@ class SheetUploads:
         return {
             "undo": len(plan.rows),
             "left": len(plan.left),
-            "reasons": list(map(str, plan.remarks())),
+            "reasons": [str(remark).strip() for remark in plan.remarks()],
             "token": plan.token,
             **_target_json(client),
         }
@@ -206,7 +207,8 @@ class SheetUploads:
         kind = find_kind(listing)
         with self._remote.connected() as (context, client):
             plan = plan_processing(context, client, kind, explicit_numbers(numbers))
-            warnings = list(map(str, process_warnings(listing, plan.records)))
+            report = process_plan_report(listing, client.target, plan.records, plan.token, 0)
+            warnings = [str(warning).strip() for warning in report.remarks]
             return process_plan_json(plan) | {"warnings": warnings} | _target_json(client)
 
     def process(
@@ -239,14 +241,11 @@ class SheetUploads:
         return validate_single_sheet(request, settings.schemas, settings.limits), version
 
     def _finish(self, context: UploadContext, job: Job) -> None:
-        journal = context.journal
+        report, outcome = job_report(context.journal, job), job_document(context.journal, job)
+        outcome |= {"headline": str(report.verdict), "lines": []}
         if job.spec.mode in _RECORD_MODES:
-            headline, *lines = _lines(context, job)
-            outcome: dict[str, Any] = job_report(journal, job).forms.document()
-            outcome |= {"rejected": [], "headline": headline, "lines": lines}
-        else:
-            outcome = job_json(journal, job)
-            outcome |= {"headline": job_headline(journal, job), "lines": []}
+            lines = [line.strip() for line in _text(replace(report, verdict=None))]
+            outcome |= {"rejected": [], "lines": lines}
         self._remote.state.outcome = outcome
 
     def _show_refusals(
@@ -325,12 +324,18 @@ def _planned_row(row: PlannedRow, columns: Mapping[str, Column]) -> dict[str, An
 
 
 def _lines(context: UploadContext, job: Job) -> list[str]:
+    report = job_report(context.journal, job)
     if job.spec.mode in _RECORD_MODES:
-        return [str(line).strip() for line in job_report(context.journal, job).forms.lines()]
+        return [line.strip() for line in _text(report)]
     # The page has buttons for the next step, unless that is to wait.
-    waits = job.state is State.IN_DOUBT
-    lines = list(job_lines(context.journal, job, next_step=waits))
-    return [*lines, str(_HOW_TO_CONFIRM)] if job.state.is_unsent else lines
+    steps = report.next_steps if job.state is State.IN_DOUBT else []
+    if job.state.is_unsent:
+        steps = [*steps, _HOW_TO_CONFIRM]
+    return _text(replace(report, next_steps=steps))
+
+
+def _text(report: Report) -> list[str]:
+    return list(map(str, ReportForms.of_report(lambda: report).lines()))
 
 
 def _options(

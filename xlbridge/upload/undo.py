@@ -6,7 +6,7 @@ protocol, Undo.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -30,9 +30,8 @@ from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.undo_report import (
     LeftReason,
     LeftRow,
-    before_texts,
     empty_undo_report,
-    left_texts,
+    left_report,
 )
 from xlbridge.upload.single_records.changes import PresentRecord, blank_values
 from xlbridge.upload.single_records.write_journal import RecordTask, Values
@@ -69,10 +68,10 @@ class UndoPlan:
         """Token that confirms exactly this plan: ``ROWS:DIGEST8``."""
         return plan_token(len(self.rows), self.digest)
 
-    def remarks(self) -> Iterator[Text]:
-        """Yield texts about the rows that cannot be reversed, by reason, and the earlier undos."""
-        yield from left_texts(self.left)
-        yield from before_texts(self.undone_before)
+    def remarks(self) -> Iterable[Text | str]:
+        """Return texts about the rows that cannot be reversed, by reason, and the earlier undos."""
+        report = left_report(self.left, self.undone_before)
+        return ReportForms.of_report(lambda: report).lines()
 
     def report(self) -> ReportForms:
         """Return the report of a plan with no rows to reverse, for which no job is recorded."""

@@ -24,7 +24,7 @@ from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.upload import State
-from xlbridge.upload.results import job_headline
+from xlbridge.upload.results import job_report
 
 
 def table(proof: Proof, resource: str, by: str) -> TotalTable:
@@ -195,7 +195,7 @@ def test_what_a_stopped_upload_has_written_is_accepted_and_the_rest_in_doubt(
     proxy.decide = lambda _method, _path: "pass"
     (job,) = bench.context.journal.jobs()
     assert (job.state, job.verdict.accepted) == (State.IN_DOUBT, 2)
-    headline = job_headline(bench.context.journal, job)
+    headline = str(job_report(bench.context.journal, job).verdict)
     assert "whether 2 rows were written is not known. Rows: 4, accepted: 2" in headline
     proof = bench.prove()
     assert (proof.counts.accepted, proof.counts.unknown) == (2, 2)

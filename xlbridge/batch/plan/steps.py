@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 from xlbridge.errors import UsageError, os_error_reason
 from xlbridge.export import LISTINGS, Filter, Filters, ValueKind
 from xlbridge.i18n import Text, untranslated
+from xlbridge.report_forms import list_first
 from xlbridge.resources.models import NOT_IN_FILES, Block, Name, OneOrMore, one_of, with_form
 from xlbridge.settings import CsvForm, ParseOptions
 from xlbridge.upload import UploadOptions, is_rejects_name
@@ -433,9 +434,8 @@ def folder_contents(folder: Path, pattern: str) -> Text:
         names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     except OSError as error:
         return os_error_reason(error)
-    more = ", …" if len(names) > _MAX_NAMES else ""
     return (_IN_FOLDER if names else _EMPTY_FOLDER).format(
-        folder=folder, names=", ".join(names[:_MAX_NAMES]) + more
+        folder=folder, names=list_first(names, _MAX_NAMES)
     )
 
 

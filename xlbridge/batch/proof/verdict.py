@@ -9,7 +9,7 @@ from typing import Any
 from xlbridge.batch.proof.model import OpenReason, Proof, ProofExport, ResourceSummary
 from xlbridge.files import short_path
 from xlbridge.i18n import Text, untranslated
-from xlbridge.report_forms import grouped_number
+from xlbridge.report_forms import Line, Tone, grouped_number
 
 _VERIFIED = Text(
     pt="Tudo conferido: {found} de {read} {n:linha lida|linhas lidas} de volta, cada uma no "
@@ -231,14 +231,11 @@ def _resource_json(summary: ResourceSummary) -> dict[str, Any]:
     }
 
 
-def proof_text(written: WrittenProof) -> Iterator[Text]:
-    """Yield the report of a proof, line by line."""
-    yield Text(pt="Prova de fechamento: {verdict}", en="Closing proof: {verdict}").format(
-        verdict=verdict(written.proof)
-    )
-    for line in resource_lines(written.proof):
-        yield untranslated("  {line}").format(line=line)
-    for item in open_items(written.proof):
-        yield untranslated("  ✗ {item}").format(item=item)
-    for path in (written.workbook, written.page):
-        yield untranslated("  {path}").format(path=short_path(path))
+def proof_line(written: WrittenProof) -> Line:
+    """Return a proof as a line of a report, with its resources, open items and files below."""
+    below = [untranslated("  {line}").format(line=line) for line in resource_lines(written.proof)]
+    below += [untranslated("  ✗ {item}").format(item=item) for item in open_items(written.proof)]
+    below += [untranslated(f"  {short_path(path)}") for path in (written.workbook, written.page)]
+    text = Text(pt="Prova de fechamento: {verdict}", en="Closing proof: {verdict}")
+    tone = Tone.PLAIN if written.settled else Tone.OPEN
+    return Line(tone=tone, text=text.format(verdict=verdict(written.proof)), below=below)

@@ -1,7 +1,6 @@
-"""Report of a rehearsal as text, as JSON, and as a page with the closing proof's template."""
+"""Report of a rehearsal."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from xlbridge.batch.batch import RowCounts, UnitOverview, UnitStatus
@@ -14,20 +13,11 @@ from xlbridge.batch.rehearsal.result import (
     TableCount,
     ViolationKind,
 )
+from xlbridge.batch.report import WAITS_FOR, row_count_texts
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.report_forms import (
-    Grade,
-    Heading,
-    Line,
-    Report,
-    ReportForms,
-    Table,
-    Tone,
-    Value,
-    more_text,
-)
+from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload.results import RowOutcome
 
@@ -45,17 +35,6 @@ _ASSERTIONS: Mapping[str, tuple[Text, tuple[ViolationKind, ...]]] = {
     ),
 }
 """Assertions of a rehearsal by JSON key: the text, and the violations that break it."""
-
-_OUTCOME_NAMES = {
-    RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
-    RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
-    RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
-    RowOutcome.UNKNOWN: Text(pt="em dúvida", en="in doubt"),
-    RowOutcome.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
-    RowOutcome.HELD: Text(pt="retida", en="held"),
-    RowOutcome.UNSENT: Text(pt="não enviada", en="not sent"),
-    None: Text(pt="não enviada", en="not sent"),
-}
 
 _IN_DATABASE = {
     True: Text(pt="está no sistema", en="is in the system"),
@@ -118,25 +97,33 @@ _NO_FAULTS = Text(
     en="! No faults were requested: only the case without faults was rehearsed. "
     "With faults: --faults cut-after@0.05,error-before@0.1",
 )
-_COUNTS = {
-    "read": Text(pt="linhas", en="rows"),
-    "accepted": Text(pt="{n} {n:aceita|aceitas}", en="{n} accepted"),
-    "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
-    "unknown": Text(pt="{n} em dúvida", en="{n} in doubt"),
-    "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
-    "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
-    "held": Text(pt="{n} {n:retida|retidas}", en="{n} held"),
-}
+_COUNTS = ("read", "accepted", "rejected", "unknown", "unsent", "unchanged", "held")
 _TABLE_COUNTS = ("table", "before", "after", "expected", "derived")
-_WAITS_FOR = Text(pt="espera por {steps}", en="waits for {steps}")
 
 
 def rehearsal_report(result: RehearsalResult) -> ReportForms:
     """Return the report of a rehearsal as text, JSON and a page."""
-    return ReportForms(
-        lambda: _document(result),
-        lambda: _text_lines(result),
-        ReportForms.of_report(lambda: _content(result)).page,
+    return ReportForms.of_report(lambda: _content(result), lambda: _document(result))
+
+
+def _content(result: RehearsalResult) -> Report:
+    conclusion, *next_steps = verdict_lines(result)
+    broken = [what for what, kinds in _ASSERTIONS.values() if not _holds(result, kinds)]
+    assertions = [what for what, _ in _ASSERTIONS.values()]
+    if result.differences is not None and not result.differences:
+        assertions.append(_SAME_OUTCOMES)
+    return Report(
+        title=_TITLE.format(id=result.plan.batch),
+        verdict=conclusion,
+        grade=_GRADES[result.state],
+        remarks=[] if result.trial.faulty_runs else [_NO_FAULTS],
+        problems=[_BROKEN.format(what=what) for what in broken],
+        facts=[
+            *_facts(result),
+            *((what, _BROKEN_MARK if what in broken else _HOLDS) for what in assertions),
+        ],
+        tables=list(_tables(result)),
+        next_steps=next_steps,
     )
 
 
@@ -185,17 +172,12 @@ def _open_steps(result: RehearsalResult) -> Iterator[tuple[str, Text]]:
         if reason is None and problems and not isinstance(state.step, WorkbookStep):
             reason = problems[0]
         if reason is None and state.waits_for:
-            reason = _WAITS_FOR.format(steps=", ".join(state.waits_for))
+            reason = WAITS_FOR.format(names=", ".join(state.waits_for))
         yield state.step.name, reason or state.status.text
 
 
 def _holds(result: RehearsalResult, kinds: Sequence[ViolationKind]) -> bool:
     return all(one.kind not in kinds for one in result.trial.checks.violations)
-
-
-def _proof_items(result: RehearsalResult) -> list[Text]:
-    """Return what the closing proofs leave open."""
-    return [item for one in result.trial.outcome.proofs for item in open_items(one.proof)]
 
 
 def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
@@ -247,12 +229,13 @@ def _row_lists(result: RehearsalResult) -> Iterator[tuple[Text, list[tuple[RowId
         [(row_id, repeated) for row_id in checks.preexisting],
     )
     differs = Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here")
+    unsent = RowOutcome.UNSENT
     yield (
         Text(
             pt="Diferenças do ensaio sem falhas", en="Differences from the rehearsal without faults"
         ),
         [
-            (row_id, differs.format(calm=_OUTCOME_NAMES[calm], now=_OUTCOME_NAMES[now]))
+            (row_id, differs.format(calm=(calm or unsent).text, now=(now or unsent).text))
             for row_id, (calm, now) in (result.differences or {}).items()
         ],
     )
@@ -311,43 +294,10 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
     }
 
 
-def _text_lines(result: RehearsalResult) -> Iterator[Text]:
-    """Yield the lines of a report: the trial, the outcomes, and the verdict at the end."""
-    checks = result.trial.checks
-    yield _TITLE.format(id=result.plan.batch)
-    for name, value in _facts(result):
-        yield untranslated("  {name}: {value}").format(name=name, value=value)
-    for state, unit in _workbooks(result):
-        yield from _workbook_lines(state, unit)
-    for step, reason in _open_steps(result):
-        yield Text(
-            pt="  etapa não concluída: {name}, {text}", en="  step not done: {name}, {text}"
-        ).format(name=step, text=reason)
-    yield from map(_table_line, checks.tables)
-    for title, rows in _row_lists(result):
-        if rows:
-            yield untranslated("{title}: {n}").format(title=title, n=len(rows))
-            yield from _cut(_row_line(row_id, text) for row_id, text in rows)
-    yield from _cut(untranslated("✗ {item}").format(item=item) for item in _proof_items(result))
-    for text, kinds in _ASSERTIONS.values():
-        broken = [one for one in checks.violations if one.kind in kinds]
-        mark = Text(pt="✗✗ QUEBRADO:", en="✗✗ BROKEN:") if broken else "✓"
-        yield untranslated("{mark} {what}").format(mark=mark, what=text)
-        yield from _cut(_row_line(one.row_id, one.message) for one in broken)
-    if result.differences is not None and not result.differences:
-        yield Text(
-            pt="✓ Cada linha terminou como no ensaio sem falhas",
-            en="✓ Each row ended as in the rehearsal without faults",
-        )
-    if not result.trial.faulty_runs:
-        yield _NO_FAULTS
-    yield from verdict_lines(result)
-
-
-def _workbook_lines(state: StepOverview, unit: UnitOverview) -> Iterator[Text]:
-    counts = _counts(unit.rows)
-    terms = [_COUNTS[name].format(n=n) for name, n in counts.items() if n and name != "read"]
-    yield Text(
+def _workbook_line(state: StepOverview, unit: UnitOverview) -> Line:
+    counts, errors = _counts(unit.rows), _errors(unit)
+    terms = row_count_texts(unit.rows)
+    text = Text(
         pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {terms}{why}",
         en="{mark} {step} · {name}: {read} {read:row|rows} = {terms}{why}",
     ).format(
@@ -358,8 +308,13 @@ def _workbook_lines(state: StepOverview, unit: UnitOverview) -> Iterator[Text]:
         terms=joined(terms, " + ") if terms else "0",
         why="" if unit.problem is None else untranslated(" ({p})").format(p=unit.problem),
     )
-    for error in _errors(unit):
-        yield untranslated("      {error}").format(error=error)
+    reasons = [*([] if unit.problem is None else [unit.problem]), *errors]
+    return Line(
+        (state.step.name, unit.name, *counts.values(), joined(reasons) if reasons else None),
+        Tone.PLAIN if unit.rows.settled else Tone.OPEN,
+        text,
+        [untranslated("      {error}").format(error=error) for error in errors],
+    )
 
 
 def _table_line(table: TableCount) -> Text:
@@ -375,40 +330,6 @@ def _table_line(table: TableCount) -> Text:
     ).format(text=text, n=table.derived)
 
 
-def _row_line(row_id: RowId | None, text: Text) -> Text:
-    if row_id is None:
-        return untranslated("  {text}").format(text=text)
-    return Text(
-        pt="  {workbook}, linha {row} ({step}): {text}",
-        en="  {workbook}, row {row} ({step}): {text}",
-    ).format(text=text, **row_id._asdict())
-
-
-def _cut(lines: Iterable[Text]) -> Iterator[Text]:
-    """Yield the first lines, and how many there are more."""
-    remaining = iter(lines)
-    yield from islice(remaining, _MAX_SHOWN)
-    if more := sum(1 for _ in remaining):
-        yield untranslated("  {more}").format(more=more_text(more))
-
-
-def _content(result: RehearsalResult) -> Report:
-    """Return the content of the page."""
-    conclusion, *next_steps = verdict_lines(result)
-    broken = [what for what, kinds in _ASSERTIONS.values() if not _holds(result, kinds)]
-    marks = ((what, _BROKEN_MARK if what in broken else _HOLDS) for what, _ in _ASSERTIONS.values())
-    return Report(
-        title=_TITLE.format(id=result.plan.batch),
-        verdict=conclusion,
-        grade=_GRADES[result.state],
-        remarks=[] if result.trial.faulty_runs else [_NO_FAULTS],
-        problems=[*(_BROKEN.format(what=what) for what in broken), *_proof_items(result)],
-        facts=[*_facts(result), *marks],
-        tables=list(_tables(result)),
-        next_steps=next_steps,
-    )
-
-
 _TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
 _GRADES = {
     RehearsalState.PASSED: Grade.GOOD,
@@ -416,9 +337,14 @@ _GRADES = {
     RehearsalState.IN_DOUBT: Grade.WARNING,
     RehearsalState.BROKEN: Grade.ERROR,
 }
-_BROKEN = Text(pt="Quebrado: {what}", en="Broken: {what}")
+_SAME_OUTCOMES = Text(
+    pt="Cada linha terminou como no ensaio sem falhas",
+    en="Each row ended as in the rehearsal without faults",
+)
+_BROKEN = Text(pt="QUEBRADO: {what}", en="BROKEN: {what}")
 _HOLDS = Text(pt="✓ vale", en="✓ holds")
 _BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
+_OPEN_ITEMS = Text(pt="Em aberto na prova de fechamento", en="Open in the closing proof")
 _STEP = Text(pt="Etapa", en="Step")
 _WORKBOOK = Text(pt="Arquivo", en="Workbook")
 _REASON = Text(pt="Motivo", en="Reason")
@@ -447,37 +373,48 @@ _TABLE_TITLES = (
 
 def _tables(result: RehearsalResult) -> Iterator[Table]:
     """Yield the tables: workbooks, rows that a person has to check, and the system's tables."""
-    lines = []
-    for state, unit in _workbooks(result):
-        reasons = [*([] if unit.problem is None else [unit.problem]), *_errors(unit)]
-        values: tuple[Value, ...] = (state.step.name, unit.name, *_counts(unit.rows).values())
-        tone = Tone.PLAIN if unit.rows.settled else Tone.OPEN
-        lines.append(Line((*values, joined(reasons) if reasons else None), tone))
-    yield _table(Text(pt="Arquivos", en="Workbooks"), _WORKBOOK_TITLES, lines)
     checks = result.trial.checks
-    nowhere = (None, None, None)
-    lists: list[tuple[Text, Sequence[tuple[tuple[Value, ...], Text]]]] = [
-        (
-            Text(pt="Garantias quebradas", en="Broken assertions"),
-            [(one.row_id or nowhere, one.message) for one in checks.violations],
-        ),
+    workbooks = [_workbook_line(state, unit) for state, unit in _workbooks(result)]
+    yield _table(Text(pt="Arquivos", en="Workbooks"), _WORKBOOK_TITLES, workbooks)
+    sentence = untranslated("  {name}: {reason}")
+    steps = [
+        Line((name, None, None, why), Tone.OPEN, sentence.format(name=name, reason=why))
+        for name, why in _open_steps(result)
+    ]
+    broken = [(one.row_id, one.message) for one in checks.violations]
+    open_in_proofs = [
+        item for written in result.trial.outcome.proofs for item in open_items(written.proof)
+    ]
+    lists: list[tuple[Text, Sequence[tuple[RowId | None, Text]]]] = [
+        (Text(pt="Garantias quebradas", en="Broken assertions"), broken),
         *_row_lists(result),
-        (
-            Text(pt="Etapas não concluídas", en="Steps that are not done"),
-            [((name, None, None), reason) for name, reason in _open_steps(result)],
-        ),
+        (_OPEN_ITEMS, [(None, item) for item in open_in_proofs]),
     ]
-    for title, rows in lists:
-        if rows:
-            lines = [Line((*place, text), Tone.OPEN) for place, text in rows]
-            yield _table(title, _ROW_TITLES, lines)
-    lines = [
-        Line((one.title, one.before, one.after, one.expected, one.derived)) for one in checks.tables
+    for title, lines in (
+        (Text(pt="Etapas não concluídas", en="Steps that are not done"), steps),
+        *((title, [_row_line(*row) for row in rows]) for title, rows in lists),
+    ):
+        if lines:
+            yield _table(title, _ROW_TITLES, lines, title=title, most=_MAX_SHOWN)
+    tables = [
+        Line((one.title, one.before, one.after, one.expected, one.derived), text=_table_line(one))
+        for one in checks.tables
     ]
-    yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, lines)
+    yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, tables)
 
 
-def _table(title: Text, columns: Sequence[Text], lines: Sequence[Line]) -> Table:
+def _row_line(row_id: RowId | None, text: Text) -> Line:
+    if row_id is None:
+        sentence = untranslated("  {text}").format(text=text)
+        return Line((None, None, None, text), Tone.OPEN, sentence)
+    sentence = Text(
+        pt="  {workbook}, linha {row} ({step}): {text}",
+        en="  {workbook}, row {row} ({step}): {text}",
+    ).format(text=text, **row_id._asdict())
+    return Line((*row_id, text), Tone.OPEN, sentence)
+
+
+def _table(sheet: Text, columns: Sequence[Text], lines: Sequence[Line], **options: Any) -> Table:
     headings = tuple(Heading(column, words=column in (_REASON, _DETAILS)) for column in columns)
     none = Text(pt="Nenhuma.", en="None.")
-    return Table(sheet=title, headings=headings, lines=lines, none=none)
+    return Table(sheet=sheet, headings=headings, lines=lines, none=none, **options)

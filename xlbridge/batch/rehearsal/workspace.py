@@ -20,6 +20,7 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
 from xlbridge.i18n import Text
+from xlbridge.report_forms import list_first
 from xlbridge.sandbox import (
     FaultKind,
     FaultPlan,
@@ -224,15 +225,13 @@ def _require_one_environment(plan: BatchPlan) -> None:
     ]
     if not needing:
         return
-    more = len(needing) - _MAX_STEPS_NAMED
-    shown = ", ".join(needing[:_MAX_STEPS_NAMED])
     raise UsageError(
         Text(
             pt="O plano não pode ser ensaiado assim: um ensaio tem um só sistema, novo, e {n:esta "
-            "etapa lê outro|estas etapas leem outro}: {steps}{more}.",
+            "etapa lê outro|estas etapas leem outro}: {steps}.",
             en="The plan cannot be rehearsed as it is: a rehearsal has a single, new system, and "
-            "{n:this step reads|these steps read} another one: {steps}{more}.",
-        ).format(n=len(needing), steps=shown, more=_AND_MORE.format(n=more) if more > 0 else ""),
+            "{n:this step reads|these steps read} another one: {steps}.",
+        ).format(n=len(needing), steps=list_first(needing, _MAX_STEPS_NAMED)),
         Text(
             pt="Faça as exportações antes, com um plano só delas, e ensaie uma cópia do plano "
             "sem essas etapas, na mesma pasta: ela envia os arquivos exportados.",
@@ -240,6 +239,3 @@ def _require_one_environment(plan: BatchPlan) -> None:
             "without these steps, in the same folder: it sends the exported workbooks.",
         ),
     )
-
-
-_AND_MORE = Text(pt=" e mais {n}", en=" and {n} more")

@@ -3,7 +3,7 @@ from .consent import (
     Confirmed as Confirmed,
     Consent as Consent,
     ConsentRequest as ConsentRequest,
-    reason_lines as reason_lines,
+    reason_table as reason_table,
 )
 from .corrected_rows import (
     CorrectedRows as CorrectedRows,

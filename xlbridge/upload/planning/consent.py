@@ -5,13 +5,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, count_text, joined
+from xlbridge.report_forms import (
+    Line,
+    Report,
+    ReportForms,
+    Table,
+    Value,
+    group_by_reason,
+    list_first,
+)
 from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow, token_line
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason, action_counts
 from xlbridge.upload.results.report import mode_name
-from xlbridge.upload.results.undo_report import left_lines
+from xlbridge.upload.results.undo_report import undo_plan_report
 
 if TYPE_CHECKING:
     from xlbridge.client import Target
@@ -54,133 +63,110 @@ class ConsentRequest:
         """Token that confirms exactly these actions: ``ROWS:DIGEST8``."""
         return self.job.token
 
-    def lines(self, *, all_rows: bool = False) -> Iterator[Text]:
-        """Yield the lines of the plan, ending with the token.
+    def lines(self, *, all_rows: bool = False) -> Iterable[Text | str]:
+        """Return the lines of the plan, ending with the token.
 
         With ``all_rows`` every row that is not created is named.
         """
-        if self.job.undo_of is not None:
-            yield from _undo_lines(self)
-            return
-        if self.job.spec.mode is Mode.PROCESS:
-            from xlbridge.upload.processing.report import process_plan_lines
+        return ReportForms.of_report(lambda: self._report(all_rows=all_rows)).lines()
 
-            hidden = self.job.last("hidden")
-            yield from process_plan_lines(
-                self.job.spec.resource, self.target, self.records, self.token, hidden
-            )
-            return
-        spec, previewed = self.job.spec, self.job.last("previewed")
-        yield Text(
-            pt="Plano: {resource} para {place} · linhas: {rows} · modo {mode}{parts}",
-            en="Plan: {resource} to {place} · rows: {rows} · mode {mode}{parts}",
-        ).format(
-            rows=self.job.row_counts["read"],
-            resource=spec.resource,
-            place=self.target.label,
-            mode=mode_name(spec.mode),
-            parts=_parts_text(self.job),
+    def _report(self, *, all_rows: bool) -> Report:
+        job, spec, place = self.job, self.job.spec, self.target.label
+        if job.undo_of is not None:
+            return undo_plan_report(job, place)
+        if spec.mode is Mode.PROCESS:
+            from xlbridge.upload.processing.report import process_plan_report
+
+            hidden = job.last("hidden")
+            return process_plan_report(spec.resource, self.target, self.records, self.token, hidden)
+        not_created = [row for row in self.planned if not row.is_created]
+        faulty = sum(row.reason is RowReason.ERRORS for row in not_created)
+        remark = _FAULTY.format(good=job.last("writes") or 0, faulty=faulty)
+        return Report(
+            title=_PLAN.format(
+                rows=job.row_counts["read"],
+                resource=spec.resource,
+                place=place,
+                mode=mode_name(spec.mode),
+                parts=_PARTS.format(n=job.parts) if job.parts else "",
+            ),
+            facts=list(_facts(job)),
+            tables=[reason_table(not_created, self.columns, all_rows=all_rows)],
+            remarks=[remark] if faulty else [],
+            next_steps=[token_line(self.token)] if spec.rows else [],
         )
-        if previewed is not None:
-            yield Text(
-                pt="  prévia do sistema · linhas lidas: {rows}",
-                en="  preview by the system · rows read: {rows}",
-            ).format(rows=previewed)
-        yield from _plan_lines(self.job, self.planned, self.columns, all_rows=all_rows)
-        if not self.job.spec.rows:
-            return
-        yield token_line(self.token)
 
 
-def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
-    yield Text(
-        pt="Plano: desfazer o envio {job} em {place} · linhas a desfazer: {rows}; "
-        "não desfeitas: {left}",
-        en="Plan: undo the upload {job} in {place} · rows to reverse: {rows}; not reversed: {left}",
-    ).format(
-        job=request.job.undo_of,
-        place=request.target.label,
-        rows=len(request.job.spec.rows),
-        left=len(request.job.last("left") or ()),
-    )
-    yield from left_lines(request.job)
-    yield token_line(request.token)
+_PLAN = Text(
+    pt="Plano: {resource} para {place} · linhas: {rows} · modo {mode}{parts}",
+    en="Plan: {resource} to {place} · rows: {rows} · mode {mode}{parts}",
+)
+_PARTS = Text(pt=", em {n} {n:parte|partes}", en=", in {n} {n:part|parts}")
+_FAULTY = Text(
+    pt="  {good} {good:linha boa|linhas boas} a enviar; {faulty} com erros, que "
+    "{faulty:vai|vão} para o arquivo das linhas rejeitadas",
+    en="  {good} good {good:row|rows} to send; {faulty} with errors, which {faulty:goes|go} into "
+    "the rejects workbook",
+)
 
 
-def _plan_lines(
-    job: Job, planned: Sequence[PlannedRow], columns: Mapping[str, Column], *, all_rows: bool
-) -> Iterator[Text]:
-    """Yield the counts of a plan, then the rows that are not created, grouped by reason."""
-    plan = job.last("plan")
-    if plan is None:
-        return
-    yield untranslated("  {counts}").format(counts=" · ".join(map(str, action_counts(plan))))
-    if plan[RowAction.UNREAD] and (unread := job.last("unread")):
-        yield Text(pt="  sem conferir: {why}", en="  without a look-up: {why}").format(
-            why=Text(**unread)
-        )
-    not_created = [row for row in planned if not row.is_created]
-    faulty = sum(row.reason is RowReason.ERRORS for row in not_created)
-    if faulty:
-        yield Text(
-            pt="  {good} {good:linha boa|linhas boas} a enviar; {faulty} com erros, que "
-            "{faulty:vai|vão} para o arquivo das linhas rejeitadas",
-            en="  {good} good {good:row|rows} to send; {faulty} with errors, which "
-            "{faulty:goes|go} into the rejects workbook",
-        ).format(good=job.last("writes") or 0, faulty=faulty)
-    yield from reason_lines(not_created, columns, all_rows=all_rows)
+def _facts(job: Job) -> Iterator[tuple[Text, Value]]:
+    """Yield what the system's preview has read, and the number of rows by action."""
+    previewed, plan = job.last("previewed"), job.last("plan")
+    if previewed is not None:
+        name = Text(pt="prévia do sistema · linhas lidas", en="preview by the system · rows read")
+        yield name, count_text(previewed)
+    if plan is not None:
+        yield Text(pt="ações", en="actions"), joined(action_counts(plan), " · ")
+        if plan[RowAction.UNREAD] and (unread := job.last("unread")):
+            yield Text(pt="sem conferir", en="without a look-up"), Text(**unread)
 
 
-def reason_lines(
+def reason_table(
     planned: Iterable[PlannedRow], columns: Mapping[str, Column], *, all_rows: bool = False
-) -> Iterator[Text]:
-    """Yield the rows of a plan, grouped by reason, with the columns that differ.
+) -> Table:
+    """Return the rows of a plan, grouped by reason, with the columns that differ.
 
     The first rows of each group are named, with ``all_rows`` all of them.
     """
-    by_reason: dict[tuple[RowAction, RowReason | None], list[PlannedRow]] = {}
-    for row in planned:
-        by_reason.setdefault((row.action, row.reason), []).append(row)
-    for rows in by_reason.values():
-        yield from _lines_of_reason(rows, columns, len(rows) if all_rows else _SHOWN_ROWS)
+    groups = group_by_reason(((row.action, row.reason), row) for row in planned).values()
+    lines = [_reason_line(rows, columns, len(rows) if all_rows else _SHOWN_ROWS) for rows in groups]
+    return Table(sheet=Text(pt="Motivos", en="Reasons"), lines=lines)
 
 
-def _lines_of_reason(
-    rows: Sequence[PlannedRow], columns: Mapping[str, Column], most: int
-) -> Iterator[Text]:
-    """Yield a reason with the numbers of its rows, and details of the first ones."""
+def _reason_line(rows: Sequence[PlannedRow], columns: Mapping[str, Column], most: int) -> Line:
+    """Return a reason with the numbers of its rows, and details of the first ones."""
     first = rows[0]
-    reasons = {str(row.text) for row in rows}
+    reasons = {row.text for row in rows}
     reason = first.text if len(reasons) == 1 or first.reason is None else first.reason.summary
     if first.action is RowAction.UPDATE:
         reason = Text(pt="mudam no sistema", en="change in the system")
-    is_one_held = first.action is RowAction.HELD and len(rows) == 1
-    yield Text(
-        pt="  {action}, {n:linha|linhas} {shown}{more}: {reason}",
-        en="  {action}, {n:row|rows} {shown}{more}: {reason}",
-    ).format(
-        action=_ONE_HELD if is_one_held else _ACTION_NAMES[first.action],
-        n=len(rows),
-        shown=", ".join(str(row.row) for row in rows[:most]),
-        more=", …" if len(rows) > most else "",
-        reason=reason or "–",
-    )
+    details = []
     for row in rows[:most]:
         if len(reasons) > 1:
-            yield Text(pt="    linha {row}: {text}", en="    row {row}: {text}").format(
-                row=row.row, text=row.why or row.text or "–"
-            )
-        for differing in row.difference_texts(columns):
-            yield Text(pt="    linha {row}, {text}", en="    row {row}, {text}").format(
-                row=row.row, text=differing
-            )
+            details.append(_DETAIL.format(row=row.row, text=row.why or row.text or "–"))
+        details += [
+            _DIFFERENCE.format(row=row.row, text=text) for text in row.difference_texts(columns)
+        ]
+    sentence = _REASON.format(
+        action=_ACTION_NAMES[first.action].format(n=len(rows)),
+        n=len(rows),
+        rows=list_first([row.row for row in rows[:most]], most, len(rows)),
+        reason=reason or "–",
+    )
+    return Line(text=sentence, below=details)
 
 
-_ONE_HELD = Text(pt="retida", en="held")
+_REASON = Text(
+    pt="  {action}, {n:linha|linhas} {rows}: {reason}",
+    en="  {action}, {n:row|rows} {rows}: {reason}",
+)
+_DETAIL = Text(pt="    linha {row}: {text}", en="    row {row}: {text}")
+_DIFFERENCE = Text(pt="    linha {row}, {text}", en="    row {row}, {text}")
 _ACTION_NAMES: dict[RowAction, Text] = {
     RowAction.UPDATE: Text(pt="a alterar", en="to update"),
     RowAction.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
-    RowAction.HELD: Text(pt="retidas", en="held"),
+    RowAction.HELD: Text(pt="{n:retida|retidas}", en="held"),
 }
 
 
@@ -231,11 +217,3 @@ class ApproveAll:
             ).format(profile=request.target.profile),
             _HOW_TO_CONFIRM.format(token=request.token),
         )
-
-
-def _parts_text(job: Job) -> Text | str:
-    return (
-        Text(pt=", em {n} {n:parte|partes}", en=", in {n} {n:part|parts}").format(n=job.parts)
-        if job.parts
-        else ""
-    )

@@ -14,7 +14,6 @@ from .process_kinds import (
 from .report import (
     process_counts as process_counts,
     process_plan_json as process_plan_json,
-    process_plan_lines as process_plan_lines,
-    process_warnings as process_warnings,
+    process_plan_report as process_plan_report,
     processed_records as processed_records,
 )

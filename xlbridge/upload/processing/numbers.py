@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.report_forms import list_first
 from xlbridge.resources import normalize_header
 from xlbridge.upload.processing.process_kinds import ProcessKind, RecordNumbers
 from xlbridge.workbook import cell_address
@@ -29,13 +30,11 @@ class InvalidNumbers(UsageError):
     """Cells of the sheet, named in ``cells``, that are not numbers of records."""
 
     def __init__(self, file: Path, cells: Sequence[str]) -> None:
-        more = ", …" if len(cells) > _SHOWN_CELLS else ""
         super().__init__(
             Text(
-                pt="{file}: {n} {n:célula não tem|células não têm} número de registro: "
-                "{cells}{more}",
-                en="{file}: {n} {n:cell has|cells have} no number of a record: {cells}{more}",
-            ).format(file=file, n=len(cells), cells=", ".join(cells[:_SHOWN_CELLS]), more=more),
+                pt="{file}: {n} {n:célula não tem|células não têm} número de registro: {cells}",
+                en="{file}: {n} {n:cell has|cells have} no number of a record: {cells}",
+            ).format(file=file, n=len(cells), cells=list_first(cells, _SHOWN_CELLS)),
             Text(
                 pt="Nada foi enviado: corrija as células ou apague as linhas.",
                 en="Nothing was sent: fix the cells or delete the rows.",

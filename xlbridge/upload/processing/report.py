@@ -1,12 +1,13 @@
 """Report of a processing: the plan, the outcome of each record, and the JSON of the contract."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text, count_text, joined, untranslated
+from xlbridge.report_forms import Grade, Line, Report, Table, group_by_reason, list_first
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import token_line
@@ -17,7 +18,7 @@ from xlbridge.upload.processing.planned_record import (
     planned_records,
 )
 from xlbridge.upload.processing.process_kinds import RecordStatus, find_kind
-from xlbridge.upload.results.report import decision_lines
+from xlbridge.upload.results.report import decision_step, evidence_remarks
 from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 
 if TYPE_CHECKING:
@@ -126,120 +127,105 @@ def _rejected_lines(record: ProcessedRecord) -> int:
     return int(record.assigned.get("registrosRejeitados") or 0)
 
 
-def has_rejected(journal: Journal, job: Job) -> bool:
-    """Return whether a record, or a line of a file, was rejected."""
-    return _any_rejected(processed_records(journal, job))
-
-
 def _any_rejected(records: Iterable[ProcessedRecord]) -> bool:
+    """Return whether a record, or a line of a file, was rejected."""
     return any(
         record.outcome is ProcessOutcome.REJECTED or _rejected_lines(record) for record in records
     )
 
 
-def process_json(journal: Journal, job: Job) -> dict[str, Any]:
-    """Return a processing as JSON. See the product brief, ``process LISTING``."""
-    records = processed_records(journal, job)
-    return {
-        "version": 1,
-        "job": job.id,
-        "listing": job.spec.resource,
-        "state": job.public_state,
-        "rows": process_counts(records),
-        "records": [record.to_json() for record in records],
-        "confirm": job.token,
-        "evidence_file": job.last("evidence_file"),
-        "resolved": job.last("resolved"),
-    }
-
-
 def process_plan_json(plan: ProcessPlan) -> dict[str, Any]:
-    """Return the plan of a processing as JSON, with the fields of ``process_json``."""
+    """Return the plan of a processing as JSON, with the fields of its report."""
     in_sheet = bool(plan.numbers.file)
     records = [_before_sending(record, in_sheet=in_sheet) for record in plan.records]
+    return _json(plan.kind.listing, records, plan.token, None)
+
+
+def _json(
+    listing: str, records: Sequence[ProcessedRecord], token: str, job: Job | None
+) -> dict[str, Any]:
     return {
         "version": 1,
-        "job": None,
-        "listing": plan.kind.listing,
-        "state": State.PREVIEWED.public,
+        "job": None if job is None else job.id,
+        "listing": listing,
+        "state": State.PREVIEWED.public if job is None else job.public_state,
         "rows": process_counts(records),
         "records": [record.to_json() for record in records],
-        "confirm": plan.token,
-        "evidence_file": None,
-        "resolved": None,
+        "confirm": token,
+        "evidence_file": None if job is None else job.last("evidence_file"),
+        "resolved": None if job is None else job.last("resolved"),
     }
 
 
-def process_plan_lines(
+def process_plan_report(
     listing: str, target: "Target", records: Sequence[PlannedRecord], token: str, hidden: int
-) -> Iterator[Text]:
-    """Yield the lines of the plan of a processing, ending with the token.
+) -> Report:
+    """Return the plan of a processing, ending with the token.
 
     ``hidden`` counts the records in hidden rows.
     """
     counts = Counter(record.action for record in records)
-    yield Text(
-        pt="Plano: processar {listing} em {place} · a processar: {n}; já "
-        "processados: {already}; não podem: {left}",
-        en="Plan: process {listing} in {place} · to process: {n}; already done: "
-        "{already}; cannot: {left}",
-    ).format(
-        listing=listing,
-        place=target.label,
-        n=counts[RecordAction.PROCESS],
-        already=counts[RecordAction.ALREADY],
-        left=counts[RecordAction.SKIP],
-    )
-    yield from _remark_lines((record.number, record.remark) for record in records)
-    for warning in process_warnings(listing, records, hidden):
-        yield untranslated("  {text}").format(text=warning)
-    if counts[RecordAction.PROCESS]:
-        yield token_line(token)
-
-
-def process_warnings(
-    listing: str, records: Sequence[PlannedRecord], hidden: int = 0
-) -> Iterator[Text]:
-    """Yield what to know before a processing is confirmed; ``hidden`` as in the plan's lines."""
     to_process = [record for record in records if record.action is RecordAction.PROCESS]
-    if unknown := sum(record.status is RecordStatus.UNKNOWN for record in to_process):
-        yield Text(
-            pt="{n:para 1 registro|para {n} registros} o sistema não informa se já "
-            "{n:foi processado|foram processados}",
-            en="for {n} {n:record|records} the system does not show whether {n:it was|they were} "
-            "already processed",
-        ).format(n=unknown)
-    if hidden:
-        yield Text(
-            pt="{n} {n:está em linha oculta|estão em linhas ocultas} da planilha (um filtro?) e "
-            "também {n:conta|contam}",
-            en="{n} {n:is in a hidden row|are in hidden rows} of the sheet (a filter?) and "
-            "{n:is|are} included",
-        ).format(n=hidden)
+    unknown = sum(record.status is RecordStatus.UNKNOWN for record in to_process)
+    warnings = {_NOT_SHOWN.format(n=unknown): unknown, _IN_HIDDEN_ROWS.format(n=hidden): hidden}
     if to_process:
-        yield find_kind(listing).final
+        warnings[untranslated("  {text}").format(text=find_kind(listing).final)] = 1
+    return Report(
+        title=_PLAN.format(
+            listing=listing,
+            place=target.label,
+            n=len(to_process),
+            already=counts[RecordAction.ALREADY],
+            left=counts[RecordAction.SKIP],
+        ),
+        remarks=[warning for warning, count in warnings.items() if count],
+        tables=[_remark_table((record.remark, record.number) for record in records)],
+        next_steps=[token_line(token)] if to_process else [],
+    )
 
 
-def _remark_lines(records: Iterable[tuple[int, object]]) -> Iterator[Text]:
-    """Yield the remarks on records, each with the numbers of its records."""
-    by_remark: dict[str, list[int]] = {}
-    for number, remark in records:
-        if remark is not None:
-            by_remark.setdefault(str(remark), []).append(number)
-    for remark, numbers in by_remark.items():
-        more = ", …" if len(numbers) > _SHOWN_RECORDS else ""
-        shown = ", ".join(map(str, numbers[:_SHOWN_RECORDS]))
-        yield untranslated("  • {shown}{more}: {remark}").format(
-            shown=shown, more=more, remark=remark
-        )
+_PLAN = Text(
+    pt="Plano: processar {listing} em {place} · a processar: {n}; já processados: {already}; "
+    "não podem: {left}",
+    en="Plan: process {listing} in {place} · to process: {n}; already done: {already}; "
+    "cannot: {left}",
+)
+_NOT_SHOWN = Text(
+    pt="  {n:para 1 registro|para {n} registros} o sistema não informa se já "
+    "{n:foi processado|foram processados}",
+    en="  for {n} {n:record|records} the system does not show whether {n:it was|they were} "
+    "already processed",
+)
+_IN_HIDDEN_ROWS = Text(
+    pt="  {n} {n:está em linha oculta|estão em linhas ocultas} da planilha (um filtro?) e "
+    "também {n:conta|contam}",
+    en="  {n} {n:is in a hidden row|are in hidden rows} of the sheet (a filter?) and "
+    "{n:is|are} included",
+)
 
 
-def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
-    """Yield the lines of the report of a processing."""
+def _remark_table(records: Iterable[tuple[Text | str | None, int]]) -> Table:
+    """Return the remarks on records, each with the numbers of its records."""
+    groups = group_by_reason((remark, number) for remark, number in records if remark is not None)
+    sentence = untranslated("  • {numbers}: {remark}")
+    lines = [
+        Line(text=sentence.format(numbers=list_first(numbers, _SHOWN_RECORDS), remark=remark))
+        for remark, numbers in groups.items()
+    ]
+    return Table(sheet=Text(pt="Registros", en="Records"), lines=lines)
+
+
+def process_json(journal: Journal, job: Job) -> dict[str, Any]:
+    """Return a processing as JSON. See the product brief, ``process LISTING``."""
+    return _json(job.spec.resource, processed_records(journal, job), job.token, job)
+
+
+def process_report(journal: Journal, job: Job) -> Report:
+    """Return the report of a processing."""
     records = processed_records(journal, job)
     counts = process_counts(records)
     waiting = sum(write.state.is_waiting for write in journal.writes.iterate(job.id))
-    yield _headline(job, records).format(
+    verdict = _headline(job, records).format(
         **{name: count_text(count) for name, count in counts.items()},
         waiting=count_text(waiting),
         doubtful=count_text(counts[ProcessOutcome.UNKNOWN] - waiting),
@@ -248,15 +234,29 @@ def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
         reason=job.reason,
         listing=job.spec.resource,
     )
-    for record in records:
-        if lines := _rejected_lines(record):
-            yield Text(
-                pt="  • arquivo {number}: {n} {n:linha rejeitada|linhas rejeitadas} pelo sistema",
-                en="  • file {number}: {n} {n:line|lines} rejected by the system",
-            ).format(number=record.number, n=lines)
-    yield from _remark_lines((record.number, record.message) for record in records)
-    if job.state is State.NEEDS_PERSON:
-        yield from decision_lines(job)
+    files = [
+        Line(text=_REJECTED_LINES.format(number=record.number, n=lines))
+        for record in records
+        if (lines := _rejected_lines(record))
+    ]
+    needs_person = job.state is State.NEEDS_PERSON
+    grade = Grade.WARNING if counts[ProcessOutcome.UNKNOWN] else Grade.GOOD
+    return Report(
+        verdict=verdict,
+        grade=Grade.ERROR if _any_rejected(records) else grade,
+        remarks=list(evidence_remarks(job)) if needs_person else [],
+        tables=[
+            Table(sheet=Text(pt="Arquivos", en="Files"), lines=files),
+            _remark_table((record.message, record.number) for record in records),
+        ],
+        next_steps=[decision_step(job)] if needs_person else [],
+    )
+
+
+_REJECTED_LINES = Text(
+    pt="  • arquivo {number}: {n} {n:linha rejeitada|linhas rejeitadas} pelo sistema",
+    en="  • file {number}: {n} {n:line|lines} rejected by the system",
+)
 
 
 def _headline(job: Job, records: Sequence[ProcessedRecord]) -> Text:

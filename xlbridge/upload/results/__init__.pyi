@@ -1,8 +1,6 @@
-from .job_report import job_report as job_report
+from .job_report import job_document as job_document, job_report as job_report
 from .report import (
-    job_headline as job_headline,
     job_json as job_json,
-    job_lines as job_lines,
     mode_name as mode_name,
     state_text as state_text,
 )

@@ -1,40 +1,29 @@
-"""Report of a job of any kind."""
+"""Report of a job of any kind, which has a module of its own for each."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
-from xlbridge.report_forms import ReportForms
+from xlbridge.report_forms import Report
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.results.report import job_json, job_lines
-from xlbridge.upload.results.undo_report import undo_counts, undo_json, undo_lines
+from xlbridge.upload.results.report import job_json, upload_report
+from xlbridge.upload.results.undo_report import undo_json, undo_report
 
 
-@dataclass(frozen=True, slots=True)
-class JobReport:
-    """Report of a job; ``has_open_rows`` returns whether rows are left for a person to handle."""
-
-    forms: ReportForms
-    has_open_rows: Callable[[], bool]
-
-
-def job_report(journal: Journal, job: Job) -> JobReport:
+def job_report(journal: Journal, job: Job) -> Report:
     """Return the report of an upload, an undo or a processing."""
     if job.spec.mode is Mode.PROCESS:
         # The modules for processing are rarely needed, and slow to import.
-        from xlbridge.upload.processing.report import has_rejected, process_json, process_lines
+        from xlbridge.upload.processing.report import process_report
 
-        return JobReport(
-            ReportForms(lambda: process_json(journal, job), lambda: process_lines(journal, job)),
-            lambda: has_rejected(journal, job),
-        )
-    if job.undo_of is not None:
-        return JobReport(
-            ReportForms(lambda: undo_json(job), lambda: undo_lines(job)),
-            lambda: bool(undo_counts(job)["left"]),
-        )
-    return JobReport(
-        ReportForms(lambda: job_json(journal, job), lambda: job_lines(journal, job)),
-        lambda: bool(job.held),
-    )
+        return process_report(journal, job)
+    return upload_report(journal, job) if job.undo_of is None else undo_report(job)
+
+
+def job_document(journal: Journal, job: Job) -> dict[str, Any]:
+    """Return the report of an upload, an undo or a processing as JSON."""
+    if job.spec.mode is Mode.PROCESS:
+        from xlbridge.upload.processing.report import process_json
+
+        return process_json(journal, job)
+    return job_json(journal, job) if job.undo_of is None else undo_json(job)

@@ -1,4 +1,4 @@
-"""Report of an upload: the JSON of the contract, and text."""
+"""Report of an upload: its content, and the JSON of the contract."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.files import as_argument, short_path
-from xlbridge.i18n import Text, count_text
+from xlbridge.i18n import Text, count_text, joined, untranslated
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
@@ -17,7 +18,7 @@ from xlbridge.upload.results.row_ledger import (
     changed_ledger,
     row_counts,
 )
-from xlbridge.upload.results.verdict import RejectedRow, Verdict, drifted_rules
+from xlbridge.upload.results.verdict import RejectedRow, drifted_rules
 
 _SHOWN_ROWS = 10
 
@@ -133,9 +134,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
     ``rows`` and ``rejected`` are as they are now, after retries and undos. ``with_rows`` lists the
     rows of its plan that are not created.
     """
-    ledger = changed_ledger(journal, job)
-    settled = None if ledger is None else ledger.settled(job)
-    undone = None if ledger is None else ledger.undone(job)
+    ledger, settled, undone = _changed_since(journal, job)
     return {
         "version": 1,
         "job": job.id,
@@ -170,11 +169,19 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
     }
 
 
+def _changed_since(
+    journal: Journal, job: Job
+) -> tuple[RowLedger | None, LaterRows | None, LaterRows | None]:
+    """Return the ledger if later jobs changed a job's rows, with those written and reversed."""
+    ledger = changed_ledger(journal, job)
+    if ledger is None:
+        return None, None, None
+    return ledger, ledger.settled(job), ledger.undone(job)
+
+
 def state_text(journal: Journal, job: Job) -> Text:
     """Return the state of a job in words, and what later jobs made of its rows."""
-    ledger = changed_ledger(journal, job)
-    settled = None if ledger is None else ledger.settled(job)
-    undone = None if ledger is None else ledger.undone(job)
+    _, settled, undone = _changed_since(journal, job)
     if undone is not None:
         text = Text(pt="{state} · desfeitas: {n}", en="{state} · reversed: {n}")
         return text.format(state=job.state.text, n=count_text(undone.rows))
@@ -210,74 +217,83 @@ def rejected_now(job: Job, ledger: RowLedger | None) -> list[RejectedRow]:
     return [*whole, *found] if any(change.is_refused for change in rows.values()) else found
 
 
-def _rest_text(counts: Mapping[str, int]) -> str:
-    """Return the counts of the rows that were not sent, or are undone, as the end of a sentence."""
-    texts = {
-        "unchanged": Text(pt="; sem alteração: {n}", en="; unchanged: {n}"),
-        "held": Text(pt="; retidas: {n}", en="; held: {n}"),
-        "undone": Text(pt="; desfeitas: {n}", en="; undone: {n}"),
-    }
-    return "".join(
-        str(text.format(n=count_text(counts[name]))) for name, text in texts.items() if counts[name]
+def upload_report(journal: Journal, job: Job) -> Report:
+    """Return the report of an upload, with its rows as they are now."""
+    ledger, settled, undone = _changed_since(journal, job)
+    remarks = list(_drift_remarks(job))
+    if settled is not None:
+        count, left = count_text(settled.rows), count_text(settled.left)
+        remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
+    if job.state is State.NEEDS_PERSON:
+        remarks += evidence_remarks(job)
+    if undone is not None:
+        remarks.append(_UNDONE.format(rows=count_text(undone.rows), by=undone.by))
+    return Report(
+        verdict=_verdict(journal, job),
+        grade=Grade.ERROR if job.held else _GRADES.get(job.state, Grade.GOOD),
+        remarks=remarks,
+        tables=[_rejected_table(rejected_now(job, ledger))],
+        next_steps=[_next_step(job, settled)],
     )
 
 
-def job_lines(journal: Journal, job: Job, *, next_step: bool = True) -> Iterator[str]:
-    """Yield the lines of the report: rejected rows, then the verdict and the next step.
-
-    ``next_step`` includes the command of the next step.
-    """
-    ledger = changed_ledger(journal, job)
-    settled = None if ledger is None else ledger.settled(job)
-    undone = None if ledger is None else ledger.undone(job)
-    rejected = rejected_now(job, ledger)
-    for row in rejected[:_SHOWN_ROWS]:
-        address = row.cell or (f"{row.row}" if row.row else "–")
-        yield f"  ✗ {address}  {row.column or ''}: {row.message}"
-    if len(rejected) > _SHOWN_ROWS:
-        more = Text(pt="  … e mais {n}", en="  … and {n} more")
-        yield str(more.format(n=len(rejected) - _SHOWN_ROWS))
-    yield from map(str, _drift_lines(job.verdict))
-    if settled is not None:
-        yield str(
-            Text(
-                pt="Já gravadas depois: {rows} {rows:linha|linhas}, a última vez pelo envio {by}; "
-                "{left:falta|faltam} {left}",
-                en="Written since: {rows} {rows:row|rows}, the last by the upload {by}; "
-                "{left} left",
-            ).format(rows=count_text(settled.rows), by=settled.by, left=count_text(settled.left))
-        )
-    if job.state is State.NEEDS_PERSON:
-        yield from map(str, _evidence_lines(job))
-    yield job_headline(journal, job)
-    if undone is not None:
-        yield str(_UNDONE.format(rows=count_text(undone.rows), by=undone.by))
-    if next_step:
-        yield str(_next_step(job, settled))
-
-
+_GRADES = {
+    State.PARTIAL: Grade.ERROR,
+    State.REJECTED: Grade.ERROR,
+    State.ABANDONED: Grade.ERROR,
+    State.IN_DOUBT: Grade.WARNING,
+    State.NEEDS_PERSON: Grade.WARNING,
+}
+_SETTLED = Text(
+    pt="Já gravadas depois: {rows} {rows:linha|linhas}, a última vez pelo envio {by}; "
+    "{left:falta|faltam} {left}",
+    en="Written since: {rows} {rows:row|rows}, the last by the upload {by}; {left} left",
+)
 _UNDONE = Text(
     pt="{rows:Desfeita|Desfeitas} depois, por {by}: {rows} {rows:linha|linhas}.",
     en="Reversed since, by {by}: {rows} {rows:row|rows}.",
 )
+_REJECTED_HEADINGS = (
+    Heading(Text(pt="Célula", en="Cell")),
+    Heading(Text(pt="Coluna", en="Column"), 24, words=True),
+    Heading(Text(pt="Mensagem", en="Message"), 60),
+)
 
 
-def job_headline(journal: Journal, job: Job) -> str:
-    """Return the verdict of a job in one line, with the counts of its rows as they are now."""
+def _rejected_table(rejected: list[RejectedRow]) -> Table:
+    lines = []
+    for row in rejected:
+        address = row.cell or (f"{row.row}" if row.row else "–")
+        text = untranslated("  ✗ {address}  {column}: {message}").format(
+            address=address, column=row.column or "", message=row.message
+        )
+        lines.append(Line((address, row.column, row.message), Tone.OPEN, text))
+    sheet = Text(pt="Rejeitadas", en="Rejected")
+    return Table(sheet=sheet, headings=_REJECTED_HEADINGS, lines=lines, most=_SHOWN_ROWS)
+
+
+def _verdict(journal: Journal, job: Job) -> Text:
+    """Return the verdict on a job, with the counts of its rows as they are now."""
     verdict, counts = job.verdict, row_counts(journal, job)
     headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
     if job.state is State.IN_DOUBT and verdict.unknown < verdict.read:
         headline = _PARTLY_IN_DOUBT
-    return str(
-        headline.format(
-            sent=count_text(verdict.read),
-            rest=_rest_text(counts),
-            **{n: count_text(counts[n]) for n in ("read", "accepted", "rejected", "unknown")},
-            previewed=job.last("previewed"),
-            reason=Text(pt=job.reason.pt.rstrip("."), en=job.reason.en.rstrip(".")),
-            log_id=job.last("log_id"),
-        )
+    rest = (text.format(n=count_text(counts[name])) for name, text in _REST.items() if counts[name])
+    return headline.format(
+        sent=count_text(verdict.read),
+        rest=joined(rest, ""),
+        **{n: count_text(counts[n]) for n in ("read", "accepted", "rejected", "unknown")},
+        previewed=job.last("previewed"),
+        reason=Text(pt=job.reason.pt.rstrip("."), en=job.reason.en.rstrip(".")),
+        log_id=job.last("log_id"),
     )
+
+
+_REST = {
+    "unchanged": Text(pt="; sem alteração: {n}", en="; unchanged: {n}"),
+    "held": Text(pt="; retidas: {n}", en="; held: {n}"),
+    "undone": Text(pt="; desfeitas: {n}", en="; undone: {n}"),
+}
 
 
 def _next_step(job: Job, settled: LaterRows | None) -> Text:
@@ -296,30 +312,25 @@ def _next_step(job: Job, settled: LaterRows | None) -> Text:
         if job.verdict.accepted:
             copies = (as_argument(f"{file.stem}-{word}.xlsx") for word in ("enviada", "sent"))
             return _STATUS_COPY.format(copy=Text(*copies), **known)
-    step = _NEXT_STEPS.get(job.state, _RESUME)
-    return step.format(settled=_time_text(job.last("settled")), **known)
+    settles = job.last("settled")
+    moment = "–" if settles is None else f"{datetime.fromisoformat(settles):%d/%m/%Y %H:%M:%S}"
+    return _NEXT_STEPS.get(job.state, _RESUME).format(settled=moment, **known)
 
 
-def _drift_lines(verdict: Verdict) -> Iterator[Text]:
-    rules = drifted_rules(verdict)
+def _drift_remarks(job: Job) -> Iterator[Text]:
+    rules = drifted_rules(job.verdict)
     if rules:
         yield Text(
             pt="Rejeições que a conferência local não previu, por regra:",
             en="Rejections that the local validation did not predict, by rule:",
         )
     for rule in rules:
-        yield Text(pt="  {n} × {what}", en="  {n} × {what}").format(
-            n=rule.rows, what=f"{rule.column}: {rule.rule}" if rule.column else rule.rule
-        )
+        what = f"{rule.column}: {rule.rule}" if rule.column else rule.rule
+        yield untranslated("  {n} × {what}").format(n=rule.rows, what=what)
 
 
-def decision_lines(job: Job) -> Iterator[Text]:
-    """Yield the instructions for a decision by a person."""
-    yield from _evidence_lines(job)
-    yield _NEXT_STEPS[State.NEEDS_PERSON].format(job=job.arguments())
-
-
-def _evidence_lines(job: Job) -> Iterator[Text]:
+def evidence_remarks(job: Job) -> Iterator[Text]:
+    """Yield the path of the page on a job in doubt, if there is one."""
     if page := job.last("evidence_file"):
         yield Text(
             pt="O que se sabe, e o que conferir: {file}",
@@ -327,5 +338,6 @@ def _evidence_lines(job: Job) -> Iterator[Text]:
         ).format(file=short_path(Path(page)))
 
 
-def _time_text(moment: str | None) -> str:
-    return "–" if moment is None else f"{datetime.fromisoformat(moment):%d/%m/%Y %H:%M:%S}"
+def decision_step(job: Job) -> Text:
+    """Return the next step of a job that only a person can decide."""
+    return _NEXT_STEPS[State.NEEDS_PERSON].format(job=job.arguments())

@@ -31,16 +31,6 @@ if TYPE_CHECKING:
     from xlbridge.workbook.edit import RemarkColumns
 
 
-_STATES: Mapping[RowOutcome, Text] = {
-    RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
-    RowOutcome.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
-    RowOutcome.HELD: Text(pt="retida", en="held"),
-    RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
-    RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
-    RowOutcome.UNSENT: Text(pt="não enviada", en="not sent"),
-    RowOutcome.UNDONE: Text(pt="desfeita", en="undone"),
-    RowOutcome.UNKNOWN: Text(pt="em dúvida", en="in doubt"),
-}
 _SEVERITIES: Mapping[RowOutcome, Severity] = {
     RowOutcome.REJECTED: Severity.ERROR,
     RowOutcome.NOT_WRITTEN: Severity.ERROR,
@@ -126,7 +116,7 @@ def _status_columns(
         header + 1,
         STATUS_COLUMNS,
         {
-            row: (str(_STATES[status.outcome]), status.reason, status.code)
+            row: (str(status.outcome.text), status.reason, status.code)
             for row, status in statuses.items()
         },
         cells.first_column + names.index(first) if first in names else None,

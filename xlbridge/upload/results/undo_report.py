@@ -1,13 +1,23 @@
 """Report of an undo, and the rows that it leaves with their reasons."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from xlbridge.i18n import Text, count_text, untranslated
-from xlbridge.report_forms import ReportForms
+from xlbridge.i18n import Text, count_text
+from xlbridge.report_forms import (
+    Grade,
+    Line,
+    Report,
+    ReportForms,
+    Table,
+    Tone,
+    group_by_reason,
+    list_first,
+)
 from xlbridge.upload.job import Job, State
+from xlbridge.upload.planning.planned_row import token_line
 
 _SHOWN_ROWS = 10
 
@@ -19,11 +29,6 @@ class LeftReason(StrEnum):
     SETTLED = "settled"
     NO_OPERATION = "no-operation"
     NOT_IDENTIFIED = "not-identified"
-
-    @property
-    def text(self) -> Text:
-        """Explanation, with what to do by hand."""
-        return _BY_HAND.format(reason=_TEXTS[self])
 
 
 _TEXTS: Mapping[LeftReason, Text] = {
@@ -62,8 +67,8 @@ class LeftRow:
 
     @property
     def text(self) -> Text:
-        """Explanation for the user."""
-        return self.message or self.reason.text
+        """Explanation for the user, with what to do by hand."""
+        return self.message or _BY_HAND.format(reason=_TEXTS[self.reason])
 
 
 def _left_rows(job: Job) -> list[LeftRow]:
@@ -76,41 +81,48 @@ def _left_rows(job: Job) -> list[LeftRow]:
     return sorted([*planned, *refused], key=lambda row: row.row)
 
 
-def left_lines(job: Job) -> Iterator[Text]:
-    """Yield lines about the rows undone before, and those to be undone by hand, by reason."""
-    return _lines_of(_left_rows(job), job.last("undone_before") or {})
+def left_report(left: Iterable[LeftRow], undone_before: Mapping[str, int] | None) -> Report:
+    """Return the report of the rows that an undo leaves, by reason, and of those undone before."""
+    groups = group_by_reason((row.text, row.row) for row in left)
+    sentences = [
+        _LEFT.format(n=count_text(len(rows)), message=reason, rows=list_first(rows, _SHOWN_ROWS))
+        for reason, rows in groups.items()
+    ]
+    return Report(
+        remarks=[
+            _BEFORE.format(n=count_text(count), undo=undo)
+            for undo, count in (undone_before or {}).items()
+        ],
+        tables=[
+            Table(sheet=_LEFT_ROWS, lines=[Line(tone=Tone.OPEN, text=text) for text in sentences])
+        ],
+    )
 
 
-def _lines_of(left: Iterable[LeftRow], undone_before: Mapping[str, int]) -> Iterator[Text]:
-    for text in (*before_texts(undone_before), *left_texts(left)):
-        yield untranslated("  {text}").format(text=text)
+_LEFT_ROWS = Text(pt="Linhas não desfeitas", en="Rows not reversed")
+_LEFT = Text(
+    pt="  {n} {n:linha não desfeita|linhas não desfeitas}: {message} ({n:linha|linhas} {rows})",
+    en="  {n} {n:row|rows} not reversed: {message} ({n:row|rows} {rows})",
+)
+_BEFORE = Text(
+    pt="  {n} {n:linha já foi desfeita|linhas já foram desfeitas} por {undo}",
+    en="  {n} {n:row was|rows were} already undone by {undo}",
+)
 
 
-def before_texts(undone_before: Mapping[str, int]) -> Iterator[Text]:
-    """Yield a text for each earlier undo, with the number of rows that it has reversed."""
-    for undo, count in undone_before.items():
-        yield Text(
-            pt="{n} {n:linha já foi desfeita|linhas já foram desfeitas} por {undo}",
-            en="{n} {n:row was|rows were} already undone by {undo}",
-        ).format(n=count_text(count), undo=undo)
-
-
-def left_texts(left: Iterable[LeftRow]) -> Iterator[Text]:
-    """Yield each explanation with the number of its rows and the first of them."""
-    by_message: dict[str, list[int]] = {}
-    for row in left:
-        by_message.setdefault(str(row.text), []).append(row.row)
-    for message, rows in by_message.items():
-        yield Text(
-            pt="{n} {n:linha não desfeita|linhas não desfeitas}: {message} ({n:linha|linhas} "
-            "{rows}{more})",
-            en="{n} {n:row|rows} not reversed: {message} ({n:row|rows} {rows}{more})",
-        ).format(
-            n=count_text(len(rows)),
-            message=message,
-            rows=", ".join(map(str, rows[:_SHOWN_ROWS])),
-            more=", …" if len(rows) > _SHOWN_ROWS else "",
-        )
+def undo_plan_report(job: Job, place: str) -> Report:
+    """Return the plan of an undo in the system at ``place``, before it is confirmed."""
+    title = Text(
+        pt="Plano: desfazer o envio {job} em {place} · linhas a desfazer: {rows}; "
+        "não desfeitas: {left}",
+        en="Plan: undo the upload {job} in {place} · rows to reverse: {rows}; not reversed: {left}",
+    )
+    left = _left_rows(job)
+    return replace(
+        left_report(left, job.last("undone_before")),
+        title=title.format(job=job.undo_of, place=place, rows=len(job.spec.rows), left=len(left)),
+        next_steps=[token_line(job.token)],
+    )
 
 
 def undo_counts(job: Job) -> dict[str, int]:
@@ -123,32 +135,42 @@ def undo_counts(job: Job) -> dict[str, int]:
 
 def undo_json(job: Job) -> dict[str, Any]:
     """Return an undo as JSON. See the product brief, ``undo JOB``."""
+    return _json(job.undo_of, job.spec.resource, undo_counts(job), _left_rows(job), job.token, job)
+
+
+def _json(
+    undo_of: str | None,
+    resource: str,
+    counts: Mapping[str, int],
+    left: Iterable[LeftRow],
+    token: str,
+    job: Job | None,
+) -> dict[str, Any]:
     return {
         "version": 1,
-        "job": job.id,
-        "undo_of": job.undo_of,
-        "state": job.public_state,
-        "resource": job.spec.resource,
-        "rows": undo_counts(job),
-        "left": _left_json(_left_rows(job)),
-        "confirm": job.token,
-        "evidence_file": job.last("evidence_file"),
+        "job": None if job is None else job.id,
+        "undo_of": undo_of,
+        "state": State.DONE.public if job is None else job.public_state,
+        "resource": resource,
+        "rows": dict(counts),
+        "left": [{"row": row.row, "reason": row.reason, "message": str(row.text)} for row in left],
+        "confirm": token,
+        "evidence_file": None if job is None else job.last("evidence_file"),
     }
 
 
-def _left_json(rows: Iterable[LeftRow]) -> list[dict[str, Any]]:
-    return [{"row": row.row, "reason": row.reason, "message": str(row.text)} for row in rows]
-
-
-def undo_lines(job: Job) -> Iterator[Text]:
-    """Yield the lines of the report of an undo."""
-    counts = undo_counts(job)
+def undo_report(job: Job) -> Report:
+    """Return the report of an undo."""
+    counts, undone_before = undo_counts(job), job.last("undone_before")
     headline = _HEADLINES.get(job.state, _UNFINISHED)
     if headline is _DONE and not counts["undone"]:
-        headline = _headline_without_rows(counts["read"], job.last("undone_before"))
+        headline = _headline_without_rows(counts["read"], undone_before)
     texts = {name: count_text(count) for name, count in counts.items()}
-    yield headline.format(**texts, undo_of=job.undo_of, job=job.arguments(), reason=job.reason)
-    yield from left_lines(job)
+    verdict = headline.format(**texts, undo_of=job.undo_of, job=job.arguments(), reason=job.reason)
+    grade = Grade.WARNING if counts["unknown"] else Grade.GOOD
+    if counts["left"] or job.state is State.ABANDONED:
+        grade = Grade.ERROR
+    return replace(left_report(_left_rows(job), undone_before), verdict=verdict, grade=grade)
 
 
 def _headline_without_rows(left: int, undone_before: Mapping[str, int] | None) -> Text:
@@ -164,26 +186,14 @@ def empty_undo_report(
     """Return the report of an undo with no rows to reverse, of which no job is recorded."""
     left = len(left_rows)
     counts = {"read": left, "undone": 0, "left": left, "unknown": 0}
-
-    def document() -> dict[str, Any]:
-        return {
-            "version": 1,
-            "job": None,
-            "undo_of": undo_of.id,
-            "state": State.DONE.public,
-            "resource": undo_of.spec.resource,
-            "rows": counts,
-            "left": _left_json(left_rows),
-            "confirm": token,
-            "evidence_file": None,
-        }
-
-    def lines() -> Iterator[Text]:
-        headline = _headline_without_rows(left, undone_before)
-        yield headline.format(**counts, undo_of=undo_of.id)
-        yield from _lines_of(left_rows, undone_before)
-
-    return ReportForms(document, lines)
+    headline = _headline_without_rows(left, undone_before)
+    verdict = headline.format(**counts, undo_of=undo_of.id)
+    grade = Grade.ERROR if left_rows else Grade.GOOD
+    report = replace(left_report(left_rows, undone_before), verdict=verdict, grade=grade)
+    return ReportForms.of_report(
+        lambda: report,
+        lambda: _json(undo_of.id, undo_of.spec.resource, counts, left_rows, token, None),
+    )
 
 
 _DONE = Text(

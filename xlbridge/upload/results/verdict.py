@@ -154,6 +154,23 @@ class RowOutcome(StrEnum):
     UNDONE = "undone"
     UNKNOWN = "unknown"
 
+    @property
+    def text(self) -> Text:
+        """The outcome of a row in words."""
+        return _OUTCOME_TEXTS[self]
+
+
+_OUTCOME_TEXTS: Mapping[RowOutcome, Text] = {
+    RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
+    RowOutcome.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
+    RowOutcome.HELD: Text(pt="retida", en="held"),
+    RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
+    RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
+    RowOutcome.UNSENT: Text(pt="não enviada", en="not sent"),
+    RowOutcome.UNDONE: Text(pt="desfeita", en="undone"),
+    RowOutcome.UNKNOWN: Text(pt="em dúvida", en="in doubt"),
+}
+
 
 _VALUE = re.compile(r"[“\"'‘].*?[”\"'’]|\b[\w./-]*\d[\w./-]*")
 _ELLIPSIS = "…"
