@@ -13,8 +13,8 @@ from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.library.reports import Report, require_type
 from xlbridge.settings import Settings
-from xlbridge.upload import RequestedMode, UploadOptions, Uploads, open_context
-from xlbridge.upload.planning import ApproveAll, Confirmed, Consent, may_be_sent
+from xlbridge.upload import InvalidSheet, RequestedMode, UploadOptions, Uploads, open_context
+from xlbridge.upload.planning import ApproveAll, Confirmed, Consent
 from xlbridge.upload.processing import (
     ProcessKind,
     RecordNumbers,
@@ -135,9 +135,7 @@ def plan_report(
     """Plan the upload of a report; see ``Connection.plan``."""
     require_type("report", report, Report, hint=_HOW_TO_REPORT)
     with open_context(settings) as context:
-        uploads = Uploads(context, client)
-        sheet = uploads.with_codes(report.validated_sheet(settings.frames))
-        planned = uploads.plan(sheet, options)
+        planned = Uploads(context, client).plan(report.validated_sheet(settings.frames), options)
     plan = planned.plan
     rows = pd.DataFrame([row.to_json() for row in plan.rows], columns=_PLAN_COLUMNS)
     rows["row"] = report.row_labels([row.row for row in plan.rows])
@@ -152,16 +150,11 @@ def upload_report(
     if report.resource is None or not report.may_be_sent(good_rows=options.good_rows):
         return _invalid_outcome(report, options.mode)
     with open_context(settings) as context:
-        uploads = Uploads(context, client)
-        sheet = uploads.with_codes(report.validated_sheet(settings.frames))
-        if not may_be_sent(sheet, good_rows=options.good_rows):
-            return _invalid_outcome(report.with_sheet(sheet), options.mode)
-        job = uploads.create(sheet, options)
+        sheet = report.validated_sheet(settings.frames)
         try:
-            job = uploads.run(job, options)
-        except XlbridgeError as error:
-            error.add_note(f"xlbridge resume {job.arguments()}")
-            raise
+            job = Uploads(context, client).submit(sheet, options)
+        except InvalidSheet as error:
+            return _invalid_outcome(report.with_sheet(error.sheet), options.mode)
         return _outcome(report, job_json(context.journal, job), job.token)
 
 

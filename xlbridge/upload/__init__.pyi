@@ -14,4 +14,8 @@ from .journal_database import JournalMarker as JournalMarker
 from .manual_resolution import resolve_job as resolve_job
 from .options import RequestedMode as RequestedMode, UploadOptions as UploadOptions
 from .payload import ItemCells as ItemCells, sent_rows as sent_rows
-from .uploads import Uploads as Uploads
+from .uploads import (
+    InvalidSheet as InvalidSheet,
+    Uploads as Uploads,
+    upload_of_file as upload_of_file,
+)

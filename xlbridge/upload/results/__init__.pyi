@@ -10,7 +10,6 @@ from .result_files import ensure_evidence as ensure_evidence
 from .row_ledger import (
     RowChange as RowChange,
     RowLedger as RowLedger,
-    changed_ledger as changed_ledger,
     row_counts as row_counts,
 )
 from .status_copy import (
