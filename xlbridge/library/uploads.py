@@ -37,7 +37,7 @@ from xlbridge.upload.processing import (
     plan_processing,
     process_plan_json,
 )
-from xlbridge.upload.results import Verdict, ensure_evidence, job_json, job_report, row_counts
+from xlbridge.upload.results import ensure_evidence, job_json, job_report, row_counts
 
 _REJECTED_COLUMNS = ["row", "cell", "column", "message"]
 
@@ -180,7 +180,10 @@ def upload_report(
 
 
 def _counts_of_unsent(rows: int) -> dict[str, int]:
-    return Verdict(read=rows, accepted=0, unknown=0).row_counts
+    zeros = dict.fromkeys(
+        ("accepted", "created", "updated", "unchanged", "held", "undone", "unknown"), 0
+    )
+    return {"read": rows, "rejected": rows, **zeros}
 
 
 def _invalid_outcome(report: Report, mode: str) -> UploadOutcome:
