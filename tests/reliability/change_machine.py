@@ -199,7 +199,7 @@ class ChangeMachine(StateMachine):
             job.require_rejected()
             corrected = corrected_rows(context, job, self._sheet(book), in_place=True)
             options = self._options(book, update=update)
-            uploads.run(uploads.create_retry(corrected, options), options)
+            uploads.run(uploads.create(corrected, options), options)
 
         if job is not None:
             self._do(book.home, crash, send)

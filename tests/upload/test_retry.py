@@ -58,7 +58,7 @@ def correct(job: Job, row: int, document: str) -> None:
 def send_again(context: UploadContext, client: Client, job: Job, sheet: ValidatedSheet) -> Job:
     """Send the corrected rows, as the command does."""
     uploads = Uploads(context, client)
-    again = uploads.create_retry(corrected_rows(context, job, sheet), YES)
+    again = uploads.create(corrected_rows(context, job, sheet), YES)
     return uploads.run(again, YES)
 
 
@@ -190,7 +190,7 @@ def test_held_rows_are_retried_like_rejected_ones(
     job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
     assert job_json(context.journal, job)["rows"] == row_counts(read=2, accepted=1, held=1)
     job.require_rejected()
-    same = Uploads(context, client).create_retry(
+    same = Uploads(context, client).create(
         corrected_rows(context, job, read_rejects(context, job)), YES
     )
     assert same.last("plan") == plan_counts(held=1)

@@ -130,7 +130,7 @@ def test_corrected_rows_are_sent_again_in_parts_and_once_each(
     for row, document in corrected_cnpj.items():
         set_cnpj(rejects, row, document)
     corrected = corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
-    again = Uploads(context, client).create_retry(corrected, replace(YES, chunk_rows=2))
+    again = Uploads(context, client).create(corrected, replace(YES, chunk_rows=2))
     assert [len(part.spec.rows) for part in context.journal.parts_of(again)] == [2, 1]
     staged: list[str] = []
 

@@ -237,13 +237,12 @@ class WorkbookSender:
         uploads, options = self._uploads(target), self._options_of(target)
         options = replace(options, consent=partial(_require_approved, approved, target))
         if isinstance(send.rows, CorrectedRows):
-            uploads.run(uploads.create_retry(send.rows, options, send.planned), options)
+            uploads.submit(send.rows, options, send.planned)
             if send.rows.sheet.file == target.workbook.path:
                 self._record_job(target, send.rows.job)
         else:
-            job = uploads.create(send.rows, options, send.planned)
-            self._record_job(target, job)
-            uploads.run(job, options)
+            record = partial(self._record_job, target)
+            uploads.submit(send.rows, options, send.planned, on_created=record)
 
     def _rows_to_send(
         self, target: StepWorkbook, unit: UnitOverview, waits_for: Sequence[str]

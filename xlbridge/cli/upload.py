@@ -18,28 +18,27 @@ from xlbridge.cli.options import (
     report_format_option,
     sheet_options,
 )
-from xlbridge.cli.output import print_message
+from xlbridge.cli.output import print_json, print_message
 from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_arguments import UploadArguments, upload_options
 from xlbridge.cli.upload_run import (
     find_job,
     forbid_yes_in_production,
-    report_invalid_sheet,
-    send_sheet,
+    run_upload,
 )
-from xlbridge.errors import UsageError
 from xlbridge.files import as_argument, require_distinct
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
+from xlbridge.profiles import choose_profile
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
-from xlbridge.upload import open_context
-from xlbridge.upload.results import ensure_evidence
+from xlbridge.upload import UploadContext, open_context
+from xlbridge.upload.results import Verdict, ensure_evidence
 from xlbridge.validation import ValidationRequest
 from xlbridge.workbook import WorkbookOrigin
 
 if TYPE_CHECKING:
-    from xlbridge.client import Target
-    from xlbridge.upload import Job, Uploads
+    from xlbridge.upload import Job
     from xlbridge.validation import ValidatedSheet
+    from xlbridge.validation.mapping import SheetMapping
 
 
 @described_command(
@@ -70,49 +69,30 @@ def command(
         title = Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)
         # Most modules are imported in there, while the file is being parsed.
         with heavy_imports(), show_progress(title):
-            if mapping is not None:
-                from xlbridge.validation.mapping import read_mapping
-
             request = ValidationRequest(
                 file=file,
                 resource=resource,
                 sheet=sheet,
                 reading=ParseOptions(dates=dates, numbers=numbers),
-                mapping=None if mapping is None else read_mapping(mapping),
+                mapping=_mapping(mapping),
                 links=links,
             )
             validated = _validate(request, context.settings)
-        with heavy_imports():
-            from xlbridge.upload.planning import may_be_sent
-
         if validated.read_as is not None:
             print_message(validated.read_as)
         if request.mapping is not None:
             from xlbridge.cli.map_run import remember
 
             remember(request.mapping, [validated], context.settings)
-        upload, chosen = arguments.options, validated.resource
-        if chosen is None or not may_be_sent(validated, good_rows=upload.good_rows):
-            code = report_invalid_sheet(context, request, validated, upload.mode, arguments.form)
-            _suggest_mapping(request, validated, context.settings)
-            return code
-        choice = upload.choose_mode(chosen, with_lists=bool(validated.children))
-        if validated.warnings:
-            print_message(_warnings_text(request, validated, context.settings))
+        return _send(context, request, validated, arguments)
 
-        def create(uploads: "Uploads", target: "Target", sheet: "ValidatedSheet") -> "Job":
-            forbid_yes_in_production(target.production, arguments, choice.mode)
-            print_message(
-                _SUMMARY.format(
-                    resource=chosen.name,
-                    profile=target.profile,
-                    rows=len(sheet.rows),
-                    reason=choice.reason,
-                )
-            )
-            return uploads.create(sheet, upload)
 
-        return send_sheet(context, request, validated, arguments, upload.mode, create)
+def _mapping(path: Path | None) -> "SheetMapping | None":
+    if path is None:
+        return None
+    from xlbridge.validation.mapping import read_mapping
+
+    return read_mapping(path)
 
 
 def _validate(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
@@ -127,55 +107,6 @@ def _validate(request: ValidationRequest, settings: Settings) -> "ValidatedSheet
         from xlbridge.cli.map_run import with_mappings
 
         raise with_mappings(error, [request.file], settings, "upload") from None
-
-
-def _warnings_text(request: ValidationRequest, sheet: "ValidatedSheet", settings: Settings) -> Text:
-    """Return the number of warnings, and the command that shows them."""
-    from xlbridge.cli.validate_run import reading_options
-
-    options = reading_options(request, settings.limits.csv)
-    arguments = " ".join(map(as_argument, [str(sheet.file), *options]))
-    return _WARNINGS.format(n=sheet.warnings, arguments=arguments)
-
-
-def _suggest_mapping(
-    request: ValidationRequest, sheet: "ValidatedSheet", settings: Settings
-) -> None:
-    """Suggest a mapping for a sheet with a foreign header."""
-    from xlbridge.cli.validate_run import has_foreign_header
-
-    if request.mapping is None and has_foreign_header(sheet):
-        # Slow to import, and few sheets need it.
-        from xlbridge.cli.map_run import suggest_mappings
-
-        suggest_mappings([request.file], settings, "upload")
-
-
-def _job_of(file: Path) -> str:
-    """Return the id of the upload that a workbook carries. Raises ``UsageError`` if it has none."""
-    origin = WorkbookOrigin.of(file)
-    if origin is None:
-        raise UsageError(
-            Text(
-                pt="{file} não diz de que envio é.",
-                en="{file} does not say to which upload it belongs.",
-            ).format(file=file),
-            Text(
-                pt="Informe o envio: xlbridge retry ENVIO --file {file}",
-                en="Name the upload: xlbridge retry JOB --file {file}",
-            ).format(file=as_argument(file)),
-        )
-    return origin.job
-
-
-_SUMMARY = Text(
-    pt="{resource} para {profile} · linhas: {rows} · {reason}",
-    en="{resource} to {profile} · rows: {rows} · {reason}",
-)
-_WARNINGS = Text(
-    pt="Avisos na planilha: {n}. Veja-os com: xlbridge validate {arguments}",
-    en="Warnings in the sheet: {n}. See them with: xlbridge validate {arguments}",
-)
 
 
 @described_command(
@@ -209,16 +140,12 @@ def retry_command(
     arguments = UploadArguments.of(options)
     with heavy_imports():
         from xlbridge.parallel import validate_single_sheet
-        from xlbridge.upload.planning import corrected_rows
-
-        if mapping is not None:
-            from xlbridge.validation.mapping import read_mapping
 
     with open_context(command_settings()) as context:
         job_id = job_or_file
         if file is None and Path(job_or_file).is_file():
             file = Path(job_or_file)
-            job_id = _job_of(file)
+            job_id = WorkbookOrigin.job_of(file)
         job = find_job(context, job_id)
         job.require_rejected()
         job = ensure_evidence(context, job)
@@ -226,15 +153,145 @@ def retry_command(
             file=file or Path(job.last("rejects_file")),
             resource=context.catalogue.named(job.spec.resource).name,
             reading=ParseOptions(dates=dates, numbers=numbers),
-            mapping=None if mapping is None else read_mapping(mapping),
+            mapping=_mapping(mapping),
             links=links,
         )
         settings = context.settings
         validated = validate_single_sheet(request, settings.schemas, settings.limits)
+        return _send(context, request, validated, arguments, job)
 
-        def create(uploads: "Uploads", target: "Target", sheet: "ValidatedSheet") -> "Job":
-            corrected = corrected_rows(context, job, sheet)
-            forbid_yes_in_production(target.production, arguments, job.spec.mode)
-            return uploads.create_retry(corrected, arguments.options)
 
-        return send_sheet(context, request, validated, arguments, job.spec.mode, create)
+def _send(
+    context: UploadContext,
+    request: ValidationRequest,
+    sheet: "ValidatedSheet",
+    arguments: UploadArguments,
+    earlier: "Job | None" = None,
+) -> ExitCode:
+    """Upload a validated sheet, or its corrected rows of an ``earlier`` upload, with its report.
+
+    Why an invalid sheet is not sent is reported too; without a connection if it has the errors
+    itself.
+    """
+    with heavy_imports():
+        from xlbridge.connection import connect
+        from xlbridge.upload import InvalidSheet, Uploads
+        from xlbridge.upload.planning import may_be_sent
+
+    options = arguments.options
+    mode: str = options.mode if earlier is None else earlier.spec.mode
+    resource = sheet.resource
+    if resource is None or not may_be_sent(sheet, good_rows=options.good_rows):
+        code = _report_invalid(context, request, sheet, mode, arguments.form)
+        from xlbridge.cli.validate_run import has_foreign_header
+
+        if earlier is None and request.mapping is None and has_foreign_header(sheet):
+            # Slow to import, and few sheets need it.
+            from xlbridge.cli.map_run import suggest_mappings
+
+            suggest_mappings([request.file], context.settings, "upload")
+        return code
+    choice = None
+    if earlier is None:
+        choice = options.choose_mode(resource, with_lists=bool(sheet.children))
+        if sheet.warnings:
+            from xlbridge.cli.validate_run import reading_options
+
+            words = [str(sheet.file), *reading_options(request, context.settings.limits.csv)]
+            text = " ".join(map(as_argument, words))
+            print_message(_WARNINGS.format(n=sheet.warnings, arguments=text))
+    with connect(context.settings, print_message) as client:
+        uploads = Uploads(context, client)
+        try:
+            rows = uploads.rows_to_send(sheet, options, earlier)
+        except InvalidSheet as error:
+            return _report_invalid(context, request, error.sheet, mode, arguments.form)
+        forbid_yes_in_production(client.target.production, arguments, mode)
+        if choice is not None:
+            print_message(
+                _SUMMARY.format(
+                    resource=resource.name,
+                    profile=client.target.profile,
+                    rows=len(sheet.rows),
+                    reason=choice.reason,
+                )
+            )
+        return run_upload(context, client, uploads.create(rows, options), arguments)
+
+
+_SUMMARY = Text(
+    pt="{resource} para {profile} · linhas: {rows} · {reason}",
+    en="{resource} to {profile} · rows: {rows} · {reason}",
+)
+_WARNINGS = Text(
+    pt="Avisos na planilha: {n}. Veja-os com: xlbridge validate {arguments}",
+    en="Warnings in the sheet: {n}. See them with: xlbridge validate {arguments}",
+)
+
+
+def _report_invalid(
+    context: UploadContext,
+    request: ValidationRequest,
+    sheet: "ValidatedSheet",
+    mode: str,
+    form: str,
+) -> ExitCode:
+    """Report why the sheet is not sent, and the next step."""
+    from xlbridge.cli.validate_run import reading_options
+    from xlbridge.validation.reports import Report, report_forms
+
+    from_system = any(finding.kind.code.startswith("link-") for finding in sheet.findings)
+    report = Report(
+        sheet.with_children,
+        options=[
+            *reading_options(request, context.settings.limits.csv),
+            *choose_profile(context.settings).arguments,
+        ],
+        validation_options=["--online"] if from_system else [],
+    )
+    verdict = [_NOTHING_SENT]
+    if sheet.has_stray_rows:
+        verdict.append(_STRAY_ROWS)
+    elif sheet.readable:
+        verdict.append(_GOOD_ROWS)
+    for line in report_forms(report, joined(verdict, " ")).lines():
+        print_message(line)
+    if form == "json":
+        print_json(
+            {
+                "version": 1,
+                "job": None,
+                "state": "rejected",
+                "mode": mode,
+                "resource": sheet.resource_name,
+                "log_id": None,
+                "rows": Verdict(read=len(sheet.rows), accepted=0, unknown=0).row_counts,
+                "rejected": [
+                    {
+                        "row": finding.row,
+                        "cell": finding.cell,
+                        "column": finding.column,
+                        "message": str(finding.message),
+                        **({"sheet": part.sheet} if sheet.children else {}),
+                    }
+                    for part in sheet.with_children
+                    for finding in part.error_findings()
+                ],
+                "rejects_file": None,
+            }
+        )
+    return ExitCode.DATA_ERRORS
+
+
+_NOTHING_SENT = Text(
+    pt="Nada foi enviado: corrija os erros primeiro.",
+    en="Nothing was sent: fix the errors first.",
+)
+_STRAY_ROWS = Text(
+    pt="Há linhas com erro sem registro: sem elas, algum registro iria incompleto.",
+    en="Some rows with errors belong to no record: without them a record would be incomplete.",
+)
+_GOOD_ROWS = Text(
+    pt="Para enviar só as linhas sem erros: --good-rows",
+    en="To send only the rows without errors: --good-rows",
+)

@@ -1,6 +1,5 @@
 """Run of a job, reports, status copies and exit codes for the upload commands."""
 
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
@@ -19,19 +18,16 @@ from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.cli.upload_arguments import UploadArguments, yes_in_production
 from xlbridge.errors import ApiError, LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import report_local_failures, require_distinct
-from xlbridge.i18n import Text, joined
-from xlbridge.profiles import choose_profile, read_profile_file, settings_for
+from xlbridge.i18n import Text
+from xlbridge.profiles import read_profile_file, settings_for
 from xlbridge.report_forms import Grade, ReportForms
 from xlbridge.resources import Mode
 from xlbridge.upload import Job, Journal, State, UploadContext
-from xlbridge.upload.results import Verdict, job_document, job_report
-from xlbridge.validation import ValidationRequest
+from xlbridge.upload.results import job_document, job_report
 
 if TYPE_CHECKING:
-    from xlbridge.client import Client, Target
-    from xlbridge.upload import Uploads
+    from xlbridge.client import Client
     from xlbridge.upload.planning import ConsentRequest
-    from xlbridge.validation import ValidatedSheet
 
 _EXIT_CODE_BY_STATE = {
     State.PREVIEWED: ExitCode.GOOD,
@@ -159,34 +155,6 @@ def run_upload(
     return report_job(context, job, arguments.form, arguments.annotate, client)
 
 
-def send_sheet(
-    context: UploadContext,
-    request: ValidationRequest,
-    sheet: "ValidatedSheet",
-    arguments: UploadArguments,
-    mode: str,
-    create: Callable[["Uploads", "Target", "ValidatedSheet"], Job],
-) -> ExitCode:
-    """Create and run the job of a validated sheet, or report why it is not sent.
-
-    ``create`` is called with the sheet whose record names are resolved to codes.
-    """
-    with heavy_imports():
-        from xlbridge.connection import connect
-        from xlbridge.upload import Uploads
-        from xlbridge.upload.planning import may_be_sent
-
-    good_rows = arguments.options.good_rows
-    if not may_be_sent(sheet, good_rows=good_rows):
-        return report_invalid_sheet(context, request, sheet, mode, arguments.form)
-    with connect(context.settings, print_message) as client:
-        uploads = Uploads(context, client)
-        sheet = uploads.with_codes(sheet)
-        if not may_be_sent(sheet, good_rows=good_rows):
-            return report_invalid_sheet(context, request, sheet, mode, arguments.form)
-        return run_upload(context, client, create(uploads, client.target, sheet), arguments)
-
-
 def _print_stopped(context: UploadContext, job: Job, form: str, error: XlbridgeError) -> None:
     """Print the JSON report of a job that was stopped, if requested and readable."""
     if form != "json":
@@ -242,81 +210,10 @@ _OF_PROFILE = Text(
 )
 
 
-def report_invalid_sheet(
-    context: UploadContext,
-    request: ValidationRequest,
-    sheet: "ValidatedSheet",
-    mode: str,
-    form: str,
-) -> ExitCode:
-    """Report why the sheet is not sent, and the next step."""
-    from xlbridge.cli.validate_run import reading_options
-    from xlbridge.validation.reports import Report, report_forms
-
-    from_system = any(finding.kind.code.startswith("link-") for finding in sheet.findings)
-    report = Report(
-        sheet.with_children,
-        options=[
-            *reading_options(request, context.settings.limits.csv),
-            *choose_profile(context.settings).arguments,
-        ],
-        validation_options=["--online"] if from_system else [],
-    )
-    verdict = [_NOTHING_SENT]
-    if sheet.has_stray_rows:
-        verdict.append(_STRAY_ROWS)
-    elif sheet.readable:
-        verdict.append(_GOOD_ROWS)
-    for line in report_forms(report, joined(verdict, " ")).lines():
-        print_message(line)
-    if form == "json":
-        print_json(_invalid_sheet_json(sheet, mode))
-    return ExitCode.DATA_ERRORS
-
-
-_NOTHING_SENT = Text(
-    pt="Nada foi enviado: corrija os erros primeiro.",
-    en="Nothing was sent: fix the errors first.",
-)
-_STRAY_ROWS = Text(
-    pt="Há linhas com erro sem registro: sem elas, algum registro iria incompleto.",
-    en="Some rows with errors belong to no record: without them a record would be incomplete.",
-)
-_GOOD_ROWS = Text(
-    pt="Para enviar só as linhas sem erros: --good-rows",
-    en="To send only the rows without errors: --good-rows",
-)
-
-
-def _invalid_sheet_json(sheet: "ValidatedSheet", mode: str) -> dict[str, Any]:
-    """Return the JSON report of a sheet that failed local validation."""
-    return {
-        "version": 1,
-        "job": None,
-        "state": "rejected",
-        "mode": mode,
-        "resource": sheet.resource_name,
-        "log_id": None,
-        "rows": Verdict(read=len(sheet.rows), accepted=0, unknown=0).row_counts,
-        "rejected": [
-            {
-                "row": finding.row,
-                "cell": finding.cell,
-                "column": finding.column,
-                "message": str(finding.message),
-                **({"sheet": part.sheet} if sheet.children else {}),
-            }
-            for part in sheet.with_children
-            for finding in part.error_findings()
-        ],
-        "rejects_file": None,
-    }
-
-
-def forbid_yes_in_production(production: bool, arguments: UploadArguments, mode: Mode) -> None:
+def forbid_yes_in_production(production: bool, arguments: UploadArguments, mode: str) -> None:
     """Raise ``UsageError`` if ``--yes`` would write to production: it consents to any rows."""
-    if production and arguments.yes and mode is not Mode.PREVIEW:
-        raise yes_in_production(_USE_PLAN if mode is Mode.PROCESS else _USE_PREVIEW)
+    if production and arguments.yes and mode != Mode.PREVIEW:
+        raise yes_in_production(_USE_PLAN if mode == Mode.PROCESS else _USE_PREVIEW)
 
 
 _USE_PREVIEW = Text(

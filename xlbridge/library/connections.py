@@ -33,10 +33,16 @@ from xlbridge.library.uploads import (
     UploadOutcome,
     UploadPlan,
     consent_for,
+    list_jobs,
     plan_records,
     plan_report,
     process_listing,
     require_positive,
+    resolve_doubt,
+    resume_job,
+    retry_report,
+    sending_options,
+    undo_job,
     upload_report,
 )
 from xlbridge.profiles import choose_profile, settings_for
@@ -220,6 +226,75 @@ class Connection:
             progress=lambda step: on_progress(str(step)),
         )
         return plan_report(self._settings, self._client, report, options)
+
+    def jobs(self) -> pd.DataFrame:
+        """Return the jobs of the journal, newest first, as ``xlbridge jobs`` lists them.
+
+        The columns are ``job``, ``created_at``, ``state``, ``mode``, ``resource``, ``file``,
+        ``profile``, and the counts of ``UploadOutcome.rows``, as they are after retries and undos.
+        """
+        return list_jobs(self._settings)
+
+    def resume(
+        self,
+        job: str,
+        *,
+        confirm: str | None = None,
+        yes: bool = False,
+        on_progress: Callable[[str], None] = lambda _step: None,
+    ) -> UploadOutcome:
+        """Continue an interrupted job, as ``xlbridge resume`` does; return the outcome of a
+        finished one as it is.
+
+        Consent works as in ``upload``, and is needed if nothing of the job was sent. Raises what
+        ``upload`` raises.
+        """
+        return resume_job(self._settings, self._client, job, confirm, on_progress, yes=yes)
+
+    def retry(
+        self,
+        source: Report | str | PathLike[str],
+        job: str | None = None,
+        *,
+        confirm: str | None = None,
+        yes: bool = False,
+        on_progress: Callable[[str], None] = lambda _step: None,
+    ) -> UploadOutcome:
+        """Send the corrected rows of an earlier upload, as ``xlbridge retry`` does.
+
+        ``source`` is its rejects workbook, its status copy or the workbook itself, corrected, or a
+        report on one. ``job`` is the upload; the first two carry it inside. Consent works as in
+        ``upload``. Raises what ``upload`` raises, and ``UsageError`` if the upload has no rejected
+        or held rows, or none was corrected.
+        """
+        options = sending_options(confirm, on_progress, yes=yes)
+        return retry_report(self._settings, self._client, source, job, options)
+
+    def undo(
+        self,
+        job: str,
+        *,
+        confirm: str | None = None,
+        yes: bool = False,
+        on_progress: Callable[[str], None] = lambda _step: None,
+    ) -> UploadOutcome:
+        """Reverse what an upload wrote, as ``xlbridge undo`` does.
+
+        The outcome is that of the undo; its ``document["left"]`` has the rows that cannot be
+        reversed. Consent works as in ``upload``. Raises what that raises, and ``UsageError`` if the
+        job is not finished, or is a part or itself an undo.
+        """
+        options = sending_options(confirm, on_progress, yes=yes)
+        return undo_job(self._settings, self._client, job, options)
+
+    def resolve(self, job: str, seen: str, reason: str) -> UploadOutcome:
+        """Record what a person saw in the system about a job in doubt, as ``xlbridge resolve``
+        does.
+
+        ``seen`` is ``applied`` (all of its doubtful rows are there) or ``not-applied`` (none is).
+        Raises ``UsageError`` if nothing is in doubt, there is no reason, or rows may still arrive.
+        """
+        return resolve_doubt(self._settings, job, seen, reason)
 
     def process(
         self,

@@ -1,6 +1,6 @@
 """Upload of a validated sheet and bulk processing of records: plans and outcomes as DataFrames."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -9,13 +9,24 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.client import Client
-from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.errors import UsageError, XlbridgeError, require_choice
 from xlbridge.i18n import Text
-from xlbridge.library.reports import Report, require_type
+from xlbridge.library.reports import Report, require_type, validate
 from xlbridge.report_forms import Grade
+from xlbridge.resources import Mode
 from xlbridge.settings import Settings
-from xlbridge.upload import RequestedMode, UploadOptions, Uploads, open_context
-from xlbridge.upload.planning import ApproveAll, Confirmed, Consent, may_be_sent
+from xlbridge.upload import (
+    InvalidSheet,
+    Job,
+    RequestedMode,
+    Resolution,
+    UploadContext,
+    UploadOptions,
+    Uploads,
+    open_context,
+    resolve_job,
+)
+from xlbridge.upload.planning import ApproveAll, Confirmed, Consent
 from xlbridge.upload.processing import (
     ProcessKind,
     RecordNumbers,
@@ -26,7 +37,14 @@ from xlbridge.upload.processing import (
     plan_processing,
     process_plan_json,
 )
-from xlbridge.upload.results import job_document, job_json, job_report
+from xlbridge.upload.results import (
+    ensure_evidence,
+    job_document,
+    job_json,
+    job_report,
+    row_counts,
+)
+from xlbridge.workbook import WorkbookOrigin
 
 _REJECTED_COLUMNS = ["row", "cell", "column", "message"]
 
@@ -38,8 +56,8 @@ class UploadOutcome:
     ``job`` is the id in the journal, for ``xlbridge jobs``, ``resume`` and ``retry``; None if the
     sheet has errors and nothing was sent. ``state`` is one of ``previewed``, ``queued``,
     ``processing``, ``done``, ``partial``, ``rejected``, ``in_doubt``, ``failed``. ``rows`` are
-    counts: ``read`` is the sum of ``accepted``, ``rejected``, ``unchanged``, ``held`` and
-    ``unknown``; ``accepted`` the sum of ``created`` and ``updated``. ``rejected`` is a DataFrame of
+    counts: ``read`` is the sum of ``accepted``, ``rejected``, ``unchanged``, ``held``,
+    ``undone`` and ``unknown``; ``accepted`` the sum of ``created`` and ``updated``. ``rejected`` is a DataFrame of
     the rejected rows, with ``row``, ``cell``, ``column`` and ``message`` as in ``Report.findings``;
     ``rejects_file`` is the workbook with these rows. ``token`` (``ROWS:DIGEST8``) identifies the
     plan that was carried out. ``document`` is the JSON of ``xlbridge upload --format json``, empty
@@ -58,8 +76,9 @@ class UploadOutcome:
 
     @property
     def ok(self) -> bool:
-        """True if no row was rejected, held or is in doubt: exit code 0 of the command."""
-        return self.state in _GOOD_STATES and not self.rows["held"]
+        """True if no row was rejected, held or is in doubt, nor left by an undo: exit code 0 of the
+        command."""
+        return self.state in _GOOD_STATES and not (self.rows["held"] or self.document.get("left"))
 
 
 _PLAN_COLUMNS = ["row", "action", "reason", "record", "message", "differences"]
@@ -91,6 +110,14 @@ _HOW_TO_CONFIRM_UPLOAD = Text(
 HOW_TO_CONFIRM_PROCESS = Text(
     pt="Nada foi enviado. Veja o plano com plan_process e confirme com confirm=plan.token.",
     en="Nothing was sent. See the plan with plan_process, and confirm with confirm=plan.token.",
+)
+_HOW_TO_AGREE = Text(
+    pt="Nada foi enviado. Confirme com yes=True ou, em produção, com confirm=TOKEN.",
+    en="Nothing was sent. Confirm with yes=True or, in production, with confirm=TOKEN.",
+)
+_WHICH_UPLOAD = Text(
+    pt="Um DataFrame não diz de que envio é: informe-o com job.",
+    en="A DataFrame does not say to which upload it belongs: name that by job.",
 )
 _HOW_TO_REPORT = Text(
     pt="Valide antes a planilha: report = xb.validate(planilha, resource).",
@@ -136,9 +163,7 @@ def plan_report(
     """Plan the upload of a report; see ``Connection.plan``."""
     require_type("report", report, Report, hint=_HOW_TO_REPORT)
     with open_context(settings) as context:
-        uploads = Uploads(context, client)
-        sheet = uploads.with_codes(report.validated_sheet(settings.frames))
-        planned = uploads.plan(sheet, options)
+        planned = Uploads(context, client).plan(report.validated_sheet(settings.frames), options)
     plan = planned.plan
     rows = pd.DataFrame([row.to_json() for row in plan.rows], columns=_PLAN_COLUMNS)
     rows["row"] = report.row_labels([row.row for row in plan.rows])
@@ -153,51 +178,161 @@ def upload_report(
     if report.resource is None or not report.may_be_sent(good_rows=options.good_rows):
         return _invalid_outcome(report, options.mode)
     with open_context(settings) as context:
-        uploads = Uploads(context, client)
-        sheet = uploads.with_codes(report.validated_sheet(settings.frames))
-        if not may_be_sent(sheet, good_rows=options.good_rows):
-            return _invalid_outcome(report.with_sheet(sheet), options.mode)
-        job = uploads.create(sheet, options)
+        sheet = report.validated_sheet(settings.frames)
         try:
-            job = uploads.run(job, options)
-        except XlbridgeError as error:
-            error.add_note(f"xlbridge resume {job.arguments()}")
-            raise
-        return _outcome(report, job_json(context.journal, job), job.token)
+            job = Uploads(context, client).submit(sheet, options)
+        except InvalidSheet as error:
+            return _invalid_outcome(report.with_sheet(error.sheet), options.mode)
+        return _outcome(context, job, report)
+
+
+def _counts_of_unsent(rows: int) -> dict[str, int]:
+    zeros = dict.fromkeys(
+        ("accepted", "created", "updated", "unchanged", "held", "undone", "unknown"), 0
+    )
+    return {"read": rows, "rejected": rows, **zeros}
 
 
 def _invalid_outcome(report: Report, mode: str) -> UploadOutcome:
     errors = report.findings[report.findings["severity"] == "error"]
-    count = len(report.frame)
-    zeros = dict.fromkeys(
-        ("accepted", "created", "updated", "unchanged", "held", "undone", "unknown"), 0
-    )
     return UploadOutcome(
         job=None,
         state="rejected",
         mode=mode,
         resource=report.resource,
-        rows={"read": count, "rejected": count, **zeros},
+        rows=_counts_of_unsent(len(report.frame)),
         rejected=errors[_REJECTED_COLUMNS].reset_index(drop=True),
     )
 
 
-def _outcome(report: Report, document: dict[str, Any], token: str) -> UploadOutcome:
-    rejected = pd.DataFrame(document["rejected"], columns=_REJECTED_COLUMNS)
-    rejected = rejected.astype(dict.fromkeys(_REJECTED_COLUMNS[1:], "str"))
-    rejected["row"] = report.row_labels([row["row"] for row in document["rejected"]])
-    rejects_file = document["rejects_file"]
+def _outcome(context: UploadContext, job: Job, report: Report | None = None) -> UploadOutcome:
+    """Return the outcome of a job, with the row labels of the ``report`` that was uploaded."""
+    rejected = job_json(context.journal, job, with_rows=False)["rejected"]
+    frame = pd.DataFrame(rejected, columns=_REJECTED_COLUMNS)
+    frame = frame.astype(dict.fromkeys(_REJECTED_COLUMNS[1:], "str"))
+    numbers = [row["row"] for row in rejected]
+    labels = pd.Series(numbers, dtype="Int64") if report is None else report.row_labels(numbers)
+    rejects_file = job.last("rejects_file")
     return UploadOutcome(
-        job=document["job"],
-        state=document["state"],
-        mode=document["mode"],
-        resource=document["resource"],
-        rows=document["rows"],
-        rejected=rejected,
+        job=job.id,
+        state=job.public_state,
+        mode=job.spec.mode,
+        resource=job.spec.resource,
+        rows=row_counts(context.journal, job),
+        rejected=frame.assign(row=labels),
         rejects_file=None if rejects_file is None else Path(rejects_file),
-        token=token,
-        document=document,
+        token=job.token,
+        document=job_document(context.journal, job),
     )
+
+
+_JOB_COLUMNS = ["job", "created_at", "state", "mode", "resource", "file", "profile"]
+
+
+def list_jobs(settings: Settings) -> pd.DataFrame:
+    """List the jobs of the journal; see ``Connection.jobs``."""
+    with open_context(settings) as context:
+        counts = list(_counts_of_unsent(0))
+        rows = [
+            (
+                job.id,
+                job.created_at,
+                job.public_state,
+                job.spec.mode.value,
+                job.spec.resource,
+                job.spec.file,
+                job.spec.profile,
+                *map(row_counts(context.journal, job).__getitem__, counts),
+            )
+            for job in context.journal.jobs()
+        ]
+    return pd.DataFrame(rows, columns=[*_JOB_COLUMNS, *counts])
+
+
+def sending_options(
+    confirm: str | None, on_progress: Callable[[str], None], *, yes: bool
+) -> UploadOptions:
+    """Return the options of a job that is continued, retried or undone.
+
+    Raises ``UsageError`` without consent.
+    """
+    return UploadOptions(
+        consent=consent_for("auto", confirm, yes=yes, hint=_HOW_TO_AGREE),
+        progress=lambda step: on_progress(str(step)),
+    )
+
+
+def resume_job(
+    settings: Settings,
+    client: Client,
+    job_id: str,
+    confirm: str | None,
+    on_progress: Callable[[str], None],
+    *,
+    yes: bool,
+) -> UploadOutcome:
+    """Resume a job; see ``Connection.resume``."""
+    with open_context(settings) as context:
+        job = context.journal.job(job_id)
+        if not job.state.is_final:
+            if confirm is None and not yes and not job.state.is_unsent:
+                confirm = job.token
+            job = Uploads(context, client).run(job, sending_options(confirm, on_progress, yes=yes))
+        return _outcome(context, ensure_evidence(context, job))
+
+
+def retry_report(
+    settings: Settings,
+    client: Client,
+    source: Report | str | PathLike[str],
+    job_id: str | None,
+    options: UploadOptions,
+) -> UploadOutcome:
+    """Send the corrected rows of an upload; see ``Connection.retry``."""
+    with open_context(settings) as context:
+        if job_id is None:
+            file = source.source if isinstance(source, Report) else Path(source)
+            if file is None:
+                raise UsageError(_WHICH_UPLOAD)
+            job_id = WorkbookOrigin.job_of(file)
+        earlier = context.journal.job(job_id)
+        earlier.require_rejected()
+        report = source if isinstance(source, Report) else validate(source, earlier.spec.resource)
+        uploads = Uploads(context, client)
+        try:
+            sheet = report.validated_sheet(settings.frames)
+            rows = uploads.rows_to_send(sheet, options, earlier)
+        except InvalidSheet as error:
+            return _invalid_outcome(report.with_sheet(error.sheet), earlier.spec.mode)
+        return _outcome(context, uploads.submit(rows, options), report)
+
+
+def undo_job(
+    settings: Settings, client: Client, job_id: str, options: UploadOptions
+) -> UploadOutcome:
+    """Undo an upload; see ``Connection.undo``."""
+    with open_context(settings) as context:
+        uploads, job = Uploads(context, client), context.journal.job(job_id)
+        plan = uploads.plan_undo(job)
+        if plan.rows:
+            return _outcome(context, uploads.run(uploads.create_undo(plan), options))
+        return UploadOutcome(
+            job=None,
+            state="done",
+            mode=Mode.UNDO,
+            resource=job.spec.resource,
+            rows=_counts_of_unsent(0),
+            rejected=pd.DataFrame(columns=_REJECTED_COLUMNS),
+            document=plan.report().document(),
+        )
+
+
+def resolve_doubt(settings: Settings, job_id: str, seen: str, reason: str) -> UploadOutcome:
+    """Record what a person saw; see ``Connection.resolve``."""
+    require_choice("seen", seen, [resolution.value for resolution in Resolution])
+    with open_context(settings) as context:
+        job = resolve_job(context, context.journal.job(job_id), Resolution(seen), reason)
+        return _outcome(context, job)
 
 
 _RECORD_DTYPES = {

@@ -16,6 +16,7 @@ from xlbridge.ui.row_remarks import PlannedAction, planned_text, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import (
+    InvalidSheet,
     Job,
     Resolution,
     State,
@@ -31,7 +32,6 @@ from xlbridge.upload.planning import (
     CorrectedRows,
     PlannedRow,
     RowAction,
-    corrected_rows,
 )
 from xlbridge.upload.processing import (
     create_processing,
@@ -42,7 +42,6 @@ from xlbridge.upload.processing import (
     process_plan_report,
 )
 from xlbridge.upload.results import (
-    RowLedger,
     ensure_evidence,
     job_document,
     job_json,
@@ -62,7 +61,6 @@ _HOW_TO_CONFIRM = Text(
     pt="Abra a planilha, veja o plano e envie.", en="Open the workbook, see the plan and send."
 )
 _MAX_LISTED = 200
-_RETRIED = frozenset({State.PARTIAL, State.REJECTED})
 _RECORD_MODES = frozenset({Mode.PROCESS, Mode.UNDO})
 """Modes of jobs that consist of tasks on records, without rows of a sheet to send."""
 
@@ -82,22 +80,21 @@ class SheetUploads:
         sheet, version = self._corrected_sheet(editor)
         with self._remote.connected() as (context, client):
             uploads, upload_options = Uploads(context, client), _options(options, "")
-            sheet = _with_codes(uploads, sheet, editor)
-            retry = _retried(context, sheet, editor)
-            planned = uploads.plan(sheet if retry is None else retry, upload_options)
-        rows = [row for row in planned.plan.rows if not row.is_created]
-        listed = sorted(rows, key=lambda row: _LISTING_ORDER.index(row.action))
+            rows = _rows_to_send(uploads, sheet, upload_options, editor)
+            planned = uploads.plan(rows, upload_options)
+        shown = [row for row in planned.plan.rows if not row.is_created]
+        listed = sorted(shown, key=lambda row: _LISTING_ORDER.index(row.action))
         columns = {} if sheet.resource is None else sheet.resource.by_path
         with editor.lock:
             if editor.version == version:
-                editor.remarks.planned = {row.row: PlannedAction.of(row, columns) for row in rows}
+                editor.remarks.planned = {row.row: PlannedAction.of(row, columns) for row in shown}
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
             "rows": [_planned_row(row, columns) for row in listed[:_MAX_LISTED]],
-            "more": max(0, len(rows) - _MAX_LISTED),
+            "more": max(0, len(shown) - _MAX_LISTED),
             "writes": len(planned.plan.positions),
-            "retry_of": None if retry is None else retry.job.id,
+            "retry_of": rows.job.id if isinstance(rows, CorrectedRows) else None,
             **_target_json(client),
         }
 
@@ -110,20 +107,20 @@ class SheetUploads:
             with self._remote.connected() as (context, client):
                 upload_options = _options(options, token, self._remote.progress(on_change))
                 uploads = Uploads(context, client)
-                sheet = _with_codes(uploads, sheet, editor)
-                retry = _retried(context, sheet, editor)
-                if retry is not None:
-                    job = uploads.create_retry(retry, upload_options)
-                else:
-                    job = uploads.create(sheet, upload_options)
-                    with editor.lock:
-                        editor.job = job.id
-                        self._workspace.save_edits(editor)
-                self._remote.state.job = job.id
-                on_change()
-                job = uploads.run(job, upload_options)
+                rows = _rows_to_send(uploads, sheet, upload_options, editor)
+
+                def show(job: Job) -> None:
+                    if job.retry_of is None:
+                        with editor.lock:
+                            editor.job = job.id
+                            self._workspace.save_edits(editor)
+                    self._remote.state.job = job.id
+                    on_change()
+
+                job = uploads.submit(rows, upload_options, on_created=show)
                 self._finish(context, job)
-                self._show_refusals(job, editor, sheet, is_whole=editor.version == version)
+                sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
+                self._show_refusals(job, editor, sent, is_whole=editor.version == version)
 
     def resume(self, job_id: str, on_change: OnChange) -> None:
         """Resume a job that has been confirmed."""
@@ -266,21 +263,34 @@ class SheetUploads:
             self._remote.state.outcome = {**outcome, "in_grid": editor.remarks.refused_sheets}
 
 
-def _with_codes(uploads: Uploads, sheet: ValidatedSheet, editor: SheetEditor) -> ValidatedSheet:
-    """Return the sheet with names in link columns replaced by codes.
+def _rows_to_send(
+    uploads: Uploads, sheet: ValidatedSheet, options: UploadOptions, editor: SheetEditor
+) -> ValidatedSheet | CorrectedRows:
+    """Return the rows of the corrected copy to send: all, or those corrected since its last upload.
 
-    A name without a record is marked at its cell in the grid.
+    A name in a link column without a record is marked at its cell in the grid.
     """
-    linked = uploads.with_codes(sheet)
-    if linked is not sheet:
-        with editor.lock:
-            editor.set_refusals(
-                {
-                    after.sheet: _new_errors(before, after)
-                    for before, after in zip(sheet.with_children, linked.with_children, strict=True)
-                }
-            )
-    return linked
+    earlier = uploads.rejected_upload(editor.job)
+    try:
+        rows = uploads.rows_to_send(sheet, options, earlier, in_place=True)
+    except InvalidSheet as error:
+        _mark_names(editor, sheet, error.sheet)
+        raise
+    _mark_names(editor, sheet, rows.sheet if isinstance(rows, CorrectedRows) else rows)
+    return rows
+
+
+def _mark_names(editor: SheetEditor, sheet: ValidatedSheet, linked: ValidatedSheet) -> None:
+    """Mark the names that had no record when the names of a sheet were replaced by codes."""
+    if sheet.resource is None or sheet.resource.base is None:
+        return
+    with editor.lock:
+        editor.set_refusals(
+            {
+                after.sheet: _new_errors(before, after)
+                for before, after in zip(sheet.with_children, linked.with_children, strict=True)
+            }
+        )
 
 
 def _new_errors(before: ValidatedSheet, linked: ValidatedSheet) -> dict[CellPosition, str]:
@@ -290,24 +300,6 @@ def _new_errors(before: ValidatedSheet, linked: ValidatedSheet) -> dict[CellPosi
         for f in linked.error_findings()
         if f.row is not None and f.column in linked.columns and (f.row, f.column) not in known
     }
-
-
-def _retried(
-    context: UploadContext, sheet: ValidatedSheet, editor: SheetEditor
-) -> CorrectedRows | None:
-    """Return the corrected rows of the sheet's last upload, None if there is nothing to retry.
-
-    After an undo the whole sheet is sent. Raises ``NotRetriable`` if no refused row was corrected.
-    """
-    try:
-        job = None if editor.job is None else context.journal.job(editor.job)
-    except UsageError:
-        return None  # The job is in another environment's journal.
-    if job is None or job.parent is not None or job.state not in _RETRIED:
-        return None
-    if RowLedger.of(context.journal, job).undone(job) is not None:
-        return None
-    return corrected_rows(context, ensure_evidence(context, job), sheet, in_place=True)
 
 
 _LISTING_ORDER = (RowAction.HELD, RowAction.UNREAD, RowAction.UPDATE, RowAction.UNCHANGED)

@@ -7,11 +7,10 @@ from .job import (
     Job as Job,
     Resolution as Resolution,
     State as State,
-    is_rejects_name as is_rejects_name,
 )
 from .journal import Journal as Journal
 from .journal_database import JournalMarker as JournalMarker
 from .manual_resolution import resolve_job as resolve_job
 from .options import RequestedMode as RequestedMode, UploadOptions as UploadOptions
 from .payload import ItemCells as ItemCells, sent_rows as sent_rows
-from .uploads import Uploads as Uploads
+from .uploads import InvalidSheet as InvalidSheet, Uploads as Uploads

@@ -276,6 +276,11 @@ class Job:
         stored = self.events[0].detail.get("origins", {})
         return {int(row): origin for row, origin in stored.items()}
 
+    @staticmethod
+    def is_rejects_name(path: Path) -> bool:
+        """Return whether a file has the name of a rejects workbook."""
+        return _REJECTS_NAME.fullmatch(path.stem) is not None
+
     def origin_of_file(self, *, copy: bool = False) -> WorkbookOrigin:
         """Return what a workbook about the job's rows carries inside."""
         spec, language = self.spec, active_language()
@@ -435,11 +440,6 @@ class Job:
     def last(self, key: str) -> Any:
         """Return the newest value of ``key`` in the events' details, None if there is none."""
         return next((e.detail[key] for e in reversed(self.events) if key in e.detail), None)
-
-
-def is_rejects_name(path: Path) -> bool:
-    """Return whether a file has the name of a rejects workbook written by an upload."""
-    return _REJECTS_NAME.fullmatch(path.stem) is not None
 
 
 _PROCESS_TOKEN = secrets.token_hex(8)

@@ -1,6 +1,10 @@
-"""Uploads: create the job of a validated sheet, run it and write its evidence."""
+"""Uploads: submit a validated sheet as a job, that is plan, create and run it, with its evidence.
 
-from collections.abc import Mapping, Sequence
+``Uploads.submit`` is the use case of commands, page, batches and Python callers. Its steps are
+public too, for those who show something in between.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -10,18 +14,28 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from xlbridge.client import Client
-from xlbridge.errors import AuthenticationFailed, InDoubt, TransportError, UsageError
+from xlbridge.errors import (
+    AuthenticationFailed,
+    InDoubt,
+    TransportError,
+    UsageError,
+    XlbridgeError,
+)
 from xlbridge.files import as_argument, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
-from xlbridge.resources import Mode
+from xlbridge.resources import Mode, Resource
 from xlbridge.upload.claims import repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import file_hash, has_lists, sheet_digest, store_payload
-from xlbridge.upload.planning.corrected_rows import CorrectedRows, has_sent_rows
+from xlbridge.upload.planning.corrected_rows import (
+    CorrectedRows,
+    corrected_rows,
+    has_sent_rows,
+)
 from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
     SheetSource,
@@ -46,6 +60,22 @@ _PARTLY_APPLIED = Text(
     en="Only a part was written; to continue: xlbridge resume {job}",
 )
 _NO_ORIGIN: Mapping[str, Any] = MappingProxyType({})
+_REJECTED = frozenset({State.PARTIAL, State.REJECTED})
+_HAS_ERRORS = Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.")
+_FIX_FIRST = Text(
+    pt="Nada foi enviado: corrija os erros primeiro.",
+    en="Nothing was sent: fix the errors first.",
+)
+
+
+class InvalidSheet(UsageError):
+    """A sheet has errors and may not be sent; ``sheet`` has them, and those of its names."""
+
+    def __init__(self, sheet: ValidatedSheet) -> None:
+        errors = sum(part.errors for part in sheet.with_children)
+        super().__init__(_HAS_ERRORS.format(file=sheet.file, n=errors), _FIX_FIRST)
+        self.args = (sheet,)  # for pickle
+        self.sheet = sheet
 
 
 class Uploads:
@@ -78,50 +108,114 @@ class Uploads:
             return sheet
         return self._links.fill_in(sheet)
 
-    def plan(self, rows: ValidatedSheet | CorrectedRows, options: UploadOptions) -> PlannedSheet:
-        """Plan a sheet, or corrected rows, as ``create`` or ``create_retry`` would record it.
+    def rejected_upload(self, job_id: str | None) -> Job | None:
+        """Return the upload that a sheet sent under ``job_id`` corrects, None if there is none.
 
-        Nothing is written. Raises what they raise.
+        That is a whole upload with rejected rows. After an undo the whole sheet is sent, and so it
+        is if the job is in another environment's journal.
         """
-        if isinstance(rows, CorrectedRows):
-            source, options = _retried_source(rows, options)
-        else:
-            source = _source(rows, options)
+        from xlbridge.upload.results.row_ledger import changed_ledger
+
+        journal = self._context.journal
+        try:
+            job = None if job_id is None else journal.job(job_id)
+        except UsageError:
+            return None
+        if job is None or job.parent is not None or job.state not in _REJECTED:
+            return None
+        ledger = changed_ledger(journal, job)
+        return job if ledger is None or ledger.undone(job) is None else None
+
+    def rows_to_send(
+        self,
+        sheet: ValidatedSheet,
+        options: UploadOptions,
+        earlier: Job | None = None,
+        *,
+        in_place: bool = False,
+    ) -> ValidatedSheet | CorrectedRows:
+        """Return the rows of a sheet that an upload sends: all, or the corrected ones of an
+        ``earlier`` upload to which the sheet belongs; record names are resolved to codes.
+
+        ``in_place`` means the sheet that was sent, under another path. Raises ``InvalidSheet`` if
+        the sheet has errors, ``NotRetriable`` if no row was corrected; ``TransportError`` or
+        ``AuthenticationFailed`` if names cannot be looked up.
+        """
+        linked, _ = self._linked(sheet, options)
+        if earlier is None:
+            return linked
+        from xlbridge.upload.results.result_files import ensure_evidence
+
+        job = ensure_evidence(self._context, earlier)
+        return corrected_rows(self._context, job, linked, in_place=in_place)
+
+    def _linked(
+        self, sheet: ValidatedSheet, options: UploadOptions
+    ) -> tuple[ValidatedSheet, Resource]:
+        """Return a sheet with the codes of its names, and its resource.
+
+        Raises ``InvalidSheet`` if the sheet, or a name in it, has an error that cannot be set aside
+        with its row.
+        """
+        if sheet.resource is None or not may_be_sent(sheet, good_rows=options.good_rows):
+            raise InvalidSheet(sheet)
+        linked = self.with_codes(sheet)
+        if linked is not sheet and not may_be_sent(linked, good_rows=options.good_rows):
+            raise InvalidSheet(linked)
+        return linked, linked.resource or sheet.resource
+
+    def plan(self, rows: ValidatedSheet | CorrectedRows, options: UploadOptions) -> PlannedSheet:
+        """Plan a sheet, or corrected rows, as ``create`` would record it.
+
+        Nothing is written. Raises what ``create`` raises.
+        """
+        source, options = self._source(rows, options)
         options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
         return plan_source(self._context, self._client, source, options)
 
-    def create(
-        self, sheet: ValidatedSheet, options: UploadOptions, planned: PlannedSheet | None = None
-    ) -> Job:
-        """Plan the rows of a sheet, store their payload and record a job, before anything is sent.
-
-        ``planned`` is a plan by ``plan``, which is recorded unless it is too old by now.
-        A sheet with more than ``chunk_rows`` rows to send becomes a parent with parts. An unsent
-        job with the same plan is reused. Raises ``UsageError`` if ``again`` is empty, the sheet has
-        errors, or its resource does not accept the mode; ``TransportError`` or
-        ``AuthenticationFailed`` if the system cannot be reached.
-        """
-        source = _source(sheet, options)
-        lists = has_lists(source.resource, source.frame)
-        mode = options.choose_mode(source.resource, with_lists=lists).mode
-        return self._create(source, mode, options, planned=planned)
-
-    def create_retry(
+    def submit(
         self,
-        corrected: CorrectedRows,
+        rows: ValidatedSheet | CorrectedRows,
+        options: UploadOptions,
+        planned: PlannedSheet | None = None,
+        *,
+        on_created: Callable[[Job], object] = lambda _job: None,
+    ) -> Job:
+        """Upload a sheet, or corrected rows: plan them, record the job, run it, write its evidence.
+
+        ``on_created`` is called with the job before anything is sent. The notes of an error in the
+        run name the command that continues. Raises what ``create`` and ``run`` raise.
+        """
+        job = self.create(rows, options, planned)
+        on_created(job)
+        try:
+            return self.run(job, options)
+        except XlbridgeError as error:
+            error.add_note(f"xlbridge resume {job.arguments()}")
+            raise
+
+    def create(
+        self,
+        rows: ValidatedSheet | CorrectedRows,
         options: UploadOptions,
         planned: PlannedSheet | None = None,
     ) -> Job:
-        """Record the job that sends the corrected rows of an earlier one, in the same mode.
+        """Plan rows, store their payload and record a job, before anything is sent.
 
-        ``planned`` is as in ``create``. Raises what that raises.
+        ``planned`` is a plan by ``plan``, which is recorded unless it is too old by now.
+        A sheet with more than ``chunk_rows`` rows to send becomes a parent with parts. An unsent
+        job with the same plan is reused. Corrected rows are sent in the mode of the earlier upload.
+        Raises ``UsageError`` if ``again`` is empty or the resource does not accept the mode, and
+        what ``rows_to_send`` raises.
         """
-        earlier = corrected.job
-        # An unsent retry is replaced, not reused, since it may have other origins.
-        origin = {"retry_of": earlier.id, "origins": corrected.origins}
-        source, options = _retried_source(corrected, options)
+        source, options = self._source(rows, options)
         lists = has_lists(source.resource, source.frame)
-        mode = Mode.RECORDS if lists else earlier.import_mode
+        if not isinstance(rows, CorrectedRows):
+            mode = options.choose_mode(source.resource, with_lists=lists).mode
+            return self._create(source, mode, options, planned=planned)
+        # An unsent retry is replaced, not reused, since it may have other origins.
+        origin = {"retry_of": rows.job.id, "origins": rows.origins}
+        mode = Mode.RECORDS if lists else rows.job.import_mode
         return self._create(source, mode, options, origin, planned)
 
     def has_sent_rows(self, job: Job, sheet: ValidatedSheet) -> bool:
@@ -179,6 +273,31 @@ class Uploads:
                     raise
                 raise InDoubt(error.message, _PARTLY_APPLIED.format(job=job.arguments())) from error
             return ensure_sheet_evidence(self._context, ended)
+
+    def _source(
+        self, rows: ValidatedSheet | CorrectedRows, options: UploadOptions
+    ) -> tuple[SheetSource, UploadOptions]:
+        """Return the source of rows; options of corrected ones include those of the first upload.
+
+        Raises ``UsageError`` if options are wrong, and what ``rows_to_send`` raises.
+        """
+        if options.again is not None and not options.again.strip():
+            raise UsageError(
+                Text(pt="Informe o motivo em --again.", en="--again needs a reason."),
+                Text(pt="Nada foi enviado.", en="Nothing was sent."),
+            )
+        sheet, resource = self._linked(
+            rows.sheet if isinstance(rows, CorrectedRows) else rows, options
+        )
+        source = SheetSource.of_sheet(sheet, resource)
+        if options.foreign_numbers:
+            source = replace(source, numbers=pd.DataFrame(index=sheet.numbers.index))
+        if not isinstance(rows, CorrectedRows):
+            return source, options
+        source = replace(source, set_aside={**rows.set_aside, **source.set_aside})
+        first = UploadOptions.of_job(rows.job)
+        update, clear = options.update or first.update, options.clear or first.clear
+        return source, replace(options, update=update, clear=clear)
 
     def _with_current_plan(self, job: Job, options: UploadOptions) -> Job:
         """Return the job with a current plan, or a new job that replaces it."""
@@ -313,37 +432,6 @@ def _split_by_mode(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[i
     return [at for at in planned.plan.positions if at not in changing], updated
 
 
-def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
-    """Return the rows of a sheet. Raises ``UsageError`` if it has errors or options are wrong."""
-    if options.again is not None and not options.again.strip():
-        raise UsageError(
-            Text(pt="Informe o motivo em --again.", en="--again needs a reason."),
-            Text(pt="Nada foi enviado.", en="Nothing was sent."),
-        )
-    if sheet.resource is None or not may_be_sent(sheet, good_rows=options.good_rows):
-        raise UsageError(
-            Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.").format(
-                file=sheet.file, n=sum(part.errors for part in sheet.with_children)
-            ),
-            Text(
-                pt="Nada foi enviado: corrija os erros primeiro.",
-                en="Nothing was sent: fix the errors first.",
-            ),
-        )
-    if sheet.resource.base is not None:
-        raise UsageError(
-            Text(
-                pt="{file}: os códigos dos nomes ainda não foram procurados.",
-                en="{file}: the codes of its names have not been looked up.",
-            ).format(file=sheet.file),
-            Text(pt="Nada foi enviado.", en="Nothing was sent."),
-        )
-    source = SheetSource.of_sheet(sheet, sheet.resource)
-    if options.foreign_numbers:
-        source = replace(source, numbers=pd.DataFrame(index=sheet.numbers.index))
-    return source
-
-
 def _require_planned_file(job: Job) -> None:
     """Raise ``UsageError`` if a job's workbook is another than when its rows were planned."""
     file = Path(job.spec.file)
@@ -366,14 +454,3 @@ def _require_planned_file(job: Job) -> None:
             )
         ),
     )
-
-
-def _retried_source(
-    corrected: CorrectedRows, options: UploadOptions
-) -> tuple[SheetSource, UploadOptions]:
-    """Return the rows of a retry, and its options merged with those of the first upload."""
-    source = _source(corrected.sheet, options)
-    source = replace(source, set_aside={**corrected.set_aside, **source.set_aside})
-    first = UploadOptions.of_job(corrected.job)
-    update, clear = options.update or first.update, options.clear or first.clear
-    return source, replace(options, update=update, clear=clear)

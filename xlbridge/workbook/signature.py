@@ -163,6 +163,26 @@ class WorkbookOrigin:
             copy=found.get("copy") == "yes",
         )
 
+    @classmethod
+    def job_of(cls, path: Path) -> str:
+        """Return the id of the upload that a workbook belongs to.
+
+        Raises ``UsageError`` if it carries none.
+        """
+        origin = cls.of(path)
+        if origin is None:
+            raise UsageError(
+                Text(
+                    pt="{file} não diz de que envio é.",
+                    en="{file} does not say to which upload it belongs.",
+                ).format(file=path),
+                Text(
+                    pt="Informe o envio: xlbridge retry ENVIO --file {file}",
+                    en="Name the upload: xlbridge retry JOB --file {file}",
+                ).format(file=files.as_argument(path)),
+            )
+        return origin.job
+
     def properties(self) -> dict[str, str]:
         """Return the properties to write."""
         values = {

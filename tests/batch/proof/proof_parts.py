@@ -81,7 +81,7 @@ class Bench:
         options = replace(AT_ONCE, again=again)
         sheet = validate_workbook(path, self.context.catalogue)
         uploads = Uploads(self.context, self.client)
-        retry = uploads.create_retry(corrected_rows(self.context, job, sheet), options)
+        retry = uploads.create(corrected_rows(self.context, job, sheet), options)
         return uploads.run(retry, options)
 
     def add(

@@ -19,7 +19,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import list_first
 from xlbridge.resources.models import NOT_IN_FILES, Block, Name, OneOrMore, one_of, with_form
 from xlbridge.settings import CsvForm, ParseOptions
-from xlbridge.upload import UploadOptions, is_rejects_name
+from xlbridge.upload import Job, UploadOptions
 from xlbridge.upload.processing import KINDS
 from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
@@ -409,7 +409,7 @@ def _matching_files(folder: Path, pattern: str) -> Iterator[Path]:
     # A file name may contain brackets, so an existing path is not a pattern.
     literal = start / parts
     for path in [literal] if _is_file(literal) else _glob(start, parts):
-        ignored = path.name.startswith(LOCK_FILE_PREFIXES) or is_rejects_name(path)
+        ignored = path.name.startswith(LOCK_FILE_PREFIXES) or Job.is_rejects_name(path)
         if not ignored and _is_file(path):
             yield path
 
