@@ -57,8 +57,9 @@ class UploadOutcome:
     sheet has errors and nothing was sent. ``state`` is one of ``previewed``, ``queued``,
     ``processing``, ``done``, ``partial``, ``rejected``, ``in_doubt``, ``failed``. ``rows`` are
     counts: ``read`` is the sum of ``accepted``, ``rejected``, ``unchanged``, ``held``,
-    ``undone`` and ``unknown``; ``accepted`` the sum of ``created`` and ``updated``. ``rejected`` is a DataFrame of
-    the rejected rows, with ``row``, ``cell``, ``column`` and ``message`` as in ``Report.findings``;
+    ``undone`` and ``unknown``; ``accepted`` the sum of ``created`` and ``updated``. ``rejected``
+    is a DataFrame of the rejected rows, with ``row``, ``cell``, ``column`` and ``message`` as in
+    ``Report.findings``;
     ``rejects_file`` is the workbook with these rows. ``token`` (``ROWS:DIGEST8``) identifies the
     plan that was carried out. ``document`` is the JSON of ``xlbridge upload --format json``, empty
     if nothing was sent.

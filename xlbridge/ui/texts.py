@@ -273,7 +273,8 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "batch_rows": Text(
         pt="Linhas: {read} · aceitas: {accepted} · sem alteração: {unchanged} · retidas: {held} · "
-        "rejeitadas: {rejected} · sem resultado: {unknown} · não enviadas: {unsent} · desfeitas: {undone}",
+        "rejeitadas: {rejected} · sem resultado: {unknown} · não enviadas: {unsent} · "
+        "desfeitas: {undone}",
         en="Rows: {read} · accepted: {accepted} · unchanged: {unchanged} · held: {held} · "
         "rejected: {rejected} · without proof: {unknown} · not sent: {unsent} · undone: {undone}",
     ),

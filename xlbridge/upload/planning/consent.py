@@ -75,7 +75,7 @@ class ConsentRequest:
         if job.undo_of is not None:
             return undo_plan_report(job, place)
         if spec.mode is Mode.PROCESS:
-            from xlbridge.upload.processing.report import process_plan_report
+            from xlbridge.upload.processing.planned_record import process_plan_report
 
             hidden = job.last("hidden")
             return process_plan_report(spec.resource, self.target, self.records, self.token, hidden)
@@ -166,7 +166,7 @@ _DIFFERENCE = Text(pt="    linha {row}, {text}", en="    row {row}, {text}")
 _ACTION_NAMES: dict[RowAction, Text] = {
     RowAction.UPDATE: Text(pt="a alterar", en="to update"),
     RowAction.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
-    RowAction.HELD: Text(pt="{n:retida|retidas}", en="held"),
+    RowAction.HELD: Text(pt="{n:retida|retidas}", en="{n:held|held}"),
 }
 
 

@@ -3,7 +3,10 @@ from .plan import (
     create_processing as create_processing,
     plan_processing as plan_processing,
 )
-from .planned_record import ProcessPlan as ProcessPlan
+from .planned_record import (
+    ProcessPlan as ProcessPlan,
+    process_plan_report as process_plan_report,
+)
 from .process_kinds import (
     KINDS as KINDS,
     ProcessKind as ProcessKind,
@@ -14,6 +17,5 @@ from .process_kinds import (
 from .report import (
     process_counts as process_counts,
     process_plan_json as process_plan_json,
-    process_plan_report as process_plan_report,
     processed_records as processed_records,
 )

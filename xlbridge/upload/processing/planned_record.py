@@ -1,19 +1,29 @@
-"""Planned records of a processing: the action on each, and the reasons to skip some."""
+"""Planned records of a processing: the action on each, reasons to skip some, the report."""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
+from xlbridge.report_forms import Line, Report, Table, group_by_reason, list_first
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.planning.planned_row import StoredAction, plan_token
-from xlbridge.upload.processing.process_kinds import ProcessKind, RecordNumbers, RecordStatus
+from xlbridge.upload.planning.planned_row import StoredAction, plan_token, token_line
+from xlbridge.upload.processing.process_kinds import (
+    ProcessKind,
+    RecordNumbers,
+    RecordStatus,
+    find_kind,
+)
+
+if TYPE_CHECKING:
+    from xlbridge.client import Target
 
 
 class SkipReason(StrEnum):
@@ -112,3 +122,64 @@ class ProcessPlan:
 def planned_records(journal: Journal, job: Job) -> list[PlannedRecord]:
     """Return the planned records of a processing, in the sheet's order."""
     return [PlannedRecord.of_journal(stored) for stored in journal.actions_of(job)]
+
+
+_SHOWN_RECORDS = 10
+
+
+def process_plan_report(
+    listing: str, target: "Target", records: Sequence[PlannedRecord], token: str, hidden: int
+) -> Report:
+    """Return the plan of a processing, ending with the token.
+
+    ``hidden`` counts the records in hidden rows.
+    """
+    counts = Counter(record.action for record in records)
+    to_process = [record for record in records if record.action is RecordAction.PROCESS]
+    unknown = sum(record.status is RecordStatus.UNKNOWN for record in to_process)
+    warnings = {_NOT_SHOWN.format(n=unknown): unknown, _IN_HIDDEN_ROWS.format(n=hidden): hidden}
+    if to_process:
+        warnings[untranslated("  {text}").format(text=find_kind(listing).final)] = 1
+    return Report(
+        title=_PLAN.format(
+            listing=listing,
+            place=target.label,
+            n=len(to_process),
+            already=counts[RecordAction.ALREADY],
+            left=counts[RecordAction.SKIP],
+        ),
+        remarks=[warning for warning, count in warnings.items() if count],
+        tables=[remark_table((record.remark, record.number) for record in records)],
+        next_steps=[token_line(token)] if to_process else [],
+    )
+
+
+_PLAN = Text(
+    pt="Plano: processar {listing} em {place} · a processar: {n}; já processados: {already}; "
+    "não podem: {left}",
+    en="Plan: process {listing} in {place} · to process: {n}; already done: {already}; "
+    "cannot: {left}",
+)
+_NOT_SHOWN = Text(
+    pt="  {n:para 1 registro|para {n} registros} o sistema não informa se já "
+    "{n:foi processado|foram processados}",
+    en="  for {n} {n:record|records} the system does not show whether {n:it was|they were} "
+    "already processed",
+)
+_IN_HIDDEN_ROWS = Text(
+    pt="  {n} {n:está em linha oculta|estão em linhas ocultas} da planilha (um filtro?) e "
+    "também {n:conta|contam}",
+    en="  {n} {n:is in a hidden row|are in hidden rows} of the sheet (a filter?) and "
+    "{n:is|are} included",
+)
+
+
+def remark_table(records: Iterable[tuple[Text | str | None, int]]) -> Table:
+    """Return the remarks on records, each with the numbers of its records."""
+    groups = group_by_reason((remark, number) for remark, number in records if remark is not None)
+    sentence = untranslated("  • {numbers}: {remark}")
+    lines = [
+        Line(text=sentence.format(numbers=list_first(numbers, _SHOWN_RECORDS), remark=remark))
+        for remark, numbers in groups.items()
+    ]
+    return Table(sheet=Text(pt="Registros", en="Records"), lines=lines)

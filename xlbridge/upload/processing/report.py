@@ -1,30 +1,24 @@
-"""Report of a processing: the plan, the outcome of each record, and the JSON of the contract."""
+"""Report of a processing: the outcome of each record, and the JSON of the contract."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xlbridge.i18n import Text, count_text, joined, untranslated
-from xlbridge.report_forms import Grade, Line, Report, Table, group_by_reason, list_first
+from xlbridge.report_forms import Grade, Line, Report, Table
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.planning.planned_row import token_line
 from xlbridge.upload.processing.planned_record import (
     PlannedRecord,
     ProcessPlan,
     RecordAction,
     planned_records,
+    remark_table,
 )
-from xlbridge.upload.processing.process_kinds import RecordStatus, find_kind
 from xlbridge.upload.results.report import decision_step, evidence_remarks
 from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 
-if TYPE_CHECKING:
-    from xlbridge.client import Target
-
-_SHOWN_RECORDS = 10
 _CHECKED = Text(pt="conferido por {who}: {reason}", en="checked by {who}: {reason}")
 
 
@@ -157,64 +151,6 @@ def _json(
     }
 
 
-def process_plan_report(
-    listing: str, target: "Target", records: Sequence[PlannedRecord], token: str, hidden: int
-) -> Report:
-    """Return the plan of a processing, ending with the token.
-
-    ``hidden`` counts the records in hidden rows.
-    """
-    counts = Counter(record.action for record in records)
-    to_process = [record for record in records if record.action is RecordAction.PROCESS]
-    unknown = sum(record.status is RecordStatus.UNKNOWN for record in to_process)
-    warnings = {_NOT_SHOWN.format(n=unknown): unknown, _IN_HIDDEN_ROWS.format(n=hidden): hidden}
-    if to_process:
-        warnings[untranslated("  {text}").format(text=find_kind(listing).final)] = 1
-    return Report(
-        title=_PLAN.format(
-            listing=listing,
-            place=target.label,
-            n=len(to_process),
-            already=counts[RecordAction.ALREADY],
-            left=counts[RecordAction.SKIP],
-        ),
-        remarks=[warning for warning, count in warnings.items() if count],
-        tables=[_remark_table((record.remark, record.number) for record in records)],
-        next_steps=[token_line(token)] if to_process else [],
-    )
-
-
-_PLAN = Text(
-    pt="Plano: processar {listing} em {place} · a processar: {n}; já processados: {already}; "
-    "não podem: {left}",
-    en="Plan: process {listing} in {place} · to process: {n}; already done: {already}; "
-    "cannot: {left}",
-)
-_NOT_SHOWN = Text(
-    pt="  {n:para 1 registro|para {n} registros} o sistema não informa se já "
-    "{n:foi processado|foram processados}",
-    en="  for {n} {n:record|records} the system does not show whether {n:it was|they were} "
-    "already processed",
-)
-_IN_HIDDEN_ROWS = Text(
-    pt="  {n} {n:está em linha oculta|estão em linhas ocultas} da planilha (um filtro?) e "
-    "também {n:conta|contam}",
-    en="  {n} {n:is in a hidden row|are in hidden rows} of the sheet (a filter?) and "
-    "{n:is|are} included",
-)
-
-
-def _remark_table(records: Iterable[tuple[Text | str | None, int]]) -> Table:
-    """Return the remarks on records, each with the numbers of its records."""
-    groups = group_by_reason((remark, number) for remark, number in records if remark is not None)
-    sentence = untranslated("  • {numbers}: {remark}")
-    lines = [
-        Line(text=sentence.format(numbers=list_first(numbers, _SHOWN_RECORDS), remark=remark))
-        for remark, numbers in groups.items()
-    ]
-    return Table(sheet=Text(pt="Registros", en="Records"), lines=lines)
-
-
 def process_json(journal: Journal, job: Job) -> dict[str, Any]:
     """Return a processing as JSON. See the product brief, ``process LISTING``."""
     return _json(job.spec.resource, processed_records(journal, job), job.token, job)
@@ -247,7 +183,7 @@ def process_report(journal: Journal, job: Job) -> Report:
         remarks=list(evidence_remarks(job)) if needs_person else [],
         tables=[
             Table(sheet=Text(pt="Arquivos", en="Files"), lines=files),
-            _remark_table((record.message, record.number) for record in records),
+            remark_table((record.message, record.number) for record in records),
         ],
         next_steps=[decision_step(job)] if needs_person else [],
     )
