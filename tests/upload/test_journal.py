@@ -84,7 +84,24 @@ def test_a_file_of_another_version_is_refused_and_left_unchanged(
         assert other.execute("SELECT * FROM sqlite_master").fetchall() == before
 
 
-def test_missing_tables_of_an_earlier_journal_are_created(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "message"), [(-1, "a development version before 0.1.0"), (1, "a newer version")]
+)
+def test_a_journal_of_another_layout_is_refused_and_left_unchanged(
+    tmp_path: Path, change: int, message: str
+) -> None:
+    path = tmp_path / "journal.db"
+    Journal(path).close()
+    with closing(sqlite3.connect(path)) as other:
+        (layout,) = other.execute("PRAGMA user_version").fetchone()
+        other.execute(f"PRAGMA user_version = {layout + change}")
+    with pytest.raises(JournalError, match=message):
+        Journal(path)
+    with closing(sqlite3.connect(path)) as other:
+        assert other.execute("PRAGMA user_version").fetchone() == (layout + change,)
+
+
+def test_missing_tables_of_a_journal_are_created(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     Journal(path).close()
     with closing(sqlite3.connect(path)) as earlier:

@@ -183,10 +183,10 @@ _WHAT_NOW = Text(
 )
 
 
-LAYOUT = 2
+LAYOUT = 3
 """Number of the current layout, stored in the file's ``user_version``.
 
-A release with another layout copies a file with an earlier one and migrates it in one transaction.
+Files of earlier development versions are refused: their words for outcomes have other meanings.
 """
 
 _SCHEMA = """
@@ -290,8 +290,8 @@ def _open_layout(path: Path) -> LocalDatabase:
     if path.exists():
         with closing(LocalDatabase(path, isolation_level=None)) as db:
             (layout,) = db.execute("PRAGMA user_version").fetchone()
-        if layout > LAYOUT:
-            raise _newer_journal_error(path)
+        if layout not in (0, LAYOUT):
+            raise _other_version_error(path, _NEWER if layout > LAYOUT else _EARLIER)
     db = open_local_database(path, _SCHEMA, isolation_level=None)
     db.execute(f"PRAGMA user_version = {LAYOUT}")
     db.execute("PRAGMA foreign_keys = ON")
@@ -312,15 +312,25 @@ def transaction(db: LocalDatabase) -> Iterator[None]:
         raise
 
 
-def _newer_journal_error(path: Path) -> JournalError:
+_NEWER = Text(
+    pt="foi gravado por uma versão mais nova do xlbridge",
+    en="was written by a newer version of xlbridge",
+)
+_EARLIER = Text(
+    pt="foi gravado por uma versão de desenvolvimento anterior à 0.1.0",
+    en="was written by a development version before 0.1.0",
+)
+
+
+def _other_version_error(path: Path, reason: Text) -> JournalError:
     return JournalError(
         Text(
-            pt="{path} foi gravado por uma versão mais nova do xlbridge. O arquivo ficou como "
-            "estava.",
-            en="{path} was written by a newer version of xlbridge. The file was left as it is.",
-        ).format(path=path),
+            pt="{path} {reason}. O arquivo ficou como estava.",
+            en="{path} {reason}. The file was left as it is.",
+        ).format(path=path, reason=reason),
         Text(
-            pt="Atualize o xlbridge, ou escolha outra pasta com XLBRIDGE_HOME.",
-            en="Update xlbridge, or choose another folder with XLBRIDGE_HOME.",
+            pt="Use a versão do xlbridge que o gravou, ou escolha outra pasta com XLBRIDGE_HOME.",
+            en="Use the version of xlbridge that wrote it, or choose another folder with "
+            "XLBRIDGE_HOME.",
         ),
     )
