@@ -89,7 +89,7 @@ def test_the_page_speaks_portuguese(tmp_path: Path, page: Page, month: Proof) ->
 
 
 def test_a_proof_without_open_items_is_verified(tmp_path: Path, page: Page, month: Proof) -> None:
-    clean = replace(month, steps=(), exports=(), totals=(), cells=(), rows=(), refused=())
+    clean = replace(month, steps={}, exports=(), totals=(), cells=(), rows=(), refused=())
     page.open(written(tmp_path, clean), width=360)
     assert page.run("document.querySelector('.verdict.good').innerText").startswith(
         "Everything accounted for"
