@@ -192,6 +192,18 @@ class RowCounts:
         return RowCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
+COUNT_TITLES: Mapping[str, Text] = {
+    "accepted": Text(pt="Aceitas", en="Accepted"),
+    "unchanged": Text(pt="Sem alteração", en="Unchanged"),
+    "held": Text(pt="Retidas", en="Held"),
+    "rejected": Text(pt="Rejeitadas", en="Rejected"),
+    "unknown": Text(pt="Sem resultado", en="Unknown"),
+    "unsent": Text(pt="Não enviadas", en="Not sent"),
+    "undone": Text(pt="Desfeitas", en="Undone"),
+}
+"""Titles of columns with row counts, by the counts' names."""
+
+
 @dataclass(frozen=True, slots=True)
 class UnitOverview:
     """Status of one workbook or export; ``problem`` is what is wrong, if anything is.

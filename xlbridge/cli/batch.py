@@ -41,7 +41,7 @@ from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.upload import UploadOptions
-from xlbridge.upload.planning import ApproveAll, ConsentRequest
+from xlbridge.upload.planning import ApproveAll, ConsentRequest, token_line
 
 
 @described_command(
@@ -303,9 +303,7 @@ def _request_lines(batch: Batch, request: BatchConsentRequest) -> Iterator[Text]
             pt="  não {n:será enviado|serão enviados}, por ter erros: {n} {n:arquivo|arquivos}",
             en="  not sent because of errors: {n} {n:workbook|workbooks}",
         ).format(n=request.failed)
-    yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
-        token=request.token
-    )
+    yield token_line(request.token)
 
 
 _UNDONE_AGAIN = Text(

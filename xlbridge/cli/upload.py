@@ -238,6 +238,7 @@ def _report_invalid(
 ) -> ExitCode:
     """Report why the sheet is not sent, and the next step."""
     from xlbridge.cli.validate_run import reading_options
+    from xlbridge.upload import InvalidSheet
     from xlbridge.validation.reports import Report, report_forms
 
     from_system = any(finding.kind.code.startswith("link-") for finding in sheet.findings)
@@ -249,7 +250,7 @@ def _report_invalid(
         ],
         validation_options=["--online"] if from_system else [],
     )
-    verdict = [_NOTHING_SENT]
+    verdict = [InvalidSheet.FIX_FIRST]
     if sheet.has_stray_rows:
         verdict.append(_STRAY_ROWS)
     elif sheet.readable:
@@ -283,10 +284,6 @@ def _report_invalid(
     return ExitCode.DATA_ERRORS
 
 
-_NOTHING_SENT = Text(
-    pt="Nada foi enviado: corrija os erros primeiro.",
-    en="Nothing was sent: fix the errors first.",
-)
 _STRAY_ROWS = Text(
     pt="Há linhas com erro sem registro: sem elas, algum registro iria incompleto.",
     en="Some rows with errors belong to no record: without them a record would be incomplete.",

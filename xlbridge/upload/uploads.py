@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
@@ -62,18 +62,19 @@ _PARTLY_APPLIED = Text(
 _NO_ORIGIN: Mapping[str, Any] = MappingProxyType({})
 _REJECTED = frozenset({State.PARTIAL, State.REJECTED})
 _HAS_ERRORS = Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.")
-_FIX_FIRST = Text(
-    pt="Nada foi enviado: corrija os erros primeiro.",
-    en="Nothing was sent: fix the errors first.",
-)
 
 
 class InvalidSheet(UsageError):
     """A sheet has errors and may not be sent; ``sheet`` has them, and those of its names."""
 
+    FIX_FIRST: ClassVar = Text(
+        pt="Nada foi enviado: corrija os erros primeiro.",
+        en="Nothing was sent: fix the errors first.",
+    )
+
     def __init__(self, sheet: ValidatedSheet) -> None:
         errors = sum(part.errors for part in sheet.with_children)
-        super().__init__(_HAS_ERRORS.format(file=sheet.file, n=errors), _FIX_FIRST)
+        super().__init__(_HAS_ERRORS.format(file=sheet.file, n=errors), self.FIX_FIRST)
         self.args = (sheet,)  # for pickle
         self.sheet = sheet
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, astuple
 from pathlib import Path
 
 from xlbridge import __version__
+from xlbridge.batch.batch import COUNT_TITLES
 from xlbridge.batch.proof.detail_tables import (
     difference_table,
     export_table,
@@ -45,18 +46,18 @@ _STEP_HEADINGS = (
     Heading(Text(pt="Etapa e arquivo", en="Step and workbook"), 28),
     _RESOURCE,
     Heading(Text(pt="Lidas", en="Read"), 12),
-    Heading(Text(pt="Aceitas", en="Accepted"), 12),
-    Heading(Text(pt="Sem alteração", en="Unchanged"), 12),
-    Heading(Text(pt="Retidas", en="Held"), 12, alarming=True),
-    Heading(Text(pt="Rejeitadas", en="Rejected"), 12, alarming=True),
+    Heading(COUNT_TITLES["accepted"], 12),
+    Heading(COUNT_TITLES["unchanged"], 12),
+    Heading(COUNT_TITLES["held"], 12, alarming=True),
+    Heading(COUNT_TITLES["rejected"], 12, alarming=True),
     Heading(
         Text(pt="Destas, sem rejeição própria", en="Of these, not rejected themselves"),
         12,
         alarming=True,
     ),
-    Heading(Text(pt="Desfeitas", en="Undone"), 12, alarming=True),
-    Heading(Text(pt="Não enviadas", en="Not sent"), 12, alarming=True),
-    Heading(Text(pt="Sem resultado", en="Unknown"), 12, alarming=True),
+    Heading(COUNT_TITLES["undone"], 12, alarming=True),
+    Heading(COUNT_TITLES["unsent"], 12, alarming=True),
+    Heading(COUNT_TITLES["unknown"], 12, alarming=True),
     Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 12),
     Heading(Text(pt="Com diferença", en="Different"), 12, alarming=True),
     Heading(Text(pt="Ausentes", en="Missing"), 12, alarming=True),

@@ -5,6 +5,7 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from xlbridge.batch.batch import COUNT_TITLES
 from xlbridge.batch.proof.model import (
     OpenReason,
     OpenRow,
@@ -264,9 +265,9 @@ def job_table(proof: Proof) -> Table:
             Heading(Text(pt="Início", en="Started"), 18),
             Heading(untranslated("Log"), 8),
             Heading(Text(pt="Linhas", en="Rows"), 9),
-            Heading(Text(pt="Aceitas", en="Accepted"), 9),
-            Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),
-            Heading(Text(pt="Sem resultado", en="Unknown"), 9, alarming=True),
+            Heading(COUNT_TITLES["accepted"], 9),
+            Heading(COUNT_TITLES["rejected"], 10, alarming=True),
+            Heading(COUNT_TITLES["unknown"], 9, alarming=True),
             Heading(
                 Text(pt="SHA-256 do conteúdo enviado", en="SHA-256 of the content sent"),
                 _DIGEST_WIDTH,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from xlbridge.batch.batch import RowCounts, UnitOverview, UnitStatus
+from xlbridge.batch.batch import COUNT_TITLES, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.proof.verdict import open_items, proof_json, verdict
 from xlbridge.batch.rehearsal.result import (
@@ -219,8 +219,8 @@ def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
 def _row_lists(result: RehearsalResult) -> Iterator[tuple[Text, list[tuple[RowId, Text]]]]:
     """Yield the rows that a person has to check, by list, each with the reason."""
     checks = result.trial.checks
-    yield Text(pt="Rejeitadas", en="Rejected"), list(checks.refused.items())
-    yield Text(pt="Retidas", en="Held"), list(checks.held.items())
+    yield COUNT_TITLES["rejected"], list(checks.refused.items())
+    yield COUNT_TITLES["held"], list(checks.held.items())
     doubts = [(row_id, _IN_DATABASE[there]) for row_id, there in checks.doubts.items()]
     yield Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts
     repeated = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
@@ -353,12 +353,12 @@ _WORKBOOK_TITLES = (
     _STEP,
     _WORKBOOK,
     Text(pt="Linhas", en="Rows"),
-    Text(pt="Aceitas", en="Accepted"),
-    Text(pt="Rejeitadas", en="Rejected"),
+    COUNT_TITLES["accepted"],
+    COUNT_TITLES["rejected"],
     Text(pt="Em dúvida", en="In doubt"),
-    Text(pt="Não enviadas", en="Not sent"),
-    Text(pt="Sem alteração", en="Unchanged"),
-    Text(pt="Retidas", en="Held"),
+    COUNT_TITLES["unsent"],
+    COUNT_TITLES["unchanged"],
+    COUNT_TITLES["held"],
     _REASON,
 )
 _ROW_TITLES = (_STEP, _WORKBOOK, Text(pt="Linha", en="Row"), _DETAILS)
