@@ -195,6 +195,18 @@ _ADVICE: Mapping[RowReason, Text] = {
         pt='; para incluí-la de novo, pelo terminal: --again "motivo"',
         en='; to create it again, from the terminal: --again "reason"',
     ),
+    RowReason.UNKNOWN_NUMBER: Text(
+        pt="; para incluí-la, apague o número; se os números são de outro sistema, marque acima "
+        "“Números de registros são de outro sistema: só as chaves contam”",
+        en="; to create it, clear the number; if the numbers are another system's, tick “Record "
+        "numbers are another system's: only keys count” above",
+    ),
+    RowReason.TWO_RECORDS: Text(
+        pt="; corrija um dos dois; se os números são de outro sistema, marque acima “Números de "
+        "registros são de outro sistema: só as chaves contam”",
+        en="; correct one of them; if the numbers are another system's, tick “Record numbers are "
+        "another system's: only keys count” above",
+    ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="; para incluí-la assim mesmo, pelo terminal: --create-unread",
         en="; to create it all the same, from the terminal: --create-unread",

@@ -58,7 +58,7 @@ def write_report(
     written.
     """
     title = _clean(report.title)
-    with new_workbook(path, title=title, signature=signature) as book:
+    with new_workbook(path, title=title, carried=dict([signature])) as book:
         styles = _Styles(book)
         _write_cover(book.add_worksheet(str(cover)), styles, report)
         for name, tables in _sheets(report.tables, max_lines):

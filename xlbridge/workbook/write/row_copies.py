@@ -6,7 +6,7 @@ import tempfile
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from operator import itemgetter
 from pathlib import Path
@@ -76,9 +76,7 @@ def write_rejects(
         raise ValueError(
             f"{len(records.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
         )
-    with template_sheets(path, records.resource, _REMARK_WIDTHS) as (book, sheets):
-        for name, text in origin.properties().items():
-            book.set_custom_property(name, text)
+    with template_sheets(path, records.resource, _REMARK_WIDTHS, origin=origin) as (book, sheets):
         writer = CellWriter(book)
         for rows in (records, *children):
             sheet = sheets[rows.resource.sheet]
@@ -187,7 +185,8 @@ class OlderWorkbook:
         targets = [(order[column.name], column) for column in columns if column.name is not None]
         targets = [*sorted(targets, key=itemgetter(0)), *enumerate(extra, start=len(kinds))]
         widths = {column.header: _EXTRA_COLUMN_WIDTH for column in extra}
-        with template_sheets(target, resource, widths) as (book, sheets):
+        origin = WorkbookOrigin.of(self._source) or WorkbookOrigin()
+        with template_sheets(target, resource, widths, origin=origin) as (book, sheets):
             sheet, writer = sheets[resource.sheet], CellWriter(book)
             all_formats = chain(self.rows(header_row + 1, last_row), repeat({}))
             for row, old_formats in zip(range(header_row, last_row), all_formats, strict=False):
@@ -258,8 +257,8 @@ def as_xlsx(
     """Yield an .xlsx workbook with the content of a file, which is the file itself if it is one.
 
     Annotated, corrected and status copies are made from it, as only .xlsx files can be changed in
-    place. It has the same cells at the same addresses, number formats, hidden rows and columns;
-    formulas become their results.
+    place. It has the same cells at the same addresses, number formats, hidden rows and columns,
+    and carries the same origin; formulas become their results.
 
     ``sheets`` are the names of hidden sheets to include, ``known`` the visible sheets if they were
     read before. A conversion is removed on exit. Raises what ``read_workbook`` raises.
@@ -274,7 +273,9 @@ def as_xlsx(
         for name in sheets:
             if name not in content:
                 content |= {it.name: it for it in read_workbook(path, limits, name).sheets}
-        with new_workbook(converted) as book:
+        # Without the mark of an export, which the next export may replace.
+        origin = replace(WorkbookOrigin.of(path) or WorkbookOrigin(), export="")
+        with new_workbook(converted, carried=origin.properties()) as book:
             writer = CellWriter(book)
             for cells in content.values():
                 _write_all_cells(book.add_worksheet(cells.name), cells, writer)
