@@ -1,8 +1,6 @@
 """Workbooks say to which system their record numbers belong; those of another match nothing."""
 
 import json
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from environment import Xlbridge, clean_environment, credentials, unmeasured_environment
+from environment import Xlbridge, clean_environment, credentials
+from libreoffice import save_with_libreoffice
 from openpyxl import load_workbook
 from sandboxes import sandbox_process
 from sheets import write_records
@@ -100,14 +99,8 @@ def saved_by_openpyxl(path: Path) -> Path:
 
 
 def saved_by_libreoffice(path: Path) -> Path:
-    program = shutil.which("soffice")
-    if program is None:
-        pytest.skip("LibreOffice is not installed")
-    target = path.parent / "saved"
-    profile = f"-env:UserInstallation=file://{path.parent / 'libreoffice'}"
-    command = [program, profile, "--headless", "--convert-to", "xlsx", "--outdir", target, path]
-    subprocess.run(command, check=True, timeout=120, env=unmeasured_environment())
-    return target / path.name
+    (saved,) = save_with_libreoffice([path], path.parent / "saved")
+    return saved
 
 
 @pytest.mark.parametrize(
