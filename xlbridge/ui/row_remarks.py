@@ -122,6 +122,10 @@ _HINTS: Mapping[str, Text] = {
         pt="Em Abrir, informe a linha do cabeçalho ou baixe o modelo e use-o.",
         en="Under Open, enter the row of the header, or download the template and use it.",
     ),
+    "template-of-other": Text(
+        pt="Em Abrir, escolha o recurso do arquivo, ou baixe o modelo e use-o.",
+        en="Under Open, choose the resource of the workbook, or download the template and use it.",
+    ),
     "template-outdated": Text(
         pt="Em Abrir, baixe o modelo atual e passe os dados para ele.",
         en="Under Open, download the current template, and move the data to it.",
