@@ -103,12 +103,18 @@ def saved_by_libreoffice(path: Path) -> Path:
     return saved
 
 
+def saved_as_ods(path: Path) -> Path:
+    (saved,) = save_with_libreoffice([path], path.parent / "saved", "ods")
+    return saved
+
+
 @pytest.mark.parametrize(
     "save",
     [
         unchanged,
         saved_by_openpyxl,
         pytest.param(saved_by_libreoffice, marks=pytest.mark.programs),
+        pytest.param(saved_as_ods, marks=pytest.mark.programs),
     ],
 )
 def test_an_export_of_another_system_changes_nothing_here(
@@ -152,6 +158,10 @@ def test_workbooks_say_what_they_belong_to(
         resource="produto", language="pt-BR", system=first.identity, template=fingerprint
     )
     assert WorkbookOrigin.of(path) == origin
+    migrated = tmp_path / "migrated.xlsx"
+    moved = first.command("template", "produto", "--migrate", path, "-o", migrated)
+    assert moved.returncode == 0, moved.stderr
+    assert WorkbookOrigin.of(migrated) == origin
     path = first.export(tmp_path / "listing.xlsx")
     origin = WorkbookOrigin(language="en", system=first.identity, export="produtos")
     assert WorkbookOrigin.of(path) == origin
@@ -234,6 +244,14 @@ def test_a_number_and_a_key_of_two_records_hold_the_row(second: System, tmp_path
     assert held[4]["reason"] == "unknown-number"
     assert "idProduto 999" in held[4]["message"]
     assert "accepted" not in held[4]["message"]
+    # Its rejects workbook keeps the numbers, so that the rows do not become those of their keys.
+    rejects = Path(report["rejects_file"])
+    _, report = second.report("retry", rejects, "--yes")
+    assert (report["rows"]["held"], report["rows"]["updated"]) == (2, 0), report
+    edit(rejects, "codigoInterno", 2, "F-1")
+    code, report = second.report("retry", rejects, "--yes")
+    assert (report["rows"]["held"], report["rows"]["updated"]) == (1, 1), report
+    assert second.products() == before | {one: ("Trocado", "F-1"), three: ("Renomeado", "N-1")}
     code, report = second.report("upload", path, "--update", "--foreign-numbers", "--yes")
     assert report["rows"]["created"] == 1
     assert second.products().keys() - before.keys() == {three + 1}

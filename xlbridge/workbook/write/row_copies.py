@@ -31,6 +31,7 @@ from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook
 from xlbridge.workbook.write.template import template_sheets
 
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
+_NUMBER_WIDTH = 24
 _REMARK = {"italic": True, "font_color": style.QUIET}
 _WRONG = {
     "bg_color": f"#{style.SEVERITY_FILLS[Severity.ERROR]}",
@@ -45,7 +46,8 @@ class RejectedRows:
 
     ``frame`` has only these rows, ``reasons`` a text for each. ``contents`` are the original
     contents, by position and column, of cells without a value in ``frame``; ``wrong_columns`` are
-    the rejected columns by position, whose cells are coloured and have the reason as a comment.
+    the rejected columns by position, whose cells are coloured and have the reason as a comment;
+    ``record_numbers`` are the system's numbers of the records, by row and column.
     """
 
     resource: Resource
@@ -53,6 +55,7 @@ class RejectedRows:
     reasons: Sequence[str]
     contents: Mapping[int, Mapping[str, str | float]] = field(default_factory=dict)
     wrong_columns: Mapping[int, Collection[str]] = field(default_factory=dict)
+    record_numbers: Sequence[Mapping[str, str | int]] = ()
 
 
 def write_rejects(
@@ -76,7 +79,9 @@ def write_rejects(
         raise ValueError(
             f"{len(records.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
         )
-    with template_sheets(path, records.resource, _REMARK_WIDTHS, origin=origin) as (book, sheets):
+    number_columns = dict.fromkeys(name for row in records.record_numbers for name in row)
+    widths = dict.fromkeys(number_columns, _NUMBER_WIDTH) | _REMARK_WIDTHS
+    with template_sheets(path, records.resource, widths, origin=origin) as (book, sheets):
         writer = CellWriter(book)
         for rows in (records, *children):
             sheet = sheets[rows.resource.sheet]
@@ -102,7 +107,10 @@ def write_rejects(
                 if rows is records:
                     # Text format, as reasons come from the remote system.
                     reason_format = {**_REMARK, "num_format": "@"}
-                    row, after = position + 1, len(columns)
+                    row, after = position + 1, len(columns) + len(number_columns)
+                    for index, name in enumerate(number_columns, start=len(columns)):
+                        number = records.record_numbers[position].get(name)
+                        writer.write(sheet, row, index, number, {})
                     writer.write(sheet, row, after, numbers[position], _REMARK)
                     writer.write(sheet, row, after + 1, reasons[position], reason_format)
 

@@ -540,6 +540,7 @@ def template_sheets(
         resource=resource.name,
         language=origin.language or "pt-BR",
         template=str(fingerprint and replace(fingerprint, listed=linked)),
+        export="",
     )
     with new_workbook(path, carried=origin.properties(), shared=shared) as book:
         yield book, add_data_sheets(book, resource, remarks or {}, list_ranges)
