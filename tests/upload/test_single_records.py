@@ -88,6 +88,7 @@ def test_codes_assigned_by_the_system_are_in_the_status_copy(
             ("busy", 4),
             ("lose request", 4),
             ("unavailable", 4),
+            ("refuse after", 3),
         ],
     ),
 )

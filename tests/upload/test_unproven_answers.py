@@ -69,6 +69,19 @@ def test_rows_found_after_an_unproven_answer_are_not_sent_again(
     assert count_imports(proxy) == 1
 
 
+def test_a_rejected_import_whose_rows_are_there_is_not_told_as_rejected(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+) -> None:
+    """As from a balancer that repeats a request, and returns the second answer."""
+    proxy.fail_once("refuse after", "importacao/cliente")
+    job = send(context, client, make_clients(new_cnpj()))
+    assert (job.state, job.verdict.accepted) == (State.DONE, 1)
+    assert count_imports(proxy) == 1
+
+
 def wait_for_client(sandbox: RunningSandbox, document: str) -> None:
     target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
     with Client(target) as direct:

@@ -22,8 +22,8 @@ CHECK_AGAIN = Text(
 )
 
 INTERRUPTED = Text(
-    pt="o envio foi interrompido antes da resposta",
-    en="the upload was interrupted before the answer",
+    pt="a execução foi interrompida antes da resposta",
+    en="the run was interrupted before the answer",
 )
 
 MAX_SETTLE_WAIT = 30.0
@@ -112,6 +112,28 @@ def is_as_before(context: "RunContext", job: Job) -> bool:
     except ApiError:
         return False
     return [_records(row) for row in now] == [_records(row) for row in before]
+
+
+def is_written_anyway(context: "RunContext", job: Job) -> bool:
+    """Return whether the system has records of a job that it has rejected.
+
+    A balancer may repeat a request whose answer it has lost, and return the second answer. False
+    if the records cannot be read. Raises ``TransportError`` or ``AuthenticationFailed`` if the
+    system does not answer.
+    """
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    declared = context.resource(job).read_back
+    if before is None or declared is None:
+        return False
+    try:
+        now = context.read_snapshot(job)
+    except RemoteRejected:
+        return False
+    present = applied_rows(before, now, declared.existing)
+    return any(
+        there and was is not None and not was.same
+        for there, was in zip(present, before, strict=True)
+    )
 
 
 def store_written_records(context: "RunContext", job: Job) -> None:
