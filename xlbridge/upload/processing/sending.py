@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job
-from xlbridge.upload.processing.plan import StateReader
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
     RecordState,
     RecordStatus,
+    StateReader,
     find_kind,
 )
 from xlbridge.upload.reconcile import MAX_SETTLE_WAIT
