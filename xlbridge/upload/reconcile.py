@@ -13,7 +13,7 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.matching import applied_rows
 from xlbridge.upload.lookup.snapshot import RowSnapshot, Snapshot, is_stable
 from xlbridge.upload.lookup.snapshot_journal import Moment
-from xlbridge.upload.results.verdict import Verdict
+from xlbridge.upload.results.verdict import RejectedRow, Verdict
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
@@ -161,7 +161,8 @@ def _records(row: RowSnapshot | None) -> set[tuple[str, tuple[tuple[str, str | N
 
 
 def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) -> "Step":
-    """End a job by proof: all rows present, done; some, partial; else a person decides.
+    """End a job by proof: all rows present, done; some, partial; none after a refusal, rejected;
+    else a person decides.
 
     Raises ``TransportError`` if the system had declined the request and no row is present.
     """
@@ -171,6 +172,9 @@ def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) ->
         return needs_person(context, job, why, Verdict.of_proof(job.spec.rows, seen), proven=seen)
     if not any(proven) and job.events[-1].detail.get("declined"):
         raise context.record_unsent(job, NotExecuted(job.reason, answered=True))
+    if not any(proven) and job.events[-1].detail.get("refusal"):
+        refused = RejectedRow(None, None, None, job.reason)
+        return context.end(job, State.REJECTED, Verdict(len(proven), 0, 0, (refused,))), False
     if not any(proven):
         return needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
     verdict = Verdict.of_proof(job.spec.rows, proven)

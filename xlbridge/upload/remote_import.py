@@ -204,7 +204,7 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
         case NotExecuted():
             raise context.record_unsent(job, outcome)
         case Doubtful(reason):
-            return context.doubt(job, reason)
+            return context.doubt(job, reason, refusal=outcome.refusal)
 
 
 def _end_rejected(context: "RunContext", job: Job, details: Sequence[ErrorDetail]) -> "Step":

@@ -21,7 +21,6 @@ from xlbridge.upload.processing.process_kinds import (
 )
 from xlbridge.upload.reconcile import MAX_SETTLE_WAIT
 from xlbridge.upload.single_records.request import (
-    MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
     RecordChannel,
@@ -30,6 +29,7 @@ from xlbridge.upload.single_records.request import (
     SharedPause,
     WriteResult,
     result_of,
+    result_of_absence,
     send_record,
     with_reason,
 )
@@ -123,9 +123,7 @@ class RecordProcessor(RecordChannel):
             return None
         if state.status is not RecordStatus.OPEN or write.detail.get("accepted"):
             return self._result(WriteState.UNPROVEN, state.remark or _UNPROVEN)
-        if write.attempts < MAX_ATTEMPTS:
-            return WriteResult(WriteState.NOT_APPLIED)
-        return self._result(WriteState.REJECTED, _LOST.format(n=write.attempts))
+        return result_of_absence(write, _LOST, self._kind.number)
 
     def _await(self, write: RecordWrite, states: dict[int, RecordState]) -> RecordState:
         """Poll a record until the system has processed it, and return its state.

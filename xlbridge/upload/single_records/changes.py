@@ -32,7 +32,6 @@ from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.single_records.request import (
-    MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
     RecordChannel,
@@ -41,6 +40,7 @@ from xlbridge.upload.single_records.request import (
     SharedPause,
     WriteResult,
     result_of,
+    result_of_absence,
     send_record,
     with_reason,
 )
@@ -274,10 +274,8 @@ class RecordChanger(RecordChannel):
                 continue
             elif not _is_as_expected(write.task, present):
                 yield write, with_reason(WriteState.UNPROVEN, _NEITHER)
-            elif write.attempts < MAX_ATTEMPTS:
-                yield write, WriteResult(WriteState.NOT_APPLIED)
             else:
-                yield write, with_reason(WriteState.REJECTED, _LOST.format(n=write.attempts))
+                yield write, result_of_absence(write, _LOST)
 
     def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
         """Return the outcome of a declined request by reading back, None if not executed."""

@@ -24,7 +24,6 @@ from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot, Snapsho
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.single_records.inventory_counts import close_inventory, register_counts
 from xlbridge.upload.single_records.request import (
-    MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
     RecordChannel,
@@ -35,6 +34,7 @@ from xlbridge.upload.single_records.request import (
     WriteResult,
     problems_of,
     result_of,
+    result_of_absence,
     send_record,
     with_reason,
 )
@@ -209,10 +209,8 @@ class RecordCreator(RecordChannel):
                 continue
             elif presence.new:
                 yield write, with_reason(WriteState.UNPROVEN, _NOT_THE_SAME)
-            elif write.attempts < MAX_ATTEMPTS:
-                yield write, WriteResult(WriteState.NOT_APPLIED)
             else:
-                yield write, with_reason(WriteState.REJECTED, _LOST.format(n=write.attempts))
+                yield write, result_of_absence(write, _LOST)
 
     def check_rejected(self, writes: Sequence[RecordWrite]) -> Results:
         """Yield the rejected creations whose new records are there."""

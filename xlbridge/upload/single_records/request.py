@@ -25,7 +25,7 @@ from xlbridge.upload.single_records.write_journal import (
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext
 
-MAX_ATTEMPTS = 3
+_MAX_ATTEMPTS = 3
 """Requests for one record with lost answers before it is given up."""
 
 
@@ -199,7 +199,21 @@ def result_of(outcome: Outcome) -> WriteResult:
         case NotExecuted(reason):
             return WriteResult(WriteState.NOT_APPLIED, stop=TransportError(reason))
         case Doubtful(reason):
-            return with_reason(WriteState.DOUBTFUL, reason)
+            doubt = with_reason(WriteState.DOUBTFUL, reason)
+            return WriteResult(doubt.state, {**doubt.detail, "refusal": outcome.refusal})
+
+
+def result_of_absence(write: RecordWrite, lost: Text, column: str | None = None) -> WriteResult:
+    """Return the result of a write in doubt whose record proves to be as before.
+
+    After a refusal as plain text it is rejected for that reason. Else it may be sent again, three
+    times at most; ``lost`` says that the system did not answer ``{n}`` requests.
+    """
+    if write.detail.get("refusal"):
+        return WriteResult(WriteState.REJECTED, problems_note(write.problems))
+    if write.attempts < _MAX_ATTEMPTS:
+        return WriteResult(WriteState.NOT_APPLIED)
+    return with_reason(WriteState.REJECTED, lost.format(n=write.attempts), column)
 
 
 def with_reason(state: WriteState, reason: Text, column: str | None = None) -> WriteResult:
