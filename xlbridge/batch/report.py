@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xlbridge import titles
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
 from xlbridge.batch.proof.verdict import WrittenProof, proof_json, proof_line
@@ -69,14 +70,13 @@ def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
         grade=Grade.GOOD if not open_steps and outcome.proofs_settled else Grade.ERROR,
         remarks=remarks,
         tables=[
-            Table(sheet=_STEPS, lines=[*lines, total]),
+            Table(sheet=titles.STEPS, lines=[*lines, total]),
             Table(sheet=_PROOFS, lines=[proof_line(proof) for proof in outcome.proofs]),
         ],
         next_steps=[_next_step(batch, open_steps) if open_steps else _last_step(outcome.proofs)],
     )
 
 
-_STEPS = Text(pt="Etapas", en="Steps")
 _PROOFS = Text(pt="Provas de fechamento", en="Closing proofs")
 _ALL_ERRORS = Text(
     pt="Todos os erros dos arquivos: {page}", en="All errors of the workbooks: {page}"
@@ -156,9 +156,9 @@ def _detail(state: StepOverview) -> Text:
 def _processed_text(step: ProcessStep, rows: RowCounts) -> Text:
     return Text(
         pt="{listing} de {source}: {done} {done:processado|processados}, {already} já estavam, "
-        "{rejected} {rejected:rejeitado|rejeitados}, {unknown} sem resultado",
+        "{rejected} {rejected:rejeitado|rejeitados}, {unknown} em dúvida",
         en="{listing} of {source}: {done} processed, {already} already processed, {rejected} "
-        "rejected, {unknown} without proof",
+        "rejected, {unknown} in doubt",
     ).format(
         listing=step.listing,
         source=step.source,
@@ -197,7 +197,7 @@ _ROW_COUNTS = {
     "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
     "held": Text(pt="{n} {n:retida|retidas}", en="{n} held"),
     "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
-    "unknown": Text(pt="{n} sem resultado", en="{n} without proof"),
+    "unknown": Text(pt="{n} em dúvida", en="{n} in doubt"),
     "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
     "undone": Text(pt="{n} {n:desfeita|desfeitas}", en="{n} undone"),
 }

@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, active_language
@@ -91,7 +92,7 @@ _STATE_TEXTS = {
     State.STAGED: Text(pt="na fila", en="queued"),
     State.STARTING: Text(pt="iniciando", en="starting"),
     State.POLLING: Text(pt="em processamento", en="processing"),
-    State.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
+    State.IN_DOUBT: titles.IN_DOUBT,
     State.NEEDS_PERSON: Text(pt="aguarda decisão", en="awaits a decision"),
     State.DONE: Text(pt="concluído", en="done"),
     State.PARTIAL: Text(pt="parcial", en="partial"),

@@ -23,7 +23,7 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from xlbridge import __version__
+from xlbridge import __version__, titles
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import (
     CELLS_AS_JSON,
@@ -209,17 +209,17 @@ class _CoverWriter:
         sheet.write_string(0, 0, str(summary.title), self._title)
         self._row = 2
         self._line(COVER_TIME_LABEL, summary.exported_at.replace(microsecond=0))
-        yes, no = Text(pt="sim", en="yes"), Text(pt="NÃO", en="NO")
+        yes, no = titles.YES, titles.EMPHATIC_NO
         self._line(Text(pt="Completo", en="Complete"), yes if summary.complete else no)
-        self._line(Text(pt="Registros", en="Records"), summary.records)
+        self._line(titles.RECORDS, summary.records)
         for remark in summary.remarks:
             self._line("", remark)
         if summary.filters:
             self._heading_line(Text(pt="Filtros", en="Filters"), "")
         for name, value in summary.filters:
             self._line(name, value)
-        rows_heading = Text(pt="Linhas", en="Rows")
-        self._heading_line(Text(pt="Planilha", en="Sheet"), rows_heading)
+        rows_heading = titles.ROWS
+        self._heading_line(titles.SHEET, rows_heading)
         for name, count in summary.sheets.items():
             self._total_line(name, count)
         for table in summary.totals:

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone
@@ -18,7 +19,7 @@ from xlbridge.upload.results.row_ledger import (
     changed_ledger,
     row_counts,
 )
-from xlbridge.upload.results.verdict import RejectedRow, drifted_rules
+from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, drifted_rules
 
 _SHOWN_ROWS = 10
 
@@ -48,9 +49,9 @@ _HEADLINES = {
         "({reason}).",
     ),
     State.NEEDS_PERSON: Text(
-        pt="Em dúvida; só uma pessoa pode decidir. Linhas: {sent}, aceitas: {accepted}, sem "
-        "resultado: {unknown} ({reason}).",
-        en="In doubt; only a person can decide. Rows: {sent}, accepted: {accepted}, without proof: "
+        pt="Em dúvida; só uma pessoa pode decidir. Linhas: {sent}, aceitas: {accepted}, em "
+        "dúvida: {unknown} ({reason}).",
+        en="In doubt; only a person can decide. Rows: {sent}, accepted: {accepted}, in doubt: "
         "{unknown} ({reason}).",
     ),
     State.SENDING_PARTS: Text(
@@ -254,9 +255,9 @@ _UNDONE = Text(
     en="Reversed since, by {by}: {rows} {rows:row|rows}.",
 )
 _REJECTED_HEADINGS = (
-    Heading(Text(pt="Célula", en="Cell")),
-    Heading(Text(pt="Coluna", en="Column"), 24, words=True),
-    Heading(Text(pt="Mensagem", en="Message"), 60),
+    Heading(titles.CELL),
+    Heading(titles.COLUMN, 24, words=True),
+    Heading(titles.MESSAGE, 60),
 )
 
 
@@ -268,8 +269,12 @@ def _rejected_table(rejected: list[RejectedRow]) -> Table:
             address=address, column=row.column or "", message=row.message
         )
         lines.append(Line((address, row.column, row.message), Tone.OPEN, text))
-    sheet = Text(pt="Rejeitadas", en="Rejected")
-    return Table(sheet=sheet, headings=_REJECTED_HEADINGS, lines=lines, most=_SHOWN_ROWS)
+    return Table(
+        sheet=RowOutcome.REJECTED.count_title,
+        headings=_REJECTED_HEADINGS,
+        lines=lines,
+        most=_SHOWN_ROWS,
+    )
 
 
 def _verdict(journal: Journal, job: Job) -> Text:

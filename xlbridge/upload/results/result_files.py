@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from xlbridge import titles
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.files import make_private_folder, replace_atomically
 from xlbridge.i18n import Text
@@ -198,7 +199,7 @@ def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
-_WHAT_TO_DO = Text(pt="O que fazer", en="What to do")
+_WHAT_TO_DO = titles.WHAT_TO_DO
 _QUESTION = Text(
     pt="{rows:A linha deste envio está|As {rows} linhas deste envio estão} no sistema ou não? O "
     "xlbridge não conseguiu provar: "
