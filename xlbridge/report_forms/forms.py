@@ -189,9 +189,9 @@ def report_page(report: Report) -> str:
     )
 
 
-def _shortened(table: Table, complete: Text) -> tuple[Sequence[Line], Text | None]:
+def _shortened(table: Table, complete: Text | None) -> tuple[Sequence[Line], Text | None]:
     """Return the lines of a table on a page, and the note below a table that is shortened."""
-    shown = table.cut(_MAX_LINES_OF_PAGE)
+    shown = table.cut(None if complete is None else _MAX_LINES_OF_PAGE)
     if not shown.omitted:
         return shown.lines, None
     is_mixed = shown.has_open_lines and any(line.tone is Tone.PLAIN for line in table.lines)

@@ -129,7 +129,7 @@ class Report:
     """Content of a report. Text, unlike page and workbook, needs no ``title``.
 
     ``remarks`` and ``problems``, which are open, explain the verdict. ``complete`` names the form
-    that has all lines of the tables that a page shortens.
+    that has all lines of the tables that a page shortens; None if it shows them all.
     """
 
     title: Text | None = None
@@ -140,7 +140,7 @@ class Report:
     facts: Sequence[tuple[Text, Value]] = ()
     tables: Sequence[Table] = ()
     next_steps: Sequence[Text] = ()
-    complete: Text = _AS_JSON
+    complete: Text | None = _AS_JSON
 
 
 Reason = TypeVar("Reason", bound=Hashable)

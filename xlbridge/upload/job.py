@@ -223,10 +223,11 @@ class Job:
 
     @property
     def reason(self) -> Text:
-        """Reason of the job's state; a dash if none was recorded."""
+        """Reason of the job's state, without its full stop; a dash if none was recorded."""
         if successor := self.last("replaced_by"):
             return _REPLACED.format(job=successor)
-        return Text(**(self.last("reason") or {"pt": "–", "en": "–"}))
+        stored = self.last("reason") or {"pt": "–", "en": "–"}
+        return Text(**{language: text.rstrip(".") for language, text in stored.items()})
 
     @property
     def verdict(self) -> Verdict:

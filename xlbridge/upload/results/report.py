@@ -289,7 +289,7 @@ def _verdict(journal: Journal, job: Job) -> Text:
         rest=joined(rest, ""),
         **{n: count_text(counts[n]) for n in ("read", "accepted", "rejected", "unknown")},
         previewed=job.last("previewed"),
-        reason=Text(pt=job.reason.pt.rstrip("."), en=job.reason.en.rstrip(".")),
+        reason=job.reason,
         log_id=job.last("log_id"),
     )
 
@@ -332,6 +332,40 @@ def _drift_remarks(job: Job) -> Iterator[Text]:
     for rule in rules:
         what = f"{rule.column}: {rule.rule}" if rule.column else rule.rule
         yield untranslated("  {n} × {what}").format(n=rule.rows, what=what)
+
+
+_HISTORY_HEADINGS = (
+    Heading(titles.DATE, 20),
+    Heading(titles.STATE, 20),
+    Heading(titles.NOTE, 60),
+)
+_MESSAGES = ("reason", "unread")
+_UNLISTED_DETAILS = ("verdict", "origins", "file_hash", "proven")
+
+
+def history_table(job: Job) -> Table:
+    """Return the states of a job with their times and details."""
+    lines = []
+    for event in job.events:
+        at, state = f"{event.at:%d/%m/%Y %H:%M:%S}", event.state.text
+        note = joined(_event_notes(event.detail), "\n")
+        short = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
+        text = Text(*(f"{at}  {name:18}  {short}".rstrip() for name in (state.pt, state.en)))
+        lines.append(Line((at, state, note), text=text))
+    return Table(sheet=Text(pt="Histórico", en="History"), headings=_HISTORY_HEADINGS, lines=lines)
+
+
+def _event_notes(detail: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield the details of a state: messages as they are, others by name, without empty ones."""
+    for name, value in detail.items():
+        if name in _MESSAGES and value is not None:
+            yield Text.of_json(value)
+        elif name not in _UNLISTED_DETAILS and value is not None:
+            shown = value
+            if isinstance(value, Mapping):
+                shown = ", ".join(f"{key} {part}" for key, part in value.items() if part)
+            if shown != "":
+                yield untranslated(f"{name}: {shown}")
 
 
 def evidence_remarks(job: Job) -> Iterator[Text]:
