@@ -9,7 +9,7 @@ from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
-from xlbridge.report_forms import Report, ReportForms
+from xlbridge.report_forms import Report, ReportForms, value_text
 from xlbridge.resources import Column, Mode
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.row_remarks import PlannedAction, planned_text, refusals
@@ -43,11 +43,11 @@ from xlbridge.upload.processing import (
 )
 from xlbridge.upload.results import (
     ensure_evidence,
+    history_table,
     job_document,
     job_json,
     job_report,
-    mode_name,
-    state_text,
+    jobs_table,
     write_status_copy,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
@@ -158,19 +158,28 @@ class SheetUploads:
             upload_options = _options({}, token, remote.progress(on_change))
             self._finish(context, uploads.run(undo, upload_options))
 
-    def jobs(self) -> list[dict[str, Any]]:
+    def jobs(self) -> dict[str, Any]:
         """Return the jobs of the journal, newest first, without calling the system."""
         with open_context(self._remote.settings) as context:
-            return [_listed_job(context, job) for job in context.journal.jobs()]
+            jobs = context.journal.jobs()
+            table = jobs_table(context.journal, jobs, show_file=lambda file: file.name)
+            return {
+                "columns": [
+                    {"title": str(heading.title), "numeric": table.is_numeric(number)}
+                    for number, heading in enumerate(table.headings)
+                ],
+                "jobs": [
+                    _listed_job(context, job)
+                    | {"cells": ["" if v is None else value_text(v) for v in line.values]}
+                    for job, line in zip(jobs, table.lines, strict=True)
+                ],
+            }
 
     def job(self, job_id: str) -> dict[str, Any]:
         """Return a job with its history and details."""
         with open_context(self._remote.settings) as context:
             job = ensure_evidence(context, context.journal.job(job_id))
-            history = [
-                {"at": f"{event.at:%d/%m/%Y %H:%M:%S}", "state": str(event.state.text)}
-                for event in job.events
-            ]
+            history = [list(map(str, line.values[:2])) for line in history_table(job).lines]
             return _listed_job(context, job) | {"history": history, "lines": _lines(context, job)}
 
     def resolve(self, job_id: str, seen: str, reason: str) -> None:
@@ -356,17 +365,8 @@ def _target_json(client: Client) -> dict[str, Any]:
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
     is_upload = job.spec.mode not in _RECORD_MODES
     has_ended = job.state.is_final and job.state is not State.NEEDS_PERSON
-    work = job.spec.resource if is_upload else f"{job.spec.resource} · {mode_name(job.spec.mode)}"
     listed = job_json(context.journal, job, with_rows=False)
-    if job.spec.mode is Mode.PROCESS:  # Its report counts records that the plan skips as rejected.
-        rows = listed["rows"]
-        listed["rows"] = rows | {"rejected": rows["rejected"] + rows["held"], "held": 0}
     return listed | {
-        "work": work,
-        "file": Path(job.spec.file).name,
-        "profile": job.spec.profile,
-        "created_at": job.created_at.strftime("%d/%m/%Y %H:%M"),
-        "state_name": str(state_text(context.journal, job)),
         "final": job.state.is_final,
         "sent": not job.state.is_unsent,
         "doubtful": job.state is State.NEEDS_PERSON,

@@ -135,7 +135,7 @@ class UploadRequests:
 
     async def jobs(self, _request: Request) -> Response:
         """Return the jobs of the journal."""
-        return await json_response(lambda: {"jobs": self._uploads.jobs()})
+        return await json_response(self._uploads.jobs)
 
     async def job(self, request: Request) -> Response:
         """Return a job with its history and details."""

@@ -1,6 +1,6 @@
 """Report of an upload: its content, and the JSON of the contract."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -332,6 +332,58 @@ def _drift_remarks(job: Job) -> Iterator[Text]:
     for rule in rules:
         what = f"{rule.column}: {rule.rule}" if rule.column else rule.rule
         yield untranslated("  {n} × {what}").format(n=rule.rows, what=what)
+
+
+_COUNTED = (RowOutcome.ACCEPTED, RowOutcome.REJECTED)
+_SELDOM_COUNTED = (
+    RowOutcome.UNCHANGED,
+    RowOutcome.HELD,
+    RowOutcome.UNDONE,
+    RowOutcome.UNKNOWN,
+)
+"""Outcomes whose counts are left out if all are zero, so that lines fit the screen."""
+
+
+def jobs_table(
+    journal: Journal, jobs: Sequence[Job], show_file: Callable[[Path], object] = short_path
+) -> Table:
+    """Return a table of jobs with the counts of their rows as they are now."""
+    counts = [_listed_counts(journal, job) for job in jobs]
+    counted = [*_COUNTED, *(o for o in _SELDOM_COUNTED if any(own[o] for own in counts))]
+    return Table(
+        sheet=titles.UPLOADS,
+        headings=(
+            *map(Heading, (titles.UPLOAD, titles.DATE, titles.STATE, titles.MODE)),
+            *map(Heading, (titles.RESOURCE, titles.ROWS)),
+            *(Heading(outcome.count_title) for outcome in counted),
+            Heading(titles.ENVIRONMENT, words=True),
+            Heading(titles.FILE, path=True, words=True),
+        ),
+        lines=[
+            Line(
+                (
+                    job.id if job.parent is None else f"  {job.id}",
+                    f"{job.created_at:%d/%m/%Y %H:%M}",
+                    state_text(journal, job),
+                    mode_name(job.spec.mode),
+                    job.spec.resource,
+                    own["read"],
+                    *(own[outcome] for outcome in counted),
+                    job.spec.profile,
+                    str(show_file(Path(job.spec.file))) if job.spec.file else None,
+                )
+            )
+            for job, own in zip(jobs, counts, strict=True)
+        ],
+        aligned=True,
+    )
+
+
+def _listed_counts(journal: Journal, job: Job) -> dict[str, int]:
+    counts = row_counts(journal, job)
+    if job.spec.mode is Mode.PROCESS:  # Its report counts records that the plan skips as rejected.
+        return counts | {"rejected": counts["rejected"] + counts["held"], "held": 0}
+    return counts
 
 
 _HISTORY_HEADINGS = (
