@@ -3,20 +3,23 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.client.listings import Window
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.listing_model import FetchedWindow, InferredValues, Listing
 from xlbridge.export.sheets import TotalTable
 from xlbridge.files import make_private_folder, replace_atomically
-from xlbridge.i18n import Text
-from xlbridge.report_forms import Grade, Report, list_first
+from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.wire import format_moment
+from xlbridge.workbook import COVER_SHEET, COVER_TITLE
 
 _MANIFEST_VERSION = 1
 SHOWN_KEYS = 10
@@ -91,9 +94,10 @@ class ExportResult:
         """Return the report of the export to ``file``: what was written, and what is missing."""
         rows = ", ".join(f"{name} {count}" for name, count in self.sheets.items())
         attachments, inferred = self.attachments, self.inferred_values
+        grade = Grade.WARNING if self.limited else Grade.GOOD
         return Report(
             verdict=_WRITTEN.format(file=file, n=self.records, rows=rows),
-            grade=Grade.GOOD if self.is_whole else Grade.ERROR,
+            grade=grade if self.is_whole else Grade.ERROR,
             remarks=[
                 *([_REUSED.format(n=self.reused)] if self.reused else []),
                 *([] if self.records else [_NOTHING]),
@@ -107,6 +111,33 @@ class ExportResult:
                 *([_GIVE_FILTER.format(name=inferred.filter)] if inferred else []),
                 *([_CHECK_KEYS] if self.missing else []),
                 *([_ASK_AGAIN] if self.attachment_problems else []),
+            ],
+        )
+
+    def cover(self, file: str, title: Text, filters: Filters, amount: str) -> Report:
+        """Return the report with what a workbook's cover shows; ``amount`` is summed in it."""
+        used: list[tuple[Text, str]] = []
+        for name, value in filters.values.items():
+            text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            if isinstance(value, datetime):
+                text = f"{value:%d/%m/%Y %H:%M}"
+            used.append((untranslated(f"--{name}"), text))
+        return replace(
+            self.report(Path(file)),
+            title=joined([COVER_TITLE, title], ""),
+            facts=[
+                (_EXPORTED_AT, f"{self.started:%d/%m/%Y %H:%M:%S}"),
+                (_COMPLETE, titles.YES if self.complete else titles.NO),
+                (titles.RECORDS, self.records),
+                *used,
+            ],
+            tables=[
+                Table(
+                    sheet=COVER_SHEET,
+                    headings=(_SHEET, _ROWS),
+                    lines=[Line((name, count)) for name, count in self.sheets.items()],
+                ),
+                *(_total_table(table, amount) for table in self.totals),
             ],
         )
 
@@ -142,6 +173,33 @@ class ExportResult:
         with replace_atomically(path, shared=True) as temporary:
             document = json.dumps(self.manifest(), ensure_ascii=False, indent=2)
             temporary.write_text(document + "\n", encoding="utf-8")
+
+
+_EXPORTED_AT = Text(pt="Exportado em", en="Exported at")
+_COMPLETE = Text(pt="Completo", en="Complete")
+_LABEL_WIDTH, _NUMBER_WIDTH = 44, 24
+_SHEET, _ROWS = Heading(titles.SHEET, _LABEL_WIDTH), Heading(titles.ROWS, _NUMBER_WIDTH)
+
+
+def _total_table(totals: TotalTable, amount: str) -> Table:
+    """Return the control totals with their sum, months as on closing proofs."""
+    lines = []
+    for total in totals.totals:
+        # The label of an amount without a date is a dash.
+        year, hyphen, month = total.label.partition("-")
+        label = f"{month}/{year}" if totals.by_month and hyphen else total.label
+        lines.append(Line((label, total.rows, total.amount)))
+    rows = sum(total.rows for total in totals.totals)
+    sums = Decimal(sum(total.amount for total in totals.totals))
+    return Table(
+        sheet=COVER_SHEET,
+        headings=(
+            Heading(totals.title, _LABEL_WIDTH),
+            _ROWS,
+            Heading(untranslated(amount), _NUMBER_WIDTH),
+        ),
+        lines=[*lines, Line((titles.TOTAL, rows, sums), Tone.SUM)],
+    )
 
 
 def _hole_text(hole: FetchedWindow) -> Text:

@@ -162,7 +162,6 @@ _TEXTS: Mapping[str, Text] = {
     "listing": titles.LISTING,
     "export_run": Text(pt="Exportar", en="Export"),
     "preview": Text(pt="Primeiras linhas", en="First rows"),
-    "export_done": Text(pt="Registros: {n}.", en="Records: {n}."),
     "download_export": Text(pt="Baixar", en="Download"),
     "batches": Text(pt="Lotes", en="Batches"),
     "process": Text(pt="Processar", en="Process"),
@@ -254,10 +253,6 @@ _TEXTS: Mapping[str, Text] = {
     "no": titles.NO,
     "reading_records": Text(pt="Lendo os registros…", en="Reading the records…"),
     "complete": Text(pt="A exportação está completa.", en="The export is complete."),
-    "incomplete": Text(
-        pt="Não há prova de que a exportação está completa; use um período menor.",
-        en="The export is not proven complete; use a shorter period.",
-    ),
     "no_batches": Text(pt="Nenhum lote ainda.", en="No batch yet."),
     "batches_how": Text(
         pt="Inicie um lote no terminal: xlbridge batch run PLANO.yaml. Aqui você vê em que etapa "

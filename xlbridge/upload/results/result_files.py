@@ -94,7 +94,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     """
     # Modules for workbooks are rarely needed here, and slow to import.
     from xlbridge.upload.payload import child_rows, frame_of_payload
-    from xlbridge.workbook.write import RejectedRows, write_rejects
+    from xlbridge.workbook.write import RejectedRows
 
     resource = context.catalogue.named(job.spec.resource)
     frame = frame_of_payload(context, resource, job.spec.planned or job.spec.payload)
@@ -113,9 +113,8 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     }
     wrong = _wrong_columns(resource, job, planned, rows)
     children = child_rows(resource, rejected)
-    write_rejects(
+    RejectedRows(resource, rejected, messages, raw_cells, wrong).write(
         target,
-        RejectedRows(resource, rejected, messages, raw_cells, wrong),
         [origins.get(row, row) for row in rows],
         job.origin_of_file(),
         [_rejected_items(items, messages, raw_cells, wrong) for items in children],
