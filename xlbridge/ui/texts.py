@@ -107,10 +107,6 @@ _TEXTS: Mapping[str, Text] = {
     "differences": Text(
         pt="Diferenças: no sistema → na planilha", en="Differences: in the system → in the sheet"
     ),
-    "more_rows": Text(
-        pt="… e mais {n}; as retidas vêm primeiro, e a grade mostra todas.",
-        en="… and {n} more; held rows come first, and the grid shows all.",
-    ),
     "empty_view": Text(pt="Nenhuma linha para mostrar.", en="No rows to show."),
     "plan": Text(pt="Ver o plano", en="See the plan"),
     "plan_first": Text(
