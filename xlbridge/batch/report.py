@@ -37,20 +37,28 @@ WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 def batch_report(batch: Batch, outcome: "BatchOutcome") -> ReportForms:
     """Return the report of a batch: its status, and the files with the details."""
     return ReportForms.of_report(
-        lambda: _content(batch, outcome), lambda: _document(batch, outcome)
+        lambda: batch_content(batch, outcome), lambda: _document(batch, outcome)
     )
 
 
 def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
     page = outcome.findings_page
-    return batch_json(batch, outcome.steps) | {
+    return {
+        "version": 1,
+        "batch": batch.id,
+        "plan": str(batch.plan.path),
+        "parameters": dict(batch.plan.parameters),
+        "done": all(state.done for state in outcome.steps),
+        "rows": _rows_json(_total_rows(outcome.steps)),
+        "steps": [_step_json(state) for state in outcome.steps],
         "findings_page": None if page is None else str(page),
         "confirm": outcome.confirm,
         "proofs": [proof_json(proof) for proof in outcome.proofs],
     }
 
 
-def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
+def batch_content(batch: Batch, outcome: "BatchOutcome") -> Report:
+    """Return the report of a batch as data; the last line of its first table are the totals."""
     steps = outcome.steps
     rows = _total_rows(steps)
     counts = joined(row_count_texts(rows, with_zeros=True), " + ")
@@ -81,19 +89,6 @@ _PROOFS = Text(pt="Provas de fechamento", en="Closing proofs")
 _ALL_ERRORS = Text(
     pt="Todos os erros dos arquivos: {page}", en="All errors of the workbooks: {page}"
 )
-
-
-def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
-    """Return a batch as JSON."""
-    return {
-        "version": 1,
-        "batch": batch.id,
-        "plan": str(batch.plan.path),
-        "parameters": dict(batch.plan.parameters),
-        "done": all(state.done for state in steps),
-        "rows": _rows_json(_total_rows(steps)),
-        "steps": [_step_json(state) for state in steps],
-    }
 
 
 def _total_rows(steps: Sequence[StepOverview]) -> RowCounts:

@@ -256,13 +256,6 @@ _TEXTS: Mapping[str, Text] = {
         en="Start a batch in the terminal: xlbridge batch run PLAN.yaml. Here you see its current "
         "step and what is left to correct, and continue it from where it stopped.",
     ),
-    "batch_rows": Text(
-        pt="Linhas: {read} · aceitas: {accepted} · sem alteração: {unchanged} · retidas: {held} · "
-        "rejeitadas: {rejected} · em dúvida: {unknown} · não enviadas: {unsent} · "
-        "desfeitas: {undone}",
-        en="Rows: {read} · accepted: {accepted} · unchanged: {unchanged} · held: {held} · "
-        "rejected: {rejected} · in doubt: {unknown} · not sent: {unsent} · undone: {undone}",
-    ),
     "correct_unit": Text(
         pt="Corrigir na grade · erros: {n}", en="Correct in the grid · errors: {n}"
     ),
