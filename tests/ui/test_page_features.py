@@ -156,7 +156,7 @@ def test_a_batch_is_corrected_run_and_proven(
     question = tab.locator("#batch-asked")
     question.get_by_text("workbooks: 1 · 1 to create").wait_for()
     question.get_by_test_id("send").click()
-    tab.locator("#batch-list", has_text="accepted: 1").wait_for()
+    tab.locator("#batch-list", has_text="Rows: 1 = 1 accepted").wait_for()
     expect(tab.get_by_role("link", name="Download the closing proof")).to_have_count(2)
     expect(run).to_have_count(0)
     status = xlbridge("batch", "status", "month", "--format", "json", **own)
