@@ -4,7 +4,7 @@ from .batch import (
 )
 from .ledger import open_ledger as open_ledger
 from .report import (
-    batch_json as batch_json,
+    batch_content as batch_content,
     batch_report as batch_report,
 )
 from .run import prove_batch as prove_batch, run_batch as run_batch

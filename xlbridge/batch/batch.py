@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path
 
+from xlbridge import titles
 from xlbridge.batch.ledger import CheckRecord, ExportRecord, JobRecord, Ledger
 from xlbridge.batch.plan.steps import (
     AnyStep,
@@ -152,7 +153,7 @@ _STATUS_TEXTS: Mapping[UnitStatus, Text] = {
     UnitStatus.FAILED: Text(pt="falhou", en="failed"),
     UnitStatus.UNDER_WAY: Text(pt="em andamento", en="under way"),
     UnitStatus.PARTIAL: Text(pt="em parte", en="in part"),
-    UnitStatus.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
+    UnitStatus.IN_DOUBT: titles.IN_DOUBT,
     UnitStatus.INCOMPLETE: Text(pt="incompleto", en="incomplete"),
     UnitStatus.EDITED: Text(pt="editado", en="edited"),
     UnitStatus.DONE: Text(pt="concluído", en="done"),
@@ -190,18 +191,6 @@ class RowCounts:
     def __add__(self, other: "RowCounts") -> "RowCounts":
         names = (field.name for field in fields(self))
         return RowCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
-
-
-COUNT_TITLES: Mapping[str, Text] = {
-    "accepted": Text(pt="Aceitas", en="Accepted"),
-    "unchanged": Text(pt="Sem alteração", en="Unchanged"),
-    "held": Text(pt="Retidas", en="Held"),
-    "rejected": Text(pt="Rejeitadas", en="Rejected"),
-    "unknown": Text(pt="Sem resultado", en="Unknown"),
-    "unsent": Text(pt="Não enviadas", en="Not sent"),
-    "undone": Text(pt="Desfeitas", en="Undone"),
-}
-"""Titles of columns with row counts, by the counts' names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from xlbridge import titles
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import ExportRecord
 from xlbridge.batch.plan.steps import ComparedListing, CompareStep, file_digest, relative_name
@@ -209,7 +210,7 @@ def _comparison_report(
     different = sum(not comparison.is_equal for comparison in comparisons)
     verdict = _DIFFERENT if different else _ALL_EQUAL
     listings = Table(
-        sheet=Text(pt="Listagens", en="Listings"),
+        sheet=titles.LISTINGS,
         headings=(
             _LISTING,
             Heading(here),
@@ -228,10 +229,10 @@ def _comparison_report(
         ],
     )
     differences = Table(
-        sheet=Text(pt="Diferenças", en="Differences"),
+        sheet=titles.DIFFERENCES,
         headings=(
             _LISTING,
-            Heading(Text(pt="Registro", en="Record"), 36),
+            Heading(titles.RECORD, 36),
             _FIELD,
             Heading(here, 36, words=True),
             Heading(there, 36, words=True),
@@ -257,7 +258,7 @@ def _comparison_report(
         headings=(
             _LISTING,
             _FIELD,
-            Heading(Text(pt="Motivo", en="Reason"), 60),
+            Heading(titles.REASON, 60),
             Heading(_FILLED.format(name=here), 16),
             Heading(_FILLED.format(name=there), 16),
         ),
@@ -280,7 +281,7 @@ def _result_text(comparison: ListingComparison) -> Text:
 
 
 _COVER = Text(pt="Comparação", en="Comparison")
-_LISTING = Heading(Text(pt="Listagem", en="Listing"), 24)
+_LISTING = Heading(titles.LISTING, 24)
 _FIELD = Heading(Text(pt="Campo", en="Field"), 24)
 _ALL_FIELDS = Text(pt="(todos os campos)", en="(all fields)")
 _ONLY = Text(pt="Só em {name}", en="Only in {name}")

@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, active_language
@@ -91,7 +92,7 @@ _STATE_TEXTS = {
     State.STAGED: Text(pt="na fila", en="queued"),
     State.STARTING: Text(pt="iniciando", en="starting"),
     State.POLLING: Text(pt="em processamento", en="processing"),
-    State.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
+    State.IN_DOUBT: titles.IN_DOUBT,
     State.NEEDS_PERSON: Text(pt="aguarda decisão", en="awaits a decision"),
     State.DONE: Text(pt="concluído", en="done"),
     State.PARTIAL: Text(pt="parcial", en="partial"),
@@ -222,10 +223,11 @@ class Job:
 
     @property
     def reason(self) -> Text:
-        """Reason of the job's state; a dash if none was recorded."""
+        """Reason of the job's state, without its full stop; a dash if none was recorded."""
         if successor := self.last("replaced_by"):
             return _REPLACED.format(job=successor)
-        return Text(**(self.last("reason") or {"pt": "–", "en": "–"}))
+        stored = self.last("reason") or {"pt": "–", "en": "–"}
+        return Text(**{language: text.rstrip(".") for language, text in stored.items()})
 
     @property
     def verdict(self) -> Verdict:

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, astuple
 from pathlib import Path
 
-from xlbridge import __version__
-from xlbridge.batch.batch import COUNT_TITLES
+from xlbridge import __version__, titles
 from xlbridge.batch.proof.detail_tables import (
     difference_table,
     export_table,
@@ -23,7 +22,7 @@ from xlbridge.batch.proof.verdict import (
     resource_lines,
     verdict,
 )
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text
 from xlbridge.report_forms import (
     Grade,
     Heading,
@@ -35,35 +34,35 @@ from xlbridge.report_forms import (
     Value,
     grouped_number,
 )
+from xlbridge.upload.results import RowOutcome
 from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.write import write_report
 
 _WHOLE_BATCH = Text(pt="Total do lote", en="The whole batch")
-_STEPS_SHEET = Text(pt="Etapas", en="Steps")
-_RESOURCE = Heading(Text(pt="Recurso", en="Resource"), 22)
+_RESOURCE = Heading(titles.RESOURCE, 22)
 
 _STEP_HEADINGS = (
     Heading(Text(pt="Etapa e arquivo", en="Step and workbook"), 28),
     _RESOURCE,
     Heading(Text(pt="Lidas", en="Read"), 12),
-    Heading(COUNT_TITLES["accepted"], 12),
-    Heading(COUNT_TITLES["unchanged"], 12),
-    Heading(COUNT_TITLES["held"], 12, alarming=True),
-    Heading(COUNT_TITLES["rejected"], 12, alarming=True),
+    Heading(RowOutcome.ACCEPTED.count_title, 12),
+    Heading(RowOutcome.UNCHANGED.count_title, 12),
+    Heading(RowOutcome.HELD.count_title, 12, alarming=True),
+    Heading(RowOutcome.REJECTED.count_title, 12, alarming=True),
     Heading(
         Text(pt="Destas, sem rejeição própria", en="Of these, not rejected themselves"),
         12,
         alarming=True,
     ),
-    Heading(COUNT_TITLES["undone"], 12, alarming=True),
-    Heading(COUNT_TITLES["unsent"], 12, alarming=True),
-    Heading(COUNT_TITLES["unknown"], 12, alarming=True),
+    Heading(RowOutcome.UNDONE.count_title, 12, alarming=True),
+    Heading(RowOutcome.UNSENT.count_title, 12, alarming=True),
+    Heading(RowOutcome.UNKNOWN.count_title, 12, alarming=True),
     Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 12),
     Heading(Text(pt="Com diferença", en="Different"), 12, alarming=True),
     Heading(Text(pt="Ausentes", en="Missing"), 12, alarming=True),
     Heading(Text(pt="Mais de uma vez", en="More than once"), 12, alarming=True),
     Heading(Text(pt="Sem leitura possível", en="Cannot be read back"), 12),
-    Heading(Text(pt="Observação", en="Note"), 28, words=True),
+    Heading(titles.NOTE, 28, words=True),
 )
 """Headings of name, resource, the fields of ``ProofCounts`` in order, and note."""
 
@@ -79,16 +78,16 @@ def _step_table(proof: Proof) -> Table:
     if proof.steps:
         lines.append(Line((_WHOLE_BATCH, None, *astuple(proof.counts), None), Tone.SUM))
     return Table(
-        sheet=_STEPS_SHEET,
+        sheet=titles.STEPS,
         headings=_STEP_HEADINGS,
         lines=lines,
         none=Text(pt="O lote não tem envios.", en="The batch has no uploads."),
         about=Text(
             pt="Lidas = aceitas + sem alteração + retidas + rejeitadas + desfeitas + não "
-            "enviadas + sem resultado. Aceitas e sem alteração = iguais + com diferença + ausentes "
+            "enviadas + em dúvida. Aceitas e sem alteração = iguais + com diferença + ausentes "
             "+ mais de uma vez + sem leitura possível. Linhas que não são registros não são "
             "contadas.",
-            en="Read = accepted + unchanged + held + rejected + undone + not sent + unknown. "
+            en="Read = accepted + unchanged + held + rejected + undone + not sent + in doubt. "
             "Accepted and unchanged = the same + different + missing + more than once + cannot be "
             "read back. Rows that are not records are not counted.",
         ),
@@ -102,8 +101,8 @@ def _unread_table(proof: Proof) -> Table:
         title=Text(pt="Linhas sem leitura possível", en="Rows that cannot be read back"),
         headings=(
             _RESOURCE,
-            Heading(Text(pt="Linhas", en="Rows"), 10),
-            Heading(Text(pt="Motivo", en="Reason"), 60),
+            Heading(titles.ROWS, 10),
+            Heading(titles.REASON, 60),
         ),
         lines=[Line((unread.resource, unread.rows, unread.reason)) for unread in proof.unread],
         none=Text(
@@ -146,7 +145,6 @@ def _field_table(proof: Proof) -> Table:
 
 _TOTALS_SHEET = Text(pt="Totais de controle", en="Control totals")
 _NO_TOTALS = Text(pt="Nenhuma linha aceita.", en="No row was accepted.")
-_TOTAL = untranslated("Total")
 _EMPTY = Text(pt="(vazio)", en="(empty)")
 _ACCEPTED_ROWS = Heading(Text(pt="Linhas aceitas", en="Rows accepted"), 10)
 _UNREAD_ROWS = Heading(Text(pt="Destas, não lidas de volta", en="Of these, not read back"), 12)
@@ -197,7 +195,7 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
 def _total_line(table: TotalTable, total: Total) -> Line:
     label: Value
     if total is table.sum:
-        label, tone = _TOTAL, Tone.SUM
+        label, tone = titles.TOTAL, Tone.SUM
     else:
         tone = Tone.PLAIN if total.agrees else Tone.OPEN
         if total.label is None:
@@ -214,9 +212,9 @@ def _total_line(table: TotalTable, total: Total) -> Line:
 
 _ROW_COUNTS = Text(
     pt="lidas {read} · aceitas {accepted} · sem alteração {unchanged} · retidas {held} · "
-    "rejeitadas {rejected} · desfeitas {undone} · não enviadas {unsent} · sem resultado {unknown}",
+    "rejeitadas {rejected} · desfeitas {undone} · não enviadas {unsent} · em dúvida {unknown}",
     en="read {read} · accepted {accepted} · unchanged {unchanged} · held {held} · "
-    "rejected {rejected} · undone {undone} · not sent {unsent} · unknown {unknown}",
+    "rejected {rejected} · undone {undone} · not sent {unsent} · in doubt {unknown}",
 )
 _READ_BACK_COUNTS = Text(
     pt="iguais {same} · com diferença {differs} · ausentes {missing} · mais de uma vez {doubled} · "
@@ -276,12 +274,12 @@ def proof_content(proof: Proof) -> Report:
 def _facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     """Yield the facts of a proof: counts, environment, time, plan and parameters."""
     counts = {name: grouped_number(count) for name, count in asdict(proof.counts).items()}
-    yield Text(pt="Linhas", en="Rows"), _ROW_COUNTS.format(**counts)
+    yield titles.ROWS, _ROW_COUNTS.format(**counts)
     yield Text(pt="Lidas de volta", en="Read back"), _READ_BACK_COUNTS.format(**counts)
-    yield Text(pt="Ambiente", en="Environment"), proof.profile
+    yield titles.ENVIRONMENT, proof.profile
     yield Text(pt="Sistema", en="System"), proof.base_url
     yield Text(pt="Conferido em", en="Proven at"), f"{proof.at:%d/%m/%Y %H:%M:%S}"
-    yield Text(pt="Plano", en="Plan"), str(proof.title.plan)
+    yield titles.PLAN, str(proof.title.plan)
     yield Text(pt="SHA-256 do plano", en="SHA-256 of the plan"), proof.title.plan_sha256
     for name, value in proof.title.parameters.items():
         yield Text(pt="Parâmetro {name}", en="Parameter {name}").format(name=name), value

@@ -5,7 +5,7 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from xlbridge.batch.batch import COUNT_TITLES
+from xlbridge import titles
 from xlbridge.batch.proof.model import (
     OpenReason,
     OpenRow,
@@ -17,15 +17,15 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Heading, Line, Table, Tone, Value, value_text
 from xlbridge.resources import Kind
 from xlbridge.upload import Job, UploadOptions
-from xlbridge.upload.results import mode_name
+from xlbridge.upload.results import RowOutcome, mode_name
 
-_STEP = Heading(Text(pt="Etapa", en="Step"), 14)
-_WORKBOOK = Heading(Text(pt="Arquivo", en="Workbook"), 34)
-_SHEET = Heading(Text(pt="Planilha", en="Sheet"), 16)
+_STEP = Heading(titles.STEP, 14)
+_WORKBOOK = Heading(titles.WORKBOOK, 34)
+_SHEET = Heading(titles.SHEET, 16)
 _LOCATION = (_STEP, _WORKBOOK, _SHEET)
-_ROW = Heading(Text(pt="Linha", en="Row"), 8)
-_CELL = Heading(Text(pt="Célula", en="Cell"), 9)
-_COLUMN = Heading(Text(pt="Coluna", en="Column"), 22)
+_ROW = Heading(titles.ROW, 8)
+_CELL = Heading(titles.CELL, 9)
+_COLUMN = Heading(titles.COLUMN, 22)
 _CODE = Heading(Text(pt="Código no sistema", en="Code in the system"), 24, words=True)
 _FIXED_ELSEWHERE = Text(
     pt="{file} (linha {row} de {workbook})", en="{file} (row {row} of {workbook})"
@@ -39,16 +39,14 @@ _STATES = {
         pt="rejeitada; está no sistema mesmo assim", en="rejected; in the system nevertheless"
     ),
 }
-_UNKNOWN_FOUND = Text(pt="sem resultado; encontrada no sistema", en="unknown; found in the system")
+_UNKNOWN_FOUND = Text(pt="em dúvida; encontrada no sistema", en="in doubt; found in the system")
 _UNKNOWN_NOT_FOUND = Text(
-    pt="sem resultado; não encontrada no sistema", en="unknown; not found in the system"
+    pt="em dúvida; não encontrada no sistema", en="in doubt; not found in the system"
 )
-_UNKNOWN_NO_KEY = Text(
-    pt="sem resultado; não pode ser procurada", en="unknown; cannot be looked up"
-)
+_UNKNOWN_NO_KEY = Text(pt="em dúvida; não pode ser procurada", en="in doubt; cannot be looked up")
 
 
-_YES_NO = {"True": Text(pt="sim", en="yes"), "False": Text(pt="não", en="no")}
+_YES_NO = {"True": titles.YES, "False": titles.NO}
 
 
 def typed_value(kind: Kind, plain: str | None) -> Value:
@@ -70,13 +68,13 @@ def typed_value(kind: Kind, plain: str | None) -> Value:
 def difference_table(proof: Proof) -> Table:
     """Return the cells whose value in the system differs from the one sent."""
     return Table(
-        sheet=Text(pt="Diferenças", en="Differences"),
+        sheet=titles.DIFFERENCES,
         headings=(
             *_LOCATION,
             _CELL,
             _COLUMN,
             Heading(Text(pt="Enviado", en="Sent"), 24),
-            Heading(Text(pt="No sistema", en="In the system"), 24),
+            Heading(titles.IN_SYSTEM, 24),
             _CODE,
         ),
         lines=[
@@ -109,7 +107,7 @@ def open_row_table(proof: Proof) -> Table:
         headings=(
             *_LOCATION,
             _ROW,
-            Heading(Text(pt="Situação", en="State"), 30),
+            Heading(titles.STATE, 30),
             Heading(Text(pt="Chave procurada", en="Key looked up"), 40),
             Heading(Text(pt="Códigos no sistema", en="Codes in the system"), 30),
         ),
@@ -126,9 +124,8 @@ def open_row_table(proof: Proof) -> Table:
             for row in proof.rows
         ],
         none=Text(
-            pt="Nenhuma linha falta, se repete, está sem resultado ou foi gravada apesar de "
-            "rejeitada.",
-            en="No row is missing, repeated, unknown, or written although it was rejected.",
+            pt="Nenhuma linha falta, se repete, está em dúvida ou foi gravada apesar de rejeitada.",
+            en="No row is missing, repeated, in doubt, or written although it was rejected.",
         ),
     )
 
@@ -142,7 +139,7 @@ def refused_table(proof: Proof) -> Table:
             _ROW,
             _CELL,
             _COLUMN,
-            Heading(Text(pt="Motivo", en="Reason"), 60),
+            Heading(titles.REASON, 60),
         ),
         lines=[
             Line(
@@ -184,10 +181,8 @@ def _open_state(row: OpenRow) -> Text:
 
 
 _DIGEST_WIDTH = 36  # a digest wraps to two lines
-_FILE = Heading(Text(pt="Arquivo", en="File"), 44, path=True)
+_FILE = Heading(titles.FILE, 44, path=True)
 _SHA = Heading(untranslated("SHA-256"), _DIGEST_WIDTH, digest=True)
-_YES = Text(pt="sim", en="yes")
-_NO = Text(pt="NÃO", en="NO")
 _NOT_DONE = Text(pt="não feita: {why}", en="not done: {why}")
 _RETRY = Text(pt="reenvio de {job}", en="retry of {job}")
 _PART = Text(pt="parte {n} de {job}", en="part {n} of {job}")
@@ -201,9 +196,9 @@ def export_table(proof: Proof) -> Table:
         sheet=Text(pt="Exportações", en="Exports"),
         headings=(
             _STEP,
-            Heading(Text(pt="Listagem", en="Listing"), 18),
+            Heading(titles.LISTING, 18),
             Heading(Text(pt="Completa", en="Complete"), 18),
-            Heading(Text(pt="Registros", en="Records"), 11),
+            Heading(titles.RECORDS, 11),
             Heading(Text(pt="Linhas por planilha", en="Rows by sheet"), 30),
             Heading(Text(pt="Lacunas", en="Gaps"), 40, alarming=True),
             Heading(Text(pt="Não existem", en="Not found"), 24, alarming=True),
@@ -226,7 +221,7 @@ def _export_line(export: ProofExport) -> Line:
         (
             export.name,
             export.listing,
-            export.problem or (_YES if manifest["complete"] else _NO),
+            export.problem or (titles.YES if manifest["complete"] else titles.EMPHATIC_NO),
             int(manifest["records"]),
             ", ".join(f"{name}: {rows}" for name, rows in sheets.items()),
             "; ".join(str(Text.of_json(hole["message"])) for hole in manifest["holes"]) or None,
@@ -241,8 +236,8 @@ def _export_line(export: ProofExport) -> Line:
 def file_table(proof: Proof) -> Table:
     """Return the workbooks with their digests."""
     return Table(
-        sheet=Text(pt="Arquivos", en="Workbooks"),
-        headings=(_STEP, _FILE, Heading(Text(pt="Linhas", en="Rows"), 10), _SHA),
+        sheet=titles.WORKBOOKS,
+        headings=(_STEP, _FILE, Heading(titles.ROWS, 10), _SHA),
         lines=[
             Line((step, str(file.file.path), file.file.rows_in_sheet, file.file.sha256))
             for step, files in proof.steps.items()
@@ -255,19 +250,19 @@ def file_table(proof: Proof) -> Table:
 def job_table(proof: Proof) -> Table:
     """Return the uploads with their outcomes, including parts and retries."""
     return Table(
-        sheet=Text(pt="Envios", en="Uploads"),
+        sheet=titles.UPLOADS,
         headings=(
-            Heading(Text(pt="Envio", en="Upload"), 24),
-            Heading(Text(pt="Observação", en="Note"), 44),
-            Heading(Text(pt="Recurso", en="Resource"), 18),
-            Heading(Text(pt="Modo", en="Mode"), 9),
-            Heading(Text(pt="Situação", en="State"), 11),
+            Heading(titles.UPLOAD, 24),
+            Heading(titles.NOTE, 44),
+            Heading(titles.RESOURCE, 18),
+            Heading(titles.MODE, 9),
+            Heading(titles.STATE, 11),
             Heading(Text(pt="Início", en="Started"), 18),
             Heading(untranslated("Log"), 8),
-            Heading(Text(pt="Linhas", en="Rows"), 9),
-            Heading(COUNT_TITLES["accepted"], 9),
-            Heading(COUNT_TITLES["rejected"], 10, alarming=True),
-            Heading(COUNT_TITLES["unknown"], 9, alarming=True),
+            Heading(titles.ROWS, 9),
+            Heading(RowOutcome.ACCEPTED.count_title, 9),
+            Heading(RowOutcome.REJECTED.count_title, 10, alarming=True),
+            Heading(RowOutcome.UNKNOWN.count_title, 9, alarming=True),
             Heading(
                 Text(pt="SHA-256 do conteúdo enviado", en="SHA-256 of the content sent"),
                 _DIGEST_WIDTH,

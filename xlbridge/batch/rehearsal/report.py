@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from xlbridge.batch.batch import COUNT_TITLES, RowCounts, UnitOverview, UnitStatus
+from xlbridge import titles
+from xlbridge.batch.batch import RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.proof.verdict import open_items, proof_json, verdict
 from xlbridge.batch.rehearsal.result import (
@@ -183,7 +184,7 @@ def _holds(result: RehearsalResult, kinds: Sequence[ViolationKind]) -> bool:
 def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
     """Yield the facts of the trial."""
     trial = result.trial
-    yield Text(pt="Plano", en="Plan"), str(result.plan.path)
+    yield titles.PLAN, str(result.plan.path)
     copied = Text(
         pt="{n}, para uma pasta isolada; o ambiente real não foi chamado",
         en="{n}, to an isolated folder; the real environment was not called",
@@ -219,8 +220,8 @@ def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
 def _row_lists(result: RehearsalResult) -> Iterator[tuple[Text, list[tuple[RowId, Text]]]]:
     """Yield the rows that a person has to check, by list, each with the reason."""
     checks = result.trial.checks
-    yield COUNT_TITLES["rejected"], list(checks.refused.items())
-    yield COUNT_TITLES["held"], list(checks.held.items())
+    yield RowOutcome.REJECTED.count_title, list(checks.refused.items())
+    yield RowOutcome.HELD.count_title, list(checks.held.items())
     doubts = [(row_id, _IN_DATABASE[there]) for row_id, there in checks.doubts.items()]
     yield Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts
     repeated = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
@@ -345,27 +346,23 @@ _BROKEN = Text(pt="QUEBRADO: {what}", en="BROKEN: {what}")
 _HOLDS = Text(pt="✓ vale", en="✓ holds")
 _BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
 _OPEN_ITEMS = Text(pt="Em aberto na prova de fechamento", en="Open in the closing proof")
-_STEP = Text(pt="Etapa", en="Step")
-_WORKBOOK = Text(pt="Arquivo", en="Workbook")
-_REASON = Text(pt="Motivo", en="Reason")
-_DETAILS = Text(pt="Detalhes", en="Details")
 _WORKBOOK_TITLES = (
-    _STEP,
-    _WORKBOOK,
-    Text(pt="Linhas", en="Rows"),
-    COUNT_TITLES["accepted"],
-    COUNT_TITLES["rejected"],
-    Text(pt="Em dúvida", en="In doubt"),
-    COUNT_TITLES["unsent"],
-    COUNT_TITLES["unchanged"],
-    COUNT_TITLES["held"],
-    _REASON,
+    titles.STEP,
+    titles.WORKBOOK,
+    titles.ROWS,
+    RowOutcome.ACCEPTED.count_title,
+    RowOutcome.REJECTED.count_title,
+    RowOutcome.UNKNOWN.count_title,
+    RowOutcome.UNSENT.count_title,
+    RowOutcome.UNCHANGED.count_title,
+    RowOutcome.HELD.count_title,
+    titles.REASON,
 )
-_ROW_TITLES = (_STEP, _WORKBOOK, Text(pt="Linha", en="Row"), _DETAILS)
+_ROW_TITLES = (titles.STEP, titles.WORKBOOK, titles.ROW, titles.DETAILS)
 _TABLE_TITLES = (
     Text(pt="Tabela", en="Table"),
-    Text(pt="Antes", en="Before"),
-    Text(pt="Depois", en="After"),
+    titles.BEFORE,
+    titles.AFTER,
     Text(pt="Acréscimo esperado", en="Expected increase"),
     Text(pt="Criadas pelo processamento", en="Created by processing"),
 )
@@ -375,7 +372,7 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
     """Yield the tables: workbooks, rows that a person has to check, and the system's tables."""
     checks = result.trial.checks
     workbooks = [_workbook_line(state, unit) for state, unit in _workbooks(result)]
-    yield _table(Text(pt="Arquivos", en="Workbooks"), _WORKBOOK_TITLES, workbooks)
+    yield _table(titles.WORKBOOKS, _WORKBOOK_TITLES, workbooks)
     sentence = untranslated("  {name}: {reason}")
     steps = [
         Line((name, None, None, why), Tone.OPEN, sentence.format(name=name, reason=why))
@@ -415,6 +412,8 @@ def _row_line(row_id: RowId | None, text: Text) -> Line:
 
 
 def _table(sheet: Text, columns: Sequence[Text], lines: Sequence[Line], **options: Any) -> Table:
-    headings = tuple(Heading(column, words=column in (_REASON, _DETAILS)) for column in columns)
+    headings = tuple(
+        Heading(column, words=column in (titles.REASON, titles.DETAILS)) for column in columns
+    )
     none = Text(pt="Nenhuma.", en="None.")
     return Table(sheet=sheet, headings=headings, lines=lines, none=none, **options)

@@ -1,11 +1,12 @@
 """Report of an upload: its content, and the JSON of the contract."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone
@@ -18,7 +19,7 @@ from xlbridge.upload.results.row_ledger import (
     changed_ledger,
     row_counts,
 )
-from xlbridge.upload.results.verdict import RejectedRow, drifted_rules
+from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, drifted_rules
 
 _SHOWN_ROWS = 10
 
@@ -48,9 +49,9 @@ _HEADLINES = {
         "({reason}).",
     ),
     State.NEEDS_PERSON: Text(
-        pt="Em dúvida; só uma pessoa pode decidir. Linhas: {sent}, aceitas: {accepted}, sem "
-        "resultado: {unknown} ({reason}).",
-        en="In doubt; only a person can decide. Rows: {sent}, accepted: {accepted}, without proof: "
+        pt="Em dúvida; só uma pessoa pode decidir. Linhas: {sent}, aceitas: {accepted}, em "
+        "dúvida: {unknown} ({reason}).",
+        en="In doubt; only a person can decide. Rows: {sent}, accepted: {accepted}, in doubt: "
         "{unknown} ({reason}).",
     ),
     State.SENDING_PARTS: Text(
@@ -254,9 +255,9 @@ _UNDONE = Text(
     en="Reversed since, by {by}: {rows} {rows:row|rows}.",
 )
 _REJECTED_HEADINGS = (
-    Heading(Text(pt="Célula", en="Cell")),
-    Heading(Text(pt="Coluna", en="Column"), 24, words=True),
-    Heading(Text(pt="Mensagem", en="Message"), 60),
+    Heading(titles.CELL),
+    Heading(titles.COLUMN, 24, words=True),
+    Heading(titles.MESSAGE, 60),
 )
 
 
@@ -268,8 +269,12 @@ def _rejected_table(rejected: list[RejectedRow]) -> Table:
             address=address, column=row.column or "", message=row.message
         )
         lines.append(Line((address, row.column, row.message), Tone.OPEN, text))
-    sheet = Text(pt="Rejeitadas", en="Rejected")
-    return Table(sheet=sheet, headings=_REJECTED_HEADINGS, lines=lines, most=_SHOWN_ROWS)
+    return Table(
+        sheet=RowOutcome.REJECTED.count_title,
+        headings=_REJECTED_HEADINGS,
+        lines=lines,
+        most=_SHOWN_ROWS,
+    )
 
 
 def _verdict(journal: Journal, job: Job) -> Text:
@@ -284,7 +289,7 @@ def _verdict(journal: Journal, job: Job) -> Text:
         rest=joined(rest, ""),
         **{n: count_text(counts[n]) for n in ("read", "accepted", "rejected", "unknown")},
         previewed=job.last("previewed"),
-        reason=Text(pt=job.reason.pt.rstrip("."), en=job.reason.en.rstrip(".")),
+        reason=job.reason,
         log_id=job.last("log_id"),
     )
 
@@ -327,6 +332,92 @@ def _drift_remarks(job: Job) -> Iterator[Text]:
     for rule in rules:
         what = f"{rule.column}: {rule.rule}" if rule.column else rule.rule
         yield untranslated("  {n} × {what}").format(n=rule.rows, what=what)
+
+
+_COUNTED = (RowOutcome.ACCEPTED, RowOutcome.REJECTED)
+_SELDOM_COUNTED = (
+    RowOutcome.UNCHANGED,
+    RowOutcome.HELD,
+    RowOutcome.UNDONE,
+    RowOutcome.UNKNOWN,
+)
+"""Outcomes whose counts are left out if all are zero, so that lines fit the screen."""
+
+
+def jobs_table(
+    journal: Journal, jobs: Sequence[Job], show_file: Callable[[Path], object] = short_path
+) -> Table:
+    """Return a table of jobs with the counts of their rows as they are now."""
+    counts = [_listed_counts(journal, job) for job in jobs]
+    counted = [*_COUNTED, *(o for o in _SELDOM_COUNTED if any(own[o] for own in counts))]
+    return Table(
+        sheet=titles.UPLOADS,
+        headings=(
+            *map(Heading, (titles.UPLOAD, titles.DATE, titles.STATE, titles.MODE)),
+            *map(Heading, (titles.RESOURCE, titles.ROWS)),
+            *(Heading(outcome.count_title) for outcome in counted),
+            Heading(titles.ENVIRONMENT, words=True),
+            Heading(titles.FILE, path=True, words=True),
+        ),
+        lines=[
+            Line(
+                (
+                    job.id if job.parent is None else f"  {job.id}",
+                    f"{job.created_at:%d/%m/%Y %H:%M}",
+                    state_text(journal, job),
+                    mode_name(job.spec.mode),
+                    job.spec.resource,
+                    own["read"],
+                    *(own[outcome] for outcome in counted),
+                    job.spec.profile,
+                    str(show_file(Path(job.spec.file))) if job.spec.file else None,
+                )
+            )
+            for job, own in zip(jobs, counts, strict=True)
+        ],
+        aligned=True,
+    )
+
+
+def _listed_counts(journal: Journal, job: Job) -> dict[str, int]:
+    counts = row_counts(journal, job)
+    if job.spec.mode is Mode.PROCESS:  # Its report counts records that the plan skips as rejected.
+        return counts | {"rejected": counts["rejected"] + counts["held"], "held": 0}
+    return counts
+
+
+_HISTORY_HEADINGS = (
+    Heading(titles.DATE, 20),
+    Heading(titles.STATE, 20),
+    Heading(titles.NOTE, 60),
+)
+_MESSAGES = ("reason", "unread")
+_UNLISTED_DETAILS = ("verdict", "origins", "file_hash", "proven")
+
+
+def history_table(job: Job) -> Table:
+    """Return the states of a job with their times and details."""
+    lines = []
+    for event in job.events:
+        at, state = f"{event.at:%d/%m/%Y %H:%M:%S}", event.state.text
+        note = joined(_event_notes(event.detail), "\n")
+        short = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
+        text = Text(*(f"{at}  {name:18}  {short}".rstrip() for name in (state.pt, state.en)))
+        lines.append(Line((at, state, note), text=text))
+    return Table(sheet=Text(pt="Histórico", en="History"), headings=_HISTORY_HEADINGS, lines=lines)
+
+
+def _event_notes(detail: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield the details of a state: messages as they are, others by name, without empty ones."""
+    for name, value in detail.items():
+        if name in _MESSAGES and value is not None:
+            yield Text.of_json(value)
+        elif name not in _UNLISTED_DETAILS and value is not None:
+            shown = value
+            if isinstance(value, Mapping):
+                shown = ", ".join(f"{key} {part}" for key, part in value.items() if part)
+            if shown != "":
+                yield untranslated(f"{name}: {shown}")
 
 
 def evidence_remarks(job: Job) -> Iterator[Text]:
