@@ -83,12 +83,14 @@ class Doubtful:
     ``retry_after`` is the number of seconds that the remote system asks to wait, if it does;
     ``answered``: there was an answer. ``refusal``: it was a plain text with a status of the
     interface's refusals, which is its reason if the record proves not to be written.
+    ``executed``: the answer reports success, and its data cannot be read.
     """
 
     reason: Text
     retry_after: float | None = None
     answered: bool = True
     refusal: bool = False
+    executed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ def classify_envelope(
     try:
         return Executed(read_data(envelope.data))
     except ValueError as error:
-        return Doubtful(_mismatch_message(error))
+        return Doubtful(_mismatch_message(error), executed=True)
 
 
 def classify_reply(

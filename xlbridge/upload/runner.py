@@ -16,17 +16,12 @@ from xlbridge.upload import reconcile, remote_import
 from xlbridge.upload.context import job_lock
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.results.remote_verdict import verdict_of_log
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
 from xlbridge.wire.imports import ImportState
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
 
-_LOG_UNPROVEN = Text(
-    pt="o log terminou, mas os totais não fecham com as linhas enviadas",
-    en="the log is finished, but its counts do not account for every row",
-)
 _OTHER_PART_REJECTED = Text(
     pt="outra parte da planilha foi rejeitada antes do envio",
     en="another part of the sheet was rejected before sending",
@@ -133,16 +128,16 @@ def _settle_doubt(context: "RunContext", job: Job) -> "Step":
     """
     if not context.options.wait:
         return job, False
-    if job.last("log_id") is None:
+    if job.last("log_id") is None or job.events[-1].detail.get("ended"):
         return reconcile.reconcile_by_snapshots(context, job)
     log = remote_import.read_log(context, job)
     if isinstance(log, Text):
         return reconcile.reconcile_by_snapshots(context, job)
     state = context.environment.state_of(log)
     if state is ImportState.FINISHED:
-        if verdict_of_log(job.spec, log) is None:
-            return reconcile.needs_person(context, job, _LOG_UNPROVEN)
         return remote_import.finish(context, job, log)
+    if state is ImportState.FAILED:
+        return remote_import.fail(context, job, log)
     if state is not ImportState.PENDING:
         return context.journal.record(job, State.POLLING, reconciled="running"), True
     if job.events[-1].detail.get("start_refused"):
