@@ -138,23 +138,6 @@ def rows_written(context: "RunContext", job: Job) -> list[bool | None]:
     ]
 
 
-def store_written_records(context: "RunContext", job: Job) -> None:
-    """Store the records that a job has created, as they are now, if undo can remove them.
-
-    The system may have filled fields that the sheet left empty. If it does not answer, undo assumes
-    that these fields are empty.
-    """
-    resource = context.resource(job)
-    removable = resource.change is not None and resource.change.delete_name is not None
-    if not removable or not context.options.look_up or not job.verdict.accepted:
-        return
-    try:
-        written = context.read_snapshot(job)
-    except ApiError:
-        return
-    context.journal.snapshots.store(job.id, Moment.WRITTEN, written)
-
-
 def _records(row: RowSnapshot | None) -> set[tuple[str, tuple[tuple[str, str | None], ...]]]:
     """Return the records of a row with their values, without the comparison."""
     found = () if row is None else row.found

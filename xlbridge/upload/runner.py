@@ -16,7 +16,8 @@ from xlbridge.upload import reconcile, remote_import
 from xlbridge.upload.context import job_lock
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
+from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, LostField, RejectedRow, Verdict
+from xlbridge.upload.written_records import check_written_records
 from xlbridge.wire.imports import ImportState
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ def _run_steps(context: "RunContext", job: Job) -> Job:
     steps = _steps_of(job.spec.mode)
     while proceed and not job.state.is_final:
         job, proceed = steps[job.state](context, job)
-        if job.state.is_final and (not job.spec.mode.is_by_record or job.last("creates")):
-            reconcile.store_written_records(context, job)
+        if job.state.is_final and not job.is_task:
+            job = check_written_records(context, job)
     return job
 
 
@@ -218,6 +219,8 @@ def update_parent(journal: Journal, parent: Job) -> Job:
         note["reason"] = reason
     note["verdict"] = _merge_verdicts(parent, parts).to_json()
     note["updated"] = sum(part.updated for part in parts)
+    if lost := LostField.merge(field for part in parts for field in part.lost_fields):
+        note["lost_fields"] = [field.to_json() for field in lost]
     return journal.record(parent, state, **note)
 
 
