@@ -20,7 +20,7 @@ from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
+from xlbridge.upload.results.verdict import ItemAddresses, LostField, RowOutcome, Verdict
 from xlbridge.workbook import WorkbookOrigin, cell_address
 
 REJECTS_INFIX = "rejeitadas"
@@ -219,6 +219,8 @@ class Job:
         """
         if self.state is State.PREPARED and "reason" not in self.events[-1].detail:
             return State.PREVIEWED.public
+        if self.state is State.DONE and self.has_lost_fields:
+            return State.PARTIAL.public
         return self.state.public
 
     @property
@@ -255,6 +257,16 @@ class Job:
         if self.state.frees_rows or self.state.is_unsent:
             return RowOutcome.UNSENT
         return RowOutcome.UNKNOWN
+
+    @property
+    def lost_fields(self) -> list[LostField]:
+        """Columns whose values the system has not taken, as far as the records were read back."""
+        return [LostField(**field) for field in self.last("lost_fields") or ()]
+
+    @property
+    def has_lost_fields(self) -> bool:
+        """True if fields came back empty that the rows had filled."""
+        return any(field.stored is None for field in self.lost_fields)
 
     @property
     def attempts(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from xlbridge import titles
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
-from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
@@ -19,7 +19,7 @@ from xlbridge.upload.results.row_ledger import (
     changed_ledger,
     row_counts,
 )
-from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, drifted_rules
+from xlbridge.upload.results.verdict import LostField, RejectedRow, RowOutcome, drifted_rules
 
 _SHOWN_ROWS = 10
 
@@ -67,6 +67,10 @@ _PARTLY_IN_DOUBT = Text(
     en="In doubt: whether {unknown:one row was|{unknown} rows were} written is not known. Rows: "
     "{sent}, accepted: {accepted}, rejected: {rejected} ({reason}).",
 )
+_WITH_LOST_FIELDS = Text(
+    pt="Linhas aceitas: {accepted} de {read}, mas há campos que o sistema não gravou{rest}.",
+    en="Rows accepted: {accepted} of {read}, but the system did not store some fields{rest}.",
+)
 _QUEUED = Text(pt="Na fila (log {log_id}).", en="Queued (log {log_id}).")
 _NOT_SENT = Text(pt="Ainda não enviado.", en="Not sent yet.")
 
@@ -105,6 +109,12 @@ _HELD = Text(
     "com: xlbridge retry {job}",
     en="Next: see in {rejects} why each row is held; those that you correct there are sent by: "
     "xlbridge retry {job}",
+)
+_COMPLETE = Text(
+    pt="A seguir: confira um destes registros no sistema; o nome do campo pode ser outro ali. "
+    "Depois complete-os: xlbridge upload {file} --update",
+    en="Next: look at one of these records in the system; the field may have another name there. "
+    "Then complete them: xlbridge upload {file} --update",
 )
 _STATUS_COPY = Text(
     pt="A seguir: nada mais a fazer; uma cópia do arquivo com os códigos do sistema: "
@@ -150,6 +160,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
             if row.has_reason
         ],
         "rejects_file": job.last("rejects_file"),
+        "lost_fields": [field.to_json() for field in job.lost_fields],
         "digest": job.spec.digest,
         "plan": job.last("plan"),
         "not_created": [
@@ -231,9 +242,11 @@ def upload_report(journal: Journal, job: Job) -> Report:
         remarks.append(_UNDONE.format(rows=count_text(undone.rows), by=undone.by))
     return Report(
         verdict=_verdict(journal, job),
-        grade=Grade.ERROR if job.held else _GRADES.get(job.state, Grade.GOOD),
+        grade=Grade.ERROR
+        if job.held or job.has_lost_fields
+        else _GRADES.get(job.state, Grade.GOOD),
         remarks=remarks,
-        tables=[_rejected_table(rejected_now(job, ledger))],
+        tables=[_rejected_table(rejected_now(job, ledger)), _lost_table(job.lost_fields)],
         next_steps=[_next_step(job, settled)],
     )
 
@@ -277,12 +290,43 @@ def _rejected_table(rejected: list[RejectedRow]) -> Table:
     )
 
 
+_LOST = Text(
+    pt="  ✗ {column}: enviado “{sent}”, o sistema ficou sem valor (linhas {rows})",
+    en="  ✗ {column}: sent “{sent}”, the system has no value (rows {rows})",
+)
+_CHANGED = Text(
+    pt="  • {column}: enviado “{sent}”, o sistema tem “{stored}” (linhas {rows})",
+    en="  • {column}: sent “{sent}”, the system has “{stored}” (rows {rows})",
+)
+_LOST_HEADINGS = (
+    Heading(Text(pt="Coluna", en="Column"), 24, words=True),
+    Heading(Text(pt="Enviado", en="Sent"), 30),
+    Heading(Text(pt="No sistema", en="In the system"), 30),
+    Heading(Text(pt="Linhas", en="Rows"), 30),
+)
+
+
+def _lost_table(lost: list[LostField]) -> Table:
+    """Return the table of the fields that the system has not taken, each once."""
+    lines = []
+    for field in lost:
+        rows = list_first(field.rows, _SHOWN_ROWS)
+        sentence = _LOST if field.stored is None else _CHANGED
+        text = sentence.format(column=field.column, sent=field.sent, stored=field.stored, rows=rows)
+        tone = Tone.OPEN if field.stored is None else Tone.PLAIN
+        lines.append(Line((field.column, field.sent, field.stored or "", rows), tone, text))
+    sheet = Text(pt="Campos não gravados", en="Fields not taken")
+    return Table(sheet=sheet, headings=_LOST_HEADINGS, lines=lines, most=_SHOWN_ROWS)
+
+
 def _verdict(journal: Journal, job: Job) -> Text:
     """Return the verdict on a job, with the counts of its rows as they are now."""
     verdict, counts = job.verdict, row_counts(journal, job)
     headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
     if job.state is State.IN_DOUBT and verdict.unknown < verdict.read:
         headline = _PARTLY_IN_DOUBT
+    if job.state is State.DONE and job.has_lost_fields:
+        headline = _WITH_LOST_FIELDS
     rest = (text.format(n=count_text(counts[name])) for name, text in _REST.items() if counts[name])
     return headline.format(
         sent=count_text(verdict.read),
@@ -312,6 +356,8 @@ def _next_step(job: Job, settled: LaterRows | None) -> Text:
         if rejects:
             step = _HELD if job.state is State.DONE else _RETRY
             return step.format(rejects=as_argument(Path(rejects)), **known)
+        if job.has_lost_fields:
+            return _COMPLETE.format(**known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
         if job.verdict.accepted:

@@ -45,6 +45,32 @@ class RejectedRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LostField:
+    """Column whose values the system has not taken: an example as sent and as stored, None if that
+    is empty, and the rows in which this was seen."""
+
+    column: str
+    sent: str
+    stored: str | None
+    rows: list[int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the field as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def merge(cls, fields: Iterable["LostField"]) -> list["LostField"]:
+        """Return the fields of the parts of a sheet, each once."""
+        merged: dict[tuple[str, bool], LostField] = {}
+        for one in fields:
+            known = merged.setdefault(
+                (one.column, one.stored is None), cls(one.column, one.sent, one.stored, [])
+            )
+            known.rows.extend(one.rows)
+        return list(merged.values())
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Counts of the rows of an upload, by outcome; ``read`` is always the sum of the others."""
 
