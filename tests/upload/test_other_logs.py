@@ -37,64 +37,60 @@ def upload(
     return Uploads(configured, client).run(job, NO_PREVIEW if mode == "queue" else AT_ONCE)
 
 
+FINISHED = {"situacao": "Finalizado"}
+ENOUGH_FACTS: list[dict[str, Any]] = [
+    FINISHED | {"linhasRejeitadas": []},
+    {"Situacao": " finalizado ", "LinhasRejeitadas": []},
+    FINISHED | {"registrosImportados": 2},
+    FINISHED | {"registrosRejeitados": 0, "dataDeConclusao": "ontem", "id": "x"},
+    {"totalDeRegistros": 2, "registrosImportados": 2, "registrosRejeitados": 0},
+    {
+        "situacao": "Encerrado",
+        "totalDeRegistros": 2,
+        "registrosImportados": 2,
+        "registrosRejeitados": 0,
+    },
+]
+REJECTED_LINES: list[list[Any]] = [
+    [{"linha": 3, "coluna": "cnpj", "mensagem": "inválido"}],
+    [{"Linha": "3", "mensagem": "inválido"}],
+    ["Linha 3: inválido"],
+    [{"key": "cnpj", "value": "Linha 3: inválido"}],
+]
+INCONSISTENT_FACTS: list[dict[str, Any]] = [
+    FINISHED,
+    FINISHED | {"linhasRejeitadas": [{"mensagem": "algo"}]},
+    FINISHED | {"linhasRejeitadas": [], "registrosImportados": 1},
+    FINISHED | {"linhasRejeitadas": [], "totalDeRegistros": 3},
+]
+
+
 @pytest.mark.parametrize(
-    "log",
+    ("log", "state", "accepted", "rejected"),
     [
-        {"situacao": "Finalizado", "linhasRejeitadas": []},
-        {"Situacao": " finalizado ", "LinhasRejeitadas": []},
-        {"situacao": "Finalizado", "registrosImportados": 2},
-        {"situacao": "Finalizado", "registrosRejeitados": 0, "dataDeConclusao": "ontem", "id": "x"},
-        {"totalDeRegistros": 2, "registrosImportados": 2, "registrosRejeitados": 0},
-        {
-            "situacao": "Encerrado",
-            "totalDeRegistros": 2,
-            "registrosImportados": 2,
-            "registrosRejeitados": 0,
-        },
+        *((log, State.DONE, 2, []) for log in ENOUGH_FACTS),
+        *(
+            (FINISHED | {"linhasRejeitadas": lines}, State.PARTIAL, 1, [(5, "inválido")])
+            for lines in REJECTED_LINES
+        ),
+        *((log, State.NEEDS_PERSON, 0, []) for log in INCONSISTENT_FACTS),
     ],
 )
-def test_a_log_with_enough_facts_ends_the_upload(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, log
+def test_a_log_ends_the_upload_as_far_as_its_facts_go(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    log: dict[str, Any],
+    state: State,
+    accepted: int,
+    rejected: list[tuple[int, str]],
 ) -> None:
     reshape(proxy, "log-importacao", log)
-    job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
-    assert (job.state, job.verdict.accepted) == (State.DONE, 2)
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [{"linha": 3, "coluna": "cnpj", "mensagem": "inválido"}],
-        [{"Linha": "3", "mensagem": "inválido"}],
-        ["Linha 3: inválido"],
-        [{"key": "cnpj", "value": "Linha 3: inválido"}],
-    ],
-)
-def test_rejected_lines_are_found_in_other_shapes(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, lines
-) -> None:
-    reshape(proxy, "log-importacao", {"situacao": "Finalizado", "linhasRejeitadas": lines})
     job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
     report = job_json(context.journal, job)
-    assert (report["state"], report["rows"]["accepted"]) == ("partial", 1)
-    assert [(row["row"], row["message"]) for row in report["rejected"]] == [(5, "inválido")]
-
-
-@pytest.mark.parametrize(
-    "log",
-    [
-        {"situacao": "Finalizado"},
-        {"situacao": "Finalizado", "linhasRejeitadas": [{"mensagem": "algo"}]},
-        {"situacao": "Finalizado", "linhasRejeitadas": [], "registrosImportados": 1},
-        {"situacao": "Finalizado", "linhasRejeitadas": [], "totalDeRegistros": 3},
-    ],
-)
-def test_a_finished_log_without_consistent_facts_needs_a_person(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, log
-) -> None:
-    reshape(proxy, "log-importacao", log)
-    job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
-    assert job.state is State.NEEDS_PERSON
+    assert (job.state, report["rows"]["accepted"]) == (state, accepted)
+    assert [(row["row"], row["message"]) for row in report["rejected"]] == rejected
 
 
 def test_an_unknown_log_state_is_polled_until_a_setting_explains_it(
