@@ -39,67 +39,76 @@ def upload(
     return Uploads(configured, client).run(job, NO_PREVIEW if mode == "queue" else AT_ONCE)
 
 
-@pytest.mark.parametrize(
-    "log",
-    [
-        {"situacao": "Finalizado", "linhasRejeitadas": []},
-        {"Situacao": " finalizado ", "LinhasRejeitadas": []},
-        {"situacao": "Finalizado", "registrosImportados": 2},
-        {"situacao": "Finalizado", "registrosRejeitados": 0, "dataDeConclusao": "ontem", "id": "x"},
-        {"totalDeRegistros": 2, "registrosImportados": 2, "registrosRejeitados": 0},
-        {
-            "situacao": "Encerrado",
-            "totalDeRegistros": 2,
-            "registrosImportados": 2,
-            "registrosRejeitados": 0,
-        },
-    ],
-)
-def test_a_log_with_enough_facts_ends_the_upload(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, log
-) -> None:
-    reshape(proxy, "log-importacao", log)
-    job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
-    assert (job.state, job.verdict.accepted) == (State.DONE, 2)
+FINISHED = {"situacao": "Finalizado"}
+ENOUGH_FACTS: list[dict[str, Any]] = [
+    FINISHED | {"linhasRejeitadas": []},
+    {"Situacao": " finalizado ", "LinhasRejeitadas": []},
+    FINISHED | {"registrosImportados": 2},
+    FINISHED | {"registrosRejeitados": 0, "dataDeConclusao": "ontem", "id": "x"},
+    {"totalDeRegistros": 2, "registrosImportados": 2, "registrosRejeitados": 0},
+    {
+        "situacao": "Encerrado",
+        "totalDeRegistros": 2,
+        "registrosImportados": 2,
+        "registrosRejeitados": 0,
+    },
+]
+REJECTED_LINES: list[list[Any]] = [
+    [{"linha": 3, "coluna": "cnpj", "mensagem": "inválido"}],
+    [{"Linha": "3", "mensagem": "inválido"}],
+    ["Linha 3: inválido"],
+    [{"key": "cnpj", "value": "Linha 3: inválido"}],
+]
+INCONSISTENT_FACTS: list[dict[str, Any]] = [
+    FINISHED,
+    FINISHED | {"linhasRejeitadas": [{"mensagem": "algo"}]},
+    FINISHED | {"linhasRejeitadas": [], "registrosImportados": 1},
+    FINISHED | {"linhasRejeitadas": [], "totalDeRegistros": 3},
+]
 
 
 @pytest.mark.parametrize(
-    "lines",
+    ("log", "state", "accepted", "rejected"),
     [
-        [{"linha": 3, "coluna": "cnpj", "mensagem": "inválido"}],
-        [{"Linha": "3", "mensagem": "inválido"}],
-        ["Linha 3: inválido"],
-        [{"key": "cnpj", "value": "Linha 3: inválido"}],
+        *((log, State.DONE, 2, []) for log in ENOUGH_FACTS),
+        *(
+            (FINISHED | {"linhasRejeitadas": lines}, State.PARTIAL, 1, [(5, "inválido")])
+            for lines in REJECTED_LINES
+        ),
+        *((log, State.NEEDS_PERSON, 0, []) for log in INCONSISTENT_FACTS),
     ],
 )
-def test_rejected_lines_are_found_in_other_shapes(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, lines
+def test_a_log_ends_the_upload_as_far_as_its_facts_go(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    log: dict[str, Any],
+    state: State,
+    accepted: int,
+    rejected: list[tuple[int, str]],
 ) -> None:
     """Of rows without a key, which cannot be read back, the log is the only evidence."""
-    reshape(proxy, "log-importacao", {"situacao": "Finalizado", "linhasRejeitadas": lines})
+    reshape(proxy, "log-importacao", log)
     job = upload(context, client, make_clients, "", "")
     report = job_json(context.journal, job)
-    assert (report["state"], report["rows"]["accepted"]) == ("partial", 1)
-    assert [(row["row"], row["message"]) for row in report["rejected"]] == [(5, "inválido")]
+    assert (job.state, report["rows"]["accepted"]) == (state, accepted)
+    assert [(row["row"], row["message"]) for row in report["rejected"]] == rejected
 
 
 @pytest.mark.parametrize(
-    "log",
-    [
-        {"situacao": "Finalizado"},
-        {"situacao": "Finalizado", "linhasRejeitadas": [{"mensagem": "algo"}]},
-        {"situacao": "Finalizado", "linhasRejeitadas": [], "registrosImportados": 1},
-        {"situacao": "Finalizado", "linhasRejeitadas": [], "totalDeRegistros": 3},
-    ],
+    "log", [*INCONSISTENT_FACTS, FINISHED | {"linhasRejeitadas": REJECTED_LINES[0]}]
 )
-def test_a_finished_log_without_consistent_facts_is_settled_by_reading_back(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, log
+def test_the_records_decide_against_a_log(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    log: dict[str, Any],
 ) -> None:
     reshape(proxy, "log-importacao", log)
     job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
     assert (job.state, job.verdict.accepted) == (State.DONE, 2)
-    without_key = upload(context, client, make_clients, "", "")
-    assert without_key.state is State.NEEDS_PERSON
 
 
 def test_an_unknown_log_state_is_polled_until_a_setting_explains_it(
