@@ -86,6 +86,7 @@ class BatchRun:
         self.failure: LocalFailure | None = None
         self._failed: set[tuple[str, str]] = set()
         self._unreachable: dict[str | None, XlbridgeError] = {}
+        self._steps: list[StepOverview] = []
         self._blocked: frozenset[str] = frozenset()
         self._sender = WorkbookSender(batch, options.upload)
 
@@ -100,17 +101,25 @@ class BatchRun:
         self._batch.ledger.clear_failures(self._batch.id)
         self._export_sources()
         self.refused = self._check()
-        steps = overview(self._batch)
-        self._blocked = frozenset(blocked_steps(steps))
-        faulty = any(unit.cannot_be_sent for state in steps for unit in state.units)
-        if self._options.all_or_nothing and faulty:
-            return overview(self._batch)
-        plans = self._plan(steps)
+        if self._is_stopped():
+            return self._steps
+        plans = self._plan(self._steps)
+        # Planning may have found workbooks that cannot be sent.
+        if self._is_stopped():
+            return self._steps
+        plans = [plan for plan in plans if plan.target.step.name not in self._blocked]
         request = consent_request(plans, len(self.refused))
         if not request.total or self._options.consent(request):
             self._sender.approve(plans)
             self._run_steps()
         return overview(self._batch)
+
+    def _is_stopped(self) -> bool:
+        """Note the status of the steps, and return whether nothing may be sent as it is."""
+        self._steps = overview(self._batch)
+        self._blocked = frozenset(blocked_steps(self._steps))
+        faulty = any(unit.cannot_be_sent for state in self._steps for unit in state.units)
+        return self._options.all_or_nothing and (faulty or bool(self._failed))
 
     def _plan(self, steps: Sequence[StepOverview]) -> list[WorkbookPlan]:
         """Return what this run would send of each workbook that can be planned."""
@@ -182,7 +191,10 @@ class BatchRun:
             self._options.executor_for(files) as executor,
         ):
             results = _validate_all(self._batch, targets, executor)
-            return check_all(self._batch, results, progress.advance, under_way)
+            refused, unchecked = check_all(self._batch, results, progress.advance, under_way)
+        for target, error in unchecked:
+            self._note_failure(target.step, target.workbook.name, target.workbook.sha256, error)
+        return refused
 
     def _targets(self) -> list[tuple[StepWorkbook, UnitOverview]]:
         return [

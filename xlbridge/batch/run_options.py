@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +16,7 @@ from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
+from xlbridge.profiles import local_date
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions
@@ -33,7 +34,8 @@ def open_batch(
 
     Raises ``UsageError`` and ``PlanFileError`` as ``read_plan`` does.
     """
-    plan = read_plan(path, load_catalogue(settings.schemas), parameters, datetime.now().date())
+    today = partial(local_date, settings)
+    plan = read_plan(path, load_catalogue(settings.schemas), parameters, today)
     schemas = settings.custom_schemas
     with open_ledger(settings) as ledger, ExitStack() as stack:
         environments = Environments(settings, stack, announce)

@@ -47,6 +47,7 @@ from xlbridge.upload import (
     UploadOptions,
     Uploads,
 )
+from xlbridge.upload.lookup import SheetNotSent
 from xlbridge.upload.planning import (
     ConsentRequest,
     CorrectedRows,
@@ -297,7 +298,14 @@ class WorkbookSender:
 
     def _validated(self, target: StepWorkbook, waits_for: Sequence[str]) -> ValidatedSheet:
         """Validate a workbook again, so that what is planned is what was validated."""
-        result = self._prepared(target, validate_workbook(self._batch, target))
+        result = validate_workbook(self._batch, target)
+        try:
+            result = self._prepared(target, result)
+        except SheetNotSent:
+            if not waits_for or not isinstance(result, ValidatedSheet):
+                raise
+            text = _LINKS_TO_COME.format(file=target.workbook.path.name, steps=", ".join(waits_for))
+            raise _NamesToCome(text, len(result.rows)) from None
         if not _is_sendable(result):
             raise _not_sendable(target.workbook.path, result, waits_for)
         if file_digest(target.workbook.path) != target.workbook.sha256:
@@ -383,12 +391,21 @@ _NAMES_TO_COME = Text(
 )
 
 
+_LINKS_TO_COME = Text(
+    pt="{file}: os códigos dos registros de outros arquivos do lote são procurados depois de: "
+    "{steps}.",
+    en="{file}: the codes of the records in other workbooks of the batch are looked up after: "
+    "{steps}.",
+)
+_LATER_FOUND = frozenset({"link-unknown", "link-not-sent"})
+
+
 def _not_sendable(path: Path, result: FileResult, waits_for: Sequence[str] = ()) -> UsageError:
     if not isinstance(result, ValidatedSheet):
         return UsageError(result.refusal.message, result.refusal.hint)
     errors = [finding for sheet in result.with_children for finding in sheet.error_findings()]
     count = sum(sheet.errors for sheet in result.with_children)
-    if waits_for and all(finding.kind.code == "link-unknown" for finding in errors):
+    if waits_for and all(finding.kind.code in _LATER_FOUND for finding in errors):
         names = ", ".join(waits_for)
         text = _NAMES_TO_COME.format(file=path.name, n=count, cell=errors[0].cell, steps=names)
         return _NamesToCome(text, len(result.rows))
@@ -399,8 +416,9 @@ def plan_batch(batch: Batch, options: UploadOptions) -> BatchOutcome:
     """Return the status of each step, with the planned actions of the workbooks to send.
 
     Workbooks are validated, also against one another, and their records looked up; nothing is
-    written, not even to the ledger. ``problem`` of a unit says why it could not be planned. Raises
-    ``ConfigError`` if an environment cannot be used at all, and what ``Client.records`` raises.
+    written, not even to the ledger. ``problem`` of a unit says why it could not be planned, for
+    example as its environment does not answer. Raises ``ConfigError`` if an environment cannot be
+    used at all.
     """
     sender, checks = WorkbookSender(batch, options), BatchChecks(batch)
     steps, plans = [], []
@@ -414,7 +432,7 @@ def plan_batch(batch: Batch, options: UploadOptions) -> BatchOutcome:
     failed = {
         (target.step.name, target.workbook.name): check
         for target, check, _ in checks.results()
-        if not check.ok
+        if isinstance(check, ApiError) or not check.ok
     }
     steps = [
         replace(state, units=tuple(_with_check(state.step, unit, failed) for unit in state.units))
@@ -422,7 +440,8 @@ def plan_batch(batch: Batch, options: UploadOptions) -> BatchOutcome:
     ]
     blocked = {*blocked_steps(steps)}
     good = [plan for plan in plans if not _is_excluded(plan, failed, blocked)]
-    request = consent_request(good, len(failed))
+    refused = sum(isinstance(check, CheckRecord) for check in failed.values())
+    request = consent_request(good, refused)
     return BatchOutcome(steps, confirm=request.token if request.total else None)
 
 
@@ -493,12 +512,14 @@ def _planned_unit(
 
 
 def _with_check(
-    step: AnyStep, unit: UnitOverview, failed: Mapping[tuple[str, str], CheckRecord]
+    step: AnyStep, unit: UnitOverview, failed: Mapping[tuple[str, str], CheckRecord | ApiError]
 ) -> UnitOverview:
     """Return a planned unit, without actions if it failed the checks."""
     check = failed.get((step.name, unit.name))
     if check is None:
         return unit
+    if isinstance(check, ApiError):
+        return replace(unit, status=UnitStatus.FAILED, problem=check.message, actions=None, held=())
     rows = RowCounts(check.rows, unsent=check.rows)
     status = failed_check_status(check)
     return UnitOverview(unit.name, status, rows, (), check, check.problem, unit.sha256)
@@ -528,7 +549,7 @@ def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> N
 def _numbers(batch: Batch, step: ProcessStep) -> RecordNumbers:
     if step.file is not None:
         limits = batch.environments.context(step.profile).settings.limits
-        path = batch.plan.file(step.file)
+        path = batch.plan.existing_file(step.file)
         return numbers_in_sheet(path, find_kind(step.listing), limits)
     codes = list(_codes_of_step(batch, step))
     if not all(code.isdecimal() for code in codes) or not codes:

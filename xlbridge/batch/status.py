@@ -198,10 +198,10 @@ _IN_TWO_STEPS = Text(
 
 def _empty_exports(batch: Batch, step: WorkbookStep) -> set[Path]:
     """Return the workbooks of a step that this batch exported without any record."""
-    files = {batch.plan.file(pattern) for pattern in step.patterns}
+    files = set(map(batch.plan.key, step.patterns))
     empty = set()
     for other in batch.plan.steps:
-        if isinstance(other, ExportStep) and batch.plan.file(other.output) in files:
+        if isinstance(other, ExportStep) and batch.plan.key(other.output) in files:
             export = batch.last_export(other)
             if export is not None and not export.manifest["records"]:
                 empty.add(batch.plan.file(other.output))

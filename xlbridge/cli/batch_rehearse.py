@@ -1,6 +1,6 @@
 """``xlbridge batch rehearse``: run of the month in a private workspace, under faults."""
 
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from xlbridge.cli.output import print_message, write_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.profiles import local_date
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, require_extra
 
@@ -128,7 +129,7 @@ def command(
     parameters = parameters_from_options(month, assignments)
     catalogue = load_catalogue(settings.schemas)
     options = RehearsalOptions(
-        plan=read_plan(plan, catalogue, parameters, datetime.now().date()),
+        plan=read_plan(plan, catalogue, parameters, partial(local_date, settings)),
         faults=faults,
         settings=settings,
         seed_number=seed_number,

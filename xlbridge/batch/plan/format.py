@@ -175,10 +175,13 @@ class UnknownParameter(ValueError):
         self.message = message
 
 
-def resolve_months(values: Mapping[str, str], today: date) -> dict[str, str]:
+def resolve_months(values: Mapping[str, str], today: Callable[[], date]) -> dict[str, str]:
     """Return the parameters with ``current`` and ``previous`` replaced by months."""
-    before = today.replace(day=1) - timedelta(days=1)
-    months = dict(zip(_RELATIVE_MONTHS, (f"{today:%Y-%m}", f"{before:%Y-%m}"), strict=True))
+    if not set(_RELATIVE_MONTHS) & set(values.values()):
+        return dict(values)
+    current = today().replace(day=1)
+    days = current, current - timedelta(days=1)
+    months = dict(zip(_RELATIVE_MONTHS, (f"{day:%Y-%m}" for day in days), strict=True))
     return {name: months.get(value, value) for name, value in values.items()}
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.client import Record
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Column, Kind, Resource, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
@@ -27,7 +28,9 @@ from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, values_of
 from xlbridge.workbook import cell_address
 
-_NO_RECORD = "0"
+NO_RECORD = "0"
+"""The code that stands for no record in links to another sheet; others start at 1."""
+
 _FEW = 20
 """Number of single values queried before the whole listing is read instead."""
 _MAX_NAMED, _MAX_COMPARED, _MAX_HINTED = 4, 50, 100
@@ -165,7 +168,12 @@ _SIMILAR = Text(pt=" Parecidos: {records}.", en=" Similar: {records}.")
 
 
 CodesOfSheet = Callable[[SheetLink], Mapping[str, str]]
-"""Returns the codes of the records sent by another sheet, by the values of a column."""
+"""Returns the codes of the records sent by another sheet, by the values of a column. Raises
+``SheetNotSent``, and ``UsageError`` if it cannot be used."""
+
+
+class SheetNotSent(UsageError):
+    """The sheet that a link names was not sent to this system."""
 
 
 class LinkResolver:
@@ -177,8 +185,8 @@ class LinkResolver:
     def __init__(
         self, registries: Registries, codes_of_sheet: CodesOfSheet = lambda _link: {}
     ) -> None:
-        self._registries = registries
-        self._codes_of_sheet = codes_of_sheet
+        self.registries = registries
+        self.codes_of_sheet = codes_of_sheet
         self._records: dict[tuple[str, tuple[str, ...], Kind, bool], RecordsByName] = {}
 
     def records(self, link: Link, kind: Kind, values: Iterable[str] = ()) -> RecordsByName:
@@ -194,7 +202,7 @@ class LinkResolver:
         query_fields = () if query is None else query.model_fields
         can_query = not link.is_loose and link.fields[0] in query_fields
         known = self._records.get(key)
-        if known is None and can_query and not self._registries.is_listed(reference):
+        if known is None and can_query and not self.registries.is_listed(reference):
             known = RecordsByName(link, kind, complete=False, listed=False)
         elif known is None:
             known = self._read(link, kind)
@@ -248,7 +256,7 @@ class LinkResolver:
         reference = REFERENCES[known.link.registry]
         records = dict(known.records)
         for value in sorted(missing):
-            found = self._registries.query(reference, known.link.fields[0], value)
+            found = self.registries.query(reference, known.link.fields[0], value)
             records |= _by_name(known.link, reference, known.kind, found)
         return replace(known, records=records, queried=known.queried | missing)
 
@@ -266,8 +274,7 @@ class LinkResolver:
     ) -> tuple[Any, list[Finding]]:
         """Return the codes of the records that cells name by a column of another sheet."""
         cells = values_of(sheet, column.name)
-        # Codes start at 1; 0 means that there is no record.
-        known = {_NO_RECORD: _NO_RECORD, **self._codes_of_sheet(link)}
+        known = {NO_RECORD: NO_RECORD, **self.codes_of_sheet(link)}
         found = [_code_of_kind(column.kind, known.get(value.strip())) for value in cells.values]
         missing = {number for number, code in enumerate(found) if code is None}
         codes = np.full(len(sheet.rows), None, dtype=object)
@@ -301,7 +308,7 @@ class LinkResolver:
 
     def _read(self, link: Link, kind: Kind) -> RecordsByName:
         reference = REFERENCES[link.registry]
-        listed = self._registries.load_all(reference)
+        listed = self.registries.load_all(reference)
         records = _by_name(link, reference, kind, listed.records)
         return RecordsByName(link, kind, records, listed.complete)
 

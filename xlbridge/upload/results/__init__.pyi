@@ -13,6 +13,7 @@ from .row_ledger import (
 from .status_copy import (
     codes_of_sheet as codes_of_sheet,
     require_unchanged as require_unchanged,
+    texts_of_column as texts_of_column,
     write_status_copy as write_status_copy,
 )
 from .verdict import RowOutcome as RowOutcome, Verdict as Verdict
