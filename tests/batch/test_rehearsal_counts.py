@@ -103,6 +103,34 @@ def test_breaches_of_a_table_in_which_rows_replace_others(
     assert broken(compared(catalogue, rows, before, after, REPLACES)) == expected
 
 
+@pytest.mark.parametrize(
+    ("outcome", "others", "after", "expected"),
+    [
+        (R, "", "new", [(ViolationKind.WRONGLY_REFUSED, 2)]),
+        (N, "", "new", [(ViolationKind.WRONGLY_REFUSED, 2)]),
+        (R, "", "old", []),
+        (R, "new", "new", []),
+        (A, "", "new", []),
+        (U, "", "new", []),
+    ],
+)
+def test_a_rejected_row_that_replaced_a_record_is_reported(
+    catalogue: Catalogue,
+    outcome: RowOutcome,
+    others: str,
+    after: str,
+    expected: list[tuple[ViolationKind, int | None]],
+) -> None:
+    key = b"k" * 16
+    rows = [TableRow(RowId("step", "book.xlsx", 2), outcome, key + b"new")]
+    if others:
+        rows.append(TableRow(RowId("step", "book.xlsx", 3), A, key + others.encode()))
+    tables = [StoredRows(Counter([key + values.encode()])) for values in ("old", after)]
+    checks = TrialChecks()
+    check_table(checks, catalogue[REPLACES], SentTable(rows), *tables)
+    assert broken(checks) == expected
+
+
 @pytest.mark.parametrize("resource", [ADDS, REPLACES])
 def test_rows_in_doubt_are_reported_and_looked_up(catalogue: Catalogue, resource: str) -> None:
     found = compared(catalogue, [("a", U), ("b", U), ("c", A)], "", "bc", resource)

@@ -23,6 +23,7 @@ from xlbridge.resources import Catalogue, Resource
 from xlbridge.sandbox.rehearsal import (
     Content,
     StoredRows,
+    key_of,
     read_sent_rows,
     read_stored_rows,
     replaces_rows,
@@ -55,6 +56,7 @@ _GONE = Text(
     en="{table}: {n} existing {n:row is|rows are} gone or changed",
 )
 _NOT_IN_SYSTEM = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+_MAY_BE_IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNKNOWN})
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
 
 
@@ -221,6 +223,14 @@ def check_table(
     if counted:
         rows = [row._replace(content=None) for row in rows]
         before, after = before.only_counted(), after.only_counted()
+    elif replaces:
+        written = {row.content for row in rows if row.outcome in _MAY_BE_IN_SYSTEM}
+        changed = after.contents.keys() - before.contents.keys() - written
+        for row in rows:
+            if row.content in changed and key_of(row.content) in before.only_keys().contents:
+                checks.add_violation(ViolationKind.WRONGLY_REFUSED, row.row_id)
+        rows = [row._replace(content=key_of(row.content)) for row in rows]
+        before, after = before.only_keys(), after.only_keys()
 
     def created_by(outcome: RowOutcome) -> Counter[Content]:
         created = Counter(row.content for row in rows if row.outcome is outcome and row.creates)
@@ -286,7 +296,7 @@ def _discrepancies(
             yield ViolationKind.LOST, None, number
     for content, number in surplus.items():
         equal = by_content[content]
-        written = [r for r in equal if r.outcome in (RowOutcome.ACCEPTED, RowOutcome.UNKNOWN)]
+        written = [row for row in equal if row.outcome in _MAY_BE_IN_SYSTEM]
         if written:
             yield ViolationKind.TWICE, written[0].row_id, number
         elif equal:
