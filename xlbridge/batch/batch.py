@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path
 
-from xlbridge.batch.ledger import CheckRecord, ExportRecord, JobRecord, Ledger
+from xlbridge.batch.ledger import CheckRecord, ExportRecord, JobRecord, Ledger, StepKey
 from xlbridge.batch.plan.steps import (
     AnyStep,
     BatchPlan,
@@ -82,27 +82,17 @@ class Batch:
         """The batch's name."""
         return self.plan.batch
 
-    def last_export(self, step: ExportStep | CompareStep) -> ExportRecord | None:
-        """Return the last finished export or comparison of a step, None if there is none."""
-        return self.ledger.last_export(self.id, step.name, self.environments.name(step.profile))
+    def key(self, step: AnyStep) -> StepKey:
+        """Return the key of a step in the ledger."""
+        return StepKey(self.id, step.name, self.environments.name(step.profile))
 
     def last_job(self, step: AnyStep, file: str) -> JobRecord | None:
         """Return the last job of a workbook of a step, None if it was never sent."""
-        profile = self.environments.name(step.profile)
-        return self.ledger.last_job(self.id, step.name, file, profile)
+        return self.ledger.last_job(self.key(step), file)
 
-    def record_job(self, step: AnyStep, file: str, job: JobRecord) -> None:
-        """Record the job of a workbook of a step, before the job is run."""
-        profile = self.environments.name(step.profile)
-        self.ledger.record_job(self.id, step.name, file, profile, job)
-
-    def store_export(self, step: ExportStep | CompareStep, export: ExportRecord) -> None:
-        """Store the result of an export or comparison in place of an earlier one."""
-        self.ledger.store_export(self.id, step.name, self.environments.name(step.profile), export)
-
-    def sent_files(self, step: AnyStep) -> list[str]:
-        """Return the workbooks of a step that were sent, even if the files are gone."""
-        return self.ledger.sent_files(self.id, step.name, self.environments.name(step.profile))
+    def last_export(self, step: ExportStep | CompareStep) -> ExportRecord | None:
+        """Return the last finished export or comparison of a step, None if there is none."""
+        return self.ledger.last(self.key(step), step.output, ExportRecord)
 
     def files_of_earlier_steps(self, step: WorkbookStep) -> Mapping[Path, str]:
         """Return the files that an earlier step sends in the same way, with that step's name."""
@@ -242,7 +232,7 @@ _FOR_A_PERSON = _CANNOT_BE_SENT | {UnitStatus.PARTIAL, UnitStatus.EDITED}
 
 def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) -> UnitOverview:
     """Return the status of a workbook."""
-    check = batch.ledger.last_check(batch.id, step.name, workbook.name)
+    check = batch.ledger.last(batch.key(step), workbook.name, CheckRecord)
     fresh = check if check is not None and check.sha256 == workbook.sha256 else None
     sent = None if step.sending is None else batch.last_job(step, workbook.name)
     if sent is None:

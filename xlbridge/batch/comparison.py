@@ -198,7 +198,8 @@ def run_comparison(
     manifest["equal"] = all(comparison.is_equal for comparison in comparisons)
     manifest["listings"] = [comparison.to_json() for comparison in comparisons]
     files = {relative_name(batch.plan.folder, path): file_digest(path)}
-    batch.store_export(step, ExportRecord(fingerprint, manifest, files))
+    exported = ExportRecord(fingerprint, manifest, files)
+    batch.ledger.store(batch.key(step), step.output, exported)
 
 
 def _comparison_report(

@@ -88,4 +88,4 @@ def _record_export(batch: Batch, export: PendingExport, result: ExportResult) ->
         result.write_manifest(folder / step.manifest)
     files = {relative_name(folder, path): file_digest(path) for path in export_files(batch, step)}
     exported = ExportRecord(export.fingerprint, result.manifest(Text.to_json), files)
-    batch.store_export(step, exported)
+    batch.ledger.store(batch.key(step), step.output, exported)

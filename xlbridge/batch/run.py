@@ -291,9 +291,8 @@ class BatchRun:
         self._failed.add((step.name, unit))
         if isinstance(error, LocalFailure):
             self.failure = error
-        profile = self._batch.environments.name(step.profile)
         failure = FailureRecord(error.message, sha256, isinstance(error, ApiError))
-        self._batch.ledger.store_failure(self._batch.id, step.name, unit, profile, failure)
+        self._batch.ledger.store(self._batch.key(step), unit, failure)
 
     def _run_unit(self, step: AnyStep, unit: UnitOverview) -> None:
         if isinstance(step, CompareStep):

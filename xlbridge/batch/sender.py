@@ -314,7 +314,7 @@ class WorkbookSender:
 
     def _record_job(self, target: StepWorkbook, job: Job) -> None:
         sent = JobRecord(target.workbook.sha256, job.id)
-        self._batch.record_job(target.step, target.workbook.name, sent)
+        self._batch.ledger.record_job(self._batch.key(target.step), target.workbook.name, sent)
 
     def _run(self, target: StepWorkbook, job: Job) -> None:
         self._uploads(target).run(job, self._options_of(target))
@@ -542,7 +542,7 @@ def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> N
     if job is None or job.state.is_final:
         kind = find_kind(step.listing)
         job = create_processing(context, client, kind, _numbers(batch, step), options)
-        batch.record_job(step, step.source, JobRecord("", job.id))
+        batch.ledger.record_job(batch.key(step), step.source, JobRecord("", job.id))
     Uploads(context, client).run(job, options)
 
 
@@ -565,7 +565,7 @@ def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:
     uploads = (other for other in batch.plan.steps if isinstance(other, WorkbookStep))
     sending = next(other for other in uploads if other.name == step.records_of)
     context = batch.environments.context(sending.profile)
-    for file in batch.sent_files(sending):
+    for file in batch.ledger.sent_files(batch.key(sending)):
         sent = batch.last_job(sending, file)
         if sent is not None:
             yield from codes_of_sheet(context, context.journal.job(sent.job))

@@ -17,7 +17,7 @@ from xlbridge.batch.batch import (
     sent_status,
     workbook_overview,
 )
-from xlbridge.batch.ledger import ExportRecord
+from xlbridge.batch.ledger import ExportRecord, FailureRecord
 from xlbridge.batch.plan.steps import (
     AnyStep,
     CompareStep,
@@ -229,7 +229,7 @@ def workbook_overviews(
     if step.sending is None:
         return
     names = {book.name for book in present}
-    for name in batch.sent_files(step):
+    for name in batch.ledger.sent_files(batch.key(step)):
         gone = WorkbookFile(batch.plan.folder / name, name, "")
         unit = workbook_overview(batch, step, gone)
         if name not in names and unit.jobs:
@@ -241,7 +241,7 @@ def _follow_renames(batch: Batch, step: WorkbookStep, present: Sequence[Workbook
 
     Such a workbook has the same digest as one that was sent and is gone.
     """
-    sent = batch.sent_files(step)
+    sent = batch.ledger.sent_files(batch.key(step))
     names = {book.name for book in present}
     gone: dict[str, str] = {}
     for name in sent:
@@ -250,9 +250,8 @@ def _follow_renames(batch: Batch, step: WorkbookStep, present: Sequence[Workbook
             gone[last.sha256] = name
     for book in present:
         if book.name not in sent and book.sha256 in gone:
-            profile = batch.environments.name(step.profile)
             old = gone.pop(book.sha256)
-            batch.ledger.rename_file(batch.id, step.name, profile, old, book.name)
+            batch.ledger.rename_file(batch.key(step), old, book.name)
 
 
 def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
@@ -273,8 +272,7 @@ def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
 
 def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOverview:
     """Add the failure of the last run to a unit that is unchanged since."""
-    profile = batch.environments.name(step.profile)
-    failure = batch.ledger.last_failure(batch.id, step.name, unit.name, profile)
+    failure = batch.ledger.last(batch.key(step), unit.name, FailureRecord)
     if failure is None or failure.sha256 != unit.sha256:
         return unit
     if unit.status in {UnitStatus.DONE, UnitStatus.IN_DOUBT}:

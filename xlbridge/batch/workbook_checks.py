@@ -301,7 +301,7 @@ def check_all(
         if isinstance(check, ApiError):
             unchecked.append((target, check))
             continue
-        batch.ledger.store_check(batch.id, target.step.name, target.workbook.name, check)
+        batch.ledger.store(batch.key(target.step), target.workbook.name, check)
         if not check.ok:
             failed.append(result)
     return failed, unchecked
