@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from xlbridge.batch.rehearsal.checks import SentTable, TableRow, check_table
-from xlbridge.batch.rehearsal.result import RowId, TrialChecks, ViolationKind
+from xlbridge.batch.rehearsal.report import RowId, TrialChecks, ViolationKind
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import StoredRows
 from xlbridge.upload.results import RowOutcome

@@ -1,7 +1,7 @@
 """An open batch: plan, ledger and environments, and the status of its workbooks and exports."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
@@ -24,7 +24,7 @@ from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, read_profile_file, settings_for
 from xlbridge.settings import Settings
 from xlbridge.upload import Job, State, UploadContext, open_context
-from xlbridge.upload.results import RowLedger, RowOutcome
+from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
 
 
 @dataclass(slots=True)
@@ -177,12 +177,28 @@ class RowCounts:
         """True if every row is in the system."""
         return self.accepted + self.unchanged == self.read
 
+    @classmethod
+    def of(cls, rows: Iterable[RowChange]) -> "RowCounts":
+        """Return the counts of rows as they are now."""
+        counts = Counter(row.outcome.value for row in rows if row.is_record)
+        named = {field.name: counts[field.name] for field in fields(cls)}
+        return cls(**named | {"read": counts.total()})
+
     def __add__(self, other: "RowCounts") -> "RowCounts":
         names = (field.name for field in fields(self))
         return RowCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
-COUNT_TITLES: Mapping[str, Text] = {
+COLUMN_TITLES: Mapping[str, Text] = {
+    "step": Text(pt="Etapa", en="Step"),
+    "workbook": Text(pt="Arquivo", en="Workbook"),
+    "resource": Text(pt="Recurso", en="Resource"),
+    "listing": Text(pt="Listagem", en="Listing"),
+    "row": Text(pt="Linha", en="Row"),
+    "rows": Text(pt="Linhas", en="Rows"),
+    "state": Text(pt="Situação", en="State"),
+    "reason": Text(pt="Motivo", en="Reason"),
+    "note": Text(pt="Observação", en="Note"),
     "accepted": Text(pt="Aceitas", en="Accepted"),
     "unchanged": Text(pt="Sem alteração", en="Unchanged"),
     "held": Text(pt="Retidas", en="Held"),
@@ -191,7 +207,7 @@ COUNT_TITLES: Mapping[str, Text] = {
     "unsent": Text(pt="Não enviadas", en="Not sent"),
     "undone": Text(pt="Desfeitas", en="Undone"),
 }
-"""Titles of columns with row counts, by the counts' names."""
+"""Titles of columns in reports; those of row counts by the counts' names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +259,9 @@ def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) 
         return _unsent_overview(step, workbook, check, fresh)
     ledger = RowLedger.of(journal, job)
     jobs = tuple(one for one in ledger.attempts if one.state is not State.ABANDONED)
-    rows = _row_counts(ledger)
+    rows = RowCounts.of(ledger.now.values())
+    unsent = next((one for one in jobs if one.state.is_unsent), None)
+    waiting = unsent.reason if unsent is not None and unsent.last("reason") else None
     status, problem = sent_status(jobs, rows), None
     if not workbook.sha256:
         problem = None if status is UnitStatus.DONE else _GONE
@@ -257,23 +275,9 @@ def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) 
         rows,
         jobs,
         check,
-        problem or _reason(jobs),
+        problem or waiting,
         workbook.sha256,
         refused=_refused_rows(ledger),
-    )
-
-
-def _row_counts(ledger: RowLedger) -> RowCounts:
-    """Return the counts of a workbook's rows as they are now."""
-    counts = Counter(change.outcome for change in ledger.now.values() if change.is_record)
-    return RowCounts(
-        counts.total(),
-        counts[RowOutcome.ACCEPTED],
-        counts[RowOutcome.UNCHANGED],
-        counts[RowOutcome.HELD],
-        counts[RowOutcome.UNKNOWN],
-        counts[RowOutcome.UNSENT],
-        counts[RowOutcome.UNDONE],
     )
 
 
@@ -333,8 +337,3 @@ def sent_status(jobs: tuple[Job, ...], rows: RowCounts) -> UnitStatus:
     if rows.unknown:
         return UnitStatus.IN_DOUBT
     return UnitStatus.DONE if rows.settled else UnitStatus.PARTIAL
-
-
-def _reason(jobs: tuple[Job, ...]) -> Text | None:
-    waiting = [job for job in jobs if job.state.is_unsent]
-    return waiting[0].reason if waiting and waiting[0].last("reason") else None

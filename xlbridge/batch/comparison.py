@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import COLUMN_TITLES, Batch
 from xlbridge.batch.ledger import ExportRecord
 from xlbridge.batch.plan.steps import ComparedListing, CompareStep, file_digest, relative_name
 from xlbridge.client import Client
@@ -258,7 +258,7 @@ def _comparison_report(
         headings=(
             _LISTING,
             _FIELD,
-            Heading(Text(pt="Motivo", en="Reason"), 60),
+            Heading(COLUMN_TITLES["reason"], 60),
             Heading(_FILLED.format(name=here), 16),
             Heading(_FILLED.format(name=there), 16),
         ),
@@ -281,7 +281,7 @@ def _result_text(comparison: ListingComparison) -> Text:
 
 
 _COVER = Text(pt="Comparação", en="Comparison")
-_LISTING = Heading(Text(pt="Listagem", en="Listing"), 24)
+_LISTING = Heading(COLUMN_TITLES["listing"], 24)
 _FIELD = Heading(Text(pt="Campo", en="Field"), 24)
 _ALL_FIELDS = Text(pt="(todos os campos)", en="(all fields)")
 _ONLY = Text(pt="Só em {name}", en="Only in {name}")

@@ -23,7 +23,7 @@ from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import Consent, RowAction, action_counts
 
 if TYPE_CHECKING:
-    from xlbridge.batch.proof.verdict import WrittenProof
+    from xlbridge.batch.proof.model import WrittenProof
 
 
 @contextmanager

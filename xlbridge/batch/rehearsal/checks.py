@@ -16,7 +16,7 @@ from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.proof.builder import contradictions, sent_file
 from xlbridge.batch.proof.model import FileProof, OpenReason, Proof, RowLocation, StepFile
-from xlbridge.batch.rehearsal.result import RowId, TableCount, TrialChecks, Violation, ViolationKind
+from xlbridge.batch.rehearsal.report import RowId, TableCount, TrialChecks, Violation, ViolationKind
 from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Resource
