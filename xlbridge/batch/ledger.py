@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from xlbridge.errors import UsageError
-from xlbridge.files import open_local_database
+from xlbridge.files import LocalDatabase, open_local_database
 from xlbridge.i18n import Text
 from xlbridge.settings import Settings
 
@@ -147,6 +147,13 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._db = open_local_database(path, _SCHEMA)
+
+    def copy(self) -> "Ledger":
+        """Return a copy in memory, which leaves no trace."""
+        copy = object.__new__(Ledger)
+        copy._db = LocalDatabase(Path(":memory:"))
+        self._db.backup(copy._db)
+        return copy
 
     def close(self) -> None:
         """Close the file."""

@@ -5,13 +5,13 @@ A run holds the batch's lock, and ends with the findings page and the closing pr
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
+from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.comparison import run_comparison
 from xlbridge.batch.ledger import ExportRecord, FailureRecord
 from xlbridge.batch.plan.steps import (
@@ -25,6 +25,7 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.batch.proof.builder import are_proofs_missing, require_proof_folder, write_proofs
 from xlbridge.batch.run_options import (
+    BatchConsentRequest,
     BatchOutcome,
     BatchRunOptions,
     OpenProgress,
@@ -92,6 +93,7 @@ class BatchRun:
         self._unreachable: dict[str | None, XlbridgeError] = {}
         self._steps: list[StepOverview] = []
         self._blocked: frozenset[str] = frozenset()
+        self._plans: dict[tuple[str, str], WorkbookPlan] = {}
         self._sender = WorkbookSender(batch, options.upload)
 
     def run(self) -> list[StepOverview]:
@@ -104,19 +106,34 @@ class BatchRun:
         self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.custom_schemas)
         self._batch.ledger.clear_failures(self._batch.id)
         self._export_sources()
-        self.refused = self._check()
+        steps = [step for step in self._batch.plan.steps if isinstance(step, WorkbookStep)]
+        self.refused = self._check(steps)
         if self._is_stopped():
             return self._steps
-        plans = self._plan(self._steps)
-        # Planning may have found workbooks that cannot be sent.
+        plans, request = self._plan()
         if self._is_stopped():
             return self._steps
-        plans = [plan for plan in plans if plan.target.step.name not in self._blocked]
-        request = consent_request(plans, len(self.refused))
         if not request.total or self._options.consent(request):
             self._sender.approve(plans)
             self._run_steps()
         return overview(self._batch)
+
+    def plan(self) -> tuple[list[StepOverview], BatchConsentRequest]:
+        """Check the workbooks to send, and plan them; return the status of each step with the
+        planned actions, and the consent that a run would ask for.
+
+        Nothing is sent or exported, but the checks are recorded.
+        """
+        self._batch.ledger.clear_failures(self._batch.id)
+        steps = [step for step in self._batch.plan.steps if isinstance(step, WorkbookStep)]
+        self.refused = self._check([step for step in steps if step.sending is not None])
+        self._is_stopped()
+        _, request = self._plan()
+        shown = [
+            replace(state, units=tuple(self._with_actions(state, unit) for unit in state.units))
+            for state in self._steps
+        ]
+        return shown, request
 
     def _is_stopped(self) -> bool:
         """Note the status of the steps, and return whether nothing may be sent as it is."""
@@ -125,37 +142,55 @@ class BatchRun:
         faulty = any(unit.cannot_be_sent for state in self._steps for unit in state.units)
         return self._options.all_or_nothing and (faulty or bool(self._failed))
 
-    def _plan(self, steps: Sequence[StepOverview]) -> list[WorkbookPlan]:
-        """Return what this run would send of each workbook that can be planned."""
+    def _plan(self) -> tuple[list[WorkbookPlan], BatchConsentRequest]:
+        """Plan each workbook that can be planned; return the plans of steps that are not blocked,
+        and the request for consent to them."""
         pending = [
             (state, state.step, unit)
-            for state in steps
+            for state in self._steps
             if isinstance(state.step, WorkbookStep) and state.step.sending is not None
-            if state.step.name not in self._blocked
             for unit in state.units
             if unit.status not in _FINISHED and not unit.cannot_be_sent
             if (state.step.name, unit.name) not in self._failed
         ]
-        plans: list[WorkbookPlan] = []
-        if not pending:
-            return plans
-        title = Text(pt="Planejando", en="Planning")
-        with self._options.progress(title, len(pending)) as progress:
-            for state, step, unit in pending:
-                progress.show(_UNIT.format(step=step.name, unit=unit.name))
-                target = StepWorkbook.of_unit(self._batch, step, unit)
-                self._attempt(step, unit, partial(self._add_plan, plans, target, unit, state))
-                progress.advance()
-        return plans
 
-    def _add_plan(
-        self,
-        plans: list[WorkbookPlan],
-        target: StepWorkbook,
-        unit: UnitOverview,
-        state: StepOverview,
-    ) -> None:
-        plans.append(self._sender.plan(target, unit, state.waits_for))
+        def add_plan(state: StepOverview, step: WorkbookStep, unit: UnitOverview) -> None:
+            target = StepWorkbook.of_unit(self._batch, step, unit)
+            plan = self._sender.plan(target, unit, state.waits_for)
+            self._plans[step.name, unit.name] = plan
+
+        title = Text(pt="Planejando", en="Planning")
+        with self._options.progress(title, len(pending)) if pending else nullcontext() as progress:
+            for state, step, unit in pending:
+                if progress is not None:
+                    progress.show(_UNIT.format(step=step.name, unit=unit.name))
+                    progress.advance()
+                self._attempt(step, unit, partial(add_plan, state, step, unit))
+        # Planning may have found workbooks that cannot be sent.
+        self._is_stopped()
+        plans = [plan for (step, _), plan in self._plans.items() if step not in self._blocked]
+        return plans, consent_request(plans, len(self.refused))
+
+    def _with_actions(self, state: StepOverview, unit: UnitOverview) -> UnitOverview:
+        """Return a unit with the planned actions of its rows, if they were planned.
+
+        What waits for other steps is planned as the system is now.
+        """
+        plan = self._plans.get((state.step.name, unit.name))
+        if plan is None:
+            return unit
+        try:
+            if state.waits_for:
+                plan = self._sender.plan(plan.target, unit, state.waits_for, ahead=True)
+        except (ApiError, UsageError) as error:
+            status = UnitStatus.FAILED if isinstance(error, ApiError) else UnitStatus.HELD
+            return replace(unit, status=status, problem=error.message)
+        if not plan.sends:
+            return replace(unit, problem=plan.problem or unit.problem)
+        counted = [send.planned.plan for send in plan.sends]
+        count = sum(len(one.rows) - one.not_records for one in counted)
+        rows = unit.rows if unit.jobs else RowCounts(read=count, unsent=count)
+        return replace(unit, rows=rows, actions=plan.actions, held=tuple(plan.held))
 
     def _export_sources(self) -> None:
         """Export the workbooks that other steps read, so that they can be checked."""
@@ -171,9 +206,13 @@ class BatchRun:
                 else:
                     before[step.name] = step_overview(self._batch, step, before)
 
-    def _check(self) -> Sequence[FileResult]:
+    def _check(self, steps: Sequence[WorkbookStep]) -> Sequence[FileResult]:
         """Check the workbooks that were not sent yet; return those that failed."""
-        all_targets = self._targets()
+        all_targets = [
+            (StepWorkbook(step, workbook), unit)
+            for step in steps
+            for workbook, unit in workbook_overviews(self._batch, step)
+        ]
         targets = [
             target for target, unit in all_targets if unit.status in _TO_CHECK and not unit.jobs
         ]
@@ -199,14 +238,6 @@ class BatchRun:
         for target, error in unchecked:
             self._note_failure(target.step, target.workbook.name, target.workbook.sha256, error)
         return refused
-
-    def _targets(self) -> list[tuple[StepWorkbook, UnitOverview]]:
-        return [
-            (StepWorkbook(step, workbook), unit)
-            for step in self._batch.plan.steps
-            if isinstance(step, WorkbookStep)
-            for workbook, unit in workbook_overviews(self._batch, step)
-        ]
 
     def _run_steps(self) -> None:
         steps = self._batch.plan.ordered
@@ -356,6 +387,22 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
     if run.worked or are_proofs_missing(batch, outcome.steps):
         _write_proofs(batch, outcome, options.progress)
     return outcome
+
+
+def plan_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
+    """Return the status of each step, with the planned actions of the workbooks to send.
+
+    Workbooks are validated, also against one another, and their records looked up; nothing is
+    written, not even to the ledger. ``problem`` of a unit says why it could not be planned, for
+    example as its environment does not answer. Raises ``ConfigError`` if an environment cannot be
+    used at all, ``LocalFailure`` if this computer fails.
+    """
+    with closing(batch.ledger.copy()) as ledger:
+        run = BatchRun(replace(batch, ledger=ledger), options)
+        steps, request = run.plan()
+    if run.failure is not None:
+        raise run.failure
+    return BatchOutcome(steps, confirm=request.token if request.total else None)
 
 
 def prove_batch(batch: Batch, progress: OpenProgress) -> BatchOutcome:

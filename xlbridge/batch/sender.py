@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,30 +15,26 @@ from msgspec.structs import replace as replace_fields
 
 from xlbridge.batch.batch import (
     Batch,
-    RowCounts,
     UnitOverview,
     UnitStatus,
-    failed_check_status,
     workbook_overview,
 )
-from xlbridge.batch.ledger import CheckRecord, JobRecord
+from xlbridge.batch.ledger import JobRecord
 from xlbridge.batch.plan.steps import (
-    AnyStep,
     ProcessStep,
     SendOptions,
     WorkbookStep,
     file_digest,
 )
-from xlbridge.batch.run_options import BatchConsentRequest, BatchOutcome, StepWrites
-from xlbridge.batch.status import StepOverview, blocked_steps, last_processing, overview
+from xlbridge.batch.run_options import BatchConsentRequest, StepWrites
+from xlbridge.batch.status import last_processing
 from xlbridge.batch.workbook_checks import (
-    BatchChecks,
     FileResult,
     StepWorkbook,
     error_texts,
     validate_workbook,
 )
-from xlbridge.errors import ApiError, UsageError
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import (
     Job,
@@ -412,46 +408,6 @@ def _not_sendable(path: Path, result: FileResult, waits_for: Sequence[str] = ())
     return UsageError(_ERRORS.format(file=path.name, n=count, first=next(error_texts(result))))
 
 
-def plan_batch(batch: Batch, options: UploadOptions) -> BatchOutcome:
-    """Return the status of each step, with the planned actions of the workbooks to send.
-
-    Workbooks are validated, also against one another, and their records looked up; nothing is
-    written, not even to the ledger. ``problem`` of a unit says why it could not be planned, for
-    example as its environment does not answer. Raises ``ConfigError`` if an environment cannot be
-    used at all.
-    """
-    sender, checks = WorkbookSender(batch, options), BatchChecks(batch)
-    steps, plans = [], []
-    for state in overview(batch, with_failures=False):
-        units = list(state.units)
-        if isinstance(state.step, WorkbookStep) and state.step.sending is not None:
-            found = [_planned_unit(sender, checks, state, unit, batch) for unit in units]
-            units = [unit for unit, _ in found]
-            plans += [plan for _, plan in found if plan is not None]
-        steps.append(replace(state, units=tuple(units)))
-    failed = {
-        (target.step.name, target.workbook.name): check
-        for target, check, _ in checks.results()
-        if isinstance(check, ApiError) or not check.ok
-    }
-    steps = [
-        replace(state, units=tuple(_with_check(state.step, unit, failed) for unit in state.units))
-        for state in steps
-    ]
-    blocked = {*blocked_steps(steps)}
-    good = [plan for plan in plans if not _is_excluded(plan, failed, blocked)]
-    refused = sum(isinstance(check, CheckRecord) for check in failed.values())
-    request = consent_request(good, refused)
-    return BatchOutcome(steps, confirm=request.token if request.total else None)
-
-
-def _is_excluded(
-    plan: WorkbookPlan, failed: Collection[tuple[str, str]], blocked: Collection[str]
-) -> bool:
-    step, book = plan.target.step.name, plan.target.workbook.name
-    return step in blocked or (step, book) in failed
-
-
 def consent_request(plans: Sequence[WorkbookPlan], failed: int) -> BatchConsentRequest:
     """Return the request for consent to what the plans would write, by step and action."""
     by_step: dict[str, list[WorkbookPlan]] = {}
@@ -471,63 +427,6 @@ def consent_request(plans: Sequence[WorkbookPlan], failed: int) -> BatchConsentR
     identity = [plan.identity for of_step in by_step.values() for plan in of_step]
     digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     return BatchConsentRequest(steps, failed, digest)
-
-
-def _planned_unit(
-    sender: WorkbookSender,
-    checks: BatchChecks,
-    state: StepOverview,
-    unit: UnitOverview,
-    batch: Batch,
-) -> tuple[UnitOverview, WorkbookPlan | None]:
-    """Return a unit with the planned actions of its rows, and the plan unless there is none."""
-    step = state.step
-    if not isinstance(step, WorkbookStep):
-        raise TypeError(step)
-    target = StepWorkbook.of_unit(batch, step, unit)
-    if unit.jobs and unit.status is not UnitStatus.DONE:
-        checks.add_unsettled(target)
-    elif not unit.jobs and unit.status in _TO_PLAN:
-        result = validate_workbook(batch, target)
-        checks.add(target, result)
-        if isinstance(result, ValidatedSheet):
-            unit = replace(unit, rows=RowCounts(len(result.rows), unsent=len(result.rows)))
-    try:
-        approved = sender.plan(target, unit, state.waits_for)
-        plan = approved
-        if state.waits_for:
-            plan = sender.plan(target, unit, state.waits_for, ahead=True)
-    except ApiError as error:
-        return replace(unit, status=UnitStatus.FAILED, problem=error.message), None
-    except UsageError as error:
-        return replace(unit, status=UnitStatus.HELD, problem=error.message), None
-    if plan.problem is not None:
-        return replace(unit, problem=plan.problem), approved
-    if not plan.sends:
-        return unit, approved
-    counted = [send.planned.plan for send in plan.sends]
-    count = sum(len(one.rows) - one.not_records for one in counted)
-    rows = unit.rows if unit.jobs else RowCounts(read=count, unsent=count)
-    return replace(unit, rows=rows, actions=plan.actions, held=tuple(plan.held)), approved
-
-
-def _with_check(
-    step: AnyStep, unit: UnitOverview, failed: Mapping[tuple[str, str], CheckRecord | ApiError]
-) -> UnitOverview:
-    """Return a planned unit, without actions if it failed the checks."""
-    check = failed.get((step.name, unit.name))
-    if check is None:
-        return unit
-    if isinstance(check, ApiError):
-        return replace(unit, status=UnitStatus.FAILED, problem=check.message, actions=None, held=())
-    rows = RowCounts(check.rows, unsent=check.rows)
-    status = failed_check_status(check)
-    return UnitOverview(unit.name, status, rows, (), check, check.problem, unit.sha256)
-
-
-_TO_PLAN = frozenset(
-    {UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED, UnitStatus.FAILED}
-)
 
 
 def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> None:
