@@ -92,6 +92,15 @@ class ListingComparison:
         """True if both sides are proven to have the same records."""
         return self.complete and self.equal == self.here == self.there
 
+    @property
+    def result(self) -> Text:
+        """The result in words."""
+        if not self.complete:
+            return Text(pt="não há prova de que está completa", en="not proven to be complete")
+        if self.is_equal:
+            return Text(pt="igual", en="equal")
+        return Text(pt="diferente", en="different")
+
     def to_json(self) -> dict[str, Any]:
         """Return the comparison for the ledger and the report."""
         return {**asdict(self), "is_equal": self.is_equal}
@@ -222,7 +231,7 @@ def _comparison_report(
         ),
         lines=[
             Line(
-                (c.listing, c.here, c.there, c.equal, c.only_here, c.only_there, _result_text(c)),
+                (c.listing, c.here, c.there, c.equal, c.only_here, c.only_there, c.result),
                 Tone.PLAIN if c.is_equal else Tone.OPEN,
             )
             for c in comparisons
@@ -270,14 +279,6 @@ def _comparison_report(
         grade=Grade.ERROR if different else Grade.GOOD,
         tables=[listings, differences, not_compared],
     )
-
-
-def _result_text(comparison: ListingComparison) -> Text:
-    if not comparison.complete:
-        return Text(pt="não há prova de que está completa", en="not proven to be complete")
-    if comparison.is_equal:
-        return Text(pt="igual", en="equal")
-    return Text(pt="diferente", en="different")
 
 
 _COVER = Text(pt="Comparação", en="Comparison")

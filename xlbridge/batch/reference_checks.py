@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.errors import UsageError, WorkbookRefused
@@ -51,7 +50,13 @@ class ProvidedKeys:
         # As bytes, whose items are read faster than those of an array.
         good = [~sheet.rows_in_error() & sheet.readable for sheet in self._sheets]
         self._good = b"".join(flags.tobytes() for flags in good)
-        inactive = [_inactive_rows(sheet, registry) for sheet in self._sheets]
+        active = REFERENCES[registry].active or ""
+        inactive = (
+            sheet.frame[active].eq(False).fillna(value=False).to_numpy(dtype=bool)
+            if active in sheet.frame
+            else np.zeros(len(sheet.rows), dtype=bool)
+            for sheet in self._sheets
+        )
         self._inactive = b"".join(flags.tobytes() for flags in inactive)
         self._rows_of: dict[str, list[int]] = {}
         for first, sheet, columns in zip(
@@ -162,13 +167,6 @@ def _key_values(sheet: ValidatedSheet, columns: Sequence[str], link: Link | None
     for column in columns:
         values = values.mask(values.isna(), frame[column].astype(object))
     yield from values
-
-
-def _inactive_rows(sheet: ValidatedSheet, registry: str) -> npt.NDArray[np.bool_]:
-    active = REFERENCES[registry].active
-    if active is None or active not in sheet.frame:
-        return np.zeros(len(sheet.rows), dtype=bool)
-    return sheet.frame[active].eq(False).fillna(value=False).to_numpy(dtype=bool)
 
 
 _FindProblem = Callable[[str], ReferenceProblem | None]

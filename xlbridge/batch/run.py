@@ -5,8 +5,8 @@ A run holds the batch's lock, and ends with the findings page and the closing pr
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -106,8 +106,9 @@ class BatchRun:
         self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.custom_schemas)
         self._batch.ledger.clear_failures(self._batch.id)
         self._export_sources()
-        steps = [step for step in self._batch.plan.steps if isinstance(step, WorkbookStep)]
+        steps = [step for step in plan.steps if isinstance(step, WorkbookStep)]
         self.refused = self._check(steps)
+        self._update_status()
         if self._is_stopped():
             return self._steps
         plans, request = self._plan()
@@ -122,12 +123,12 @@ class BatchRun:
         """Check the workbooks to send, and plan them; return the status of each step with the
         planned actions, and the consent that a run would ask for.
 
-        Nothing is sent or exported, but the checks are recorded.
+        Nothing is sent or exported; the checks are recorded.
         """
         self._batch.ledger.clear_failures(self._batch.id)
         steps = [step for step in self._batch.plan.steps if isinstance(step, WorkbookStep)]
         self.refused = self._check([step for step in steps if step.sending is not None])
-        self._is_stopped()
+        self._update_status()
         _, request = self._plan()
         shown = [
             replace(state, units=tuple(self._with_actions(state, unit) for unit in state.units))
@@ -135,10 +136,12 @@ class BatchRun:
         ]
         return shown, request
 
-    def _is_stopped(self) -> bool:
-        """Note the status of the steps, and return whether nothing may be sent as it is."""
+    def _update_status(self) -> None:
         self._steps = overview(self._batch)
         self._blocked = frozenset(blocked_steps(self._steps))
+
+    def _is_stopped(self) -> bool:
+        """Return whether nothing may be sent, because a workbook cannot be."""
         faulty = any(unit.cannot_be_sent for state in self._steps for unit in state.units)
         return self._options.all_or_nothing and (faulty or bool(self._failed))
 
@@ -160,14 +163,13 @@ class BatchRun:
             self._plans[step.name, unit.name] = plan
 
         title = Text(pt="Planejando", en="Planning")
-        with self._options.progress(title, len(pending)) if pending else nullcontext() as progress:
+        with self._options.progress(title, len(pending)) as progress:
             for state, step, unit in pending:
-                if progress is not None:
-                    progress.show(_UNIT.format(step=step.name, unit=unit.name))
-                    progress.advance()
+                progress.show(_UNIT.format(step=step.name, unit=unit.name))
                 self._attempt(step, unit, partial(add_plan, state, step, unit))
+                progress.advance()
         # Planning may have found workbooks that cannot be sent.
-        self._is_stopped()
+        self._update_status()
         plans = [plan for (step, _), plan in self._plans.items() if step not in self._blocked]
         return plans, consent_request(plans, len(self.refused))
 
@@ -262,7 +264,8 @@ class BatchRun:
         for unit in state.units:
             if not state.waits_for and step.name not in self._blocked:
                 progress.show(_UNIT.format(step=step.name, unit=unit.name))
-                self._try_unit(step, unit)
+                if unit.status not in _FINISHED and (step.name, unit.name) not in self._failed:
+                    self._attempt(step, unit, partial(self._run_unit, step, unit))
             progress.advance()
         before[step.name] = step_overview(self._batch, step, before)
 
@@ -274,13 +277,13 @@ class BatchRun:
     ) -> None:
         """Run all exports that no longer wait for another step in parallel on a cluster."""
         states = dict(before)
-        ready: list[PendingExport] = []
+        ready: list[tuple[ExportStep, str]] = []
         for step in steps[len(before) :]:
             state = states[step.name] = step_overview(self._batch, step, states)
             if not isinstance(step, ExportStep) or state.waits_for:
                 continue
             ready += [
-                PendingExport(step, unit.sha256)
+                (step, unit.sha256)
                 for unit in state.units
                 if unit.status not in _FINISHED and (step.name, unit.name) not in self._failed
             ]
@@ -288,14 +291,9 @@ class BatchRun:
             return
         self.worked = True
         with cluster_executor() as executor:
-            for export, error in run_exports_on_cluster(self._batch, ready, executor):
+            for step, fingerprint, error in run_exports_on_cluster(self._batch, ready, executor):
                 if error is not None:
-                    self._note_failure(export.step, export.step.output, export.fingerprint, error)
-
-    def _try_unit(self, step: AnyStep, unit: UnitOverview) -> None:
-        """Process a unit; record a failure instead of raising it."""
-        if unit.status not in _FINISHED and (step.name, unit.name) not in self._failed:
-            self._attempt(step, unit, lambda: self._run_unit(step, unit))
+                    self._note_failure(step, step.output, fingerprint, error)
 
     def _attempt(self, step: AnyStep, unit: UnitOverview, work: Callable[[], None]) -> None:
         """Do ``work`` on a unit; record a failure instead of raising it.
@@ -317,13 +315,12 @@ class BatchRun:
                 # The workbook may have changed in the meantime, and that may be the cause.
                 sha256 = file_digest(self._batch.plan.folder / unit.name)
             self._note_failure(step, unit.name, sha256, error)
-            if isinstance(error, TransportError | AuthenticationFailed):
-                self._unreachable[step.profile] = TransportError(
-                    _NOT_TRIED.format(why=error.message)
-                )
 
     def _note_failure(self, step: AnyStep, unit: str, sha256: str, error: XlbridgeError) -> None:
         self._failed.add((step.name, unit))
+        if isinstance(error, TransportError | AuthenticationFailed):
+            not_tried = TransportError(_NOT_TRIED.format(why=error.message))
+            self._unreachable.setdefault(step.profile, not_tried)
         if isinstance(error, LocalFailure):
             self.failure = error
         failure = FailureRecord(error.message, sha256, isinstance(error, ApiError))
@@ -339,7 +336,9 @@ class BatchRun:
             run_processing(self._batch, step, replace(self._options.upload, consent=consent))
         elif isinstance(step, ExportStep):
             self.worked = True
-            run_export(self._batch, PendingExport(step, unit.sha256))
+            client = self._batch.environments.client(step.profile)
+            result = _prepare_export(self._batch, step).run(client)
+            _record_export(self._batch, step, unit.sha256, result)
         elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
             self._sender.send(StepWorkbook.of_unit(self._batch, step, unit), unit)
@@ -442,51 +441,33 @@ _ALREADY_RUNNING = Text(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PendingExport:
-    """An export to run; ``fingerprint`` identifies its expected content."""
-
-    step: ExportStep
-    fingerprint: str
-
-
-def run_export(batch: Batch, export: PendingExport) -> None:
-    """Write an export, and its manifest if the plan has one, and record it as done.
-
-    Raises ``UsageError`` if a file cannot be written, and what ``Client.records`` raises.
-    """
-    prepared = _prepare_export(batch, export.step)
-    client = batch.environments.client(export.step.profile)
-    _record_export(batch, export, prepared.run(client))
-
-
 def run_exports_on_cluster(
-    batch: Batch, exports: Sequence[PendingExport], executor: Executor
-) -> Iterator[tuple[PendingExport, XlbridgeError | None]]:
+    batch: Batch, exports: Sequence[tuple[ExportStep, str]], executor: Executor
+) -> Iterator[tuple[ExportStep, str, XlbridgeError | None]]:
     """Run exports in parallel on an executor; yield each with its error, if any.
 
-    Raises ``TransportError`` when the cluster does not answer.
+    A step has a fingerprint that identifies its expected content. Raises ``TransportError`` when
+    the cluster does not answer.
     """
-    by_schemas: defaultdict[Path, list[tuple[PendingExport, ExportTask]]] = defaultdict(list)
-    for export in exports:
-        profile = export.step.profile
+    by_schemas: defaultdict[Path, list[tuple[ExportStep, str, ExportTask]]] = defaultdict(list)
+    for step, fingerprint in exports:
         try:
-            prepared = _prepare_export(batch, export.step)
+            prepared = _prepare_export(batch, step)
         except XlbridgeError as error:
-            yield export, error
+            yield step, fingerprint, error
         else:
-            task = ExportTask(
-                batch.environments.client(profile).target, prepared.request, prepared.output
-            )
-            by_schemas[batch.environments.context(profile).settings.schemas].append((export, task))
+            target = batch.environments.client(step.profile).target
+            task = ExportTask(target, prepared.request, prepared.output)
+            schemas = batch.environments.context(step.profile).settings.schemas
+            by_schemas[schemas].append((step, fingerprint, task))
     for schemas, tasks in by_schemas.items():
-        outcomes = export_all([task for _, task in tasks], schemas, executor)
-        for (export, _), outcome in zip(tasks, outcomes, strict=True):
+        outcomes = export_all([task for *_, task in tasks], schemas, executor)
+        for (step, fingerprint, _), outcome in zip(tasks, outcomes, strict=True):
             if isinstance(outcome, XlbridgeError):
-                yield export, outcome
+                yield step, fingerprint, outcome
             else:
-                _record_export(batch, export, outcome)
-                yield export, None
+                _record_export(batch, step, fingerprint, outcome)
+                yield step, fingerprint, None
 
 
 def _prepare_export(batch: Batch, step: ExportStep) -> PreparedExport:
@@ -507,10 +488,10 @@ def _prepare_export(batch: Batch, step: ExportStep) -> PreparedExport:
     return prepared.with_known_ids(known_numbers(settings, prepared.listing.name, client))
 
 
-def _record_export(batch: Batch, export: PendingExport, result: ExportResult) -> None:
-    step, folder = export.step, batch.plan.folder
+def _record_export(batch: Batch, step: ExportStep, fingerprint: str, result: ExportResult) -> None:
+    folder = batch.plan.folder
     if step.manifest is not None:
         result.write_manifest(folder / step.manifest)
     files = {relative_name(folder, path): file_digest(path) for path in export_files(batch, step)}
-    exported = ExportRecord(export.fingerprint, result.manifest(Text.to_json), files)
+    exported = ExportRecord(fingerprint, result.manifest(Text.to_json), files)
     batch.ledger.store(batch.key(step), step.output, exported)

@@ -115,10 +115,6 @@ class _NoProgress:
     advance: Callable[[], None] = lambda: None
 
 
-def _no_progress(_text: Text, _total: int) -> AbstractContextManager[RunProgress]:
-    return nullcontext(_NoProgress())
-
-
 @dataclass(frozen=True, slots=True)
 class StepWrites:
     """Rows of a step that a run would write: its workbooks, and the rows by planned action.
@@ -201,7 +197,7 @@ class BatchRunOptions:
     all_or_nothing: bool = False
     executor_for: ExecutorFor = lambda _files: nullcontext()
     cluster_executor: Callable[[], AbstractContextManager[Executor]] | None = None
-    progress: OpenProgress = _no_progress
+    progress: OpenProgress = lambda _title, _total: nullcontext(_NoProgress())
 
 
 @dataclass(slots=True)

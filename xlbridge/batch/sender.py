@@ -56,7 +56,6 @@ from xlbridge.upload.planning import (
     reason_table,
 )
 from xlbridge.upload.processing import (
-    RecordNumbers,
     create_processing,
     explicit_numbers,
     find_kind,
@@ -192,7 +191,7 @@ class WorkbookSender:
         """
         for job in unit.jobs:
             if not job.state.is_final and not job.state.is_unsent:
-                self._run(target, job)
+                self._uploads(target).run(job, self._options_of(target))
         unit = workbook_overview(self._batch, target.step, target.workbook)
         if unit.status is UnitStatus.CHANGED and unit.jobs:
             result = self._prepared(target, validate_workbook(self._batch, target))
@@ -311,9 +310,6 @@ class WorkbookSender:
     def _record_job(self, target: StepWorkbook, job: Job) -> None:
         sent = JobRecord(target.workbook.sha256, job.id)
         self._batch.ledger.record_job(self._batch.key(target.step), target.workbook.name, sent)
-
-    def _run(self, target: StepWorkbook, job: Job) -> None:
-        self._uploads(target).run(job, self._options_of(target))
 
     def _context(self, target: StepWorkbook) -> UploadContext:
         return self._batch.environments.context(target.step.profile)
@@ -440,20 +436,17 @@ def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> N
     job = last_processing(batch, step)
     if job is None or job.state.is_final:
         kind = find_kind(step.listing)
-        job = create_processing(context, client, kind, _numbers(batch, step), options)
+        if step.file is not None:
+            path = batch.plan.existing_file(step.file)
+            numbers = numbers_in_sheet(path, kind, context.settings.limits)
+        else:
+            codes = list(_codes_of_step(batch, step))
+            if not all(code.isdecimal() for code in codes) or not codes:
+                raise UsageError(_NO_NUMBERS.format(step=step.records_of))
+            numbers = explicit_numbers([int(code) for code in codes])
+        job = create_processing(context, client, kind, numbers, options)
         batch.ledger.record_job(batch.key(step), step.source, JobRecord("", job.id))
     Uploads(context, client).run(job, options)
-
-
-def _numbers(batch: Batch, step: ProcessStep) -> RecordNumbers:
-    if step.file is not None:
-        limits = batch.environments.context(step.profile).settings.limits
-        path = batch.plan.existing_file(step.file)
-        return numbers_in_sheet(path, find_kind(step.listing), limits)
-    codes = list(_codes_of_step(batch, step))
-    if not all(code.isdecimal() for code in codes) or not codes:
-        raise UsageError(_NO_NUMBERS.format(step=step.records_of))
-    return explicit_numbers([int(code) for code in codes])
 
 
 def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:

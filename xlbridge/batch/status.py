@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xlbridge.batch.batch import (
     Batch,
@@ -173,21 +173,19 @@ def step_overview(
                 for other in batch.plan.steps
                 if other.name in step.after
             )
-            problem = _no_workbook_text(batch, step, exported=exported)
+            # The workbooks that this batch writes itself are not there yet.
+            problem = _NOT_EXPORTED.format(patterns=", ".join(step.patterns))
+            if not exported:
+                problem = joined(
+                    _NO_WORKBOOK.format(
+                        pattern=name, contents=folder_contents(batch.plan.folder, name)
+                    )
+                    for name in step.patterns
+                )
             return StepOverview(step, (), waits_for, problem, lacks_workbook=not exported)
     if with_failures:
         units = [_with_failure(batch, step, unit) for unit in units]
     return StepOverview(step, tuple(units), waits_for)
-
-
-def _no_workbook_text(batch: Batch, step: WorkbookStep, *, exported: bool) -> Text:
-    """Return why a step has no workbook; ``exported`` if this batch writes it."""
-    if exported:
-        return _NOT_EXPORTED.format(patterns=", ".join(step.patterns))
-    return joined(
-        _NO_WORKBOOK.format(pattern=pattern, contents=folder_contents(batch.plan.folder, pattern))
-        for pattern in step.patterns
-    )
 
 
 _IN_TWO_STEPS = Text(
@@ -406,15 +404,13 @@ def _comparison_overview(
     different = [item for item in export.manifest["listings"] if not item["is_equal"]]
     if not different:
         return UnitOverview(step.output, UnitStatus.DONE, sha256=fingerprint)
-    names = [_difference(item) for item in different[:_MAX_NAMED]]
+    names = []
+    for item in different[:_MAX_NAMED]:
+        fields = [f"{name} ({count})" for name, count in item["fields"].items()]
+        counts = f"{item['listing']}: {item['here']}/{item['there']}"
+        names.append(" · ".join([counts, *([", ".join(fields)] if fields else [])]))
     problem = _NOT_EQUAL.format(n=len(different), names="; ".join(names))
     return UnitOverview(step.output, UnitStatus.PARTIAL, problem=problem, sha256=fingerprint)
-
-
-def _difference(item: Mapping[str, Any]) -> str:
-    """Return a summary of a listing's differences: record counts and fields."""
-    fields = ", ".join(f"{name} ({count})" for name, count in item["fields"].items())
-    return f"{item['listing']}: {item['here']}/{item['there']}{f' · {fields}' if fields else ''}"
 
 
 _MAX_NAMED = 5

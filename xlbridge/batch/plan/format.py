@@ -202,7 +202,11 @@ def with_month(values: Mapping[str, str], month: str) -> dict[str, str]:
 
 def fill_in(text: str, parameters: Mapping[str, str]) -> str:
     """Return a text with its parameters' values. Raises ``UnknownParameter``."""
-    known = _placeholder_values(parameters)
+    known = dict(parameters)
+    for name, text_of in parameters.items():
+        if month := _MONTH.fullmatch(text_of):
+            first = date(int(month[1]), int(month[2]), 1)
+            known |= {f"{name}.{part}": part_of(first) for part, part_of in _MONTH_PARTS.items()}
 
     def value(match: re.Match[str]) -> str:
         if match[1] in known:
@@ -219,15 +223,6 @@ def fill_in(text: str, parameters: Mapping[str, str]) -> str:
 
 def listed(names: Iterable[str]) -> Text | str:
     return ", ".join(names) or Text(pt="nenhum", en="none")
-
-
-def _placeholder_values(parameters: Mapping[str, str]) -> dict[str, str]:
-    known = dict(parameters)
-    for name, value in parameters.items():
-        if month := _MONTH.fullmatch(value):
-            first = date(int(month[1]), int(month[2]), 1)
-            known |= {f"{name}.{part}": part_of(first) for part, part_of in _MONTH_PARTS.items()}
-    return known
 
 
 def _last_day(first: date) -> date:

@@ -202,7 +202,9 @@ class _PlanReader:
             for column, message in link_mistakes(step.links, self._catalogue, step.resource):
                 self._add((*key_path, "links", column), message)
         for pattern in step.patterns:
-            if not _is_valid_pattern(pattern):
+            parts = Path(pattern).parts
+            has_name = bool(parts) and parts[-1] not in {"..", Path(pattern).anchor}
+            if not has_name or "\0" in pattern or any("**" in p and p != "**" for p in parts):
                 self._add((*key_path, kind), _INVALID_PATTERN.format(pattern=pattern))
         known = self._catalogue.get(step.resource or "")
         for name in sending.leave_out if sending and known else ():
@@ -365,13 +367,6 @@ def _paths(value: str | Sequence[str]) -> set[str]:
     """Return one path or several of the plan, for comparisons."""
     paths = [value] if isinstance(value, str) else value
     return {folded_name(posixpath.normpath(path)) for path in paths}
-
-
-def _is_valid_pattern(text: str) -> bool:
-    """Return whether a text is a valid pattern of workbooks on every version of Python."""
-    parts = Path(text).parts
-    has_name = bool(parts) and parts[-1] not in {"..", Path(text).anchor}
-    return has_name and "\0" not in text and all("**" not in part or part == "**" for part in parts)
 
 
 _ONE_SOURCE = Text(
