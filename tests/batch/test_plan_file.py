@@ -344,6 +344,19 @@ def test_an_export_in_another_case_is_the_workbook_that_a_step_reads(
     assert workbooks_of(plan, others) == []
 
 
+@pytest.mark.parametrize("link", ["clients-*.xlsx", "clients-1.xlsx", "./CLIENTS-1.xlsx"])
+def test_a_step_waits_for_the_one_that_sends_the_workbook_of_its_link(
+    write_plan: WritePlan, catalogue: Catalogue, link: str
+) -> None:
+    titles = f"upload: titles.xlsx, resource: contasreceber, links: {{codigoDoCliente: '{link}#k'}}"
+    clients = "upload: clients-*.xlsx, resource: cliente"
+    plan = read(
+        write_plan(f"name: a\nsteps:\n  titles: {{{titles}}}\n  clients: {{{clients}}}\n"),
+        catalogue,
+    )
+    assert [step.name for step in plan.ordered] == ["clients", "titles"]
+
+
 def test_a_missing_plan_is_reported_by_name(tmp_path: Path, catalogue: Catalogue) -> None:
     with pytest.raises(UsageError, match=r"There is no plan .*none\.yaml"):
         read(tmp_path / "none.yaml", catalogue)

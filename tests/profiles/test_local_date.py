@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import ConfigError
-from xlbridge.profiles import local_date
+from xlbridge.profiles import choose_profile
 from xlbridge.settings import Settings
 
 PROFILE = '[profiles.%s]\nbase_url = "https://%s.example"\nemail = "a@example.com"\n'
@@ -42,7 +42,7 @@ def test_the_date_is_that_of_the_profile(tmp_path: Path) -> None:
     (tmp_path / "profiles.toml").write_text('default = "late"\n' + "".join(tables))
     settings = Settings(home=tmp_path)
     before = [date_at(-12), date_at(14)]
-    found = [local_date(settings, "early"), local_date(settings)]
+    found = [choose_profile(settings.with_profile("early")).today, choose_profile(settings).today]
     assert found in (before, [date_at(-12), date_at(14)])
     assert found[0] < found[1]
 
@@ -54,7 +54,7 @@ def test_without_a_zone_it_is_the_computers_if_one_was_chosen(
     for zone, hours in ((EARLIEST, -12), (LATEST, 14), ("UTC", 0)):
         computer_zone(zone)
         before = date_at(hours)
-        assert local_date(settings) in (before, date_at(hours)), zone
+        assert choose_profile(settings).today in (before, date_at(hours)), zone
 
 
 @pytest.mark.skipif(
@@ -66,10 +66,10 @@ def test_in_a_container_it_is_brasilias(
 ) -> None:
     computer_zone(None)
     before = date_at(-3)
-    assert local_date(Settings(home=tmp_path)) in (before, date_at(-3))
+    assert choose_profile(Settings(home=tmp_path)).today in (before, date_at(-3))
 
 
 def test_an_unknown_zone_is_reported(tmp_path: Path) -> None:
     (tmp_path / "profiles.toml").write_text(PROFILE % ("a", "a") + 'time_zone = "Brasilia"\n')
     with pytest.raises(ConfigError, match=r"profiles\.a\.time_zone cannot have that value"):
-        local_date(Settings(home=tmp_path), "a")
+        choose_profile(Settings(home=tmp_path))

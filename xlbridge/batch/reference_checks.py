@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -11,20 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.files import matching_files
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.checks import is_one_of
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, Link, SheetLink, key_fields, registry_named
 from xlbridge.upload.lookup import (
-    NO_RECORD,
     LinkResolver,
     ReferenceProblem,
     ambiguous_link,
     name_keys,
 )
-from xlbridge.upload.results import texts_of_column
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import ColumnValues
 from xlbridge.validation.cross_sheet import cell_reference, values_of
@@ -180,12 +176,16 @@ class LinkedRows:
     """
 
     def __init__(self, link: SheetLink, sheets: Sequence[ValidatedSheet], folder: Path) -> None:
+        # Slow to import, and most batches have no such links.
+        from xlbridge.upload.results import SheetCodes
+
         self._link, self._folder = link, folder
         self._files = {path.resolve() for path in matching_files(folder, str(link.file))}
         self.sheets: list[ValidatedSheet] = []
         self._places: dict[str, list[tuple[ValidatedSheet, int, bool]]] = {}
         for sheet in filter(lambda one: self.is_in(one.file), sheets):
-            column = texts_of_column(folder / sheet.file, sheet.sheet, link.column, sheet.limits)
+            path = folder / sheet.file
+            column = SheetCodes.texts_of_column(path, sheet.sheet, link.column, sheet.limits)
             number, texts = column or (0, {})
             self.sheets.append(sheet)
             sheet = replace(sheet, columns={**sheet.columns, link.column: number})
@@ -282,14 +282,13 @@ class ReferenceChecks:
             value.strip() not in linked for value in cells.values
         ):
             # Planning reports a sheet that cannot be used; others of the link may be in the batch.
-            with suppress(UsageError, WorkbookRefused):
-                codes = self._resolver.codes_of_sheet(link)
+            codes = self._resolver.codes_if_sent(link)
 
         def problem(value: str) -> ReferenceProblem | None:
             key = value.strip()
             if key in linked:
                 return linked.problem(key, sheet)
-            if key == NO_RECORD or key in codes or self._resolver is None:
+            if key in codes or self._resolver is None:
                 return None
             if unsettled:
                 return ReferenceProblem("reference-unsettled", {"files": ", ".join(unsettled)})

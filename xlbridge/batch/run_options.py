@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from xlbridge.batch.batch import Batch, Environments
 from xlbridge.batch.ledger import open_ledger
-from xlbridge.batch.plan.reader import read_plan
+from xlbridge.batch.plan.reader import local_date, read_plan
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.status import StepOverview
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
-from xlbridge.profiles import local_date
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions

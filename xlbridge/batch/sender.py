@@ -43,7 +43,6 @@ from xlbridge.upload import (
     UploadOptions,
     Uploads,
 )
-from xlbridge.upload.lookup import SheetNotSent
 from xlbridge.upload.planning import (
     ConsentRequest,
     CorrectedRows,
@@ -296,7 +295,8 @@ class WorkbookSender:
         result = validate_workbook(self._batch, target)
         try:
             result = self._prepared(target, result)
-        except SheetNotSent:
+        except UsageError:
+            # A workbook that a link names is not sent yet.
             if not waits_for or not isinstance(result, ValidatedSheet):
                 raise
             text = _LINKS_TO_COME.format(file=target.workbook.path.name, steps=", ".join(waits_for))

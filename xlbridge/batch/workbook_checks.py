@@ -27,8 +27,7 @@ from xlbridge.resources.references import (
     key_fields,
     registry_named,
 )
-from xlbridge.upload import Uploads
-from xlbridge.upload.lookup import LinkResolver
+from xlbridge.upload.lookup import LinkResolver, Registries
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation import (
     RefusedFile,
@@ -364,7 +363,11 @@ class BatchChecks:
                     environments.context(step.profile),
                     environments.client(step.profile),
                 )
-                resolver = Uploads(context, client).links
+                # Slow to import, and needed only to send.
+                from xlbridge.upload.results import SheetCodes
+
+                codes = SheetCodes(context, client).of
+                resolver = LinkResolver(Registries(client), codes)
             steps = [other.name for other in self._batch.plan.ordered]
             self._checks[key] = CrossWorkbookChecks(steps, self._batch.plan.folder, resolver)
         return self._checks[key]

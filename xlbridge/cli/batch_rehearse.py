@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from xlbridge.batch.plan import read_plan
+from xlbridge.batch.plan import local_date, read_plan
 from xlbridge.cli.batch_common import parameter_options, parameters_from_options
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode
@@ -21,7 +21,6 @@ from xlbridge.cli.output import print_message, write_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.profiles import local_date
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, require_extra
 

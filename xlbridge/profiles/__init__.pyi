@@ -15,7 +15,6 @@ from .profile import (
     Profile as Profile,
     ProfileSource as ProfileSource,
     choose_profile as choose_profile,
-    local_date as local_date,
     origin_of as origin_of,
     read_profile_file as read_profile_file,
     settings_for as settings_for,

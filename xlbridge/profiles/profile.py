@@ -92,6 +92,16 @@ class Profile:
         return origin_of(self.base_url)
 
     @property
+    def today(self) -> date:
+        """Today's date in its time zone, by default in that of this computer, or Brasília's if
+        none was chosen for it."""
+        if self.time_zone is None and (os.environ.get("TZ") or time.tzname != _NO_CHOICE):
+            return datetime.now().date()
+        # Without a database of time zones Brasília's is known, as it has no daylight saving time.
+        zone = _zone(self.time_zone or _BRASILIA) or timezone(timedelta(hours=-3))
+        return datetime.now(zone).date()
+
+    @property
     def arguments(self) -> list[str]:
         """The option by which commands choose the profile again, if the settings name it."""
         from_file = self.source is ProfileSource.FILE
@@ -292,21 +302,6 @@ def _profile_file_error(path: Path, problem: Text, hint: Text | None = None) -> 
 _BRASILIA = "America/Sao_Paulo"
 _NO_CHOICE = ("UTC", "UTC")
 """Names of the time zone of a computer, such as a container, for which none was chosen."""
-
-
-def local_date(settings: Settings, profile: str | None = None) -> date:
-    """Return today's date in the time zone of a profile, by default the chosen one.
-
-    Without a zone of its own it is that of this computer, and Brasília's if none was chosen for it.
-    Raises what ``choose_profile`` raises.
-    """
-    known = read_profile_file(settings.home).profiles
-    chosen = choose_profile(settings) if profile is None else known.get(profile)
-    name = None if chosen is None else chosen.time_zone
-    if name is None and (os.environ.get("TZ") or time.tzname != _NO_CHOICE):
-        return datetime.now().date()
-    # Without a database of time zones Brasília's is known, as it has no daylight saving time.
-    return datetime.now(_zone(name or _BRASILIA) or timezone(timedelta(hours=-3))).date()
 
 
 def _zone(name: str) -> tzinfo | None:

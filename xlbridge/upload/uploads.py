@@ -91,8 +91,7 @@ class Uploads:
         self._client = client
 
     @cached_property
-    def links(self) -> "LinkResolver":
-        """Resolver of linked cells, with the codes of sheets that were sent."""
+    def _links(self) -> "LinkResolver":
         from xlbridge.upload.lookup.links import LinkResolver
         from xlbridge.upload.lookup.registry_cache import Registries
         from xlbridge.upload.results.status_copy import SheetCodes
@@ -108,7 +107,7 @@ class Uploads:
         """
         if sheet.resource is None or sheet.resource.base is None:
             return sheet
-        return self.links.fill_in(sheet)
+        return self._links.fill_in(sheet)
 
     def rejected_upload(self, job_id: str | None) -> Job | None:
         """Return the upload that a sheet sent under ``job_id`` corrects, None if there is none.

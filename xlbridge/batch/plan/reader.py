@@ -35,6 +35,7 @@ from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter, Filters, InvalidFilter, find_listing
 from xlbridge.files import folded_name, matching_files
 from xlbridge.i18n import Text
+from xlbridge.profiles import choose_profile, read_profile_file
 from xlbridge.resources import Catalogue
 from xlbridge.resources.models import Block, as_lists, read_as
 from xlbridge.resources.references import (
@@ -53,13 +54,24 @@ from xlbridge.resources.yaml_files import (
     read_document,
     unknown_value,
 )
-from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions
+from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions, Settings
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
 
 DateIn = Callable[[str | None], date]
 """Returns today's date in the environment of a profile, None for the command's."""
+
+
+def local_date(settings: Settings, profile: str | None) -> date:
+    """Return today's date in the environment of a profile, by default the chosen one.
+
+    Raises what ``choose_profile`` raises.
+    """
+    known = read_profile_file(settings.home).profiles
+    # In a rehearsal, a name may be that of no profile.
+    return (known.get(profile or "") or choose_profile(settings)).today
+
 
 _STEPS_KEY = "steps"
 _LISTS = ("after", "leave_out", "upload", "validate")

@@ -1,9 +1,7 @@
 from .bulk_lookup import look_up_rows as look_up_rows
 from .links import (
-    NO_RECORD as NO_RECORD,
     LinkResolver as LinkResolver,
     ReferenceProblem as ReferenceProblem,
-    SheetNotSent as SheetNotSent,
     ambiguous_link as ambiguous_link,
     comparable_key as comparable_key,
     name_keys as name_keys,

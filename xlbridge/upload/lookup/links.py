@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.client import Record
-from xlbridge.errors import UsageError
+from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Column, Kind, Resource, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
@@ -28,7 +28,7 @@ from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, values_of
 from xlbridge.workbook import cell_address
 
-NO_RECORD = "0"
+_NO_RECORD = "0"
 """The code that stands for no record in links to another sheet; others start at 1."""
 
 _FEW = 20
@@ -169,11 +169,7 @@ _SIMILAR = Text(pt=" Parecidos: {records}.", en=" Similar: {records}.")
 
 CodesOfSheet = Callable[[SheetLink], Mapping[str, str]]
 """Returns the codes of the records sent by another sheet, by the values of a column. Raises
-``SheetNotSent``, and ``UsageError`` if it cannot be used."""
-
-
-class SheetNotSent(UsageError):
-    """The sheet that a link names was not sent to this system."""
+``UsageError`` if it was not sent to this system, or has no such column."""
 
 
 class LinkResolver:
@@ -186,7 +182,7 @@ class LinkResolver:
         self, registries: Registries, codes_of_sheet: CodesOfSheet = lambda _link: {}
     ) -> None:
         self.registries = registries
-        self.codes_of_sheet = codes_of_sheet
+        self._codes_of_sheet = codes_of_sheet
         self._records: dict[tuple[str, tuple[str, ...], Kind, bool], RecordsByName] = {}
 
     def records(self, link: Link, kind: Kind, values: Iterable[str] = ()) -> RecordsByName:
@@ -214,6 +210,13 @@ class LinkResolver:
             known = self._query_missing(known, missing)
         self._records[key] = known
         return replace(known, link=link)
+
+    def codes_if_sent(self, link: SheetLink) -> Mapping[str, str]:
+        """Return the codes that the values of a link stand for, as far as its sheets were sent."""
+        try:
+            return {_NO_RECORD: _NO_RECORD, **self._codes_of_sheet(link)}
+        except (UsageError, WorkbookRefused):
+            return {_NO_RECORD: _NO_RECORD}
 
     def fill_in(self, sheet: ValidatedSheet) -> ValidatedSheet:
         """Return a sheet of a linked resource as one of its base resource, with codes for names.
@@ -274,7 +277,7 @@ class LinkResolver:
     ) -> tuple[Any, list[Finding]]:
         """Return the codes of the records that cells name by a column of another sheet."""
         cells = values_of(sheet, column.name)
-        known = {NO_RECORD: NO_RECORD, **self.codes_of_sheet(link)}
+        known = {_NO_RECORD: _NO_RECORD, **self._codes_of_sheet(link)}
         found = [_code_of_kind(column.kind, known.get(value.strip())) for value in cells.values]
         missing = {number for number, code in enumerate(found) if code is None}
         codes = np.full(len(sheet.rows), None, dtype=object)

@@ -11,9 +11,9 @@ from .row_ledger import (
     row_counts as row_counts,
 )
 from .status_copy import (
+    SheetCodes as SheetCodes,
     codes_of_sheet as codes_of_sheet,
     require_unchanged as require_unchanged,
-    texts_of_column as texts_of_column,
     write_status_copy as write_status_copy,
 )
 from .verdict import RowOutcome as RowOutcome, Verdict as Verdict

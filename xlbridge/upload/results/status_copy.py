@@ -18,7 +18,6 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, State
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
-from xlbridge.upload.lookup.links import SheetNotSent
 from xlbridge.upload.lookup.matching import RecordMatching
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.payload import file_hash, sent_rows
@@ -253,15 +252,14 @@ class SheetCodes:
     def of(self, link: SheetLink) -> Mapping[str, str]:
         """Return the codes of a sheet's records by the values of one of its columns.
 
-        Values shared by several records are left out. Raises ``SheetNotSent`` if the sheet was
-        never sent, ``UsageError`` if it has no such column; ``WorkbookRefused`` if it cannot be
-        read.
+        Values shared by several records are left out. Raises ``UsageError`` if the sheet was never
+        sent or has no such column; ``WorkbookRefused`` if it cannot be read.
         """
         found: dict[str, set[str]] = {}
         files = [(file, file_hash(file)) for file in matching_files(Path(), str(link.file))]
         sent = [(file, digest, self._jobs_of(digest)) for file, digest in files]
         if not any(jobs for _, _, jobs in sent):
-            raise SheetNotSent(_NEVER_SENT.format(file=link.file), _SEND_FIRST)
+            raise UsageError(_NEVER_SENT.format(file=link.file), _SEND_FIRST)
         for file, digest, jobs in sent:
             key = file, link.column, digest
             if key not in self._codes:
@@ -303,28 +301,28 @@ class SheetCodes:
     def _values(self, file: Path, column: str, job: Job) -> dict[int, str]:
         """Return the values of a sheet's column by Excel's row numbers."""
         limits = self._context.settings.limits
-        texts = texts_of_column(file, job.spec.sheet, column, limits)
+        texts = self.texts_of_column(file, job.spec.sheet, column, limits)
         if texts is None:
             raise UsageError(_NO_COLUMN.format(file=file, column=column))
         return texts[1]
 
-
-def texts_of_column(
-    file: Path, sheet: str, name: str, limits: WorkbookLimits
-) -> tuple[int, dict[int, str]] | None:
-    """Return a column of a sheet by its header: its zero-based position, and its texts by Excel's
-    row numbers; None if the sheet has no such column. Raises ``WorkbookRefused``."""
-    (cells,) = read_workbook(file, limits, sheet).sheets
-    header_cell = _find_header_cell(cells, name)
-    if header_cell is None:
-        return None
-    header, position = header_cell
-    column = cells.columns[position]
-    return cells.first_column + position, {
-        at + 1: display(value).strip()
-        for at in range(header + 1, cells.height)
-        if (value := column.value(at)) is not None
-    }
+    @staticmethod
+    def texts_of_column(
+        file: Path, sheet: str, name: str, limits: WorkbookLimits
+    ) -> tuple[int, dict[int, str]] | None:
+        """Return a column of a sheet by its header: its zero-based position, and its texts by Excel's
+        row numbers; None if the sheet has no such column. Raises ``WorkbookRefused``."""
+        (cells,) = read_workbook(file, limits, sheet).sheets
+        header_cell = _find_header_cell(cells, name)
+        if header_cell is None:
+            return None
+        header, position = header_cell
+        column = cells.columns[position]
+        return cells.first_column + position, {
+            at + 1: display(value).strip()
+            for at in range(header + 1, cells.height)
+            if (value := column.value(at)) is not None
+        }
 
 
 def _find_header_cell(cells: SheetCells, name: str) -> tuple[int, int] | None:
