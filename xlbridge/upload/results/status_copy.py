@@ -310,8 +310,8 @@ class SheetCodes:
     def texts_of_column(
         file: Path, sheet: str, name: str, limits: WorkbookLimits
     ) -> tuple[int, dict[int, str]] | None:
-        """Return a column of a sheet by its header: its zero-based position, and its texts by Excel's
-        row numbers; None if the sheet has no such column. Raises ``WorkbookRefused``."""
+        """Return a column of a sheet by its header, None if there is none: its zero-based position,
+        and its texts by Excel's row numbers. Raises ``WorkbookRefused``."""
         (cells,) = read_workbook(file, limits, sheet).sheets
         header_cell = _find_header_cell(cells, name)
         if header_cell is None:
