@@ -93,6 +93,15 @@ class ListingComparison:
         """True if both sides are proven to have the same records."""
         return self.complete and self.equal == self.here == self.there
 
+    @property
+    def result(self) -> Text:
+        """The result in words."""
+        if not self.complete:
+            return Text(pt="não há prova de que está completa", en="not proven to be complete")
+        if self.is_equal:
+            return Text(pt="igual", en="equal")
+        return Text(pt="diferente", en="different")
+
     def to_json(self) -> dict[str, Any]:
         """Return the comparison for the ledger and the report."""
         return {**asdict(self), "is_equal": self.is_equal}
@@ -199,7 +208,8 @@ def run_comparison(
     manifest["equal"] = all(comparison.is_equal for comparison in comparisons)
     manifest["listings"] = [comparison.to_json() for comparison in comparisons]
     files = {relative_name(batch.plan.folder, path): file_digest(path)}
-    batch.store_export(step, ExportRecord(fingerprint, manifest, files))
+    exported = ExportRecord(fingerprint, manifest, files)
+    batch.ledger.store(batch.key(step), step.output, exported)
 
 
 def _comparison_report(
@@ -210,7 +220,7 @@ def _comparison_report(
     different = sum(not comparison.is_equal for comparison in comparisons)
     verdict = _DIFFERENT if different else _ALL_EQUAL
     listings = Table(
-        sheet=titles.LISTINGS,
+        sheet=Text(pt="Listagens", en="Listings"),
         headings=(
             _LISTING,
             Heading(here),
@@ -222,7 +232,7 @@ def _comparison_report(
         ),
         lines=[
             Line(
-                (c.listing, c.here, c.there, c.equal, c.only_here, c.only_there, _result_text(c)),
+                (c.listing, c.here, c.there, c.equal, c.only_here, c.only_there, c.result),
                 Tone.PLAIN if c.is_equal else Tone.OPEN,
             )
             for c in comparisons
@@ -270,14 +280,6 @@ def _comparison_report(
         grade=Grade.ERROR if different else Grade.GOOD,
         tables=[listings, differences, not_compared],
     )
-
-
-def _result_text(comparison: ListingComparison) -> Text:
-    if not comparison.complete:
-        return Text(pt="não há prova de que está completa", en="not proven to be complete")
-    if comparison.is_equal:
-        return Text(pt="igual", en="equal")
-    return Text(pt="diferente", en="different")
 
 
 _COVER = Text(pt="Comparação", en="Comparison")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge import titles
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
-from xlbridge.batch.proof.verdict import WrittenProof, proof_json, proof_line
+from xlbridge.batch.proof.model import WrittenProof, proof_json, proof_line
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, joined, untranslated

@@ -12,6 +12,7 @@ from .row_ledger import (
     row_counts as row_counts,
 )
 from .status_copy import (
+    SheetCodes as SheetCodes,
     codes_of_sheet as codes_of_sheet,
     require_unchanged as require_unchanged,
     write_status_copy as write_status_copy,
