@@ -379,8 +379,8 @@ _UNDONE = Text(
 )
 _COUNTED = {
     "unknown": Text(
-        pt="linhas sem resultado, em dúvida ou ainda em andamento: {n}",
-        en="rows without an outcome, in doubt or still under way: {n}",
+        pt="linhas em dúvida ou ainda em andamento: {n}",
+        en="rows in doubt or still under way: {n}",
     ),
     "missing": Text(
         pt="linhas aceitas que não estão no sistema: {n}",
