@@ -10,7 +10,7 @@ from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
 from xlbridge.batch.proof.verdict import WrittenProof, proof_json, proof_line
 from xlbridge.batch.status import StepOverview
-from xlbridge.files import as_argument, short_path
+from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import Grade, Line, Report, ReportForms, Table, Tone
@@ -292,7 +292,7 @@ def _last_step(proofs: Sequence[WrittenProof]) -> Text:
     """Return the next step of a complete batch."""
     unsettled = [proof for proof in proofs if not proof.settled]
     step = _CHECK_PROOF if unsettled else _KEEP_PROOF if proofs else _NOTHING_LEFT
-    return step.format(files=", ".join(as_argument(proof.page) for proof in unsettled or proofs))
+    return step.format(files=", ".join(as_arguments(proof.page) for proof in unsettled or proofs))
 
 
 def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
@@ -308,7 +308,7 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
             en="Next: from {moment} on, xlbridge batch resume {id} checks the system.",
         ).format(
             moment=f"{datetime.fromisoformat(max(settling)):%d/%m/%Y %H:%M:%S}",
-            id=_arguments(batch.id, *profile),
+            id=as_arguments(batch.id, *profile),
         )
     if doubts:
         return Text(
@@ -321,7 +321,7 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
     text = _CORRECT_FIRST if blocked else _RESUME
     known = any(record.id == batch.id for record in batch.ledger.batches())
     command = ["resume", batch.id] if known else ["run", *_plan_arguments(batch)]
-    return text.format(command=_arguments(*command, *profile))
+    return text.format(command=as_arguments(*command, *profile))
 
 
 def _plan_arguments(batch: Batch) -> list[str | Path]:
@@ -330,10 +330,6 @@ def _plan_arguments(batch: Batch) -> list[str | Path]:
     parameters = [word for value in values for word in ("--set", value)]
     schemas = [] if batch.custom_schemas is None else ["--schemas", str(batch.custom_schemas)]
     return [batch.plan.path, *parameters, *schemas]
-
-
-def _arguments(*words: str | Path) -> str:
-    return " ".join(map(as_argument, words))
 
 
 _TO_DO = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.UNDER_WAY})

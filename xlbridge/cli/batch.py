@@ -37,7 +37,7 @@ from xlbridge.cli.output import print_error, print_json, print_message, print_re
 from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_arguments import ConsentOptions
 from xlbridge.errors import ApiError, LocalFailure, UsageError
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.upload import UploadOptions
@@ -175,7 +175,7 @@ def _open_plan(
 
 
 def _how_to_resume(batch: Batch) -> Text:
-    arguments = " ".join([batch.id, *choose_profile(batch.environments.settings).arguments])
+    arguments = as_arguments(batch.id, *choose_profile(batch.environments.settings).arguments)
     return Text(
         pt="Para continuar: xlbridge batch resume {batch}",
         en="To continue: xlbridge batch resume {batch}",
@@ -230,7 +230,7 @@ def _run(
         print_error(error)
         return ExitCode.IN_DOUBT
     if brief and form == "text" and outcome.is_unchanged:
-        print_message(_COMPLETE.format(id=as_argument(batch.id)))
+        print_message(_COMPLETE.format(id=as_arguments(batch.id)))
         return ExitCode.GOOD
     return _print_outcome(batch, outcome, form)
 

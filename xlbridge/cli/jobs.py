@@ -33,7 +33,7 @@ from xlbridge.cli.upload_run import (
     save_status_copy,
 )
 from xlbridge.errors import ApiError, ConfigError, InDoubt, LocalFailure, UsageError
-from xlbridge.files import short_path
+from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
 from xlbridge.upload import Job, Journal, Resolution, State, UploadContext, open_context
@@ -247,7 +247,7 @@ def _only_open_job(context: UploadContext) -> Job:
 
 def _profile_option(profile: Profile) -> str:
     """Return the option that chooses the profile again, as the end of a command."""
-    return "".join(f" {word}" for word in profile.arguments)
+    return "".join(f" {as_arguments(word)}" for word in profile.arguments)
 
 
 _UNDECIDED = Text(

@@ -12,7 +12,7 @@ from xlbridge.cli.output import display_name, display_value, print_json, print_m
 from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url
 from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
     PasswordSource,
@@ -126,7 +126,7 @@ def _log_in(
         if save:
             save_profile(settings.home, profile)
         if save and not ask and store != _NOT_STORED and settings.password:
-            print_message(_FROM_ENVIRONMENT.format(name=as_argument(profile.name)))
+            print_message(_FROM_ENVIRONMENT.format(name=as_arguments(profile.name)))
         if ask and store != _NOT_STORED:
             source = store_password(
                 settings.home,

@@ -19,7 +19,7 @@ from xlbridge.cli.options import (
 )
 from xlbridge.cli.output import print_json, print_message, print_result
 from xlbridge.cli.progress import show_progress
-from xlbridge.files import as_argument, replace_atomically, require_distinct, require_new
+from xlbridge.files import as_arguments, replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.settings import NumberStyle
 
@@ -115,5 +115,5 @@ def command(
             "{file} --map {path}",
             en="Mapping written to {path}. Check each column; then: xlbridge validate {file} "
             "--map {path}",
-        ).format(path=as_argument(output), file=as_argument(file))
+        ).format(path=as_arguments(output), file=as_arguments(file))
     )

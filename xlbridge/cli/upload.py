@@ -26,7 +26,7 @@ from xlbridge.cli.upload_run import (
     forbid_yes_in_production,
     run_upload,
 )
-from xlbridge.files import as_argument, require_distinct
+from xlbridge.files import as_arguments, require_distinct
 from xlbridge.i18n import Text, joined
 from xlbridge.profiles import choose_profile
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
@@ -197,8 +197,8 @@ def _send(
         if sheet.warnings:
             from xlbridge.cli.validate_run import reading_options
 
-            words = [str(sheet.file), *reading_options(request, context.settings.limits.csv)]
-            text = " ".join(map(as_argument, words))
+            options_of_reading = reading_options(request, context.settings.limits.csv)
+            text = as_arguments(sheet.file, *options_of_reading)
             print_message(_WARNINGS.format(n=sheet.warnings, arguments=text))
     with connect(context.settings, print_message) as client:
         uploads = Uploads(context, client)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import ConfigError
-from xlbridge.files import write_private
-from xlbridge.i18n import Text
+from xlbridge.files import as_arguments, write_private
+from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles.profile import Profile
 from xlbridge.settings import Settings
 
@@ -102,7 +102,7 @@ def _read_from_file(path: Path, profile: Profile) -> str:
                 pt="Outros usuários podem ler {path}, que contém uma senha.",
                 en="Other users may read {path}, which contains a password.",
             ).format(path=path),
-            Text(pt="chmod 600 {path}", en="chmod 600 {path}").format(path=path),
+            untranslated("chmod 600 {path}").format(path=as_arguments(path)),
         )
     try:
         stored = json.loads(text)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import UsageError
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
@@ -197,7 +197,7 @@ class Job:
 
     def arguments(self, *words: str | Path) -> str:
         """Return arguments for a command about the job, by default its id, with its profile."""
-        return " ".join(map(as_argument, (*(words or (self.id,)), *self.profile_arguments)))
+        return as_arguments(*(words or (self.id,)), *self.profile_arguments)
 
     @property
     def items(self) -> dict[str, ItemAddresses]:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from xlbridge.errors import JournalError, UsageError
+from xlbridge.files import as_arguments
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
@@ -285,7 +286,7 @@ class Journal:
                 Text(
                     pt="Veja os envios existentes: xlbridge {jobs}",
                     en="See the existing uploads: xlbridge {jobs}",
-                ).format(jobs=" ".join(["jobs", *self._profile_arguments])),
+                ).format(jobs=as_arguments("jobs", *self._profile_arguments)),
             )
         return Job(
             id=found[0],

@@ -21,7 +21,7 @@ from xlbridge.errors import (
     UsageError,
     XlbridgeError,
 )
-from xlbridge.files import as_argument, short_path
+from xlbridge.files import as_arguments, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode, Resource
@@ -451,7 +451,7 @@ def _require_planned_file(job: Job) -> None:
             en="To see the plan of the file as it is now, and confirm: {command}",
         ).format(
             command=command.format(
-                file=as_argument(file), job=job.arguments(job.retry_of or job.id)
+                file=as_arguments(file), job=job.arguments(job.retry_of or job.id)
             )
         ),
     )
