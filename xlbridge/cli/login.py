@@ -8,7 +8,14 @@ import click
 
 from xlbridge.cli.environment import command_settings, settings_without_profile
 from xlbridge.cli.options import described_command, format_option, option
-from xlbridge.cli.output import display_name, display_value, print_json, print_message, print_result
+from xlbridge.cli.output import (
+    ask,
+    display_name,
+    display_value,
+    print_json,
+    print_message,
+    print_result,
+)
 from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url
 from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
@@ -157,7 +164,7 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
     settings = settings_without_profile()
     email = email or settings.email
     if settings.profile is not None and sys.stdin.isatty():
-        email = email or click.prompt(str(_EMAIL), err=True)
+        email = email or ask(_EMAIL)
         if production is None:
             production = _ask_production()
     if settings.profile is None or email is None or production is None:
@@ -190,8 +197,7 @@ def _ask_production() -> bool:
     )
     answers = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
     while True:
-        answer: str = click.prompt(str(question), err=True)
-        if (production := answers.get(answer.strip().casefold())) is not None:
+        if (production := answers.get(ask(question).strip().casefold())) is not None:
             return production
 
 
@@ -214,8 +220,7 @@ def _ask_password(profile: Profile, *, stdin: bool) -> str:
             ),
         )
     question = Text(pt="Senha de {email}", en="Password of {email}").format(email=profile.email)
-    answer: str = click.prompt(str(question), hide_input=True, err=True)
-    return answer
+    return ask(question, hide_input=True)
 
 
 def _print_login(client: Client, answer: Authentication, form: str) -> None:

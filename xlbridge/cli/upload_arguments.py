@@ -22,6 +22,7 @@ from xlbridge.cli.options import (
     status_copy_option,
     yes_option,
 )
+from xlbridge.cli.output import ask
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import UploadOptions
@@ -142,8 +143,7 @@ def _ask(question: Text, hint: Text) -> str:
             ),
             hint,
         )
-    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
-    return answer.strip()
+    return ask(question, default="", show_default=False).strip()
 
 
 def yes_in_production(hint: Text) -> UsageError:
