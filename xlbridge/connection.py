@@ -69,9 +69,11 @@ def target_of(settings: Settings, profile: Profile) -> Target:
                 en="The e-mail or password of the environment {name} is missing.",
             ).format(name=profile.name),
             Text(
-                pt="Use xlbridge login, ou defina XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD.",
-                en="Use xlbridge login, or set XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD.",
-            ),
+                pt="Use xlbridge login{profile}, ou defina XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD "
+                "junto com XLBRIDGE_PROFILE ou XLBRIDGE_BASE_URL.",
+                en="Use xlbridge login{profile}, or set XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD "
+                "together with XLBRIDGE_PROFILE or XLBRIDGE_BASE_URL.",
+            ).format(profile="".join(f" {word}" for word in profile.arguments)),
         )
     return Target(
         profile.name,

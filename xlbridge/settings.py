@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from xlbridge.errors import ConfigError, require_choice
+from xlbridge.errors import ConfigError, require_choice, suggestion
 from xlbridge.i18n import Text
 
 _MB = 2**20
@@ -155,13 +155,16 @@ class Settings:
     """Settings from the environment, read once per command.
 
     ``base_url``, ``email`` and ``password`` are None if not configured: commands then use a profile
-    or the embedded sandbox. ``ca_bundle`` is a PEM file with the certificate authorities to trust.
-    ``settle`` is how long an import whose answer was lost may still be in progress, ``timeout`` how
-    long to wait for an answer, both in seconds; None means the profile's. ``state`` is the folder
-    of the chosen profile's journal and payloads; None means ``home``. ``log_words`` maps the
-    system's words for the status of a queued file to ``LOG_MEANINGS``. ``custom_schemas`` is a
-    folder of schema files that replaces the one under ``home``. With ``profile_must_exist``,
-    ``profile`` cannot be a mere name for ``base_url``.
+    or the embedded sandbox. Without ``base_url`` the credentials belong to the profile that the
+    environment names, ``credentials_profile``; None means it names none.
+
+    ``ca_bundle`` is a PEM file with the certificate authorities to trust. ``settle`` is how long an
+    import whose answer was lost may still be in progress, ``timeout`` how long to wait for an
+    answer, both in seconds; None means the profile's. ``state`` is the folder of the chosen
+    profile's journal and payloads; None means ``home``. ``log_words`` maps the system's words for
+    the status of a queued file to ``LOG_MEANINGS``. ``custom_schemas`` is a folder of schema files
+    that replaces the one under ``home``. With ``profile_must_exist``, ``profile`` cannot be a mere
+    name for ``base_url``.
     """
 
     home: Path
@@ -170,6 +173,7 @@ class Settings:
     base_url: str | None = None
     email: str | None = None
     password: str | None = field(default=None, repr=False)
+    credentials_profile: str | None = None
     ca_bundle: Path | None = None
     settle: float | None = None
     timeout: float | None = None
@@ -232,12 +236,25 @@ class Settings:
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from environment variables (``XLBRIDGE_…``).
 
-    Raises ``ConfigError`` if a variable has an invalid value.
+    Raises ``ConfigError`` if a variable has an invalid value or an unknown name, which may be a
+    misspelt one: without it, data could go to another system.
     """
     # Imported late: the parser process imports this module and needs no folders.
     import platformdirs
 
     env = os.environ if environment is None else environment
+    for name in env:
+        if name.startswith("XLBRIDGE_") and name not in _VARIABLES:
+            raise ConfigError(
+                Text(
+                    pt="A variável de ambiente {name} não existe.",
+                    en="There is no environment variable {name}.",
+                ).format(name=name),
+                Text(
+                    pt="{suggestion}Corrija o nome ou remova a variável.",
+                    en="{suggestion}Correct its name, or unset it.",
+                ).format(suggestion=suggestion(name, _VARIABLES)),
+            )
     home, bundle = env.get("XLBRIDGE_HOME"), env.get("XLBRIDGE_CA_BUNDLE")
     timeout = _read_seconds(env, "XLBRIDGE_TIMEOUT")
     if timeout == 0:
@@ -252,6 +269,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         base_url=env.get("XLBRIDGE_BASE_URL") or None,
         email=env.get("XLBRIDGE_EMAIL") or None,
         password=env.get("XLBRIDGE_PASSWORD") or None,
+        credentials_profile=env.get("XLBRIDGE_PROFILE") or None,
         ca_bundle=Path(bundle) if bundle else None,
         settle=_read_seconds(env, "XLBRIDGE_SETTLE"),
         timeout=timeout,
@@ -259,6 +277,18 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         limits=read_limits(env),
         log_words=_read_log_words(env.get("XLBRIDGE_LOG_WORDS", "")),
     )
+
+
+_VARIABLES = frozenset(
+    {
+        *("XLBRIDGE_HOME", "XLBRIDGE_PROFILE", "XLBRIDGE_BASE_URL", "XLBRIDGE_EMAIL"),
+        *("XLBRIDGE_PASSWORD", "XLBRIDGE_CA_BUNDLE", "XLBRIDGE_SETTLE", "XLBRIDGE_TIMEOUT"),
+        *("XLBRIDGE_LANG", "XLBRIDGE_LOG_WORDS", "XLBRIDGE_PROGRESS_SECONDS", SCHEMAS_VARIABLE),
+        *(CSV_DELIMITER_VARIABLE, CSV_ENCODING_VARIABLE),
+        *(limit.metadata["variable"] for limit in fields(WorkbookLimits) if limit.metadata),
+    }
+)
+"""Names of all variables of xlbridge."""
 
 
 def _read_seconds(env: Mapping[str, str], name: str) -> float | None:

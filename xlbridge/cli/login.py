@@ -123,16 +123,18 @@ def _log_in(
     ask: bool,
     stdin: bool,
 ) -> None:
-    ask = ask or find_password(settings, profile).source is PasswordSource.NOWHERE
+    known = find_password(settings, profile).source
+    ask = ask or known is PasswordSource.NOWHERE
     if ask:
-        settings = replace(settings, password=_ask_password(profile, stdin=stdin))
+        password = _ask_password(profile, stdin=stdin)
+        settings = replace(settings, password=password, base_url=profile.base_url)
     target = target_of(settings, profile)
     token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
     with Client(target, token_file=token_file, retry_policy=RetryPolicy.quick()) as client:
         answer = client.login()
         if save:
             save_profile(settings.home, profile)
-        if save and not ask and store != _NOT_STORED and settings.password:
+        if save and not ask and store != _NOT_STORED and known is PasswordSource.ENVIRONMENT:
             print_message(_FROM_ENVIRONMENT.format(name=as_arguments(profile.name)))
         if ask and store != _NOT_STORED:
             source = store_password(
@@ -184,6 +186,9 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
             profile, settle_seconds=old.settle_seconds, ca_bundle=bundle or old.ca_bundle
         )
     check_profile(settings.home, profile)
+    if settings.credentials_profile is None:
+        # The command names their address.
+        settings = replace(settings, credentials_profile=profile.name)
     return settings, profile
 
 
