@@ -11,6 +11,10 @@ from xlbridge.errors import ConfigError, require_choice, suggestion
 from xlbridge.i18n import Text
 
 _MB = 2**20
+_CORRECT_VARIABLE = Text(
+    pt="Corrija a variável de ambiente ou remova-a.",
+    en="Correct the environment variable, or unset it.",
+)
 _POSITIVE_INTEGER = re.compile("[1-9][0-9]{0,8}", re.ASCII)
 
 
@@ -72,7 +76,8 @@ def _read_choice(
             Text(
                 pt="{name} deve ser um destes: {choices}; não {text!r}.",
                 en="{name} must be one of: {choices}; not {text!r}.",
-            ).format(name=variable, choices="  ".join(choices), text=text)
+            ).format(name=variable, choices="  ".join(choices), text=text),
+            _CORRECT_VARIABLE,
         )
     return text or None
 
@@ -132,7 +137,8 @@ def read_limits(environment: Mapping[str, str]) -> WorkbookLimits:
                 Text(
                     pt="{name} deve ser um número inteiro maior que zero; não {text!r}.",
                     en="{name} must be a whole number greater than zero; not {text!r}.",
-                ).format(name=variable, text=text)
+                ).format(name=variable, text=text),
+                _CORRECT_VARIABLE,
             )
         limits[limit.name] = int(text) * limit.metadata["unit"]
     delimiter = _read_choice(environment, CSV_DELIMITER_VARIABLE, tuple(CSV_DELIMITERS))
@@ -261,7 +267,8 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         raise ConfigError(
             Text(
                 pt="{name} deve ser maior que zero.", en="{name} must be greater than zero."
-            ).format(name="XLBRIDGE_TIMEOUT")
+            ).format(name="XLBRIDGE_TIMEOUT"),
+            _CORRECT_VARIABLE,
         )
     return Settings(
         home=Path(home) if home else Path(platformdirs.user_state_path("xlbridge")),
@@ -304,7 +311,8 @@ def _read_seconds(env: Mapping[str, str], name: str) -> float | None:
             Text(
                 pt="{name} deve ser um número de segundos, zero ou mais; não {text!r}.",
                 en="{name} must be a number of seconds, zero or more; not {text!r}.",
-            ).format(name=name, text=text)
+            ).format(name=name, text=text),
+            _CORRECT_VARIABLE,
         )
     return value
 
@@ -330,7 +338,8 @@ def _read_log_words(text: str) -> dict[str, str]:
                     "significados: {meanings}; não {pair!r}.",
                     en="XLBRIDGE_LOG_WORDS: write WORD=MEANING, where MEANING is one of: "
                     "{meanings}; not {pair!r}.",
-                ).format(meanings=", ".join(LOG_MEANINGS), pair=pair)
+                ).format(meanings=", ".join(LOG_MEANINGS), pair=pair),
+                _CORRECT_VARIABLE,
             )
         words[word] = meaning
     return words

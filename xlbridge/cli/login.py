@@ -16,7 +16,7 @@ from xlbridge.cli.output import (
     print_message,
     print_result,
 )
-from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url
+from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url, read_system_info
 from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.files import as_arguments
@@ -33,7 +33,7 @@ from xlbridge.profiles import (
     store_password,
 )
 from xlbridge.settings import Settings
-from xlbridge.wire.authentication import SYSTEM_INFO, Authentication
+from xlbridge.wire.authentication import Authentication
 
 _NOT_STORED = "none"
 
@@ -260,7 +260,7 @@ def _print_login(client: Client, answer: Authentication, form: str) -> None:
 @format_option
 def whoami_command(form: str) -> None:
     with connect(command_settings(), print_message, RetryPolicy.quick()) as client:
-        info = client.call(SYSTEM_INFO).model_dump(mode="json")
+        info = read_system_info(client).model_dump(mode="json")
         target = client.target
     environment = {
         "profile": target.profile,

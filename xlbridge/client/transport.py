@@ -166,7 +166,8 @@ class Transport:
                 Text(
                     pt="SSL_CERT_FILE não é um arquivo PEM de certificados: {reason}",
                     en="SSL_CERT_FILE is not a PEM file of certificates: {reason}",
-                ).format(reason=os_error_reason(error))
+                ).format(reason=os_error_reason(error)),
+                Text(pt="Corrija a variável ou remova-a.", en="Correct the variable, or unset it."),
             ) from None
         except (ImportError, ValueError, httpx.InvalidURL):
             # The proxy is not quoted: its address may contain a password.
@@ -248,7 +249,11 @@ def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLCo
             Text(
                 pt="{file} não é um arquivo PEM de certificados: {reason}",
                 en="{file} is not a PEM file of certificates: {reason}",
-            ).format(file=ca_bundle, reason=os_error_reason(error))
+            ).format(file=ca_bundle, reason=os_error_reason(error)),
+            Text(
+                pt="Confira --ca-bundle, XLBRIDGE_CA_BUNDLE ou ca_bundle em profiles.toml.",
+                en="Check --ca-bundle, XLBRIDGE_CA_BUNDLE, or ca_bundle in profiles.toml.",
+            ),
         ) from None
 
 
@@ -371,26 +376,31 @@ def parse_base_url(base_url: str) -> httpx.URL:
                 pt="O endereço do sistema não é um endereço http(s) completo.",
                 en="The system's address is not a complete http(s) address.",
             ),
-            Text(
-                pt="Exemplo: XLBRIDGE_BASE_URL=https://erp.exemplo.com.br",
-                en="Example: XLBRIDGE_BASE_URL=https://erp.example.com",
-            ),
+            _EXAMPLE,
         )
     if url.userinfo or url.query or url.fragment:
         raise ConfigError(
             Text(
                 pt="O endereço do sistema não pode conter usuário, senha, ? nem #.",
                 en="The system's address must not contain a user, a password, ? or #.",
-            )
+            ),
+            _EXAMPLE,
         )
     if url.scheme == "http" and not is_loopback(url.host):
         raise ConfigError(
             Text(
                 pt="http sem TLS só é aceito para este computador: {host} precisa de https.",
                 en="http without TLS is only accepted for this computer: {host} needs https.",
-            ).format(host=url.host)
+            ).format(host=url.host),
+            _EXAMPLE,
         )
     return url
+
+
+_EXAMPLE = Text(
+    pt="Exemplo de endereço: https://erp.exemplo.com.br",
+    en="Example of an address: https://erp.example.com",
+)
 
 
 def is_loopback(host: str) -> bool:

@@ -270,7 +270,7 @@ def _check_addresses(path: Path, profiles: Mapping[str, Profile]) -> None:
             )
 
 
-_DEFAULT_HINT = Text(
+HOW_TO_FIX = Text(
     pt="Corrija o arquivo. Um perfil pode ter: {fields}.",
     en="Fix the file. A profile may have: {fields}.",
 ).format(fields=", ".join(_FIELDS))
@@ -278,7 +278,7 @@ _DEFAULT_HINT = Text(
 
 def _profile_file_error(path: Path, problem: Text, hint: Text | None = None) -> ConfigError:
     message = untranslated("{path}: {problem}.").format(path=path, problem=problem)
-    return ConfigError(message, hint or _DEFAULT_HINT)
+    return ConfigError(message, hint or HOW_TO_FIX)
 
 
 def choose_profile(settings: Settings) -> Profile:

@@ -293,7 +293,11 @@ class Job:
                 Text(
                     pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
                     en="The upload {job} belongs to {theirs}; now {ours} is configured.",
-                ).format(job=self.id, theirs=self.spec.profile, ours=profile)
+                ).format(job=self.id, theirs=self.spec.profile, ours=profile),
+                Text(
+                    pt="Escolha o ambiente do envio, por exemplo com --profile.",
+                    en="Choose the environment of the upload, for example with --profile.",
+                ),
             )
 
     def require_upload(self) -> None:
