@@ -90,6 +90,7 @@ def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
         "batch": batch.id,
         "plan": str(batch.plan.path),
         "parameters": dict(batch.plan.parameters),
+        "target": choose_profile(batch.environments.settings).to_json(),
         "done": all(state.done for state in steps),
         "rows": _rows_json(_total_rows(steps)),
         "steps": [_step_json(state) for state in steps],

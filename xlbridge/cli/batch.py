@@ -262,10 +262,9 @@ def _consent_to_sending(
     if request.undone and consent.yes:
         raise UsageError(_UNDONE_AGAIN.format(n=request.undone), _token_hint(request))
     profiles = {writes.step.profile for writes in request.steps}
-    clients = (batch.environments.client(profile) for profile in profiles)
     return consent.ask(
         _token_hint(request),
-        production=lambda: any(client.target.production for client in clients),
+        targets=lambda: [batch.environments.client(profile).target for profile in profiles],
         accepts=partial(_check_token, request),
     )
 

@@ -235,9 +235,7 @@ def _print_login(client: Client, answer: Authentication, form: str) -> None:
             {
                 "version": 1,
                 "authenticated": True,
-                "profile": target.profile,
-                "production": target.production,
-                "base_url": target.base_url,
+                **target.to_json(),
                 "email": target.email,
                 "expiration": answer.expiration,
             }
@@ -261,12 +259,7 @@ def _print_login(client: Client, answer: Authentication, form: str) -> None:
 def whoami_command(form: str) -> None:
     with connect(command_settings(), print_message, RetryPolicy.quick()) as client:
         info = read_system_info(client).model_dump(mode="json")
-        target = client.target
-    environment = {
-        "profile": target.profile,
-        "production": target.production,
-        "base_url": target.base_url,
-    }
+        environment = client.target.to_json()
     if form == "json":
         print_json({"version": 1, **environment, "info": info})
         return

@@ -201,5 +201,6 @@ def _print_plan(plan: "ProcessPlan", target: "Target", form: str, next_step: Tex
         plan.kind.listing, target, plan.records, plan.token, plan.numbers.hidden
     )
     report = replace(report, next_steps=[*report.next_steps, next_step])
-    print_report(ReportForms.of_report(lambda: report, lambda: process_plan_json(plan)), form)
+    document = process_plan_json(plan) | {"target": target.to_json()}
+    print_report(ReportForms.of_report(lambda: report, lambda: document), form)
     return ExitCode.DATA_ERRORS if plan.skipped else ExitCode.GOOD

@@ -241,12 +241,13 @@ def _report_invalid(
     from xlbridge.upload import InvalidSheet
     from xlbridge.validation.reports import Report, report_forms
 
+    profile = choose_profile(context.settings)
     from_system = any(finding.kind.code.startswith("link-") for finding in sheet.findings)
     report = Report(
         sheet.with_children,
         options=[
             *reading_options(request, context.settings.limits.csv),
-            *choose_profile(context.settings).arguments,
+            *profile.arguments,
         ],
         validation_options=["--online"] if from_system else [],
     )
@@ -263,6 +264,7 @@ def _report_invalid(
                 "version": 1,
                 "job": None,
                 "state": "rejected",
+                "target": profile.to_json(),
                 "mode": mode,
                 "resource": sheet.resource_name,
                 "log_id": None,

@@ -10,6 +10,7 @@ import ipaddress
 import random
 import socket
 import ssl
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -18,6 +19,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http import HTTPStatus
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -41,7 +43,8 @@ class Target:
     ones. ``system`` is the id stored in the database of the embedded sandbox, whose address
     changes; None for any other system. ``trust_429``: the system answers 429 before it writes
     anything. ``exclusive``: nobody else writes during an upload. ``timeout`` limits each step of a
-    request, in seconds; None is the default.
+    request, in seconds; None is the default. ``by_default``: it is the embedded sandbox, and nobody
+    chose it.
     """
 
     profile: str
@@ -54,6 +57,16 @@ class Target:
     trust_429: bool = False
     exclusive: bool = False
     timeout: float | None = None
+    by_default: bool = False
+
+    def require_choice(self) -> None:
+        """Raise ``UsageError`` if nobody chose the target, and there is nobody to see it.
+
+        Otherwise a script whose settings are missing would write to the embedded sandbox, and
+        report success.
+        """
+        if self.by_default and not (sys.stdin and sys.stdin.isatty()):
+            raise UsageError(_NOBODY_CHOSE, _CHOOSE_BY_NAME)
 
     @property
     def label(self) -> str:
@@ -61,6 +74,14 @@ class Target:
         return (
             self.profile if self.profile == self.base_url else f"{self.profile} ({self.base_url})"
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what outcomes say about the environment. See the product brief, environment."""
+        return {
+            "profile": self.profile,
+            "base_url": self.base_url,
+            "production": self.production,
+        }
 
     @property
     def address_hint(self) -> Text:
@@ -79,6 +100,36 @@ class UploadFile:
     filename: str
     content: bytes = field(repr=False)
 
+    @classmethod
+    def of(cls, source: "UploadFile | str | PathLike[str]") -> "UploadFile":
+        """Return the workbook at a path. Raises ``UsageError`` if it cannot be read."""
+        if isinstance(source, UploadFile):
+            return source
+        path = Path(source)
+        try:
+            return cls(path.name, path.read_bytes())
+        except OSError as error:
+            raise UsageError(
+                Text(
+                    pt="O arquivo {path} não pôde ser lido: {reason}",
+                    en="The file {path} cannot be read: {reason}",
+                ).format(path=path, reason=os_error_reason(error)),
+                Text(pt="Confira o caminho.", en="Check the path."),
+            ) from error
+
+
+_NOBODY_CHOSE = Text(
+    pt="Nenhum ambiente foi escolhido, e sem um terminal nada é gravado no ambiente de testes "
+    "embutido.",
+    en="No environment was chosen, and without a terminal nothing is written to the embedded "
+    "sandbox.",
+)
+_CHOOSE_BY_NAME = Text(
+    pt="Escolha-o pelo nome: --profile sandbox, XLBRIDGE_PROFILE=sandbox ou, em Python, "
+    'connect(profile="sandbox"). Para o seu sistema: xlbridge login --profile NOME --url ENDEREÇO',
+    en="Choose it by name: --profile sandbox, XLBRIDGE_PROFILE=sandbox or, in Python, "
+    'connect(profile="sandbox"). For your system: xlbridge login --profile NAME --url ADDRESS',
+)
 
 _MAX_CONNECT_SECONDS = 10.0
 _UNKNOWN_HOST = Text(pt="servidor não encontrado", en="host not found")

@@ -87,6 +87,17 @@ class Profile:
         """Normalised scheme, host and port, to which passwords and tokens belong."""
         return origin_of(self.base_url)
 
+    def to_json(self) -> dict[str, object]:
+        """Return what outcomes say about the environment, before there is a connection.
+
+        The embedded sandbox has no address yet.
+        """
+        return {
+            "profile": self.name,
+            "base_url": self.base_url or None,
+            "production": self.production,
+        }
+
     @property
     def arguments(self) -> list[str]:
         """The option by which commands choose the profile again, if the settings name it."""

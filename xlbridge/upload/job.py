@@ -343,6 +343,12 @@ class Job:
             )
 
     @property
+    def target(self) -> Mapping[str, Any] | None:
+        """The environment as it was last used for the job; the embedded sandbox changes address."""
+        target: Mapping[str, Any] | None = self.last("target")
+        return target
+
+    @property
     def planned_at(self) -> datetime | None:
         """Time of the last lookup of the rows' records, None without a plan."""
         stored = self.last("planned_at")

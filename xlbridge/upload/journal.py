@@ -124,6 +124,7 @@ class Journal:
                 self._insert(part_id, part, claims=True)
                 self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (part_id, job_id, number))
                 planned = {**_part_note(part), **planned_note(self.now())}
+                planned["target"] = note.get("target")
                 self._add(part_id, State.PREPARED, planned)
         self._marker.record_last_job(job_id)
         self._newest_plan = job_id, plan.rows

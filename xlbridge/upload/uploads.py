@@ -370,7 +370,9 @@ class Uploads:
             groups = []
         parts = [self._part(planned, part_mode, positions) for part_mode, positions in groups]
         unsent = journal.find_unsent(whole.spec, [len(part.spec.rows) for part in parts])
-        note = {"file_hash": planned.source.file_hash, "import_mode": mode, **note}
+        target = self._client.target.to_json()
+        file_hash = planned.source.file_hash
+        note = {"file_hash": file_hash, "import_mode": mode, "target": target, **note}
         if reuse and unsent is not None and unsent.last("plan_digest") == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)
         sends_all = len(planned.plan.positions) == len(planned.plan.rows)

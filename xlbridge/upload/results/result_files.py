@@ -258,7 +258,7 @@ _MOMENTS = {
     Moment.IDENTICAL: "Iguais, antes · Equal ones, before",
 }
 _BILINGUAL_DETAILS = ("reason", "unread")
-_UNLISTED_DETAILS = ("verdict", "origins", "file_hash", "proven")
+_UNLISTED_DETAILS = ("target", "verdict", "origins", "file_hash", "proven")
 
 
 class _PageRow(NamedTuple):
@@ -328,7 +328,7 @@ def _in_both(text: Text) -> str:
 
 def _facts(job: Job) -> Mapping[str, str]:
     spec = job.spec
-    address = job.last("address") or spec.profile
+    address = spec.profile if job.target is None else job.target["base_url"]
     return {
         "Envio · Upload": job.id,
         "Ambiente · Environment": " ".join(dict.fromkeys((spec.profile, address))),
