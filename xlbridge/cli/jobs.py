@@ -61,7 +61,10 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
             if annotate is not None:
                 _annotate(context, job, annotate)
             if form == "text":
-                _print_history(job)
+                for event in job.events:
+                    note = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
+                    state = str(event.state.text)
+                    print_result(f"{event.at:%d/%m/%Y %H:%M:%S}  {state:18}  {note}".rstrip())
                 _print_table(context.journal, context.journal.parts_of(job))
             print_job(context, job, form)
             return ExitCode.GOOD
@@ -115,13 +118,6 @@ def _listed_json(journal: Journal, job: Job) -> dict[str, Any]:
         "profile": job.spec.profile,
         "created_at": job.created_at.isoformat(timespec="seconds"),
     }
-
-
-def _print_history(job: Job) -> None:
-    for event in job.events:
-        note = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
-        state = str(event.state.text)
-        print_result(f"{event.at:%d/%m/%Y %H:%M:%S}  {state:18}  {note}".rstrip())
 
 
 _HEADER = (
