@@ -5,7 +5,7 @@ call, then run with a progress callback.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from xlbridge import __version__
 from xlbridge.client import Client, Target
+from xlbridge.errors import RemoteRejected
 from xlbridge.export.all_listings import LISTINGS, find_listing
 from xlbridge.export.attachments import AttachmentDownloads
 from xlbridge.export.fetcher import Fetcher, OnProgress
@@ -23,7 +24,7 @@ from xlbridge.export.formats.all_formats import (
     output_opener,
     output_paths,
 )
-from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
+from xlbridge.export.formats.base import OpenOutput, Table
 from xlbridge.export.layout import Layout, resource_of, sum_left_out
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
@@ -188,13 +189,15 @@ class PreparedExport:
 
         ``attachments`` is the folder for attached files, which are not downloaded without one;
         ``resume`` stores finished windows of a failed run, and provides those of the last one.
-        Raises ``UsageError`` if a file cannot be written, and what ``Client.records`` raises.
+        An .xlsx workbook carries the system's identity. Raises ``UsageError`` if a file cannot be
+        written, and what ``Client.records`` raises.
         """
         downloads = None
         if attachments is not None:
             downloads = AttachmentDownloads(attachments, self.listing, client.target.base_url)
         self.output.require_writable()
         sheets = self.layout.sheets
+        system = self._system_of(client)
         started = datetime.now()
         with (
             resume.open(started) if resume else temporary_folder() as folder,
@@ -231,11 +234,24 @@ class PreparedExport:
                     )
                     for index, sheet in enumerate(sheets)
                 ]
-                writer.write(tables, self._cover(result))
+                totals = self.listing.totals
+                cover = result.cover(
+                    self.output.path.name,
+                    self.listing.title,
+                    self.filters,
+                    "" if totals is None else totals.amount,
+                )
+                writer.write(tables, cover, system)
         if downloads is None:
             return result
         problems = tuple(downloads.problems)
         return replace(result, attachments=downloads.files, attachment_problems=problems)
+
+    def _system_of(self, client: Client) -> str:
+        """Return the system that an .xlsx workbook is exported from, empty if it does not tell."""
+        with suppress(RemoteRejected):
+            return client.identity if self.format == "xlsx" else ""
+        return ""
 
     def _result(
         self, fetcher: Fetcher, store: PartStore, spec: LineSpec, target: Target
@@ -265,26 +281,6 @@ class PreparedExport:
             inferred_values=fetcher.inferred_values,
             zones=store.zones(),
             left_out=sum_left_out(store.blocks(spec.left_out_index)),
-        )
-
-    def _cover(self, result: ExportResult) -> CoverSummary:
-        filters = []
-        for name, value in self.filters.values.items():
-            text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            if isinstance(value, datetime):
-                text = f"{value:%d/%m/%Y %H:%M}"
-            filters.append((f"--{name}", text))
-        totals = self.listing.totals
-        return CoverSummary(
-            title=self.listing.title,
-            filters=filters,
-            exported_at=result.started,
-            records=result.records,
-            sheets=result.sheets,
-            complete=result.complete,
-            remarks=result.remarks,
-            amount=totals.amount if totals else "",
-            totals=result.totals,
         )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from xlbridge.i18n import Text
+from xlbridge.report_forms import group_by_reason
 from xlbridge.resources import Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.ui.cell_edits import value_text
@@ -122,6 +123,10 @@ _HINTS: Mapping[str, Text] = {
         pt="Em Abrir, informe a linha do cabeçalho ou baixe o modelo e use-o.",
         en="Under Open, enter the row of the header, or download the template and use it.",
     ),
+    "template-of-other": Text(
+        pt="Em Abrir, escolha o recurso do arquivo, ou baixe o modelo e use-o.",
+        en="Under Open, choose the resource of the workbook, or download the template and use it.",
+    ),
     "template-outdated": Text(
         pt="Em Abrir, baixe o modelo atual e passe os dados para ele.",
         en="Under Open, download the current template, and move the data to it.",
@@ -195,6 +200,18 @@ _ADVICE: Mapping[RowReason, Text] = {
         pt='; para incluí-la de novo, pelo terminal: --again "motivo"',
         en='; to create it again, from the terminal: --again "reason"',
     ),
+    RowReason.UNKNOWN_NUMBER: Text(
+        pt="; para incluí-la, apague o número; se os números são de outro sistema, marque acima "
+        "“Números de registros são de outro sistema: só as chaves contam”",
+        en="; to create it, clear the number; if the numbers are another system's, tick “Record "
+        "numbers are another system's: only keys count” above",
+    ),
+    RowReason.TWO_RECORDS: Text(
+        pt="; corrija um dos dois; se os números são de outro sistema, marque acima “Números de "
+        "registros são de outro sistema: só as chaves contam”",
+        en="; correct one of them; if the numbers are another system's, tick “Record numbers are "
+        "another system's: only keys count” above",
+    ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="; para incluí-la assim mesmo, pelo terminal: --create-unread",
         en="; to create it all the same, from the terminal: --create-unread",
@@ -263,10 +280,8 @@ class RowRemarks:
 
         Reasons that differ only in numbers count as one.
         """
-        reasons: dict[str, list[str]] = {}
-        for row, column in self.refused(sheet):
-            text = self._refused[sheet][row][column]
-            reasons.setdefault(_reason_key(text), []).append(text)
+        texts = [self._refused[sheet][row][column] for row, column in self.refused(sheet)]
+        reasons = group_by_reason((_reason_key(text), text) for text in texts)
         listed = sorted(reasons.items(), key=lambda item: -len(item[1]))[:_MAX_REASONS]
         return [
             {
@@ -274,15 +289,15 @@ class RowRemarks:
                 "column": None,
                 "code": "refused",
                 "severity": "refused",
-                "message": texts[0] if len(set(texts)) == 1 else key.removeprefix(REFUSED),
+                "message": alike[0] if len(set(alike)) == 1 else key.removeprefix(REFUSED),
                 "hint": "",
                 "of_header": False,
                 "names": [],
-                "count": len(texts),
+                "count": len(alike),
                 "fixable": 0,
                 "cell": None,
             }
-            for key, texts in listed
+            for key, alike in listed
         ]
 
     def rows_of(self, sheet: str, rule: str) -> list[int]:

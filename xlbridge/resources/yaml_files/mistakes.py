@@ -11,7 +11,8 @@ from typing import Any
 from msgspec import inspect
 
 from xlbridge.errors import closest_name
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.report_forms import more_text
 from xlbridge.resources.models.declarations import (
     KINDS,
     Alternatives,
@@ -202,8 +203,8 @@ def format_mistakes(path: Path, mistakes: Sequence[Mistake]) -> Text:
     ]
     more = len(mistakes) - len(lines)
     if more:
-        lines.append(Text(pt="… e mais {n}.", en="… and {n} more.").format(n=more))
-    return Text(pt="\n".join(t.pt for t in lines), en="\n".join(t.en for t in lines))
+        lines.append(untranslated("{more}.").format(more=more_text(more)))
+    return joined(lines, "\n")
 
 
 _MEANT = Text(pt="seria {name}? ", en="did you mean {name}? ")

@@ -1,4 +1,7 @@
-"""Reports as workbooks: a cover with the verdict, and a sheet with each table in full."""
+"""Reports as workbooks: a cover with the verdict, and a sheet with each table in full.
+
+An export has such a cover, too, with its tables on it.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,7 +16,7 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Grade, Heading, Report, Table, Tone, Value, value_text
 from xlbridge.resources import Kind
 from xlbridge.workbook import style
@@ -58,11 +61,16 @@ def write_report(
     written.
     """
     title = _clean(report.title)
-    with new_workbook(path, title=title, signature=signature) as book:
+    with new_workbook(path, title=title, carried=dict([signature])) as book:
         styles = _Styles(book)
-        _write_cover(book.add_worksheet(str(cover)), styles, report)
+        _CoverWriter(book.add_worksheet(str(cover)), styles, report, tables=()).write()
         for name, tables in _sheets(report.tables, max_lines):
             _SheetWriter(book.add_worksheet(name), styles, tables).write()
+
+
+def write_cover(book: xlsxwriter.Workbook, sheet: Worksheet, report: Report) -> None:
+    """Write a report to one sheet of a workbook: the cover with all tables below."""
+    _CoverWriter(sheet, _Styles(book), report, report.tables).write()
 
 
 def _sheets(all_tables: Sequence[Table], max_lines: int) -> Iterator[tuple[str, list[Table]]]:
@@ -121,7 +129,7 @@ class _SheetWriter:
         self._sheet = sheet
         self._styles = styles
         self._tables = tables
-        columns = max(len(table.headings) for table in tables)
+        columns = max((len(table.headings) for table in tables), default=0)
         self._widths = [
             max(table.headings[column].width for table in tables if column < len(table.headings))
             for column in range(columns)
@@ -129,31 +137,34 @@ class _SheetWriter:
         self._row = 0
 
     def write(self) -> None:
+        self._prepare(str(self._tables[0].sheet))
+        for table in self._tables:
+            self._write_paragraph(
+                str(table.title or table.sheet),
+                {"bold": True, "font_size": 13, "font_color": style.STRONG},
+            )
+            if table.about is not None:
+                self._write_paragraph(str(table.about), {"font_color": style.QUIET})
+            if table.lines:
+                self._write_table(table)
+            else:
+                self._write_paragraph(str(table.none), {"italic": True, "font_color": style.QUIET})
+                self._row += 1
+        if len(self._tables) == 1 and table.lines:
+            first = self._row - len(table.lines) - 1
+            self._sheet.freeze_panes(first, 0)
+            self._sheet.repeat_rows(first - 1)
+            self._sheet.autofilter(first - 1, 0, first + table.body - 1, len(table.headings) - 1)
+        self._sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{self._row + 1}"})
+
+    def _prepare(self, title: str) -> None:
         for column, width in enumerate(self._widths):
             self._sheet.set_column(column, column, width)
         self._sheet.hide_gridlines(2)
-        print_across_pages(self._sheet, str(self._tables[0].sheet), translated=True)
-        for table in self._tables:
-            self._write_table(table)
-        self._sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{self._row + 1}"})
+        print_across_pages(self._sheet, title, translated=True)
 
     def _write_table(self, table: Table) -> None:
-        title = table.title or table.sheet
-        self._write_paragraph(
-            str(title), {"bold": True, "font_size": 13, "font_color": style.STRONG}
-        )
-        if table.about is not None:
-            self._write_paragraph(str(table.about), {"font_color": style.QUIET})
-        if not table.lines:
-            self._write_paragraph(str(table.none), {"italic": True, "font_color": style.QUIET})
-            self._row += 1
-            return
         self._write_headings(table)
-        if len(self._tables) == 1:
-            self._sheet.freeze_panes(self._row, 0)
-            self._sheet.repeat_rows(self._row - 1)
-            last = self._row + table.body - 1
-            self._sheet.autofilter(self._row - 1, 0, last, len(table.headings) - 1)
         for line in table.lines:
             self._fit_height([str(v) if isinstance(v, str | Text) else "" for v in line.values])
             for column, (heading, value) in enumerate(
@@ -216,42 +227,55 @@ def _write_value(sheet: Worksheet, row: int, column: int, value: Value, form: Fo
             _write_text(sheet, row, column, value, form)
 
 
-def _write_cover(sheet: Worksheet, styles: _Styles, report: Report) -> None:
-    sheet.set_column(0, 0, _LABEL_WIDTH)
-    sheet.set_column(1, 1, _TEXT_WIDTH)
-    sheet.hide_gridlines(2)
-    name = _clean(report.title)
-    print_across_pages(sheet, name, translated=True)
-    _write_text(sheet, 0, 0, name, styles.format(bold=True, font_size=16, font_color=style.STRONG))
-    properties = _GRADE_FORMATS[report.grade]
-    headline = styles.format(**properties, bold=True, text_wrap=True, font_size=12)
-    _write_across(sheet, 2, report.verdict, headline)
-    wrapped = {"text_wrap": True, "indent": 1, "align": "left"}
-    plain = styles.format(bg_color=properties["bg_color"], **wrapped)
-    colored = styles.format(**properties, **wrapped)
-    lines = [(str(line), plain) for line in report.remarks]
-    lines += [(f"• {problem}", colored) for problem in report.problems]
-    lines += [(str(step), plain) for step in report.next_steps]
-    for row, (line, form) in enumerate(lines, start=3):
-        _write_across(sheet, row, line, form)
-    label, text = styles.format(font_color=style.QUIET), styles.format(text_wrap=True)
-    for row, (fact, value) in enumerate(report.facts, start=4 + len(lines)):
-        content = value_text(value)
-        _fit_row(sheet, row, content, _TEXT_WIDTH)
-        _write_text(sheet, row, 0, fact, label)
-        _write_text(sheet, row, 1, content, text)
+class _CoverWriter(_SheetWriter):
+    """Writer of a cover: the verdict with its explanations, the facts, and tables if any."""
 
+    def __init__(
+        self, sheet: Worksheet, styles: _Styles, report: Report, tables: Sequence[Table]
+    ) -> None:
+        super().__init__(sheet, styles, tables)
+        self._report = report
+        self._widths = self._widths or [_LABEL_WIDTH]
+        self._widths.append(_LABEL_WIDTH + _TEXT_WIDTH - sum(self._widths))
 
-def _write_across(sheet: Worksheet, row: int, value: object, form: Format) -> None:
-    _fit_row(sheet, row, value, _LABEL_WIDTH + _TEXT_WIDTH)
-    sheet.merge_range(row, 0, row, 1, "", form)
-    _write_text(sheet, row, 0, value, form)
+    def write(self) -> None:
+        report, form = self._report, self._styles.format
+        title = _clean(report.title)
+        self._prepare(title)
+        _write_text(
+            self._sheet, 0, 0, title, form(bold=True, font_size=16, font_color=style.STRONG)
+        )
+        self._row = 2
+        properties = _GRADE_FORMATS[report.grade]
+        self._write_across(
+            0, report.verdict, form(**properties, bold=True, text_wrap=True, font_size=12)
+        )
+        wrapped = {"text_wrap": True, "indent": 1, "align": "left"}
+        plain = form(bg_color=properties["bg_color"], **wrapped)
+        lines = [(line, plain) for line in report.remarks]
+        colored = form(**properties, **wrapped)
+        lines += [(untranslated("• {problem}").format(problem=p), colored) for p in report.problems]
+        lines += [(step, plain) for step in report.next_steps]
+        for line, line_format in lines:
+            self._write_across(0, line, line_format)
+        self._row += 1
+        for fact, value in report.facts:
+            _write_text(self._sheet, self._row, 0, fact, form(font_color=style.QUIET))
+            self._write_across(1, value_text(value), form(text_wrap=True))
+        self._row += 1
+        for table in self._tables:
+            self._write_table(table)
 
-
-def _fit_row(sheet: Worksheet, row: int, value: object, width: int) -> None:
-    lines = math.ceil(len(str(value)) / width)
-    if lines > 1:
-        sheet.set_row(row, min(lines * _LINE_HEIGHT, _MAX_ROW_HEIGHT))
+    def _write_across(self, first: int, value: object, form: Format) -> None:
+        """Write a text across the columns from ``first`` on, and go to the next row."""
+        last = len(self._widths) - 1
+        lines = math.ceil(len(str(value)) / sum(self._widths[first:]))
+        if lines > 1:
+            self._sheet.set_row(self._row, min(lines * _LINE_HEIGHT, _MAX_ROW_HEIGHT))
+        if first < last:
+            self._sheet.merge_range(self._row, first, self._row, last, "", form)
+        _write_text(self._sheet, self._row, first, value, form)
+        self._row += 1
 
 
 def _write_text(sheet: Worksheet, row: int, column: int, value: object, form: Format) -> None:

@@ -6,7 +6,7 @@ import tempfile
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from operator import itemgetter
 from pathlib import Path
@@ -31,6 +31,7 @@ from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook
 from xlbridge.workbook.write.template import template_sheets
 
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
+_NUMBER_WIDTH = 24
 _REMARK = {"italic": True, "font_color": style.QUIET}
 _WRONG = {
     "bg_color": f"#{style.SEVERITY_FILLS[Severity.ERROR]}",
@@ -45,7 +46,8 @@ class RejectedRows:
 
     ``frame`` has only these rows, ``reasons`` a text for each. ``contents`` are the original
     contents, by position and column, of cells without a value in ``frame``; ``wrong_columns`` are
-    the rejected columns by position, whose cells are coloured and have the reason as a comment.
+    the rejected columns by position, whose cells are coloured and have the reason as a comment;
+    ``record_numbers`` are the system's numbers of the records, by row and column.
     """
 
     resource: Resource
@@ -53,60 +55,63 @@ class RejectedRows:
     reasons: Sequence[str]
     contents: Mapping[int, Mapping[str, str | float]] = field(default_factory=dict)
     wrong_columns: Mapping[int, Collection[str]] = field(default_factory=dict)
+    record_numbers: Sequence[Mapping[str, str | int]] = ()
 
+    def write(
+        self,
+        path: Path,
+        numbers: Sequence[int],
+        origin: WorkbookOrigin,
+        children: Sequence["RejectedRows"] = (),
+    ) -> None:
+        """Write the rows in the layout of the template, to be corrected and uploaded again.
 
-def write_rejects(
-    path: Path,
-    records: RejectedRows,
-    numbers: Sequence[int],
-    origin: WorkbookOrigin,
-    children: Sequence[RejectedRows] = (),
-) -> None:
-    """Write rejected rows in the layout of the template, to be corrected and uploaded again.
+        ``numbers`` are the rows' numbers in the analyst's sheet; they are written in
+        ``REJECTS_COLUMNS``, with the reasons. ``origin`` is the upload, which the workbook carries
+        inside. ``children`` are the rows of the records' lists.
 
-    ``numbers`` are the rows' numbers in the analyst's sheet; they are written in
-    ``REJECTS_COLUMNS``, with the reasons. ``origin`` is the upload, which the workbook carries
-    inside. ``children`` are the rows of the records' lists.
-
-    Raises ``UsageError`` if the file cannot be written, ``ValueError`` if Excel cannot hold the
-    rows or the lengths differ.
-    """
-    reasons = records.reasons
-    if not len(records.frame) == len(numbers) == len(reasons):
-        raise ValueError(
-            f"{len(records.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
-        )
-    with template_sheets(path, records.resource, _REMARK_WIDTHS) as (book, sheets):
-        for name, text in origin.properties().items():
-            book.set_custom_property(name, text)
-        writer = CellWriter(book)
-        for rows in (records, *children):
-            sheet = sheets[rows.resource.sheet]
-            columns, blank = rows.resource.columns, [None] * len(rows.frame)
-            values = [
-                cell_values(column.kind, rows.frame[column.name])
-                if column.name in rows.frame
-                else blank
-                for column in columns
-            ]
-            for position in range(len(rows.frame)):
-                contents = rows.contents.get(position, {})
-                wrong = rows.wrong_columns.get(position, ())
-                for index, column in enumerate(columns):
-                    value = contents.get(column.name, values[index][position])
-                    properties = {"num_format": style.NUMBER_FORMATS[column.kind]}
-                    if column.name in wrong:
-                        properties |= _WRONG
-                        reason = rows.reasons[position]
-                        sheet.write_comment(position + 1, index, reason, _COMMENT)
-                    if value is not None or column.name in wrong:
-                        writer.write(sheet, position + 1, index, value, properties)
-                if rows is records:
-                    # Text format, as reasons come from the remote system.
-                    reason_format = {**_REMARK, "num_format": "@"}
-                    row, after = position + 1, len(columns)
-                    writer.write(sheet, row, after, numbers[position], _REMARK)
-                    writer.write(sheet, row, after + 1, reasons[position], reason_format)
+        Raises ``UsageError`` if the file cannot be written, ``ValueError`` if Excel cannot hold the
+        rows or the lengths differ.
+        """
+        reasons = self.reasons
+        if not len(self.frame) == len(numbers) == len(reasons):
+            raise ValueError(
+                f"{len(self.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
+            )
+        number_columns = dict.fromkeys(name for row in self.record_numbers for name in row)
+        widths = dict.fromkeys(number_columns, _NUMBER_WIDTH) | _REMARK_WIDTHS
+        with template_sheets(path, self.resource, widths, origin=origin) as (book, sheets):
+            writer = CellWriter(book)
+            for rows in (self, *children):
+                sheet = sheets[rows.resource.sheet]
+                columns, blank = rows.resource.columns, [None] * len(rows.frame)
+                values = [
+                    cell_values(column.kind, rows.frame[column.name])
+                    if column.name in rows.frame
+                    else blank
+                    for column in columns
+                ]
+                for position in range(len(rows.frame)):
+                    contents = rows.contents.get(position, {})
+                    wrong = rows.wrong_columns.get(position, ())
+                    for index, column in enumerate(columns):
+                        value = contents.get(column.name, values[index][position])
+                        properties = {"num_format": style.NUMBER_FORMATS[column.kind]}
+                        if column.name in wrong:
+                            properties |= _WRONG
+                            reason = rows.reasons[position]
+                            sheet.write_comment(position + 1, index, reason, _COMMENT)
+                        if value is not None or column.name in wrong:
+                            writer.write(sheet, position + 1, index, value, properties)
+                    if rows is self:
+                        # Text format, as reasons come from the remote system.
+                        reason_format = {**_REMARK, "num_format": "@"}
+                        row, after = position + 1, len(columns) + len(number_columns)
+                        for index, name in enumerate(number_columns, start=len(columns)):
+                            number = self.record_numbers[position].get(name)
+                            writer.write(sheet, row, index, number, {})
+                        writer.write(sheet, row, after, numbers[position], _REMARK)
+                        writer.write(sheet, row, after + 1, reasons[position], reason_format)
 
 
 _EXTRA_COLUMN_WIDTH = 20
@@ -187,7 +192,8 @@ class OlderWorkbook:
         targets = [(order[column.name], column) for column in columns if column.name is not None]
         targets = [*sorted(targets, key=itemgetter(0)), *enumerate(extra, start=len(kinds))]
         widths = {column.header: _EXTRA_COLUMN_WIDTH for column in extra}
-        with template_sheets(target, resource, widths) as (book, sheets):
+        origin = WorkbookOrigin.of(self._source) or WorkbookOrigin()
+        with template_sheets(target, resource, widths, origin=origin) as (book, sheets):
             sheet, writer = sheets[resource.sheet], CellWriter(book)
             all_formats = chain(self.rows(header_row + 1, last_row), repeat({}))
             for row, old_formats in zip(range(header_row, last_row), all_formats, strict=False):
@@ -258,8 +264,8 @@ def as_xlsx(
     """Yield an .xlsx workbook with the content of a file, which is the file itself if it is one.
 
     Annotated, corrected and status copies are made from it, as only .xlsx files can be changed in
-    place. It has the same cells at the same addresses, number formats, hidden rows and columns;
-    formulas become their results.
+    place. It has the same cells at the same addresses, number formats, hidden rows and columns,
+    and carries the same origin; formulas become their results.
 
     ``sheets`` are the names of hidden sheets to include, ``known`` the visible sheets if they were
     read before. A conversion is removed on exit. Raises what ``read_workbook`` raises.
@@ -274,7 +280,9 @@ def as_xlsx(
         for name in sheets:
             if name not in content:
                 content |= {it.name: it for it in read_workbook(path, limits, name).sheets}
-        with new_workbook(converted) as book:
+        # Without the mark of an export, which the next export may replace.
+        origin = replace(WorkbookOrigin.of(path) or WorkbookOrigin(), export="")
+        with new_workbook(converted, carried=origin.properties()) as book:
             writer = CellWriter(book)
             for cells in content.values():
                 _write_all_cells(book.add_worksheet(cells.name), cells, writer)
