@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from xlbridge.errors import UsageError
-from xlbridge.files import as_argument, write_private
+from xlbridge.files import as_arguments, write_private
 from xlbridge.i18n import Text
 from xlbridge.validation.cells.text import list_sheet_names, quote_some
 from xlbridge.validation.headers.header_matching import header_key
@@ -104,7 +104,7 @@ def find_header(
                 "xlbridge map {file}",
                 en="Check that the mapping is for this sheet, or propose another: "
                 "xlbridge map {file}",
-            ).format(file=as_argument(path)),
+            ).format(file=as_arguments(path)),
         )
     raise _changed(path, mapping, min(best, key=lambda row: len(row.changes(mapping.header)[0])))
 
@@ -141,7 +141,7 @@ def _changed(path: Path, mapping: SheetMapping, row: HeaderCandidate) -> UsageEr
             "xlbridge map {file}",
             en="Correct header and columns of {mapping}, or propose another mapping: "
             "xlbridge map {file}",
-        ).format(mapping=mapping.path, file=as_argument(path)),
+        ).format(mapping=mapping.path, file=as_arguments(path)),
     )
 
 

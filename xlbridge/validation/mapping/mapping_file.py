@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from xlbridge.errors import UsageError
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.resources.models import (
     NOT_IN_FILES,
@@ -172,7 +173,7 @@ def read_mapping(path: Path) -> SheetMapping:
             Text(
                 pt="Proponha um com: xlbridge map ARQUIVO -o {path}",
                 en="Propose one with: xlbridge map FILE -o {path}",
-            ).format(path=path),
+            ).format(path=as_arguments(path)),
         )
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from xlbridge import report_forms
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.report_forms import Grade, list_first
 from xlbridge.resources.findings import Severity
@@ -88,15 +88,15 @@ def _next_steps(report: Report, *, has_fixes: bool) -> Iterator[Text]:
         options = [*report.options, *report.validation_options]
         yield _correction(report, file, options, fix=has_fixes and fixes is None)
     elif len(sheets) == 1:
-        yield _UPLOAD.format(arguments=_arguments(file, report.options))
+        yield _UPLOAD.format(arguments=as_arguments(file, *report.options))
     else:
         for index, sheet in enumerate(_sending_order(sheets)):
-            arguments = _arguments(file, [*report.options, "--sheet", sheet.sheet])
+            arguments = as_arguments(file, *report.options, "--sheet", sheet.sheet)
             yield (_UPLOAD_TOO if index else _UPLOAD).format(arguments=arguments)
 
 
 def _correction(report: Report, file: Path, options: Sequence[str], *, fix: bool) -> Text:
-    arguments = _arguments(file, options)
+    arguments = as_arguments(file, *options)
     if fix:
         copy = _copy_name(file, Text(pt="corrigida", en="fixed"))
         return _FIX.format(arguments=arguments, copy=copy)
@@ -129,12 +129,8 @@ def _refers(sheet: ValidatedSheet, other: ValidatedSheet) -> bool:
     )
 
 
-def _arguments(file: Path, options: Sequence[str]) -> str:
-    return " ".join(map(as_argument, [str(file), *options]))
-
-
 def _copy_name(file: Path, suffix: Text) -> Text:
-    pt, en = (as_argument(f"{file.stem}-{word}.xlsx") for word in (suffix.pt, suffix.en))
+    pt, en = (as_arguments(Path(f"{file.stem}-{word}.xlsx")) for word in (suffix.pt, suffix.en))
     return Text(pt=pt, en=en)
 
 
