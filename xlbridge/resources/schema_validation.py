@@ -16,10 +16,9 @@ from xlbridge.resources.checks.all_rules import checks_of
 from xlbridge.resources.checks.rule import Statistics
 from xlbridge.resources.column import column_changes_since, normalize_header
 from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
-from xlbridge.resources.model_columns import completed
 from xlbridge.resources.models.declarations import read_as
-from xlbridge.resources.pandera_form import normalized
 from xlbridge.resources.remote.record_operations import Lookup
+from xlbridge.resources.schema_content import completed, normalized
 from xlbridge.resources.schema_format import Metadata, SchemaFile, schema_file
 from xlbridge.resources.yaml_files import (
     Mistake,

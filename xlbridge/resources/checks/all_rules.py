@@ -18,11 +18,10 @@ from xlbridge.resources.checks.rule import (
     declared_row_rules,
     declared_rules,
 )
+from xlbridge.resources.findings.cell_findings import CELL_FINDINGS
 from xlbridge.resources.findings.finding import FindingKind
 from xlbridge.resources.findings.record_findings import BATCH_FINDINGS, RECORD_FINDINGS
 from xlbridge.resources.findings.sheet_findings import SHEET_FINDINGS
-from xlbridge.resources.findings.text_findings import TEXT_FINDINGS
-from xlbridge.resources.findings.value_findings import VALUE_FINDINGS
 from xlbridge.resources.schema_folders import import_installed_checks
 
 import_installed_checks()
@@ -37,8 +36,7 @@ CATALOGUE: dict[str, FindingKind] = {
     kind.code: kind
     for kinds in (
         SHEET_FINDINGS,
-        VALUE_FINDINGS,
-        TEXT_FINDINGS,
+        CELL_FINDINGS,
         dict.fromkeys(declared_findings()),
         RECORD_FINDINGS,
         BATCH_FINDINGS,
