@@ -1,6 +1,6 @@
 """Schema files written by pandera are custom resources; their checks agree with pandera.
 
-Inside: resources.
+Inside: resources, validation.
 """
 
 from datetime import date
@@ -14,10 +14,11 @@ import pytest
 import yaml
 
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources import Kind, Mode, column_checks, load_catalogue
+from xlbridge.resources import Kind, Mode, load_catalogue
 from xlbridge.resources.checks import RULES
 from xlbridge.resources.schema_validation import example_error
 from xlbridge.validation import validate_workbook
+from xlbridge.validation.rule_checks import column_checks
 
 
 class Seller(pa.DataFrameModel):

@@ -103,7 +103,8 @@ def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Ite
     unsuitable = [
         message
         for statistic in rule.column_values
-        for value in _as_list(statistics.get(statistic, ()))
+        for written in [statistics.get(statistic, ())]
+        for value in (written if isinstance(written, (list, tuple)) else [written])
         if (message := _wrong_value(value, "Float64" if dtype == "Int64" else dtype)) is not None
     ]
     yield from unsuitable
@@ -121,10 +122,6 @@ def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Ite
             pt="min_value é maior que max_value: nenhum valor seria aceito.",
             en="min_value is greater than max_value: no value would be accepted.",
         )
-
-
-def _as_list(value: object) -> list[object]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def _unsuitable_for_rows(check: _Content, dtypes: Mapping[str, str]) -> Iterator[tuple[str, Text]]:
@@ -186,23 +183,16 @@ def validated_content(path: Path, others: Mapping[str, Path]) -> _Content:
     mistakes = mistakes_of(document, schema_file())
     if not mistakes:
         metadata = read_as(SchemaFile, document.content).metadata
-        mistakes = [
-            document_mistake(document, place, message)
-            for place, message in (
-                *_duplicate_resource(metadata.resource, others),
-                *_contradictions(document.content, metadata),
-            )
-        ]
+        found = list(_contradictions(document.content, metadata))
+        if (name := metadata.resource) in others:
+            message = Text(pt="{name!r} já está em {file}.", en="{name!r} is already in {file}.")
+            duplicate = message.format(name=name, file=others[name])
+            found.insert(0, (("metadata", "resource"), duplicate))
+        mistakes = [document_mistake(document, *mistake) for mistake in found]
     if mistakes:
         raise _schema_file_error(path, mistakes)
     content: _Content = document.content
     return content
-
-
-def _duplicate_resource(name: str, others: Mapping[str, Path]) -> _Found:
-    if name in others:
-        message = Text(pt="{name!r} já está em {file}.", en="{name!r} is already in {file}.")
-        yield ("metadata", "resource"), message.format(name=name, file=others[name])
 
 
 def _schema_file_error(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileError:

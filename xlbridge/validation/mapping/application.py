@@ -14,7 +14,7 @@ import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Column, Kind, Resource, column_checks
+from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE, RULES
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, registry_named
@@ -41,6 +41,7 @@ from xlbridge.validation.mapping.mapping_file import (
     SheetMapping,
 )
 from xlbridge.validation.request import ValidationRequest
+from xlbridge.validation.rule_checks import column_checks
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells, WorkbookCells
 

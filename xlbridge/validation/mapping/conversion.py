@@ -14,7 +14,7 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from xlbridge.resources import Column, Kind, column_checks
+from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
@@ -26,6 +26,7 @@ from xlbridge.validation.headers.header_row import UnusableCell, header_texts
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.validation.mapping.name_matching import known_values
 from xlbridge.validation.non_records import is_total
+from xlbridge.validation.rule_checks import column_checks
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 _MAX_LISTED = 12
