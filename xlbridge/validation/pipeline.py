@@ -23,7 +23,6 @@ from xlbridge.validation.cells.typed_rows import (
     type_rows,
 )
 from xlbridge.validation.cross_sheet import check_children, compare_sheets
-from xlbridge.validation.finding_columns import sheet_findings
 from xlbridge.validation.headers.header_row import (
     Header,
     MainSheet,
@@ -40,10 +39,20 @@ from xlbridge.validation.headers.sheet_choice import (
     choose_sheets,
     misnamed_lists,
 )
-from xlbridge.validation.layout_checks import check_layout, report_misplaced_documents, short_rows
-from xlbridge.validation.non_records import report_non_records
+from xlbridge.validation.layout_checks import (
+    check_layout,
+    report_misplaced_documents,
+    report_non_records,
+    short_rows,
+)
 from xlbridge.validation.request import OnColumn, ValidationRequest
-from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
+from xlbridge.validation.results import (
+    RefusedFile,
+    SkippedSheet,
+    ValidatedSheet,
+    ValidationResult,
+    sheet_findings,
+)
 from xlbridge.validation.rule_checks import apply_rules
 from xlbridge.workbook.read import (
     SheetCells,

@@ -32,13 +32,14 @@ from xlbridge.validation.mapping.conversion import (
     join_texts,
     split_documents,
 )
-from xlbridge.validation.mapping.header_search import HeaderCandidate, find_header
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     FoundMistake,
+    HeaderCandidate,
     MappedColumn,
     Scalar,
     SheetMapping,
+    find_header,
 )
 from xlbridge.validation.request import ValidationRequest
 from xlbridge.validation.rule_checks import column_checks

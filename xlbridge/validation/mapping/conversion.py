@@ -21,11 +21,10 @@ from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import ColumnCells
 from xlbridge.validation.cells.displayed_cells import is_shown_as_text
 from xlbridge.validation.cells.text import display, quote_some, quoted, strip_invisible
-from xlbridge.validation.headers.header_matching import header_key
-from xlbridge.validation.headers.header_row import UnusableCell, header_texts
+from xlbridge.validation.headers.header_row import UnusableCell, header_key, header_texts
+from xlbridge.validation.layout_checks import is_total
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.validation.mapping.name_matching import known_values
-from xlbridge.validation.non_records import is_total
 from xlbridge.validation.rule_checks import column_checks
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 

@@ -18,7 +18,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Column, Kind, Resource
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
-from xlbridge.validation.headers.header_matching import header_key
+from xlbridge.validation.headers.header_row import header_key
 from xlbridge.validation.mapping.conversion import (
     LISTED_CODES,
     ForeignColumn,

@@ -34,7 +34,7 @@ def report_forms(report: Report, verdict: Text | None = None) -> ReportForms:
     """Return the forms of a report; ``verdict`` is that of the text, by default the total."""
 
     def lines() -> Iterator[str]:
-        from xlbridge.validation.reports.summary import summary
+        from xlbridge.validation.reports.model import summary
         from xlbridge.validation.reports.text_report import report_lines
 
         yield from report_lines(report)

@@ -19,8 +19,8 @@ from xlbridge.validation.reports.model import (
     listed_findings,
     record_names,
     rule_key,
+    summary,
 )
-from xlbridge.validation.reports.summary import summary
 from xlbridge.validation.reports.text_report import fixes_text
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
 
