@@ -86,11 +86,19 @@ def strip_invisible(text: str) -> tuple[str, str | None]:
     kept, first = [], None
     for index, character in enumerate(text):
         is_blank = _BLANK_LETTERS.match(character) is not None
-        if (character.isprintable() and not is_blank) or _is_kept(text, index):
+        if character.isprintable() and not is_blank:
+            kept.append(character)
+            continue
+        category = unicodedata.category(character)
+        if character == _ZERO_WIDTH_JOINER and index:
+            is_kept = unicodedata.category(text[index - 1]) in {"So", "Mn", "Sk"}
+        else:
+            is_kept = character in _KEPT_CONTROLS or category in UNASSIGNED
+        if is_kept:
             kept.append(character)
             continue
         first = first or character
-        if is_blank or unicodedata.category(character) in {"Zs", "Zl", "Zp"}:
+        if is_blank or category in {"Zs", "Zl", "Zp"}:
             kept.append(" ")
     return "".join(kept).strip(), first
 
@@ -102,7 +110,11 @@ def normalize_width(text: str) -> str:
     """
     if text.isascii():
         return text
-    return unicodedata.normalize("NFC", "".join(map(_normal_width_of, text)))
+    usual = []
+    for character in text:
+        form, _, code = unicodedata.decomposition(character).partition(" ")
+        usual.append(chr(int(code, 16)) if form in {"<wide>", "<narrow>"} else character)
+    return unicodedata.normalize("NFC", "".join(usual))
 
 
 def repair_mojibake(text: str) -> str | None:
@@ -121,22 +133,10 @@ def folded_code(text: str) -> str:
     return (text if text.isascii() else strip_accents(text)).casefold()
 
 
-def _is_kept(text: str, index: int) -> bool:
-    character = text[index]
-    if character == _ZERO_WIDTH_JOINER and index:
-        return unicodedata.category(text[index - 1]) in {"So", "Mn", "Sk"}
-    return character in _KEPT_CONTROLS or unicodedata.category(character) in UNASSIGNED
-
-
 def _as_utf8(found: re.Match[str]) -> str:
     single = (c.encode("cp1252" if ord(c) > 0xFF else "latin-1") for c in found[0])
     meant = b"".join(single).decode("utf-8", "replace")
     return meant if _PLAUSIBLE.issuperset(meant) else found[0]
-
-
-def _normal_width_of(character: str) -> str:
-    form, _, code = unicodedata.decomposition(character).partition(" ")
-    return chr(int(code, 16)) if form in {"<wide>", "<narrow>"} else character
 
 
 def quote_some(texts: Collection[str], most: int) -> str:

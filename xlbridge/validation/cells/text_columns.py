@@ -170,9 +170,15 @@ def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
         return None if alike is None else ("look-alike-letter", character_name(alike))
     if _SCIENTIFIC.fullmatch(text):
         return "code-scientific", ""
-    normal = normalize_width(text)
-    invalid = next((character for character in normal if not _is_code_character(character)), None)
-    return None if invalid is None else ("hidden-character", character_name(invalid))
+    for character in normalize_width(text):
+        # A code has no controls, and no letters that are not Latin.
+        category = unicodedata.category(character)
+        latin = "LATIN", "FEMININE", "MASCULINE"
+        if category in {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"} or (
+            category.startswith("L") and not unicodedata.name(character, "").startswith(latin)
+        ):
+            return "hidden-character", character_name(character)
+    return None
 
 
 def _placeholder_code(column: Column, text: str) -> str | None:
@@ -262,11 +268,3 @@ def _composed(text: str) -> str:
 
 def _is_latin(character: str) -> bool:
     return character.isalpha() and unicodedata.name(character, "").startswith("LATIN")
-
-
-def _is_code_character(character: str) -> bool:
-    """Return whether a code can have a character: no control, and no non-Latin letter."""
-    category = unicodedata.category(character)
-    if category.startswith("L"):
-        return unicodedata.name(character, "").startswith(("LATIN", "FEMININE", "MASCULINE"))
-    return category not in {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"}

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import partial
 from typing import Generic, TypeVar
 
 from xlbridge.i18n import Text
@@ -382,23 +381,24 @@ def _has_dependents(
 
 def _number_parser(kind: Kind) -> TextParser[Decimal]:
     is_whole = kind is Kind.INTEGER
+
+    def reject(
+        _: str, native: bool | None, other: Decimal | None
+    ) -> tuple[str, Mapping[str, object]]:
+        why: Text | str = ""
+        if other is not None:
+            style = "pt" if native else "en"
+            why = _OTHER_STYLE.format(style=style, other=format_decimal(other))
+        return "type-integer" if is_whole else "type-number", {"why": why}
+
     return TextParser(
         parse=whole_meanings if is_whole else number_meanings,
         declared=lambda reading: None if reading.numbers is None else reading.numbers == "pt",
         format=format_decimal,
         ambiguous="number-ambiguous",
-        rejection=partial(_reject_number, "type-integer" if is_whole else "type-number"),
+        rejection=reject,
         follows_sheet=not is_whole,
     )
-
-
-def _reject_number(
-    code: str, _text: str, native: bool | None, other: Decimal | None
-) -> tuple[str, Mapping[str, object]]:
-    if other is None:
-        return code, {"why": ""}
-    style = "pt" if native else "en"
-    return code, {"why": _OTHER_STYLE.format(style=style, other=format_decimal(other))}
 
 
 _NO_SUCH_DAY = Text(pt=": o calendário não tem esse dia", en=": the calendar has no such day")

@@ -64,27 +64,24 @@ def _to_cell(column: Column, value: Scalar) -> object:
     return dt.date.fromisoformat(str(value)) if column.kind is Kind.DATE else value
 
 
-def _wrong_type(column: Column, value: Scalar) -> Text | None:
+def _wrong_value(column: Column, value: Scalar) -> Text | None:
+    """Return the message that a value of the mapping file has another type than the column, or
+    breaks the first of its rules; None if it is valid."""
     if value == TO_FILL_IN:
         return _TO_FILL_IN
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if column.kind.is_number:
-        return None if is_number else _A_NUMBER
-    if column.kind is Kind.BOOLEAN:
-        return None if isinstance(value, bool) else _A_FLAG
-    if not isinstance(value, str):
-        return _A_DATE if column.kind is Kind.DATE else _A_TEXT
-    if column.kind is Kind.DATE:
-        try:
-            dt.date.fromisoformat(value)
-        except ValueError:
-            return _A_DATE
-    return None
-
-
-def _broken_rule(column: Column, value: Scalar) -> Text | None:
-    """Return the message of the first rule that a value breaks, None if it is valid."""
-    series, problems = _type_value(column, value)
+    if column.kind.is_number and not is_number:
+        return _A_NUMBER
+    if column.kind is Kind.BOOLEAN and not isinstance(value, bool):
+        return _A_FLAG
+    if column.kind.is_text and not isinstance(value, str):
+        return _A_TEXT
+    if column.kind is Kind.DATE and not isinstance(value, str):
+        return _A_DATE
+    try:
+        series, problems = _type_value(column, value)
+    except ValueError:
+        return _A_DATE
     if len(problems):
         code = problems.finding_codes()[0]
         return CATALOGUE[code].message.format(**problems.remarks[problems.details[0]].details)
@@ -188,7 +185,7 @@ def _mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistak
             values[*path, "constant"] = mapped.constant
         if (target := resource.by_name.get(mapped.name)) is not None:
             for place, value in values.items():
-                if wrong := _wrong_type(target, value) or _broken_rule(target, value):
+                if wrong := _wrong_value(target, value):
                     yield place, wrong
 
 

@@ -237,7 +237,13 @@ def _header_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     known = tuple(content["header"])
     counts = Counter(map(header_key, known))
     used: set[str] = set()
-    for path, header in _used_headers(content["columns"]):
+    sources: list[tuple[YamlPath, str]] = []
+    for name, body in content["columns"].items():
+        joined = enumerate(body.get("join", ()))
+        sources += [(("columns", name, "join", number), header) for number, header in joined]
+        if "from" in body:
+            sources.append((("columns", name, "from"), body["from"]))
+    for path, header in sources:
         times = counts[header_key(header)]
         if not times:
             yield path, unknown_value(header, known)
@@ -254,15 +260,6 @@ def _header_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     for number, header in enumerate(known):
         if header_key(header) not in used | ignored:
             yield ("header", number), _UNUSED.format(header=quoted(header))
-
-
-def _used_headers(columns: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[YamlPath, str]]:
-    """Yield the source headers of all columns with their YAML paths."""
-    for name, body in columns.items():
-        for number, header in enumerate(body.get("join", ())):
-            yield ("columns", name, "join", number), header
-        if "from" in body:
-            yield ("columns", name, "from"), body["from"]
 
 
 def value_key(text: str) -> str:

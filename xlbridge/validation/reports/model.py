@@ -52,7 +52,14 @@ def by_rule(findings: Sequence[Finding]) -> dict[RuleKey, Sequence[Finding]]:
         rule: parts[0] if len(parts) == 1 else list(chain.from_iterable(parts))
         for rule, parts in found.items()
     }
-    return dict(sorted(groups.items(), key=lambda entry: _sort_key(entry[1][0])))
+
+    def sort_key(entry: tuple[RuleKey, Sequence[Finding]]) -> tuple[bool, int, str, str]:
+        (column, code), group = entry
+        letters = (group[0].cell or "").rstrip("0123456789") if column else ""
+        is_warning = group[0].kind.severity is Severity.WARNING
+        return is_warning, column_index(letters), column or "", code
+
+    return dict(sorted(groups.items(), key=sort_key))
 
 
 def message_of_all(findings: Sequence[Finding]) -> Text:
@@ -63,13 +70,6 @@ def message_of_all(findings: Sequence[Finding]) -> Text:
         if not common:
             break
     return findings[0].message if len(findings) == 1 else findings[0].kind.summary(common)
-
-
-def _sort_key(first: Finding) -> tuple[bool, int, str, str]:
-    column, code = rule_key(first)
-    letters = (first.cell or "").rstrip("0123456789") if column else ""
-    is_warning = first.kind.severity is Severity.WARNING
-    return is_warning, column_index(letters), column or "", code
 
 
 _MIN_WIDESPREAD = 10
@@ -196,9 +196,19 @@ def summary(report: Report, verdict: Text | None = None) -> report_forms.Report:
             counts[group[0].kind.severity][code] += len(group)
             fixable[code] += count_corrected(group)
     found = sum(count.total() for count in counts.values())
+    if verdict is None and len(report.results) > 1:
+        files = {item.file for item in report.results}
+        bad = {item.file for item in report.results if not is_ok(item)}
+        verdict = _TOTAL.format(
+            files=len(files),
+            good=len(files - bad),
+            rows=sum(len(sheet.rows) for sheet in report.sheets),
+            errors=sum(sheet.errors for sheet in report.sheets),
+            warnings=sum(sheet.warnings for sheet in report.sheets),
+        )
     remark = _FIXABLE.format(fixable=fixable.total(), found=found, rules=_rules(fixable))
     return report_forms.Report(
-        verdict=_total(report) if verdict is None and len(report.results) > 1 else verdict,
+        verdict=verdict,
         grade=Grade.ERROR if not report.ok else Grade.WARNING if found else Grade.GOOD,
         facts=[
             (_BY_RULE[severity].format(n=count.total()), _rules(count))
@@ -212,18 +222,6 @@ def summary(report: Report, verdict: Text | None = None) -> report_forms.Report:
 
 def _rules(counts: Counter[str]) -> Text:
     return list_first([f"{code} {n}" for code, n in counts.most_common() if n], _MAX_RULES)
-
-
-def _total(report: Report) -> Text:
-    files = {item.file for item in report.results}
-    bad = {item.file for item in report.results if not is_ok(item)}
-    return _TOTAL.format(
-        files=len(files),
-        good=len(files - bad),
-        rows=sum(len(sheet.rows) for sheet in report.sheets),
-        errors=sum(sheet.errors for sheet in report.sheets),
-        warnings=sum(sheet.warnings for sheet in report.sheets),
-    )
 
 
 def _next_steps(report: Report, *, has_fixes: bool) -> Iterator[Text]:
@@ -241,8 +239,16 @@ def _next_steps(report: Report, *, has_fixes: bool) -> Iterator[Text]:
     fixes = sheets[0].fixes
     file = sheets[0].file if fixes is None else fixes.file
     if has_fixes or not report.ok:
-        options = [*report.options, *report.validation_options]
-        yield _correction(report, file, options, fix=has_fixes and fixes is None)
+        arguments = _arguments(file, [*report.options, *report.validation_options])
+        findings = (finding for sheet in report.sheets for finding in sheet.findings)
+        if has_fixes and fixes is None:
+            copy = _copy_name(file, Text(pt="corrigida", en="fixed"))
+            yield _FIX.format(arguments=arguments, copy=copy)
+        elif report.marked or all(finding.cell is None for finding in findings):
+            yield _CORRECT.format(arguments=arguments)
+        else:
+            copy = _copy_name(file, Text(pt="marcada", en="marked"))
+            yield _MARK.format(arguments=arguments, copy=copy)
     elif len(sheets) == 1:
         yield _UPLOAD.format(arguments=_arguments(file, report.options))
     else:
@@ -251,38 +257,22 @@ def _next_steps(report: Report, *, has_fixes: bool) -> Iterator[Text]:
             yield (_UPLOAD_TOO if index else _UPLOAD).format(arguments=arguments)
 
 
-def _correction(report: Report, file: Path, options: Sequence[str], *, fix: bool) -> Text:
-    arguments = _arguments(file, options)
-    if fix:
-        copy = _copy_name(file, Text(pt="corrigida", en="fixed"))
-        return _FIX.format(arguments=arguments, copy=copy)
-    findings = (finding for sheet in report.sheets for finding in sheet.findings)
-    if report.marked or all(finding.cell is None for finding in findings):
-        return _CORRECT.format(arguments=arguments)
-    return _MARK.format(arguments=arguments, copy=_copy_name(file, Text(pt="marcada", en="marked")))
-
-
 def _sending_order(sheets: Sequence[ValidatedSheet]) -> list[ValidatedSheet]:
     """Return the sheets with registries before the sheets that refer to them."""
-    left, ordered = list(sheets), list[ValidatedSheet]()
-    while left:
-        free = (one for one in left if not any(_refers(one, to) for to in left if to is not one))
-        ordered.append(next(free, left[0]))
-        left.remove(ordered[-1])
-    return ordered
-
-
-def _refers(sheet: ValidatedSheet, other: ValidatedSheet) -> bool:
-    """Return whether a sheet refers to the registry of another sheet's records."""
     # Slow to import, and most workbooks have one sheet.
     from xlbridge.resources.references import registry_named
 
-    if sheet.resource is None or other.resource is None:
-        return False
-    registry = registry_named(other.resource.name)
-    return registry is not None and any(
-        column.references == registry for column in sheet.resource.columns
-    )
+    def is_free(sheet: ValidatedSheet) -> bool:
+        others = (one.resource for one in left if one is not sheet and one.resource)
+        registries = {registry_named(one.name) for one in others} - {None}
+        columns = sheet.resource.columns if sheet.resource else ()
+        return registries.isdisjoint(column.references for column in columns)
+
+    left, ordered = list(sheets), list[ValidatedSheet]()
+    while left:
+        ordered.append(next(filter(is_free, left), left[0]))
+        left.remove(ordered[-1])
+    return ordered
 
 
 def _arguments(file: Path, options: Sequence[str]) -> str:

@@ -6,15 +6,13 @@ from itertools import islice
 
 from xlbridge.i18n import Text
 from xlbridge.report_forms import group_by_reason, list_first, more_text
-from xlbridge.resources.findings import CorrectedValue, Finding, Severity
+from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation.cells.text import display, format_decimal, quoted
 from xlbridge.validation.reports.model import Report, by_rule, rule_key
 from xlbridge.validation.results import (
     FixedCopy,
     RefusedFile,
     SkippedSheet,
-    ValidatedSheet,
-    ValidationResult,
 )
 
 DEFAULT_LIMIT = 5
@@ -31,41 +29,37 @@ def report_lines(report: Report) -> Iterator[str]:
     """
     limit = DEFAULT_LIMIT if report.limit is None else report.limit
     for item in report.results:
-        yield from _file(item, limit)
+        if isinstance(item, RefusedFile):
+            yield f"✗ {item.file}: {item.refusal}"
+            if item.refusal.hint:
+                yield f"    {item.refusal.hint}"
+            continue
+        if isinstance(item, SkippedSheet):
+            yield f"– {item.file} · {item.note}"
+            continue
+        headline = _HEADLINE.format(
+            file=item.file,
+            resource=item.resource_name or "?",
+            sheet=item.sheet,
+            rows=len(item.rows),
+            errors=item.errors,
+            warnings=item.warnings,
+        )
+        yield f"{'✓' if not item.errors else '✗'} {headline}"
+        if item.read_as is not None:
+            yield f"    {item.read_as}"
+        if item.fixes:
+            yield from fixes_text(item.fixes)
+        for group in by_rule(item.findings).values():
+            yield from _group(group, limit)
 
 
-def _file(item: ValidationResult, limit: int) -> Iterator[str]:
-    if isinstance(item, RefusedFile):
-        yield f"✗ {item.file}: {item.refusal}"
-        if item.refusal.hint:
-            yield f"    {item.refusal.hint}"
-        return
-    if isinstance(item, SkippedSheet):
-        yield f"– {item.file} · {item.note}"
-        return
-    yield f"{'✓' if not item.errors else '✗'} {_headline(item)}"
-    if item.read_as is not None:
-        yield f"    {item.read_as}"
-    if item.fixes:
-        yield from fixes_text(item.fixes)
-    for group in by_rule(item.findings).values():
-        yield from _group(group, limit)
-
-
-def _headline(sheet: ValidatedSheet) -> Text:
-    return Text(
-        pt="{file} · {resource} · planilha {sheet} · linhas: {rows} · erros: {errors} · "
-        "avisos: {warnings}",
-        en="{file} · {resource} · sheet {sheet} · rows: {rows} · errors: {errors} · "
-        "warnings: {warnings}",
-    ).format(
-        file=sheet.file,
-        resource=sheet.resource_name or "?",
-        sheet=sheet.sheet,
-        rows=len(sheet.rows),
-        errors=sheet.errors,
-        warnings=sheet.warnings,
-    )
+_HEADLINE = Text(
+    pt="{file} · {resource} · planilha {sheet} · linhas: {rows} · erros: {errors} · "
+    "avisos: {warnings}",
+    en="{file} · {resource} · sheet {sheet} · rows: {rows} · errors: {errors} · "
+    "warnings: {warnings}",
+)
 
 
 def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
@@ -132,10 +126,11 @@ def fixes_text(fixes: FixedCopy) -> Iterator[str]:
 
 def _change(found: Finding, *, column: bool = False) -> str:
     address = f"{found.cell} {found.column_label}" if column else found.cell
-    return f"{address}: {quoted(found.display_value or '')} → {_fixed_value(found.corrected)}"
-
-
-def _fixed_value(value: CorrectedValue | None) -> str:
-    if isinstance(value, str):
-        return quoted(value)
-    return str(format_decimal(value) if isinstance(value, Decimal) else display(value))
+    match found.corrected:
+        case str(text):
+            fixed = quoted(text)
+        case Decimal() as number:
+            fixed = str(format_decimal(number))
+        case value:
+            fixed = display(value)
+    return f"{address}: {quoted(found.display_value or '')} → {fixed}"
