@@ -3,6 +3,7 @@ from .catalogue import (
     load_catalogue as load_catalogue,
     schema_files as schema_files,
 )
+from .checks.all_rules import pandera_checks as pandera_checks
 from .column import (
     ChildSum as ChildSum,
     Column as Column,

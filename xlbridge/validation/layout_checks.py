@@ -24,7 +24,7 @@ from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import BoolArray, ColumnCells, Positions
 from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.cells.text import display, quoted
+from xlbridge.validation.cells.text import display, is_statistic, is_total, quoted
 from xlbridge.validation.cells.typed_rows import TypedRows
 from xlbridge.validation.headers.header_row import header_key
 from xlbridge.workbook import cell_address
@@ -191,23 +191,6 @@ def report_misplaced_documents(typed: TypedRows) -> None:
             problems.failed[position] = True
 
 
-_COUNTED = r"(?:clientes|registros|linhas|itens)\b"
-_OF = r"(?:d[aeo]s?|em|por)\s"
-_TOTAL = re.compile(
-    # "Total Distribuidora" is a company's name; "Subtotal", whatever follows, is none.
-    rf"sub-?\s?tota(?:l|is)\b.*"
-    rf"|(?:grand\s+)?tota(?:l|is)(?:\s+(?:gera(?:l|is)|parcia(?:l|is)|{_OF}.*|{_COUNTED}.*|r\$.*))?"
-    rf"\s*(?:[:=].*|(?:[–-]\s*)?\(?\d[\d.,]*\)?(?:\s+{_COUNTED})?)?"
-    rf"|(?:qtde?\b\.?|quantidade|n[uú]mero|contagem)(?:\s+(?:total|geral|{_OF}[^:=]*))?\s*[:=].*"
-    rf"|contagem\s+(?:geral|{_OF}.*)",
-    re.IGNORECASE,
-)
-_STATISTIC = re.compile(
-    r"(?:soma(?:t[óo]ri[ao])?|m[ée]dia|contagem|m[áa]xim[oa]|m[íi]nim[oa]|sum|average|count"
-    r"|qtde?\.?|quantidade|n[uú]mero)"
-    rf"(?:\s+(?:geral|total|{_OF}.*))?\s*(?:[:=].*)?",
-    re.IGNORECASE,
-)
 _NOTE = re.compile(
     r"(?:obs\b|observa[çc](?:ão|ao|ões|oes)\b|notas?\s*:|fonte\s*:|p[áa]gina\s+\d|\(?\*+\)?\s"
     r"|(?:emitid|gerad|impress|atualizad)[oa]\s+(?:em|por|às)\b).*",
@@ -217,15 +200,6 @@ _LINE = re.compile(r"[-=_*~.–—]{3,}")
 _WORDS = re.compile(r"[^\W\d_]+\s+\S+")
 _MAX_CELLS = 2
 _LAST_ROWS = 10
-
-
-def is_total(text: str) -> bool:
-    """Return whether a text marks its row as a total."""
-    return _TOTAL.fullmatch(text.strip()) is not None
-
-
-def _is_statistic(text: str) -> bool:
-    return _STATISTIC.fullmatch(text.strip()) is not None
 
 
 def report_non_records(typed: TypedRows, formats_of: FormatLookup) -> Mapping[int, str]:
@@ -326,7 +300,7 @@ def _mark_totals(marks: _Marks, rows: Positions, counts: Positions) -> None:
     for name in marks.typed.header.columns:
         for position in sums if marks.typed.resource.by_name[name].kind.is_text else ():
             value = marks.value(position, name)
-            if isinstance(value, str) and (is_total(value) or _is_statistic(value)):
+            if isinstance(value, str) and (is_total(value) or is_statistic(value)):
                 marks.add([position], "row-total", name)
     if not len(rows):
         return
@@ -337,7 +311,7 @@ def _mark_totals(marks: _Marks, rows: Positions, counts: Positions) -> None:
             continue
         texts = ColumnCells(column, numbers).distinct_texts
         totals = {index for index, text in enumerate(texts.values) if is_total(text)}
-        statistics = {index for index, text in enumerate(texts.values) if _is_statistic(text)}
+        statistics = {index for index, text in enumerate(texts.values) if is_statistic(text)}
         named = names.get(index)
         is_counted = named is not None and not marks.typed.resource.by_name[named].kind.is_number
         for at, text in texts.cells_with(totals | statistics):

@@ -10,15 +10,13 @@ takes longer than all the rest.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from xlbridge.resources import Column, RowCheck
+from xlbridge.resources import RowCheck, pandera_checks
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.validation.cells.column_cells import BoolArray, Positions
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
@@ -28,31 +26,10 @@ from xlbridge.validation.cross_sheet import first_occurrences
 pa.Check.get_backend(pd.Series(dtype=object))
 
 
-def column_checks(column: Column) -> dict[str, pa.Check]:
-    """Return the checks of a column by their names, in the order of the schema file."""
-    checks: dict[str, pa.Check] = {}
-    for name, statistics in column.checks.items():
-        test = RULES[name].column_test
-        arguments = {key: _for_pandas(value) for key, value in statistics.items()}
-        if test is not None:
-            checks[name] = pa.Check(partial(test, **arguments), name=name)
-        else:
-            build = getattr(pa.Check, name)
-            checks[name] = build(arguments["value"]) if "value" in arguments else build(**arguments)
-    return checks
-
-
 def row_check(declared: RowCheck) -> pa.Check:
     """Return a check across columns or rows, including blank rows."""
     test = ROW_RULES[declared.name].row_test
     return pa.Check(partial(test, **declared.statistics), name=declared.name, ignore_na=False)
-
-
-def _for_pandas(value: Any) -> Any:
-    """Convert dates for comparisons with columns of dates."""
-    if isinstance(value, list):
-        return [_for_pandas(item) for item in value]
-    return pd.Timestamp(value) if isinstance(value, date) else value
 
 
 _REPEATED = "duplicate-in-sheet"
@@ -154,7 +131,7 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
             continue
         if column.required:
             yield _CellRule(column.name, "required-missing", partial(missing_rows, column.name), {})
-        for name, check in column_checks(column).items():
+        for name, check in pandera_checks(column).items():
             # Only present values are checked; pandera would look for missing ones again.
             check.ignore_na = False
             rule, failing = RULES[name], partial(failing_rows, check, column.name)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Column, Kind, Resource
+from xlbridge.resources import Catalogue, Column, Kind, Resource, pandera_checks
 from xlbridge.resources.checks import CATALOGUE, RULES
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, registry_named
@@ -42,7 +42,6 @@ from xlbridge.validation.mapping.mapping_file import (
     find_header,
 )
 from xlbridge.validation.request import ValidationRequest
-from xlbridge.validation.rule_checks import column_checks
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells, WorkbookCells
 
@@ -87,7 +86,7 @@ def _wrong_value(column: Column, value: Scalar) -> Text | None:
         return CATALOGUE[code].message.format(**problems.remarks[problems.details[0]].details)
     if column.allowed and value not in column.allowed:
         return unknown_value(value, column.allowed)
-    for name, check in column_checks(column).items():
+    for name, check in pandera_checks(column).items():
         rule = RULES[name]
         if not rule.whole_column and not np.all(check(series).check_output):
             details = {"found": len(str(value)), **rule.details(column.checks[name])}

@@ -14,18 +14,16 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from xlbridge.resources import Column, Kind
+from xlbridge.resources import Column, Kind, pandera_checks
 from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import ColumnCells
 from xlbridge.validation.cells.displayed_cells import is_shown_as_text
-from xlbridge.validation.cells.text import display, quote_some, quoted, strip_invisible
+from xlbridge.validation.cells.text import display, is_total, quote_some, quoted, strip_invisible
 from xlbridge.validation.headers.header_row import UnusableCell, header_key, header_texts
-from xlbridge.validation.layout_checks import is_total
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.validation.mapping.name_matching import known_values
-from xlbridge.validation.rule_checks import column_checks
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 _MAX_LISTED = 12
@@ -295,7 +293,7 @@ def _share(column: Column, cells: CellColumn, reading: ParseOptions) -> float:
     found = ColumnCells(cells, np.arange(1, size + 1))
     values, problems = type_column(column, found, reading)
     typed = good = ~problems.failed
-    for name, check in column_checks(column).items():
+    for name, check in pandera_checks(column).items():
         if not RULES[name].whole_column:
             checked = check(pd.Series(values)).check_output
             good = good.copy()
