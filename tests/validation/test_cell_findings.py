@@ -24,8 +24,8 @@ from xlbridge.validation.reports import (
     by_rule,
     report_forms,
 )
+from xlbridge.validation.reports.forms import report_lines
 from xlbridge.validation.reports.model import rule_key
-from xlbridge.validation.reports.text_report import report_lines
 from xlbridge.validation.results import SheetFindings, SkippedSheet, by_column_and_kind
 
 ROWS = 4_500

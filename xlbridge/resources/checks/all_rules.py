@@ -21,7 +21,6 @@ from xlbridge.resources.checks.rule import (
     declared_row_rules,
     declared_rules,
 )
-from xlbridge.resources.column import Column
 from xlbridge.resources.findings.cell_findings import CELL_FINDINGS
 from xlbridge.resources.findings.finding import FindingKind
 from xlbridge.resources.findings.record_findings import BATCH_FINDINGS, RECORD_FINDINGS
@@ -30,6 +29,8 @@ from xlbridge.resources.schema_folders import import_installed_checks
 
 if TYPE_CHECKING:
     import pandera.pandas as pa
+
+    from xlbridge.resources.resource import Column
 
 import_installed_checks()
 
@@ -75,7 +76,7 @@ def code_width(kind: str, checks: Mapping[str, Any]) -> int | None:
     return None if document is None else document.symbols
 
 
-def pandera_checks(column: Column) -> "dict[str, pa.Check]":
+def pandera_checks(column: "Column") -> "dict[str, pa.Check]":
     """Return the pandera checks of a column by their names, in the order of the schema file."""
     import pandera.pandas as pa
 

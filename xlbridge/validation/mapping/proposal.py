@@ -19,21 +19,19 @@ from xlbridge.resources import KEY, Column, Kind, Resource
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.headers.header_row import header_key
-from xlbridge.validation.mapping.conversion import (
+from xlbridge.validation.mapping.column_fit import (
     LISTED_CODES,
     ForeignColumn,
+    NameFit,
+    NameMatcher,
     can_list_values,
+    columns_called,
     fit,
     foreign_columns,
     listed_values,
-)
-from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping
-from xlbridge.validation.mapping.name_matching import (
-    NameFit,
-    NameMatcher,
-    columns_called,
     mapping_words,
 )
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping
 from xlbridge.workbook.read import SheetCells
 
 _BY_VALUE_SCORE, _HIGH, _MEDIUM, _MIN_SCORE = 0.88, 0.86, 0.6, 0.42

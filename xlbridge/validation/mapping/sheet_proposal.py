@@ -32,14 +32,15 @@ from xlbridge.validation.headers.sheet_choice import (
     export_only_error,
     is_of_other_records,
 )
-from xlbridge.validation.mapping.conversion import foreign_columns, record_rows
-from xlbridge.validation.mapping.mapping_file import SheetMapping
-from xlbridge.validation.mapping.name_matching import (
+from xlbridge.validation.mapping.column_fit import (
     columns_called,
+    foreign_columns,
     is_amount,
     mapping_words,
+    record_rows,
     words_of_names,
 )
+from xlbridge.validation.mapping.mapping_file import SheetMapping
 from xlbridge.validation.mapping.proposal import (
     WITH_RIVALS,
     Confidence,

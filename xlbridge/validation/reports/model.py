@@ -1,10 +1,11 @@
 """Model of the validation report, the common content of all its forms; and its summary, which text
-and page share: counts by rule, and the next commands."""
+and page share: counts by rule, next commands, what was fixed."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import chain, islice
 from pathlib import Path
 
@@ -13,10 +14,12 @@ import pandas as pd
 from xlbridge import report_forms
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
-from xlbridge.report_forms import Grade, list_first
+from xlbridge.report_forms import Grade, group_by_reason, list_first
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import Finding, Severity
+from xlbridge.validation.cells.text import display, format_decimal, quoted
 from xlbridge.validation.results import (
+    FixedCopy,
     ValidatedSheet,
     ValidationResult,
     by_column_and_kind,
@@ -298,3 +301,45 @@ _MARK = Text(
     pt="A seguir: xlbridge validate {arguments} --annotate {copy} mostra cada célula na planilha",
     en="Next: xlbridge validate {arguments} --annotate {copy} shows each cell in the workbook",
 )
+
+
+_MAX_FIXES = 20
+_FIX_EXAMPLES = 3
+_MAX_UNFIXED = 10
+
+
+def fixes_text(fixes: FixedCopy) -> Iterator[str]:
+    """Yield the lines about a fixed copy; many changes are counted by column and rule, with
+    examples."""
+    fixed = fixes.fixed
+    heading = Text(
+        pt="Corrigidas em {file}: {count}. A seguir, o que falta corrigir.",
+        en="Fixed in {file}: {count}. The remaining findings follow.",
+    )
+    yield f"  ✎ {heading.format(file=fixes.file, count=len(fixed))}"
+    if len(fixed) <= _MAX_FIXES:
+        yield from (f"      {_change(found, column=True)}" for found in fixed)
+    else:
+        rules = (((found.column_label, found.kind.code), found) for found in fixed)
+        for (column, code), group in group_by_reason(rules).items():
+            examples = list_first([*map(_change, group[:_FIX_EXAMPLES])], _FIX_EXAMPLES, len(group))
+            yield f"      {column}  [{code}] ×{len(group)}: {examples}"
+        yield f"      {Text(pt='Todas, com --format json', en='All of them: --format json')}"
+    heading = Text(pt="Não foi alterado", en="Left unchanged")
+    reasons = (
+        ((item.reason, item.finding.column_label), item.finding.cell or "") for item in fixes.left
+    )
+    for (reason, column), cells in group_by_reason(reasons).items():
+        yield f"      {heading}: {column} {list_first(cells, _MAX_UNFIXED)}: {reason}"
+
+
+def _change(found: Finding, *, column: bool = False) -> str:
+    address = f"{found.cell} {found.column_label}" if column else found.cell
+    match found.corrected:
+        case str(text):
+            fixed = quoted(text)
+        case Decimal() as number:
+            fixed = str(format_decimal(number))
+        case value:
+            fixed = display(value)
+    return f"{address}: {quoted(found.display_value or '')} → {fixed}"

@@ -20,6 +20,7 @@ from xlbridge.workbook import style
 from xlbridge.workbook.address import cell_address, cell_position, column_letters
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.comments import replace_comments
+from xlbridge.workbook.edit.editable_cells import WorkbookStyles
 from xlbridge.workbook.edit.editable_package import (
     SHEET_ORDER,
     EditablePackage,
@@ -29,7 +30,6 @@ from xlbridge.workbook.edit.editable_package import (
     edit_sheet_without_cells,
     merged_ranges,
 )
-from xlbridge.workbook.edit.styles import WorkbookStyles
 from xlbridge.workbook.signature import SUMMARY_TITLE
 
 MAX_SHOWN = 10_000

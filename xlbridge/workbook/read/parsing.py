@@ -34,7 +34,12 @@ from xlbridge.workbook.read.archive import (
     kind_of_plain_file,
 )
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.chunked_parsing import UnusualSheet, parse_in_chunks
+from xlbridge.workbook.read.chunked_parsing import (
+    QuickScan,
+    UnusualSheet,
+    parse_in_chunks,
+    replace_unknown_errors,
+)
 from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.messages import (
     Budget,
@@ -46,7 +51,6 @@ from xlbridge.workbook.read.messages import (
     WorkbookStarted,
 )
 from xlbridge.workbook.read.package import Package, pack
-from xlbridge.workbook.read.quick_scan import QuickScan, replace_unknown_errors
 from xlbridge.workbook.read.refusals import damaged, duration_too_long, too_many_sheets, unreadable
 from xlbridge.workbook.signature import (
     INSTRUCTIONS_SHEET,
