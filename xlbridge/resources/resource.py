@@ -1,20 +1,23 @@
-"""Model of an importable resource: columns with the headers that name them, rules, operations,
-control totals, lists, and changes between layouts."""
+"""Model of an importable resource: columns, rules, operations, control totals, lists, layouts."""
 
 import hashlib
 import json
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from msgspec import Struct
-
 from xlbridge.i18n import Text
+from xlbridge.resources.column import (
+    ChildSum,
+    Column,
+    ControlTotals,
+    LayoutChange,
+    column_changes_since,
+    columns_by_header,
+)
 from xlbridge.resources.kind import Kind
-from xlbridge.resources.models.declarations import Name, Names
 from xlbridge.resources.remote.record_operations import (
     ImportPaths,
     Mode,
@@ -24,184 +27,7 @@ from xlbridge.resources.remote.record_operations import (
 )
 
 if TYPE_CHECKING:
-    from xlbridge.resources.references.reference_lists import Link, SheetLink
     from xlbridge.wire import WireModel
-
-
-USUAL_YEARS = (1950, 2099)
-"""Default of the first and the last usual year of a column's dates."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Column of a sheet, as declared in its schema file.
-
-    ``required``: the column must be present and all its cells filled; ``checks``: statistics by
-    the name of a registered check (a single one is called ``value``); ``references``: the registry
-    whose records the values refer to; ``registers``: the registry that has a record for each value
-    after the sheet is sent (both are names in ``REFERENCES``); ``link``: set if the values identify
-    records by other values than their codes; ``sheet_link``: set if they identify records of
-    another sheet; ``width``: length of each value, None if it is not fixed; ``usual_years``: dates
-    outside this range have a warning.
-    """
-
-    name: str
-    kind: Kind
-    required: bool
-    title: Text
-    description: str
-    example: Any = None
-    references: str | None = None
-    registers: str | None = None
-    link: "Link | None" = None
-    sheet_link: "SheetLink | None" = None
-    checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    width: int | None = None
-    usual_years: tuple[int, int] = USUAL_YEARS
-
-    @property
-    def dtype(self) -> str:
-        """The pandas dtype of the column's values."""
-        return self.kind.dtype
-
-    @property
-    def allowed(self) -> tuple[str, ...]:
-        """The allowed texts of a text column with a list of them, else empty."""
-        has_list = self.kind.is_text and "isin" in self.checks
-        return tuple(self.checks["isin"]["value"]) if has_list else ()
-
-
-@lru_cache(maxsize=4096)
-def normalize_header(header: str) -> str:
-    """Return a header without case, accents, and an asterisk or colon at its end, for comparison
-    with others."""
-    return " ".join(strip_accents(header).split()).rstrip(" *:").casefold()
-
-
-def strip_accents(text: str) -> str:
-    """Return a text without accents, with compatibility characters decomposed."""
-    if text.isascii():
-        return text
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(part for part in decomposed if not unicodedata.combining(part))
-
-
-_MONEY_UNITS = ("(r$)", "[r$]", "r$", "- r$", "(em r$)", "(reais)", "(em reais)", "(brl)")
-_DATE_UNITS = ("(dd/mm/aaaa)", "(dd/mm/yyyy)")
-_RATE_UNITS = ("(%)", "[%]", "%", "(em %)")
-_WHOLE_RATE = 100
-
-
-def _units(column: Column) -> tuple[str, ...]:
-    """Return the normalized units that may follow the header of a column without changing it."""
-    if column.kind is Kind.MONEY:
-        return _MONEY_UNITS
-    if column.kind is Kind.DATE:
-        return _DATE_UNITS
-    is_rate = column.checks.get("in_range", {}).get("max_value") == _WHOLE_RATE
-    return _RATE_UNITS if column.kind is Kind.NUMBER and is_rate else ()
-
-
-def columns_by_header(columns: Iterable[Column]) -> dict[str, str]:
-    """Map every normalized header of a column to the column's name.
-
-    Wire names take precedence over the titles in both languages; each may be followed by the unit
-    of the column's values.
-    """
-    columns = tuple(columns)
-    with_units = {
-        f"{normalize_header(title)} {unit}": column.name
-        for column in columns
-        for title in (column.name, column.title.pt, column.title.en)
-        for unit in _units(column)
-    }
-    titles = {
-        normalize_header(title): column.name
-        for column in columns
-        for title in (column.title.pt, column.title.en)
-    }
-    return with_units | titles | {normalize_header(column.name): column.name for column in columns}
-
-
-class SumOfProducts(Struct, frozen=True):
-    """Sum of the products of columns over the rows of a list.
-
-    It is not checked if a row lacks a factor, or has a value in a column of ``unless``.
-
-    sheet: The list whose rows have the factors.
-    columns: The factors.
-    unless: Columns whose values change the price of a row.
-    """
-
-    sheet: Name
-    columns: Names
-    unless: Names = ()
-
-
-class ChildSum(Struct, frozen=True):
-    """Expected sum of a column over a record's rows in a child sheet.
-
-    sheet: The list.
-    column: The column that is added up.
-    number: The expected sum.
-    total: The column of the record with the expected sum.
-    product: The expected sum, as a sum of products.
-    """
-
-    sheet: Name
-    column: Name
-    number: float | None = None
-    total: Name | None = None
-    product: SumOfProducts | None = None
-
-    @property
-    def factors_in(self) -> str:
-        """The list whose rows have the factors of a sum of products."""
-        return self.product.sheet if self.product else ""
-
-    @property
-    def factors(self) -> tuple[str, ...]:
-        """The columns with the factors of a sum of products."""
-        return self.product.columns if self.product else ()
-
-    @property
-    def unless(self) -> tuple[str, ...]:
-        """The columns whose values prevent a sum of products."""
-        return self.product.unless if self.product else ()
-
-
-class LayoutChange(Struct, frozen=True):
-    """Changes made to a layout by the next one: columns renamed (old to new) and removed."""
-
-    renamed: Mapping[str, Name] = {}
-    removed: Names = ()
-
-
-def column_changes_since(changes: Mapping[str, LayoutChange], layout: int) -> dict[str, str | None]:
-    """Return the current name of each changed column of a layout, None for a removed one.
-
-    ``changes`` are those made to each layout, by its number.
-    """
-    names: dict[str, str | None] = {}
-    for number in sorted(number for number in map(int, changes) if number >= layout):
-        change = changes[str(number)]
-        for old, name in names.items():
-            if name is not None:
-                names[old] = None if name in change.removed else change.renamed.get(name, name)
-        for old, new in change.renamed.items():
-            names.setdefault(old, new)
-        for removed in change.removed:
-            names.setdefault(removed, None)
-    return names
-
-
-class ControlTotals(Struct, frozen=True, kw_only=True):
-    """Control totals: sums of the column ``amount``, or counts of rows without it, grouped by each
-    of the columns ``by``; dates are grouped by month and by day."""
-
-    amount: Name | None = None
-    by: Names
-
 
 KEY = "chave"
 """Column that joins a child sheet to its main sheet; it is never sent."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.resources.column import USUAL_YEARS, ChildSum, ControlTotals, LayoutChange
 from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
 from xlbridge.resources.models.declarations import (
     OR_NULL,
@@ -31,12 +32,6 @@ from xlbridge.resources.remote.record_operations import (
     ReadBack,
     RecordChange,
     RecordCreation,
-)
-from xlbridge.resources.resource import (
-    USUAL_YEARS,
-    ChildSum,
-    ControlTotals,
-    LayoutChange,
 )
 
 _WITHOUT_EFFECT = (

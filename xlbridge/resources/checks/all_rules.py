@@ -30,7 +30,7 @@ from xlbridge.resources.schema_folders import import_installed_checks
 if TYPE_CHECKING:
     import pandera.pandas as pa
 
-    from xlbridge.resources.resource import Column
+    from xlbridge.resources.column import Column
 
 import_installed_checks()
 
