@@ -386,26 +386,21 @@ def write_remark_columns(
                     root.remove(dimension)
                 last = first + len(texts[header_row]) - 1
                 _set_widths(root, first, last)
-                _extend_filter(root, header_row, max(rows), last)
+                existing = root.find("{*}autoFilter")
+                if existing is not None:
+                    start, _, end = existing.get("ref", "").partition(":")
+                    if end and cell_position(start)[0] == header_row:
+                        low, right = cell_position(end)
+                        existing.set("ref", f"{start}:{cell_address(low, max(right, last))}")
+                elif root.find("{*}tableParts") is None:
+                    # A table has its own filter.
+                    area = f"A{header_row}:{cell_address(max(rows), last)}"
+                    xml.find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
                 severities = {f"A{row}": severity for row, severity in sheet.severities.items()}
                 _colour_cells(root, severities, styles, last)
         styles.save()
         package.set_properties(properties)
         package.save(target)
-
-
-def _extend_filter(root: xml.Element, header_row: int, last_row: int, last: int) -> None:
-    """Extend the sheet's filter to the last column; a table has its own filter."""
-    existing = root.find("{*}autoFilter")
-    if existing is None:
-        if root.find("{*}tableParts") is None:
-            area = f"A{header_row}:{cell_address(last_row, last)}"
-            xml.find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
-        return
-    start, _, end = existing.get("ref", "").partition(":")
-    if end and cell_position(start)[0] == header_row:
-        row, column = cell_position(end)
-        existing.set("ref", f"{start}:{cell_address(row, max(column, last))}")
 
 
 def _write_row(

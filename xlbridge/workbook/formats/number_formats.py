@@ -50,15 +50,13 @@ def significant_styles(styles: Iterable[tuple[str, bool]]) -> tuple[dict[int, st
     for style, (code, is_struck) in enumerate(styles):
         if is_struck:
             struck.add(style)
-        if code not in _PLAIN_FORMATS and len(code) <= _MAX_FORMAT_LENGTH and _is_significant(code):
+        if code in _PLAIN_FORMATS or len(code) > _MAX_FORMAT_LENGTH:
+            continue
+        # The parser reads a number as a date if the first part of its format is a date's.
+        first = _LITERAL.sub("", code).partition(";")[0]
+        if not is_date_or_time(first) or displayed_date_parts(code) != DATE_PARTS:
             formats[style] = code
     return formats, frozenset(struck)
-
-
-def _is_significant(code: str) -> bool:
-    # The parser reads a number as a date if the first part of its format is a date's.
-    first = _LITERAL.sub("", code).partition(";")[0]
-    return not is_date_or_time(first) or displayed_date_parts(code) != DATE_PARTS
 
 
 def format_code(format_id: str, declared: str) -> str:
@@ -181,9 +179,11 @@ def displayed_number(code: str, value: float) -> Text | None:
 
 def displayed_text(code: str, text: str) -> str:
     """Return the display of a text."""
-    part = _text_part(code)
-    if part is None:
+    parts = _parts(code)
+    # Texts have the last part, or are displayed unchanged.
+    if len(parts) <= _NUMBER_PARTS and not _is_for_texts(parts[-1]):
         return text
+    part = parts[_NUMBER_PARTS] if len(parts) > _NUMBER_PARTS else parts[-1]
     tokens = (("literal", text) if it == ("plain", "@") else it for it in _tokens(part))
     return "".join(token for kind, token in tokens if _is_displayed(kind, token))
 
@@ -197,8 +197,14 @@ def compare_display(code: str, value: float, *, percents: bool) -> Display:
     if part is None:
         return Display.DIFFERENT
     display = _compare_part(part, (value > 0) - (value < 0), percents)
-    loses_digits = display is Display.SAME and _loses_digits(part.code, value)
-    return Display.DIFFERENT if loses_digits else display
+    tokens = list(_tokens(part.code)) if display is Display.SAME else []
+    if any(kind == "power" for kind, _ in tokens):
+        # Scientific notation may drop digits before the decimal point.
+        size = abs(Decimal(repr(value)))
+        mantissa, power = _mantissa(tokens, size)
+        if abs(mantissa.scaleb(power) - size) > _HALF:
+            return Display.DIFFERENT
+    return display
 
 
 def can_display_differently(code: str, *, percents: bool) -> bool:
@@ -215,15 +221,6 @@ def can_display_differently(code: str, *, percents: bool) -> bool:
 def alters_texts(code: str) -> bool:
     """Return whether a format displays texts differently."""
     return displayed_text(code, "a").strip() != "a"
-
-
-def _loses_digits(code: str, value: float) -> bool:
-    """Return whether scientific notation drops digits before the decimal point."""
-    tokens = list(_tokens(code))
-    if not any(kind == "power" for kind, _ in tokens):
-        return False
-    mantissa, power = _mantissa(tokens, abs(Decimal(repr(value))))
-    return abs(mantissa.scaleb(power) - abs(Decimal(repr(value)))) > _HALF
 
 
 @lru_cache(maxsize=1024)
@@ -273,14 +270,6 @@ def _parts(code: str) -> list[str]:
 def _is_for_texts(part: str) -> bool:
     kinds = list(_tokens(part))
     return ("plain", "@") in kinds and all(kind != "digit" for kind, _ in kinds)
-
-
-def _text_part(code: str) -> str | None:
-    """Return the part of a format for texts, None if they are displayed unchanged."""
-    parts = _parts(code)
-    if len(parts) > _NUMBER_PARTS:
-        return parts[_NUMBER_PARTS]
-    return parts[-1] if _is_for_texts(parts[-1]) else None
 
 
 def _condition(part: str) -> tuple[str, float] | None:

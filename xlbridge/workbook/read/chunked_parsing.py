@@ -265,12 +265,14 @@ def _position(attributes: bytes) -> CellPosition | None:
 def replace_unknown_errors(block: bytes) -> bytes:
     """Return a block with ``#N/A`` instead of errors that the parser does not know."""
     # A comment may contain what looks like a cell.
-    return block if b"<!" in block else _ERROR_CELL.sub(_known_error, block)
+    if b"<!" in block:
+        return block
 
+    def known_error(found: re.Match[bytes]) -> bytes:
+        known = found[3] in _KNOWN_ERRORS or not found[3].startswith(b"#")
+        return found[1] + (found[3] if known else b"#N/A")
 
-def _known_error(found: re.Match[bytes]) -> bytes:
-    known = found[3] in _KNOWN_ERRORS or not found[3].startswith(b"#")
-    return found[1] + (found[3] if known else b"#N/A")
+    return _ERROR_CELL.sub(known_error, block)
 
 
 _CHUNK_SIZE = 2 << 20

@@ -159,8 +159,18 @@ class _SheetWriter:
             for column, (heading, value) in enumerate(
                 zip(table.headings, line.values, strict=True)
             ):
+                cell = self._row, column
                 form = self._styles.cell_format(heading, value, line.tone)
-                _write_value(self._sheet, self._row, column, value, form)
+                match value:
+                    case None:
+                        self._sheet.write_blank(*cell, None, form)
+                    case int() | Decimal():
+                        self._sheet.write_number(*cell, float(value), form)
+                    case date():
+                        day = datetime(value.year, value.month, value.day)
+                        self._sheet.write_datetime(*cell, day, form)
+                    case _:
+                        _write_text(self._sheet, *cell, value, form)
             self._row += 1
         self._row += 1
 
@@ -202,18 +212,6 @@ class _SheetWriter:
         )
         if lines > 1:
             self._sheet.set_row(self._row, min(lines * _LINE_HEIGHT, _MAX_ROW_HEIGHT))
-
-
-def _write_value(sheet: Worksheet, row: int, column: int, value: Value, form: Format) -> None:
-    match value:
-        case None:
-            sheet.write_blank(row, column, None, form)
-        case int() | Decimal():
-            sheet.write_number(row, column, float(value), form)
-        case date():
-            sheet.write_datetime(row, column, datetime(value.year, value.month, value.day), form)
-        case _:
-            _write_text(sheet, row, column, value, form)
 
 
 def _write_cover(sheet: Worksheet, styles: _Styles, report: Report) -> None:
