@@ -1,7 +1,7 @@
 """Reports as workbooks: a cover with the verdict, and a sheet with each table in full."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -28,6 +28,7 @@ _LINE_HEIGHT = 15
 _MAX_ROW_HEIGHT = 409  # Excel's limit
 _BOLD_WIDTH = 1.25
 _INDENT = 2
+_MIN_PARAGRAPH_WIDTH, _PARAGRAPH_PADDING = 60, 5
 _OPEN, _OPEN_BACKGROUND = "9C0006", "FFE3E6"
 _GRADE_FORMATS: dict[Grade, dict[str, Any]] = {
     Grade.GOOD: {"font_color": "1C6B3A", "bg_color": "E0F3E7"},
@@ -39,6 +40,14 @@ _TONE_FORMATS: dict[Tone, dict[str, Any]] = {
     Tone.OPEN: {"bg_color": _OPEN_BACKGROUND},
     Tone.HEAD: {"bold": True, "bg_color": style.SOFT},
     Tone.SUM: {"bold": True, "top": 2},
+}
+_HEADING = {
+    "bold": True,
+    "text_wrap": True,
+    "bg_color": style.STRONG,
+    "font_color": "FFFFFF",
+    "border": 1,
+    "border_color": style.RULE,
 }
 
 
@@ -61,21 +70,16 @@ def write_report(
     with new_workbook(path, title=title, signature=signature) as book:
         styles = _Styles(book)
         _write_cover(book.add_worksheet(str(cover)), styles, report)
-        for name, tables in _sheets(report.tables, max_lines):
-            _SheetWriter(book.add_worksheet(name), styles, tables).write()
-
-
-def _sheets(all_tables: Sequence[Table], max_lines: int) -> Iterator[tuple[str, list[Table]]]:
-    """Yield the name and the tables of each sheet."""
-    for sheet, group in groupby(all_tables, key=lambda table: table.sheet):
-        tables = list(group)
-        if len(tables) > 1 or len(tables[0].lines) <= max_lines:
-            yield str(sheet), tables
-            continue
-        (table,) = tables
-        for number, start in enumerate(range(0, len(table.lines), max_lines), start=1):
-            part = replace(table, lines=table.lines[start : start + max_lines])
-            yield str(sheet) if number == 1 else f"{sheet} {number}", [part]
+        for name, group in groupby(report.tables, key=lambda table: table.sheet):
+            tables = list(group)
+            parts = [tables]
+            if len(tables) == 1 and len(tables[0].lines) > max_lines:
+                starts = range(0, len(tables[0].lines), max_lines)
+                lines = (tables[0].lines[start : start + max_lines] for start in starts)
+                parts = [[replace(tables[0], lines=some)] for some in lines]
+            for number, part in enumerate(parts, start=1):
+                sheet = book.add_worksheet(str(name) if number == 1 else f"{name} {number}")
+                _write_tables(sheet, styles, part)
 
 
 class _Styles:
@@ -115,145 +119,110 @@ class _Styles:
 
 
 class _SheetWriter:
-    """Writer of the tables of one sheet, from top to bottom."""
+    """Writer of a sheet from top to bottom, in rows high enough for wrapped texts, which Excel does
+    not fit itself."""
 
-    def __init__(self, sheet: Worksheet, styles: _Styles, tables: Sequence[Table]) -> None:
-        self._sheet = sheet
-        self._styles = styles
-        self._tables = tables
-        columns = max(len(table.headings) for table in tables)
-        self._widths = [
-            max(table.headings[column].width for table in tables if column < len(table.headings))
-            for column in range(columns)
-        ]
-        self._row = 0
+    def __init__(
+        self, sheet: Worksheet, styles: _Styles, title: str, widths: Sequence[int]
+    ) -> None:
+        self.row = 0
+        self.sheet, self.styles = sheet, styles
+        self._widths = widths
+        for column, width in enumerate(widths):
+            sheet.set_column(column, column, width)
+        sheet.hide_gridlines(2)
+        print_across_pages(sheet, title, translated=True)
 
-    def write(self) -> None:
-        for column, width in enumerate(self._widths):
-            self._sheet.set_column(column, column, width)
-        self._sheet.hide_gridlines(2)
-        print_across_pages(self._sheet, str(self._tables[0].sheet), translated=True)
-        for table in self._tables:
-            self._write_table(table)
-        self._sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{self._row + 1}"})
-
-    def _write_table(self, table: Table) -> None:
-        title = table.title or table.sheet
-        self._write_paragraph(
-            str(title), {"bold": True, "font_size": 13, "font_color": style.STRONG}
-        )
-        if table.about is not None:
-            self._write_paragraph(str(table.about), {"font_color": style.QUIET})
-        if not table.lines:
-            self._write_paragraph(str(table.none), {"italic": True, "font_color": style.QUIET})
-            self._row += 1
-            return
-        self._write_headings(table)
-        if len(self._tables) == 1:
-            self._sheet.freeze_panes(self._row, 0)
-            self._sheet.repeat_rows(self._row - 1)
-            last = self._row + table.body - 1
-            self._sheet.autofilter(self._row - 1, 0, last, len(table.headings) - 1)
-        for line in table.lines:
-            self._fit_height([str(v) if isinstance(v, str | Text) else "" for v in line.values])
-            for column, (heading, value) in enumerate(
-                zip(table.headings, line.values, strict=True)
-            ):
-                cell = self._row, column
-                form = self._styles.cell_format(heading, value, line.tone)
-                match value:
-                    case None:
-                        self._sheet.write_blank(*cell, None, form)
-                    case int() | Decimal():
-                        self._sheet.write_number(*cell, float(value), form)
-                    case date():
-                        day = datetime(value.year, value.month, value.day)
-                        self._sheet.write_datetime(*cell, day, form)
-                    case _:
-                        _write_text(self._sheet, *cell, value, form)
-            self._row += 1
-        self._row += 1
-
-    def _write_paragraph(self, text: str, properties: dict[str, Any]) -> None:
-        """Write a wrapped text across all columns."""
-        width = max(sum(self._widths), 60)
-        form = self._styles.format(**properties, text_wrap=True)
-        lines = math.ceil(len(text) / width)
-        self._sheet.set_row(self._row, lines * _LINE_HEIGHT + 5)
-        self._sheet.merge_range(self._row, 0, self._row, max(len(self._widths) - 1, 1), "", form)
-        _write_text(self._sheet, self._row, 0, text, form)
-        self._row += 1
-
-    def _write_headings(self, table: Table) -> None:
-        properties = {
-            "bold": True,
-            "text_wrap": True,
-            "bg_color": style.STRONG,
-            "font_color": "FFFFFF",
-            "border": 1,
-            "border_color": style.RULE,
-        }
-        self._fit_height([str(heading.title) for heading in table.headings], _BOLD_WIDTH)
-        for column, heading in enumerate(table.headings):
-            numeric = table.is_numeric(column)
-            alignment = {"align": "right"} if numeric else {"align": "left", "indent": 1}
-            form = self._styles.format(**properties, **alignment)
-            self._sheet.write_string(self._row, column, str(heading.title), form)
-        self._row += 1
-
-    def _fit_height(self, texts: Sequence[str], letter_width: float = 1.0) -> None:
-        """Make the next row high enough for wrapped texts, which Excel does not do itself."""
-        lines = max(
-            (
-                math.ceil((len(text) + _INDENT) * letter_width / width)
-                for text, width in zip(texts, self._widths, strict=False)
-            ),
-            default=1,
-        )
+    def line(
+        self, values: Sequence[Value], forms: Sequence[Format], letter_width: float = 1.0
+    ) -> None:
+        """Write the cells of the next row."""
+        lines = 1
+        for column, (value, form) in enumerate(zip(values, forms, strict=True)):
+            cell = self.row, column
+            match value:
+                case None:
+                    self.sheet.write_blank(*cell, None, form)
+                case int() | Decimal():
+                    self.sheet.write_number(*cell, float(value), form)
+                case date():
+                    day = datetime(value.year, value.month, value.day)
+                    self.sheet.write_datetime(*cell, day, form)
+                case _:
+                    self.sheet.write_string(*cell, _clean(value), form)
+                    if form.text_wrap:
+                        length = (len(str(value)) + _INDENT) * letter_width
+                        lines = max(lines, math.ceil(length / self._widths[column]))
         if lines > 1:
-            self._sheet.set_row(self._row, min(lines * _LINE_HEIGHT, _MAX_ROW_HEIGHT))
+            self.sheet.set_row(self.row, min(lines * _LINE_HEIGHT, _MAX_ROW_HEIGHT))
+        self.row += 1
+
+    def paragraph(self, value: object, form: Format, padding: int = 0) -> None:
+        """Write a wrapped text across all columns."""
+        lines = math.ceil(len(str(value)) / max(sum(self._widths), _MIN_PARAGRAPH_WIDTH))
+        if lines > 1 or padding:
+            self.sheet.set_row(self.row, min(lines * _LINE_HEIGHT + padding, _MAX_ROW_HEIGHT))
+        self.sheet.merge_range(self.row, 0, self.row, max(len(self._widths) - 1, 1), "", form)
+        self.sheet.write_string(self.row, 0, _clean(value), form)
+        self.row += 1
 
 
 def _write_cover(sheet: Worksheet, styles: _Styles, report: Report) -> None:
-    sheet.set_column(0, 0, _LABEL_WIDTH)
-    sheet.set_column(1, 1, _TEXT_WIDTH)
-    sheet.hide_gridlines(2)
-    name = _clean(report.title)
-    print_across_pages(sheet, name, translated=True)
-    _write_text(sheet, 0, 0, name, styles.format(bold=True, font_size=16, font_color=style.STRONG))
+    title = _clean(report.title)
+    writer = _SheetWriter(sheet, styles, title, (_LABEL_WIDTH, _TEXT_WIDTH))
+    heading = styles.format(bold=True, font_size=16, font_color=style.STRONG)
+    writer.line([title], [heading])
+    writer.row += 1
     properties = _GRADE_FORMATS[report.grade]
     headline = styles.format(**properties, bold=True, text_wrap=True, font_size=12)
-    _write_across(sheet, 2, report.verdict, headline)
+    writer.paragraph(report.verdict, headline)
     wrapped = {"text_wrap": True, "indent": 1, "align": "left"}
     plain = styles.format(bg_color=properties["bg_color"], **wrapped)
-    colored = styles.format(**properties, **wrapped)
-    lines = [(str(line), plain) for line in report.remarks]
-    lines += [(f"• {problem}", colored) for problem in report.problems]
-    lines += [(str(step), plain) for step in report.next_steps]
-    for row, (line, form) in enumerate(lines, start=3):
-        _write_across(sheet, row, line, form)
+    coloured = styles.format(**properties, **wrapped)
+    for remark in report.remarks:
+        writer.paragraph(remark, plain)
+    for problem in report.problems:
+        writer.paragraph(f"• {problem}", coloured)
+    for step in report.next_steps:
+        writer.paragraph(step, plain)
+    writer.row += 1
     label, text = styles.format(font_color=style.QUIET), styles.format(text_wrap=True)
-    for row, (fact, value) in enumerate(report.facts, start=4 + len(lines)):
-        content = value_text(value)
-        _fit_row(sheet, row, content, _TEXT_WIDTH)
-        _write_text(sheet, row, 0, fact, label)
-        _write_text(sheet, row, 1, content, text)
+    for fact, value in report.facts:
+        writer.line([str(fact), str(value_text(value))], [label, text])
 
 
-def _write_across(sheet: Worksheet, row: int, value: object, form: Format) -> None:
-    _fit_row(sheet, row, value, _LABEL_WIDTH + _TEXT_WIDTH)
-    sheet.merge_range(row, 0, row, 1, "", form)
-    _write_text(sheet, row, 0, value, form)
-
-
-def _fit_row(sheet: Worksheet, row: int, value: object, width: int) -> None:
-    lines = math.ceil(len(str(value)) / width)
-    if lines > 1:
-        sheet.set_row(row, min(lines * _LINE_HEIGHT, _MAX_ROW_HEIGHT))
-
-
-def _write_text(sheet: Worksheet, row: int, column: int, value: object, form: Format) -> None:
-    sheet.write_string(row, column, _clean(value), form)
+def _write_tables(sheet: Worksheet, styles: _Styles, tables: Sequence[Table]) -> None:
+    columns = range(max(len(table.headings) for table in tables))
+    widths = [max(t.headings[c].width for t in tables if c < len(t.headings)) for c in columns]
+    writer = _SheetWriter(sheet, styles, str(tables[0].sheet), widths)
+    title = styles.format(bold=True, font_size=13, font_color=style.STRONG, text_wrap=True)
+    about = styles.format(font_color=style.QUIET, text_wrap=True)
+    nothing = styles.format(italic=True, font_color=style.QUIET, text_wrap=True)
+    for table in tables:
+        writer.paragraph(table.title or table.sheet, title, _PARAGRAPH_PADDING)
+        if table.about is not None:
+            writer.paragraph(table.about, about, _PARAGRAPH_PADDING)
+        if table.lines:
+            headings = [str(heading.title) for heading in table.headings]
+            text, number = ({"align": "left", "indent": 1}, {"align": "right"})
+            forms = [
+                styles.format(**_HEADING, **(number if table.is_numeric(column) else text))
+                for column in range(len(headings))
+            ]
+            writer.line(headings, forms, _BOLD_WIDTH)
+            if len(tables) == 1:
+                sheet.freeze_panes(writer.row, 0)
+                sheet.repeat_rows(writer.row - 1)
+                last = writer.row + table.body - 1
+                sheet.autofilter(writer.row - 1, 0, last, len(headings) - 1)
+            for line in table.lines:
+                cells = zip(table.headings, line.values, strict=True)
+                forms = [styles.cell_format(*cell, line.tone) for cell in cells]
+                writer.line(line.values, forms)
+        else:
+            writer.paragraph(table.none, nothing, _PARAGRAPH_PADDING)
+        writer.row += 1
+    sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{writer.row + 1}"})
 
 
 def _clean(value: object) -> str:
