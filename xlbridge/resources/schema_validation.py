@@ -234,7 +234,11 @@ def _contradictions(root: _Content, metadata: Metadata) -> _Found:
         yield ("metadata", "read_back"), _NO_LOOKUP
     if change and change.by_import is (change.operation_name is not None):
         yield ("metadata", "change"), _ONE_CHANGE
-    if metadata.model and not _is_model(metadata.model):
+    try:
+        is_model = not metadata.model or issubclass(wire_model(metadata.model), WireModel)
+    except (ImportError, AttributeError, ValueError, TypeError):
+        is_model = False
+    if not is_model:
         message = Text(
             pt="{name!r} não é um modelo da interface.",
             en="{name!r} is not a model of the interface.",
@@ -368,10 +372,3 @@ def _column_names(root: _Content, metadata: Metadata) -> Iterator[tuple[YamlPath
         for name in rule.columns_read({k: v for k, v in check.items() if k != "options"}):
             key = next(k for k, v in check.items() if k not in {"options", "column"} and name in v)
             yield ("checks", number, key), name
-
-
-def _is_model(name: str) -> bool:
-    try:
-        return issubclass(wire_model(name), WireModel)
-    except (ImportError, AttributeError, ValueError, TypeError):
-        return False

@@ -171,7 +171,22 @@ def check_children(main: ValidatedSheet) -> None:
         child_with_sum = main.children.get(declared.sheet)
         if child_with_sum is not None and declared.column in child_with_sum.columns:
             child_with_sum.add(_wrong_sums(main, parents, declared))
-    main.add(_childless(main, parents))
+    needs = main.resource.needs_children
+    needed = [name for name in needs if name in main.children]
+    if needs and KEY in main.columns and all(main.children[name].readable for name in needed):
+        filled = np.zeros(len(main.rows), dtype=bool)
+        for positions in map(parents.__getitem__, needed):
+            filled[positions[positions >= 0]] = True
+        sheets = ", ".join(map(quoted, needs))
+        main.add(
+            main.finding(
+                "parent-without-children",
+                KEY,
+                position,
+                {"sheets": sheets, "key": _key(main, position)},
+            )
+            for position in _with_usable_keys(main, ~filled)
+        )
 
 
 def _with_usable_keys(sheet: ValidatedSheet, wanted: BoolArray) -> list[int]:
@@ -179,22 +194,6 @@ def _with_usable_keys(sheet: ValidatedSheet, wanted: BoolArray) -> list[int]:
     keyed = wanted & sheet.frame[KEY].notna().to_numpy() & ~sheet.non_record_mask
     usable = keyed & ~sheet.rows_in_error((KEY,)) if keyed.any() else keyed
     return list(map(int, np.flatnonzero(usable)))
-
-
-def _childless(main: ValidatedSheet, parents: Mapping[str, Positions]) -> Iterator[Finding]:
-    resource = main.resource
-    if resource is None or not resource.needs_children or KEY not in main.columns:
-        return
-    needed = [name for name in resource.needs_children if name in main.children]
-    if not all(main.children[name].readable for name in needed):
-        return
-    filled = np.zeros(len(main.rows), dtype=bool)
-    for positions in map(parents.__getitem__, needed):
-        filled[positions[positions >= 0]] = True
-    sheets = ", ".join(map(quoted, resource.needs_children))
-    for position in _with_usable_keys(main, ~filled):
-        details = {"sheets": sheets, "key": _key(main, position)}
-        yield main.finding("parent-without-children", KEY, position, details)
 
 
 def _wrong_sums(

@@ -124,19 +124,19 @@ def repair_mojibake(text: str) -> str | None:
     if "&" in meant:
         meant = _ENTITY.sub(lambda found: html.unescape(found[0]), meant)
     if any(lead in meant for lead in _FIRST_BYTES):
-        meant = _MOJIBAKE.sub(_as_utf8, meant)
+
+        def as_utf8(found: re.Match[str]) -> str:
+            single = (c.encode("cp1252" if ord(c) > 0xFF else "latin-1") for c in found[0])
+            decoded = b"".join(single).decode("utf-8", "replace")
+            return decoded if _PLAUSIBLE.issuperset(decoded) else found[0]
+
+        meant = _MOJIBAKE.sub(as_utf8, meant)
     return None if meant == text else meant
 
 
 def folded_code(text: str) -> str:
     """Return a code without case and accents, for comparisons."""
     return (text if text.isascii() else strip_accents(text)).casefold()
-
-
-def _as_utf8(found: re.Match[str]) -> str:
-    single = (c.encode("cp1252" if ord(c) > 0xFF else "latin-1") for c in found[0])
-    meant = b"".join(single).decode("utf-8", "replace")
-    return meant if _PLAUSIBLE.issuperset(meant) else found[0]
 
 
 def quote_some(texts: Collection[str], most: int) -> str:

@@ -87,7 +87,15 @@ def coerce_text(
     if column.kind in DOCUMENTS:
         sent = [text and text.translate(_MASK) for text in sent]
     # Only the texts that may be wrong are checked singly.
-    plain = _plain_test(column, joined)
+    plain: Callable[[str], bool] | None
+    if column.allowed:
+        plain = frozenset(column.allowed).__contains__
+    elif column.kind in DOCUMENTS:
+        plain = partial(_is_plain_document, DOCUMENTS[column.kind].masked)
+    else:
+        is_plain = _is_plain_text if column.kind is Kind.TEXT else _is_plain_code
+        # All characters of the column: one test often suffices.
+        plain = None if is_plain(joined) else is_plain
     unusual = () if plain is None else (i for i, text in enumerate(stripped) if not plain(text))
     spaced = compress(count(), map(ne, texts, stripped))
     placeholders: Iterable[int] = ()
@@ -107,19 +115,6 @@ def coerce_text(
     indexes[problems.failed] = -1
     sent.append(None)  # the value of an index of -1
     return pd.array(np.array(sent, dtype=object)[indexes], dtype="str", copy=False)
-
-
-def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
-    """Return the test for texts that are certainly right, None if all of them are.
-
-    ``joined`` holds all characters of the column, so that one test often suffices.
-    """
-    if column.allowed:
-        return frozenset(column.allowed).__contains__
-    if column.kind in DOCUMENTS:
-        return partial(_is_plain_document, DOCUMENTS[column.kind].masked)
-    is_plain = _is_plain_text if column.kind is Kind.TEXT else _is_plain_code
-    return None if is_plain(joined) else is_plain
 
 
 def _is_plain_text(text: str) -> bool:

@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 from xlbridge.errors import UsageError
@@ -79,15 +78,7 @@ def propose_mapping(
     if not chosen:
         # Hidden sheets must be requested.
         chosen = read_workbook(path, limits, sheet).sheets
-    found = [
-        (score, cells, position)
-        for cells in chosen
-        for position in range(min(cells.height - 1, SEARCHED_ROWS))
-        if header_row in {None, position + 1} and (score := _header_score(cells, position))
-    ]
-    if not found:
-        raise _months_in_dates(chosen) or UsageError(_NO_HEADER.format(file=path), _HOW_TO_NAME)
-    _, cells, position = max(found, key=lambda candidate: candidate[0])
+    cells, position = _best_header(chosen, header_row, path)
     columns, repeated = foreign_columns(cells, position)
     columns = [replace(column, declared=numbers) for column in columns]
     headers = [column.header for column in columns]
@@ -116,16 +107,37 @@ def propose_mapping(
     return replace(best, header_row=position + 1)
 
 
-def _header_score(cells: SheetCells, position: int) -> tuple[int, ...]:
-    """Return the numbers of words of headers and of texts in a row, empty if it is no header.
+def _best_header(
+    sheets: Iterable[SheetCells], header_row: int | None, path: Path
+) -> tuple[SheetCells, int]:
+    """Return the sheet and the position of the header with most known words and texts.
 
-    A header has only texts, and data below.
+    Raises ``UsageError`` if there is none.
     """
-    filled = [value for value in cells.row(position) if value != ""]
-    texts = [value for value in filled if isinstance(value, str) and value.strip()]
-    if len(texts) < max(_MIN_HEADERS, len(filled)) or not cells.has_data(position + 1):
-        return ()
-    return sum(bool(mapping_words(text) & words_of_names()) for text in texts), len(texts)
+    found: list[tuple[tuple[int, int], SheetCells, int]] = []
+    months: list[str] = []
+    for cells in sheets:
+        for position in range(min(cells.height - 1, SEARCHED_ROWS)):
+            filled = [value for value in cells.row(position) if value != ""]
+            texts = [value for value in filled if isinstance(value, str) and value.strip()]
+            # A header has only texts, and data below; better ones have more words of headers.
+            if (
+                header_row in {None, position + 1}
+                and len(texts) >= max(_MIN_HEADERS, len(filled))
+                and cells.has_data(position + 1)
+            ):
+                known = sum(bool(mapping_words(text) & words_of_names()) for text in texts)
+                found.append(((known, len(texts)), cells, position))
+            # The first days of months, in order, may be used as headers.
+            days = [value for value in filled if isinstance(value, dt.date) and value.day == 1]
+            ordinals = [day.toordinal() for day in days]
+            if not months and len(days) >= _MIN_MONTHS and sorted({*ordinals}) == ordinals:
+                months = [f"{day:%m/%Y}" for day in days]
+    if not found:
+        if months:
+            raise UsageError(_MONTH_COLUMNS.format(months=", ".join(months)), _HOW_TO_UNPIVOT)
+        raise UsageError(_NO_HEADER.format(file=path), _HOW_TO_NAME)
+    return max(found, key=lambda candidate: candidate[0])[1:]
 
 
 _NO_HEADER = Text(
@@ -223,7 +235,7 @@ def _choose_proposal(
     best = ranked[0]
     months = [header for header in best.header if mapping_words(header) & _MONTHS]
     if len(months) >= _MIN_MONTHS:
-        raise _month_columns(months)
+        raise UsageError(_MONTH_COLUMNS.format(months=", ".join(months)), _HOW_TO_UNPIVOT)
     if likely := _owners_of_columns(best.header, resources, [p.resource for p in counting]):
         raise _rows_of_lists(likely)
     named = [proposal for proposal in counting or proposals if proposal.resource.name in titled]
@@ -324,23 +336,6 @@ def _title_stems(resource: Resource) -> list[set[str]]:
 
 def _stems(texts: Iterable[str]) -> set[str]:
     return {word[:_STEM] for text in texts for word in mapping_words(text)}
-
-
-def _months_in_dates(sheets: Iterable[SheetCells]) -> UsageError | None:
-    """Doubt: the first days of months, in order, are used as headers."""
-    for cells in sheets:
-        for position in range(min(cells.height - 1, SEARCHED_ROWS)):
-            row = cells.row(position)
-            days = [value for value in row if isinstance(value, dt.date) and value.day == 1]
-            if len(days) >= _MIN_MONTHS and all(
-                one.toordinal() < two.toordinal() for one, two in pairwise(days)
-            ):
-                return _month_columns([f"{day:%m/%Y}" for day in days])
-    return None
-
-
-def _month_columns(months: Sequence[str]) -> UsageError:
-    return UsageError(_MONTH_COLUMNS.format(months=", ".join(months)), _HOW_TO_UNPIVOT)
 
 
 def _owners_of_columns(
