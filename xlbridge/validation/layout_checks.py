@@ -208,15 +208,15 @@ def report_non_records(typed: TypedRows, formats_of: FormatLookup) -> Mapping[in
     marks = _Marks(typed)
     for found in typed.problems.values():
         marks.add(found.positions_of("row-header-again").tolist(), "row-header-again")
-    struck = _struck_columns(marks, formats_of)
+    struck = marks.struck_columns(formats_of)
     mostly = (p for p, names in struck.items() if 2 * len(names) > len(marks.filled_columns(p)))
     marks.add(mostly, "row-struck")
     layout = typed.cells.raw.layout
     marks.add(marks.positions_of_rows(layout.totals_rows | layout.summed_rows), "row-total")
-    rows, counts = _sparse_rows(marks)
-    _mark_totals(marks, rows, counts)
-    _mark_lines(marks)
-    _mark_notes(marks, rows)
+    rows, counts = marks.sparse_rows()
+    marks.mark_totals(rows, counts)
+    marks.mark_lines()
+    marks.mark_notes(rows)
     marks.report()
     for position, columns in struck.items():
         for name in columns if position not in marks.found else ():
@@ -275,135 +275,131 @@ class _Marks:
     def _column(self, name: str) -> CellColumn:
         return self.typed.cells.columns[self.typed.header.columns[name]]
 
+    def struck_columns(self, formats_of: FormatLookup) -> Mapping[int, Sequence[str]]:
+        """Return the columns whose filled cells are struck through, by the row's position."""
+        cells, columns = self.typed.cells, self.typed.header.columns
+        if not (cells.raw.struck or cells.raw.struck_texts) or not columns:
+            return {}
+        indexes = {cells.first_column + index for index in columns.values()}
+        struck = {
+            *formats_of(dict.fromkeys(cells.raw.struck, ""), indexes),
+            *cells.raw.struck_texts,
+        }
+        return {
+            position: [
+                name
+                for name in self.filled_columns(position)
+                if (self.typed.rows[position], cells.first_column + columns[name]) in struck
+            ]
+            for position in self.positions_of_rows({row for row, _ in struck})
+        }
 
-def _struck_columns(marks: _Marks, formats_of: FormatLookup) -> Mapping[int, Sequence[str]]:
-    """Return the columns whose filled cells are struck through, by the position of the row."""
-    cells, columns = marks.typed.cells, marks.typed.header.columns
-    if not (cells.raw.struck or cells.raw.struck_texts) or not columns:
-        return {}
-    indexes = {cells.first_column + index for index in columns.values()}
-    struck = {*formats_of(dict.fromkeys(cells.raw.struck, ""), indexes), *cells.raw.struck_texts}
-    return {
-        position: [
-            name
-            for name in marks.filled_columns(position)
-            if (marks.typed.rows[position], cells.first_column + columns[name]) in struck
-        ]
-        for position in marks.positions_of_rows({row for row, _ in struck})
-    }
+    def mark_totals(self, rows: Positions, counts: Positions) -> None:
+        """Mark the rows with a text such as "total": sparse ones, with ``counts`` of their
+        cells other than numbers, and those, however full, with the sum of the rows above."""
+        sums = self.positions_of_sums()
+        for name in self.typed.header.columns:
+            for position in sums if self.typed.resource.by_name[name].kind.is_text else ():
+                value = self.value(position, name)
+                if isinstance(value, str) and (is_total(value) or is_statistic(value)):
+                    self.add([position], "row-total", name)
+        if not len(rows):
+            return
+        names = {index: name for name, index in self.typed.header.source_columns().items()}
+        numbers = np.array(self.typed.rows, dtype=np.int64)[rows]
+        for index, column in enumerate(self.typed.cells.columns):
+            if CellKind.TEXT not in column.kinds:
+                continue
+            texts = ColumnCells(column, numbers).distinct_texts
+            totals = {index for index, text in enumerate(texts.values) if is_total(text)}
+            statistics = {index for index, text in enumerate(texts.values) if is_statistic(text)}
+            named = names.get(index)
+            is_counted = named is not None and not self.typed.resource.by_name[named].kind.is_number
+            for at, text in texts.cells_with(totals | statistics):
+                # The words of a statistic also occur in names: no other text may be in the row.
+                if text in totals or counts[at] == is_counted:
+                    self.add([int(rows[at])], "row-total", named)
 
+    def positions_of_sums(self) -> list[int]:
+        """Return the positions at which an amount is the sum of two or more rows directly above."""
+        found: set[int] = set()
+        for column in self.columns:
+            if column.kind is not Kind.MONEY:
+                continue
+            cents = np.round(100 * self.typed.frame[column.name].to_numpy(float, na_value=0.0))
+            sums = np.concatenate([[0.0], np.cumsum(cents)])
+            distinct, firsts = np.unique(sums, return_index=True)
+            before = sums[:-1] - cents
+            indexes = np.minimum(np.searchsorted(distinct, before), len(distinct) - 1)
+            count = np.arange(len(cents)) - firsts[indexes]
+            is_sum = (distinct[indexes] == before) & (cents != 0) & (count > 1)
+            found.update(np.flatnonzero(is_sum).tolist())
+        return sorted(found)
 
-def _mark_totals(marks: _Marks, rows: Positions, counts: Positions) -> None:
-    """Mark the rows with a text such as "total": sparse ones, with ``counts`` of their
-    cells other than numbers, and those, however full, with the sum of the rows above."""
-    sums = _positions_of_sums(marks)
-    for name in marks.typed.header.columns:
-        for position in sums if marks.typed.resource.by_name[name].kind.is_text else ():
-            value = marks.value(position, name)
-            if isinstance(value, str) and (is_total(value) or is_statistic(value)):
-                marks.add([position], "row-total", name)
-    if not len(rows):
-        return
-    names = {index: name for name, index in marks.typed.header.source_columns().items()}
-    numbers = np.array(marks.typed.rows, dtype=np.int64)[rows]
-    for index, column in enumerate(marks.typed.cells.columns):
-        if CellKind.TEXT not in column.kinds:
-            continue
-        texts = ColumnCells(column, numbers).distinct_texts
-        totals = {index for index, text in enumerate(texts.values) if is_total(text)}
-        statistics = {index for index, text in enumerate(texts.values) if is_statistic(text)}
-        named = names.get(index)
-        is_counted = named is not None and not marks.typed.resource.by_name[named].kind.is_number
-        for at, text in texts.cells_with(totals | statistics):
-            # The words of a statistic also occur in names: no other text may be in the row.
-            if text in totals or counts[at] == is_counted:
-                marks.add([int(rows[at])], "row-total", named)
+    def mark_lines(self) -> None:
+        """Mark the rows whose filled cells hold only lines of dashes or similar characters."""
+        typed = self.typed
+        others = [column.name for column in self.columns if not column.kind.is_text]
+        candidates = np.flatnonzero(typed.frame[others].isna().all(axis="columns"))
+        if not len(candidates):
+            return
+        numbers = np.array(typed.rows, dtype=np.int64)[candidates]
+        line_cells: Counter[int] = Counter()
+        for index in typed.header.columns.values():
+            texts = ColumnCells(typed.cells.columns[index], numbers).distinct_texts
+            lines = [i for i, text in enumerate(texts.values) if _LINE.fullmatch(text.strip())]
+            line_cells.update(int(candidates[position]) for position, _ in texts.cells_with(lines))
+        rows = (p for p, count in line_cells.items() if count == len(self.filled_columns(p)))
+        self.add(rows, "row-note")
 
+    def sparse_rows(self) -> tuple[Positions, Positions]:
+        """Return the rows with few filled cells other than numbers, and the counts of those cells.
 
-def _positions_of_sums(marks: _Marks) -> list[int]:
-    """Return the positions at which an amount is the sum of two or more rows directly above."""
-    found: set[int] = set()
-    for column in marks.columns:
-        if column.kind is not Kind.MONEY:
-            continue
-        cents = np.round(100 * marks.typed.frame[column.name].to_numpy(float, na_value=0.0))
-        sums = np.concatenate([[0.0], np.cumsum(cents)])
-        distinct, firsts = np.unique(sums, return_index=True)
-        before = sums[:-1] - cents
-        indexes = np.minimum(np.searchsorted(distinct, before), len(distinct) - 1)
-        count = np.arange(len(cents)) - firsts[indexes]
-        is_sum = (distinct[indexes] == before) & (cents != 0) & (count > 1)
-        found.update(np.flatnonzero(is_sum).tolist())
-    return sorted(found)
+        These rows also have few numbers, or lack a required value."""
+        typed, columns = self.typed, self.columns
+        rows = np.arange(len(typed.rows))
+        filled = np.zeros(len(rows), dtype=np.intp)
+        # Text columns come last, as missing texts take longer to find.
+        for column in sorted(columns, key=lambda column: column.kind.is_text):
+            if not column.kind.is_number:
+                filled += self.is_filled(column.name, rows)
+                sparse = filled <= _MAX_CELLS
+                rows, filled = rows[sparse], filled[sparse]
+                if not len(rows):
+                    return rows, filled
+        total, is_incomplete = filled.copy(), np.zeros(len(rows), dtype=bool)
+        for column in columns:
+            if column.kind.is_number:
+                total += self.is_filled(column.name, rows)
+            if column.required:
+                is_incomplete |= ~self.is_filled(column.name, rows)
+        kept = (total <= _MAX_CELLS) | is_incomplete
+        return rows[kept], filled[kept]
 
+    def is_filled(self, name: str, rows: Positions) -> BoolArray:
+        filled: BoolArray = self.typed.frame[name].iloc[rows].notna().to_numpy()
+        return filled | self.typed.problems[name].failed[rows]
 
-def _mark_lines(marks: _Marks) -> None:
-    """Mark the rows whose filled cells hold only lines of dashes or similar characters."""
-    typed = marks.typed
-    others = [column.name for column in marks.columns if not column.kind.is_text]
-    candidates = np.flatnonzero(typed.frame[others].isna().all(axis="columns"))
-    if not len(candidates):
-        return
-    numbers = np.array(typed.rows, dtype=np.int64)[candidates]
-    line_cells: Counter[int] = Counter()
-    for index in typed.header.columns.values():
-        texts = ColumnCells(typed.cells.columns[index], numbers).distinct_texts
-        lines = [i for i, text in enumerate(texts.values) if _LINE.fullmatch(text.strip())]
-        line_cells.update(int(candidates[position]) for position, _ in texts.cells_with(lines))
-    rows = (p for p, count in line_cells.items() if count == len(marks.filled_columns(p)))
-    marks.add(rows, "row-note")
-
-
-def _sparse_rows(marks: _Marks) -> tuple[Positions, Positions]:
-    """Return the rows with few filled cells other than numbers, and the counts of those cells.
-
-    These rows also have few numbers, or lack a required value."""
-    typed, columns = marks.typed, marks.columns
-    rows = np.arange(len(typed.rows))
-    filled = np.zeros(len(rows), dtype=np.intp)
-    # Text columns come last, as missing texts take longer to find.
-    for column in sorted(columns, key=lambda column: column.kind.is_text):
-        if not column.kind.is_number:
-            filled += _is_filled(typed, column.name, rows)
-            sparse = filled <= _MAX_CELLS
-            rows, filled = rows[sparse], filled[sparse]
-            if not len(rows):
-                return rows, filled
-    total, is_incomplete = filled.copy(), np.zeros(len(rows), dtype=bool)
-    for column in columns:
-        if column.kind.is_number:
-            total += _is_filled(typed, column.name, rows)
-        if column.required:
-            is_incomplete |= ~_is_filled(typed, column.name, rows)
-    kept = (total <= _MAX_CELLS) | is_incomplete
-    return rows[kept], filled[kept]
-
-
-def _is_filled(typed: TypedRows, name: str, rows: Positions) -> BoolArray:
-    filled: BoolArray = typed.frame[name].iloc[rows].notna().to_numpy()
-    return filled | typed.problems[name].failed[rows]
-
-
-def _mark_notes(marks: _Marks, rows: Positions) -> None:
-    """Mark sparse rows with one cell that is not a value of its column: a text below a gap among
-    the last rows, a typical remark, or words instead of a number or a date."""
-    typed = marks.typed
-    last = typed.frame.iloc[-_LAST_ROWS - 1 :].notna().to_numpy()
-    failed = [problems.failed[-_LAST_ROWS - 1 :] for problems in typed.problems.values()]
-    counts = (last | np.array(failed).T).sum(axis=1)
-    others = np.flatnonzero(counts != 1)
-    gap = len(typed.rows)
-    if len(others):
-        first = len(typed.rows) - len(counts) + int(others[-1]) + 1
-        at = range(first, len(typed.rows))
-        gap = next((p for p in at if typed.rows[p] - typed.rows[p - 1] > 1), gap)
-    for position in map(int, rows):
-        if position in marks.found or len(names := marks.filled_columns(position)) != 1:
-            continue
-        text = marks.value(position, names[0])
-        if not isinstance(text, str):
-            continue
-        is_text = typed.resource.by_name[names[0]].kind.is_text
-        is_remark = (_NOTE if is_text else _WORDS).match(text.strip()) is not None
-        if is_remark or position >= gap:
-            marks.add([position], "row-note", names[0])
+    def mark_notes(self, rows: Positions) -> None:
+        """Mark sparse rows with one cell that is not a value of its column: a text below a gap
+        among the last rows, a typical remark, or words instead of a number or a date."""
+        typed = self.typed
+        last = typed.frame.iloc[-_LAST_ROWS - 1 :].notna().to_numpy()
+        failed = [problems.failed[-_LAST_ROWS - 1 :] for problems in typed.problems.values()]
+        counts = (last | np.array(failed).T).sum(axis=1)
+        others = np.flatnonzero(counts != 1)
+        gap = len(typed.rows)
+        if len(others):
+            first = len(typed.rows) - len(counts) + int(others[-1]) + 1
+            at = range(first, len(typed.rows))
+            gap = next((p for p in at if typed.rows[p] - typed.rows[p - 1] > 1), gap)
+        for position in map(int, rows):
+            if position in self.found or len(names := self.filled_columns(position)) != 1:
+                continue
+            text = self.value(position, names[0])
+            if not isinstance(text, str):
+                continue
+            is_text = typed.resource.by_name[names[0]].kind.is_text
+            is_remark = (_NOTE if is_text else _WORDS).match(text.strip()) is not None
+            if is_remark or position >= gap:
+                self.add([position], "row-note", names[0])

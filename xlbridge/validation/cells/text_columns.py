@@ -323,7 +323,7 @@ def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems
     if not _FREE_FORM.issuperset(column.checks):
         return
     shapes = _Shapes.of(codes)
-    common = _common_shape(codes, shapes, has_numbers=len(numbers) > 0)
+    common = CommonShape.of(codes, shapes, has_numbers=len(numbers) > 0)
     if common is not None:
         _check_odd_texts(codes, common, shapes, problems)
         has_documents = _is_document(common.example)
@@ -416,6 +416,21 @@ class CommonShape:
     cells: int
     padded: tuple[bool, ...]
 
+    @classmethod
+    def of(cls, codes: ColumnValues, shapes: _Shapes, *, has_numbers: bool) -> "CommonShape | None":
+        """Return the shape of most texts, None if there is none or all cells have it."""
+        counts = shapes.counts
+        if not len(counts) or (len(counts) == 1 and not has_numbers):
+            return None
+        most = int(counts.iloc[0])
+        if most < _MIN_CELLS or 2 * most <= counts.sum():
+            return None
+        shape = str(counts.index[0])
+        texts = list(compress(codes.values, (shapes.of_texts == shapes.numbers[shape]).tolist()))
+        runs = [match.span() for match in re.finditer("9+", shape)]
+        padded = (end - at > 1 and any(text[at] == "0" for text in texts) for at, end in runs)
+        return cls(shape, texts[0], most, tuple(padded))
+
     @property
     def is_number(self) -> bool:
         """True if the texts are digits only."""
@@ -468,21 +483,6 @@ def _is_document(text: str) -> bool:
     """Return whether a code is a CPF or CNPJ, with or without mask: a column may have both."""
     bare = bare_document(text)
     return any(document.is_valid(bare) for document in DOCUMENTS.values())
-
-
-def _common_shape(codes: ColumnValues, shapes: _Shapes, *, has_numbers: bool) -> CommonShape | None:
-    """Return the shape of most texts, None if there is none or all cells have it."""
-    counts = shapes.counts
-    if not len(counts) or (len(counts) == 1 and not has_numbers):
-        return None
-    most = int(counts.iloc[0])
-    if most < _MIN_CELLS or 2 * most <= counts.sum():
-        return None
-    shape = str(counts.index[0])
-    texts = list(compress(codes.values, (shapes.of_texts == shapes.numbers[shape]).tolist()))
-    runs = [match.span() for match in re.finditer("9+", shape)]
-    padded = (end - at > 1 and any(text[at] == "0" for text in texts) for at, end in runs)
-    return CommonShape(shape, texts[0], most, tuple(padded))
 
 
 def _check_odd_texts(

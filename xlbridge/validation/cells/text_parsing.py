@@ -284,6 +284,33 @@ class TextParser(Generic[Value]):
     parse_declared: Callable[[str], Meanings[Value] | None] | None = None
     follows_sheet: bool = False
 
+    def style_of_sheet(self, cells: ColumnCells, evidence: Evidence) -> bool | None:
+        """Return whether the sheet's style, in which a column's ambiguous texts may be read, is the
+        Brazilian one; None if there is no such style or the column contradicts it.
+
+        Brazilian texts group thousands with points, so a decimal point must also be evident from a
+        text of the column.
+        """
+        if not self.follows_sheet or not evidence.ambiguous:
+            return None
+        style = cells.sheet_style()
+        if style == "pt":
+            return None if evidence.foreign else True
+        return False if style == "en" and evidence.agreed is False else None
+
+    def has_dependents(
+        self,
+        meanings: Mapping[str, Meanings[Value]],
+        evidence: Evidence,
+        open_texts: Collection[str],
+    ) -> bool:
+        """Return whether the meaning of remaining texts, such as the ambiguous ``open_texts``,
+        depends on those that would be fixed."""
+        if open_texts:
+            return evidence.agreed is not None
+        left = Evidence.of(meaning for text, meaning in meanings.items() if self.stays_text(text))
+        return left.ambiguous > 0 and left.decided != evidence.decided
+
 
 def parse_texts(
     parser: TextParser[Value],
@@ -305,7 +332,7 @@ def parse_texts(
     meanings = meanings_of(texts, parse or parser.parse)
     evidence = Evidence.of(meanings.values())
     native = evidence.decided if declared is None else declared
-    in_sheet = _style_of_sheet(parser, cells, evidence) if native is None else None
+    in_sheet = parser.style_of_sheet(cells, evidence) if native is None else None
     # A number with the decimal mark of the sheet's style is read in it.
     decimal_mark = None if in_sheet is None else "," if in_sheet else "."
     open_texts = {
@@ -315,7 +342,7 @@ def parse_texts(
         and native is None
         and (decimal_mark is None or decimal_mark not in text)
     }
-    is_evidence = declared is None and _has_dependents(parser, meanings, evidence, open_texts)
+    is_evidence = declared is None and parser.has_dependents(meanings, evidence, open_texts)
     native = in_sheet if native is None else native
     for position, text in zip(positions.tolist(), texts, strict=True):
         if not text:
@@ -346,37 +373,6 @@ def sheet_number_style(texts: Iterable[str]) -> NumberStyle | None:
     if evidence.agreed is None or max(evidence.native, evidence.foreign) < _MIN_UNAMBIGUOUS:
         return None
     return "pt" if evidence.agreed else "en"
-
-
-def _style_of_sheet(
-    parser: TextParser[Value], cells: ColumnCells, evidence: Evidence
-) -> bool | None:
-    """Return whether the sheet's style, in which a column's ambiguous texts may be read, is the
-    Brazilian one; None if there is no such style or the column contradicts it.
-
-    Brazilian texts group thousands with points, so a decimal point must also be evident from a
-    text of the column.
-    """
-    if not parser.follows_sheet or not evidence.ambiguous:
-        return None
-    style = cells.sheet_style()
-    if style == "pt":
-        return None if evidence.foreign else True
-    return False if style == "en" and evidence.agreed is False else None
-
-
-def _has_dependents(
-    parser: TextParser[Value],
-    meanings: Mapping[str, Meanings[Value]],
-    evidence: Evidence,
-    open_texts: Collection[str],
-) -> bool:
-    """Return whether the meaning of remaining texts, such as the ambiguous ``open_texts``, depends
-    on those that would be fixed."""
-    if open_texts:
-        return evidence.agreed is not None
-    left = Evidence.of(meaning for text, meaning in meanings.items() if parser.stays_text(text))
-    return left.ambiguous > 0 and left.decided != evidence.decided
 
 
 def _number_parser(kind: Kind) -> TextParser[Decimal]:

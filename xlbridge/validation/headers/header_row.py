@@ -60,6 +60,34 @@ class _Spelling:
     letters: str
     general_first: bool = True
 
+    def typos(self, words: _Words) -> int:
+        """Count the typos that distinguish words from a name, -1 for too many.
+
+        Each word must be close to the name's: another word means something else.
+        """
+        if len(words) == len(self.words):
+            typos = [_word_typos(word, name) for word, name in zip(words, self.words, strict=True)]
+            return -1 if -1 in typos else sum(typos)
+        if len(words) == 1 and len(words[0]) >= _LONG_TEXT:
+            return _distance_within(words[0], self.letters, _MAX_TYPOS)
+        return -1
+
+    def begins_with(self, words: _Words) -> bool:
+        """Return whether a name begins with the words, without generic words in either.
+
+        "Vencimento" is part of "data de vencimento"; "código do cliente" is not part of "código do
+        tipo de cliente", which is something else.
+        """
+        specific = tuple(word for word in words if word not in _GENERIC_WORDS)
+        name = tuple(word for word in self.words if word not in _GENERIC_WORDS)
+        compared = name[: len(specific)] if self.general_first else name
+        if not specific or len(specific) != len(compared):
+            return False
+        near = (
+            _word_typos(word, other) >= 0 for word, other in zip(specific, compared, strict=True)
+        )
+        return all(near) and set(words) - set(specific) <= set(self.words)
+
 
 class HeaderMatcher:
     """Matcher of unknown headers to the missing columns of a sheet."""
@@ -76,12 +104,12 @@ class HeaderMatcher:
         words = header_words(strip_invisible(_UNIT.sub("", header))[0])
         if not words:
             return None
-        near = [(s.column, typos) for s in self._spellings if (typos := _typos(words, s)) >= 0]
+        near = [(s.column, typos) for s in self._spellings if (typos := s.typos(words)) >= 0]
         fewest = min((typos for _, typos in near), default=0)
         misspelt = {column for column, typos in near if typos == fewest}
         if misspelt:
             return HeaderMatch(misspelt.pop(), is_certain=True) if len(misspelt) == 1 else None
-        parts = {s.column for s in self._spellings if _is_part(words, s)} or self._generic(words)
+        parts = {s.column for s in self._spellings if s.begins_with(words)} or self._generic(words)
         return HeaderMatch(parts.pop(), is_certain=False) if len(parts) == 1 else None
 
     def _generic(self, words: _Words) -> set[str]:
@@ -117,19 +145,6 @@ def header_words(text: str) -> _Words:
     return tuple(_ABBREVIATIONS.get(word, word) for word in words if word not in _STOP_WORDS)
 
 
-def _typos(words: _Words, spelling: _Spelling) -> int:
-    """Count the typos that distinguish words from a name, -1 for too many.
-
-    Each word must be close to the name's: another word means something else.
-    """
-    if len(words) == len(spelling.words):
-        typos = [_word_typos(word, name) for word, name in zip(words, spelling.words, strict=True)]
-        return -1 if -1 in typos else sum(typos)
-    if len(words) == 1 and len(words[0]) >= _LONG_TEXT:
-        return _distance_within(words[0], spelling.letters, _MAX_TYPOS)
-    return -1
-
-
 def _word_typos(word: str, expected: str) -> int:
     shorter = min(len(word), len(expected))
     if shorter <= _SHORT_WORD:
@@ -143,21 +158,6 @@ def _distance_within(word: str, expected: str, limit: int) -> int:
 
     typos = OSA.distance(word, expected, score_cutoff=limit)
     return typos if typos <= limit else -1
-
-
-def _is_part(words: _Words, spelling: _Spelling) -> bool:
-    """Return whether a name begins with the words, without generic words in either.
-
-    "Vencimento" is part of "data de vencimento"; "código do cliente" is not part of "código do
-    tipo de cliente", which is something else.
-    """
-    specific = tuple(word for word in words if word not in _GENERIC_WORDS)
-    name = tuple(word for word in spelling.words if word not in _GENERIC_WORDS)
-    compared = name[: len(specific)] if spelling.general_first else name
-    if not specific or len(specific) != len(compared):
-        return False
-    near = (_word_typos(word, other) >= 0 for word, other in zip(specific, compared, strict=True))
-    return all(near) and set(words) - set(specific) <= set(spelling.words)
 
 
 def header_key(header: object) -> str:
