@@ -19,6 +19,7 @@ ProxyFault = Literal[
     "500 after",
     "refuse after",
     "refuse",
+    "refuse as text",
     "unavailable",
     "busy",
     "too large",
@@ -116,6 +117,9 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             fault = proxy.decide(self.command, self.path)
             if fault == "lose request":
                 self.close_connection = True
+                return
+            if fault == "refuse as text":
+                self.answer(400, b"Recusado em texto.", "text/plain; charset=utf-8")
                 return
             if fault in PROXY_ANSWERS:
                 status, header = PROXY_ANSWERS[fault]

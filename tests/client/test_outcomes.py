@@ -76,6 +76,54 @@ REJECTED = {
         400,
         (ErrorDetail("linha", "2"),),
     ),
+    "200 with the notifications of data": (
+        answer(
+            200,
+            {
+                "success": False,
+                "data": {"notifications": [{"key": "idProd", "value": "inativo"}], "payload": None},
+            },
+        ),
+        200,
+        (ErrorDetail("idProd", "inativo"),),
+    ),
+    "notifications alone in the data of a success": (
+        ok({"notifications": [{"key": "idProd", "value": "inativo"}], "payload": None}),
+        200,
+        (ErrorDetail("idProd", "inativo"),),
+    ),
+    "errors as texts": (
+        answer(400, {"success": False, "errors": ["CEP inválido"]}),
+        400,
+        (ErrorDetail("", "CEP inválido"),),
+    ),
+    "errors as one text": (
+        answer(400, {"success": False, "errors": "CEP inválido"}),
+        400,
+        (ErrorDetail("", "CEP inválido"),),
+    ),
+    "errors by field": (
+        answer(400, {"success": False, "errors": {"cep": ["inválido", "curto"], "uf": "falta"}}),
+        400,
+        (ErrorDetail("cep", "inválido"), ErrorDetail("cep", "curto"), ErrorDetail("uf", "falta")),
+    ),
+    "one error as an object": (
+        answer(400, {"success": False, "errors": {"key": "cep", "value": "inválido"}}),
+        400,
+        (ErrorDetail("cep", "inválido"),),
+    ),
+    "errors with other names": (
+        answer(
+            400, {"success": False, "errors": [{"propertyName": "cep", "errorMessage": "ruim"}]}
+        ),
+        400,
+        (ErrorDetail("cep", "ruim"),),
+    ),
+    "an error without any known name": (
+        answer(400, {"success": False, "errors": [{"motivo": "CEP ruim"}]}),
+        400,
+        (ErrorDetail("", '{"motivo": "CEP ruim"}'),),
+    ),
     "200 without success": (answer(200, ENVELOPE), 200, (ErrorDetail("cnpjcpf", "já cadastrado"),)),
     "bare JSON string": (
         answer(400, "Parâmetro inválido"),

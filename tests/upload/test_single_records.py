@@ -88,6 +88,7 @@ def test_codes_assigned_by_the_system_are_in_the_status_copy(
             ("busy", 4),
             ("lose request", 4),
             ("unavailable", 4),
+            ("refuse after", 3),
         ],
     ),
 )
@@ -109,6 +110,27 @@ def test_a_lost_answer_is_resolved_by_reading_back(
     assert (code, report["state"], report["rows"]["created"]) == (0, "done", 3), report
     assert len(codes_of(client, names)) == 3
     assert count_posts(proxy, TYPES) == sent
+
+
+def test_a_refusal_as_plain_text_keeps_its_reason_and_is_not_repeated(
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    names = new_descriptions(2)
+    path = make_types(tmp_path / "tipos.xlsx", names)
+    refused: list[str] = []
+
+    def decide(method: str, request_path: str) -> ProxyFault:
+        if method == "POST" and request_path == TYPES and not refused:
+            refused.append(request_path)
+            return "refuse as text"
+        return "pass"
+
+    proxy.decide = decide
+    code, report = run("upload", path, "--yes")
+    assert (code, report["state"], report["rows"]["created"]) == (1, "partial", 1), report
+    assert [row["message"] for row in report["rejected"]] == ["Recusado em texto."]
+    assert count_posts(proxy, TYPES) == 2
+    assert len(codes_of(client, names)) == 1
 
 
 def test_rejected_records_are_reported_at_their_cells_and_retried(

@@ -69,6 +69,32 @@ def test_rows_found_after_an_unproven_answer_are_not_sent_again(
     assert count_imports(proxy) == 1
 
 
+def test_a_rejected_import_whose_rows_are_there_is_not_told_as_rejected(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+) -> None:
+    """As from a balancer that repeats a request, and returns the second answer."""
+    proxy.fail_once("refuse after", "importacao/cliente")
+    job = send(context, client, make_clients(new_cnpj()))
+    assert (job.state, job.verdict.accepted) == (State.DONE, 1)
+    assert count_imports(proxy) == 1
+
+
+def test_an_import_refused_as_plain_text_is_rejected_for_that_reason(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+) -> None:
+    proxy.fail_once("refuse as text", "importacao/cliente")
+    job = send(context, client, make_clients(new_cnpj()))
+    assert (job.state, job.verdict.rejected) == (State.REJECTED, 1)
+    assert [row.message.en for row in job.verdict.rejected_rows] == ["Recusado em texto."]
+    assert count_imports(proxy) == 1
+
+
 def wait_for_client(sandbox: RunningSandbox, document: str) -> None:
     target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
     with Client(target) as direct:

@@ -16,9 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 from xlbridge.client.listings.stream import UnexpectedContent, decode_json
 from xlbridge.client.transport import NoAnswer, Reply, Target, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.wire import Envelope, Operation, WireModel, spellings
-from xlbridge.wire.model import notifications_in
 
 _MIN_SECRET_LENGTH = 4
 """Minimum length to mask: masking every "a" would hide the message, not the secret."""
@@ -82,12 +81,14 @@ class Doubtful:
     """Whether the request was applied is unknown.
 
     ``retry_after`` is the number of seconds that the remote system asks to wait, if it does;
-    ``answered``: there was an answer.
+    ``answered``: there was an answer. ``refusal``: it was a plain text with a status of the
+    interface's refusals, which is its reason if the record proves not to be written.
     """
 
     reason: Text
     retry_after: float | None = None
     answered: bool = True
+    refusal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,7 @@ ReadData = Callable[[Any], Any]
 """Converts an envelope's ``data`` to the caller's type, or raises ``ValueError``."""
 
 _EXCERPT_LENGTH = 80
+_REFUSAL_LENGTH = 500
 _MAX_REDACTED_LENGTH = 10_000
 _BARE_MESSAGE_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 _NEVER_REJECTED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS)
@@ -170,10 +172,11 @@ def classify_envelope(
 
     ``refuses_in_data`` is the operation's.
     """
-    errors = envelope.error_items
     if envelope.success:
-        errors = notifications_in(envelope.data) if refuses_in_data else []
-    elif not envelope.has_errors:
+        errors = envelope.refusals(in_data=refuses_in_data)
+    elif envelope.has_errors:
+        errors = envelope.error_items
+    else:
         return None
     if errors or not envelope.success:
         return Rejected(
@@ -216,6 +219,8 @@ def classify_reply(
             outcome = Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
     if outcome is not None:
         return outcome
+    if text := _plain_refusal(reply):
+        return Doubtful(untranslated(redactor.redact(text)[:_REFUSAL_LENGTH]), refusal=True)
     if reply.has_redirect_location:
         reason = _redirect_message(reply)
     else:
@@ -317,6 +322,14 @@ def _bare_message(reply: httpx.Response) -> str | None:
     except ValueError:
         return None
     return _printable(document) if isinstance(document, str) and document.strip() else None
+
+
+def _plain_refusal(reply: httpx.Response) -> str | None:
+    """Return the plain text of what may be a refusal, or a gateway's answer after the commit."""
+    is_text = content_type(reply).startswith("text/plain")
+    if reply.status_code not in _BARE_MESSAGE_STATUSES or not is_text:
+        return None
+    return " ".join(_printable(reply.text[:_MAX_REDACTED_LENGTH]).split()) or None
 
 
 def _redirect_message(reply: httpx.Response) -> Text:

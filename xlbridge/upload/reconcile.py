@@ -10,9 +10,10 @@ from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.lookup.snapshot import RowSnapshot, Snapshot, applied_rows, is_stable
+from xlbridge.upload.lookup.matching import applied_rows
+from xlbridge.upload.lookup.snapshot import RowSnapshot, Snapshot, is_stable
 from xlbridge.upload.lookup.snapshot_journal import Moment
-from xlbridge.upload.results.verdict import Verdict
+from xlbridge.upload.results.verdict import RejectedRow, Verdict
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
@@ -22,8 +23,8 @@ CHECK_AGAIN = Text(
 )
 
 INTERRUPTED = Text(
-    pt="o envio foi interrompido antes da resposta",
-    en="the upload was interrupted before the answer",
+    pt="a execução foi interrompida antes da resposta",
+    en="the run was interrupted before the answer",
 )
 
 MAX_SETTLE_WAIT = 30.0
@@ -114,6 +115,28 @@ def is_as_before(context: "RunContext", job: Job) -> bool:
     return [_records(row) for row in now] == [_records(row) for row in before]
 
 
+def is_written_anyway(context: "RunContext", job: Job) -> bool:
+    """Return whether the system has records of a job that it has rejected.
+
+    A balancer may repeat a request whose answer it has lost, and return the second answer. False
+    if the records cannot be read. Raises ``TransportError`` or ``AuthenticationFailed`` if the
+    system does not answer.
+    """
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    declared = context.resource(job).read_back
+    if before is None or declared is None:
+        return False
+    try:
+        now = context.read_snapshot(job)
+    except RemoteRejected:
+        return False
+    present = applied_rows(before, now, declared.existing)
+    return any(
+        there and was is not None and not was.same
+        for there, was in zip(present, before, strict=True)
+    )
+
+
 def store_written_records(context: "RunContext", job: Job) -> None:
     """Store the records that a job has created, as they are now, if undo can remove them.
 
@@ -138,7 +161,8 @@ def _records(row: RowSnapshot | None) -> set[tuple[str, tuple[tuple[str, str | N
 
 
 def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) -> "Step":
-    """End a job by proof: all rows present, done; some, partial; else a person decides.
+    """End a job by proof: all rows present, done; some, partial; none after a refusal, rejected;
+    else a person decides.
 
     Raises ``TransportError`` if the system had declined the request and no row is present.
     """
@@ -148,6 +172,9 @@ def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) ->
         return needs_person(context, job, why, Verdict.of_proof(job.spec.rows, seen), proven=seen)
     if not any(proven) and job.events[-1].detail.get("declined"):
         raise context.record_unsent(job, NotExecuted(job.reason, answered=True))
+    if not any(proven) and job.events[-1].detail.get("refusal"):
+        refused = RejectedRow(None, None, None, job.reason)
+        return context.end(job, State.REJECTED, Verdict(len(proven), 0, 0, (refused,))), False
     if not any(proven):
         return needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
     verdict = Verdict.of_proof(job.spec.rows, proven)

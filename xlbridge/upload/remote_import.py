@@ -1,17 +1,17 @@
 """Requests to import a job's file: preview, direct import, or staging, start and polling."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
-from xlbridge.errors import ApiError, InDoubt, RemoteRejected
-from xlbridge.i18n import Text
+from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.progress import LogProgress
-from xlbridge.upload.reconcile import can_be_read_back, is_as_before
+from xlbridge.upload.reconcile import can_be_read_back, is_as_before, is_written_anyway
 from xlbridge.upload.results.remote_verdict import (
     ROW_COUNT_DIFFERS,
     accounts_for_every_row,
@@ -200,11 +200,23 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
                 job, ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows))
             )
         case Rejected(_, details):
-            return context.end(job, State.REJECTED, verdict_of_rejection(job.spec, details)), False
+            return _end_rejected(context, job, details)
         case NotExecuted():
             raise context.record_unsent(job, outcome)
         case Doubtful(reason):
-            return context.doubt(job, reason)
+            return context.doubt(job, reason, refusal=outcome.refusal)
+
+
+def _end_rejected(context: "RunContext", job: Job, details: Sequence[ErrorDetail]) -> "Step":
+    """End a rejected import, or doubt the rejection if records of it are in the system."""
+    verdict = verdict_of_rejection(job.spec, details)
+    try:
+        is_certain = not is_written_anyway(context, job)
+    except ApiError:
+        is_certain = False
+    if is_certain:
+        return context.end(job, State.REJECTED, verdict), False
+    return context.doubt(job, untranslated("; ".join(detail.value for detail in details)))
 
 
 def _send_at_once(

@@ -142,6 +142,8 @@ class RunContext:
 
         The rows that were sent are loaded only if needed.
         """
+        if job.spec.mode is Mode.PROCESS:
+            return verdict
         resource, rejected_rows = self.resource(job), verdict.rejected_rows
         candidates = [_candidate_columns(resource, job.spec, row.column) for row in rejected_rows]
         if not any(candidates):

@@ -74,17 +74,9 @@ def _run_preflight(context: "RunContext", job: Job) -> Job:
 
 def _steps_of(mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]":
     """Return the step for each state of jobs in the given mode."""
-    # Imported here, as imports of whole files do not need these modules.
-    if mode is Mode.PROCESS:
-        from xlbridge.upload.processing.sending import process_records, settle_processing
-
-        return {
-            State.PREPARED: _begin,
-            State.SENDING: process_records,
-            State.IN_DOUBT: settle_processing,
-        }
     if mode.is_by_record:
-        from xlbridge.upload.single_records.writer import settle_records, write_records
+        # Imported here, as imports of whole files do not need these modules.
+        from xlbridge.upload.single_records.executor import settle_records, write_records
 
         return {
             State.PREPARED: _begin,

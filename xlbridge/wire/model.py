@@ -14,6 +14,7 @@ Source of the envelope and its errors: the spec, Endpoints, Response envelope an
 """
 
 import importlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -271,7 +272,7 @@ class Operation:
     ``repeatable``: sending a write again changes nothing and gets the same response. A deletion
     is not repeatable: the second one gets a 404, as if the first had failed.
     ``single_record_filters``: query parameters that identify a single record.
-    ``refuses_in_data``: a success whose ``data`` has notifications is a refusal.
+    ``refuses_in_data``: a success whose ``data`` has notifications is always a refusal.
     """
 
     name: str
@@ -314,46 +315,102 @@ class Operation:
         return by_key or any(value is not None for value in filters)
 
 
+_ITEM_KEYS = ("key", "field", "campo", "property", "propertyname", "coluna")
+_ITEM_VALUES = ("value", "message", "mensagem", "errormessage", "erro", "error", "descricao")
+
+
 class ErrorItem(WireModel):
-    """One error: ``key`` is the field concerned, ``value`` the message."""
+    """One error: ``key`` is the field concerned, ``value`` the message.
+
+    Names that other systems use in their place are read too; of an item with none of them, the
+    whole content is the message.
+    """
 
     key: Annotated[str, null_as("")] = ""
     value: Annotated[str, null_as("")] = ""
     dateOccurred: Annotated[Moment | None, default_for_invalid(None)] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_other_shapes(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return {"value": None if data is None else str(data)}
+        fields = {str(name).lower(): value for name, value in data.items()}
+        key = next((fields[name] for name in _ITEM_KEYS if name in fields), None)
+        value = next((fields[name] for name in _ITEM_VALUES if name in fields), _MISSING)
+        if value is _MISSING:
+            value = json.dumps(data, ensure_ascii=False, default=str)
+        named = {"key": key, "value": value}
+        texts = {name: one if one is None else str(one) for name, one in named.items()}
+        return {**texts, "dateOccurred": fields.get("dateoccurred")}
+
+
+_MISSING = object()
+
+
+def _as_items(errors: Any) -> Any:
+    """Return errors as a list of items; they may be a text, or an object with the messages of each
+    field."""
+    if isinstance(errors, str):
+        return [errors] if errors.strip() else []
+    if not isinstance(errors, Mapping):
+        return errors
+    if any(str(name).lower() in _ITEM_VALUES for name in errors):
+        return [errors]
+    return [
+        {"key": name, "value": message}
+        for name, messages in errors.items()
+        for message in (messages if isinstance(messages, list) else [messages])
+    ]
+
+
+_ErrorItems = Annotated[list[ErrorItem] | None, BeforeValidator(_as_items)]
 
 
 class Envelope(WireModel):
     """Envelope of every response except authentication's.
 
     ``data`` is set on success, ``errors`` on failure; the details of a failure may be in
-    ``notifications`` instead.
+    ``notifications`` instead, of the envelope or of its ``data``.
     """
 
     success: bool
     data: Any = None
-    errors: list[ErrorItem] | None = None
-    notifications: list[ErrorItem] | None = None
+    errors: _ErrorItems = None
+    notifications: _ErrorItems = None
 
     @property
     def has_errors(self) -> bool:
         """True if the response has a list of errors or notifications, even an empty one."""
-        return self.errors is not None or self.notifications is not None
+        lists = (self.errors, self.notifications)
+        return any(one is not None for one in lists) or bool(self.error_items)
 
     @property
     def error_items(self) -> list[ErrorItem]:
         """Errors and notifications of a failure."""
-        return [*(self.errors or []), *(self.notifications or [])]
+        return [*(self.errors or []), *(self.notifications or []), *notifications_in(self.data)]
+
+    def refusals(self, *, in_data: bool) -> list[ErrorItem]:
+        """Return the reasons for which a success is a refusal: notifications in its ``data``.
+
+        Without ``in_data`` they are a refusal only if ``data`` has nothing else: a record that was
+        written may have remarks. Source: the spec, Purchasing (POST /v2/compras/pedido).
+        """
+        found = notifications_in(self.data)
+        others = [
+            value
+            for name, value in (self.data.items() if isinstance(self.data, Mapping) else ())
+            if str(name).lower() != "notifications"
+        ]
+        return found if in_data or not any(others) else []
 
 
 class _WithNotifications(WireModel):
-    notifications: list[ErrorItem]
+    notifications: Annotated[list[ErrorItem], BeforeValidator(_as_items)]
 
 
 def notifications_in(data: object) -> list[ErrorItem]:
-    """Return the notifications in a response's ``data``; none if it has another shape.
-
-    Source: the spec, Purchasing (POST /v2/compras/pedido).
-    """
+    """Return the notifications in a response's ``data``; none if it has another shape."""
     try:
         return _WithNotifications.model_validate(data).notifications
     except ValidationError:

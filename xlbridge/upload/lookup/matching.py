@@ -1,13 +1,15 @@
-"""Matching of rows and their records, one to one, for plans, undos, status copies and proofs.
+"""Matching of rows and their records, one to one, for all who ask which record is a row's.
 
 Rows and records with the same key are one group. Rows get equal records first; which record is the
 next best, and which ones a row may not get, depends on the question that is asked.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from operator import itemgetter
 
-from xlbridge.upload.lookup.snapshot import FoundRecord
+from xlbridge.resources.remote import ExistingPolicy
+from xlbridge.upload.lookup.snapshot import FoundRecord, Snapshot
 
 RecordKey = str | int
 """Code of a record, or its index among those of its row if it has no code."""
@@ -67,3 +69,34 @@ class RecordMatching:
     def found(self, at: int, key: RecordKey) -> FoundRecord | None:
         """Return a record that was found for a row by its key, None if it was not."""
         return self._found[at].get(key)
+
+
+def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) -> list[bool | None]:
+    """Return for each row whether its record is new, None if nothing proves it either way.
+
+    Of three identical rows with two new records, the first two count as applied. A row's absence is
+    unproven if its key has a new record that equals no row, which may be the row as the system
+    presents it. See the upload protocol, Reconcile.
+    """
+    if existing is ExistingPolicy.REPLACED:
+        # A record replaced by equal values is as wanted, whether or not the request arrived.
+        return [None if row is None else row.same > 0 for row in after]
+    proven: list[bool | None] = [None] * len(after)
+    groups: defaultdict[frozenset[tuple[str, str]], dict[int, Sequence[FoundRecord]]]
+    groups = defaultdict(dict)
+    for at, (was, now) in enumerate(zip(before, after, strict=True)):
+        if was is not None and now is not None:
+            groups[frozenset(now.key.items())][at] = now.new_since(was)
+    for new in groups.values():
+        matching = RecordMatching(new)
+        matching.match(lambda _at, record: 0 if record.same else None)
+        like_a_row = {
+            key
+            for key in matching.free
+            for at in new
+            if (one := matching.found(at, key)) and one.same
+        }
+        absent = None if matching.free.keys() - like_a_row else False
+        for at in new:
+            proven[at] = at in matching.matched or absent
+    return proven

@@ -1,15 +1,12 @@
-"""Snapshots of the remote records of a sheet's rows, and what two of them prove.
-
-Proof: see the upload protocol, Reconcile.
-"""
+"""Snapshots of the remote records of a sheet's rows."""
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from xlbridge.i18n import Text
-from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.row_table import LazySequence
 
 CODE_SEPARATOR = "/"
@@ -55,9 +52,23 @@ class RowSnapshot:
         return sum(record.same for record in self.found)
 
     def new_since(self, earlier: "RowSnapshot", known: Collection[str] = ()) -> list[FoundRecord]:
-        """Return the records that the row did not have earlier, except ``known`` ones."""
-        old = {record.code for record in earlier.found}
-        return [record for record in self.found if record.code not in old | {*known}]
+        """Return the records that the row did not have earlier, except those with ``known`` codes.
+
+        Records without a code are distinguished by their values.
+        """
+        old = Counter(map(_identity, earlier.found))
+        new = []
+        for record in self.found:
+            identity = _identity(record)
+            if old[identity]:
+                old[identity] -= 1
+            elif record.code not in known:
+                new.append(record)
+        return new
+
+
+def _identity(record: FoundRecord) -> object:
+    return record.code or tuple(sorted(record.values.items()))
 
 
 Snapshot = Sequence[RowSnapshot | None]
@@ -96,64 +107,6 @@ class LookupResult:
     snapshot: Snapshot
     reasons: Mapping[int, Text]
     reason: Text | None
-
-
-def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) -> list[bool | None]:
-    """Return for each row whether its record is new, None if nothing proves it either way.
-
-    Identical rows are only counted: of three such rows with two new records, the first two count
-    as applied. A row's absence is unproven if its key has a new record that matches no row, which
-    may be the row as the system presents it.
-    """
-    if existing is ExistingPolicy.REPLACED:
-        # A record replaced by equal values is as wanted, whether or not the request arrived.
-        return [None if row is None else row.same > 0 for row in after]
-    pairs = list(zip(before, after, strict=True))
-    # New records that equal the row, by the row's identity.
-    new = {
-        _identity(now): now.same - was.same
-        for was, now in pairs
-        if was is not None and now is not None
-    }
-    unknown = _keys_with_unknown_records(before, after)
-    proven: list[bool | None] = []
-    for was, now in pairs:
-        if was is None or now is None:
-            proven.append(None)
-            continue
-        identity = _identity(now)
-        new[identity] -= 1
-        proven.append(new[identity] >= 0 or (None if _key(now) in unknown else False))
-    return proven
-
-
-_Identity = tuple[tuple[str, str | None], ...]
-
-
-def _keys_with_unknown_records(before: Snapshot, after: Snapshot) -> set[_Identity]:
-    """Return the keys with a new record that matches none of their rows."""
-    known = {(_key(row), record.code) for row in filter(None, before) for record in row.found}
-    known |= {
-        (_key(row), record.code)
-        for row in filter(None, after)
-        for record in row.found
-        if record.same
-    }
-    return {
-        _key(row)
-        for row in filter(None, after)
-        for record in row.found
-        if (_key(row), record.code) not in known
-    }
-
-
-def _key(row: RowSnapshot) -> _Identity:
-    return tuple(sorted(row.key.items()))
-
-
-def _identity(row: RowSnapshot) -> _Identity:
-    """Return the key and content of a row, equal for identical rows."""
-    return (*_key(row), *sorted(row.sent.items()))
 
 
 def is_stable(snapshots: Sequence[Snapshot]) -> bool:

@@ -1,15 +1,18 @@
-"""Kinds of records that are processed one by one: orders, invoices, inventories, files.
+"""Kinds of records that are processed one by one (orders, invoices, inventories, files), and the
+reader of their states.
 
 Each kind is declared once, with the operations that process and read a record and the status that
 its fields prove. See the spec, States and transitions, and the product brief, process.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
-from xlbridge.errors import UsageError, resolve_name, suggestion
+from xlbridge.errors import RemoteRejected, UsageError, resolve_name, suggestion
 from xlbridge.i18n import Text
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportState
@@ -17,6 +20,11 @@ from xlbridge.wire.inventory import INVENTORY_PROCESS, INVENTORY_SHOW
 from xlbridge.wire.product_invoices import PRODUCT_INVOICE_GET, PRODUCT_INVOICE_PROCESS
 from xlbridge.wire.sales import SALES_ORDER_LIST, SALES_ORDER_PROCESS
 from xlbridge.wire.services import SERVICE_INVOICE_GET, SERVICE_INVOICE_PROCESS
+
+if TYPE_CHECKING:
+    from xlbridge.client import Client
+    from xlbridge.upload.context import UploadContext
+    from xlbridge.wire import WireModel
 
 Record = Mapping[str, Any]
 StateOfLog = Callable[[ImportLog], ImportState | None]
@@ -297,3 +305,61 @@ def explicit_numbers(values: Sequence[int]) -> RecordNumbers:
         )
     numbers = list(dict.fromkeys(values))
     return RecordNumbers(numbers, range(1, len(numbers) + 1), repeated=len(values) - len(numbers))
+
+
+_NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
+"""Statuses for a record that does not exist. See the spec, Errors."""
+
+
+class StateReader:
+    """Reader of the states of records, with ``at_once`` concurrent requests."""
+
+    def __init__(
+        self, context: "UploadContext", client: "Client", kind: ProcessKind, at_once: int = 1
+    ) -> None:
+        self._context = context
+        self._client = client
+        self._kind = kind
+        self._at_once = at_once
+
+    def read(self, numbers: Sequence[int]) -> dict[int, RecordState]:
+        """Return the current state of each record.
+
+        Raises ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` if the system
+        cannot be read.
+        """
+        if self._kind.is_listed:
+            return self._read_listing(numbers)
+        if self._at_once == 1 or len(numbers) == 1:
+            return {number: self._read_one(number) for number in numbers}
+        with ThreadPoolExecutor(self._at_once) as pool:
+            return dict(zip(numbers, pool.map(self._read_one, numbers), strict=True))
+
+    def of_answer(self, data: "WireModel | None") -> RecordState | None:
+        """Return the state in the answer to a request, None if there is none."""
+        if data is None:
+            return None
+        record = data.model_dump(mode="json", exclude_unset=True)
+        return self._kind.state_of(record, self._context.state_of)
+
+    def _read_one(self, number: int) -> RecordState:
+        operation = self._kind.read
+        path = dict.fromkeys(operation.path_parameters, number)
+        try:
+            records = list(self._client.records(operation, path=path))
+        except RemoteRejected as error:
+            if error.status not in _NOT_FOUND:
+                raise
+            return RecordState(RecordStatus.MISSING, remark=error.message)
+        if not records:
+            return RecordState(RecordStatus.MISSING)
+        return self._kind.state_of(records[0], self._context.state_of)
+
+    def _read_listing(self, numbers: Sequence[int]) -> dict[int, RecordState]:
+        """Read the whole listing, and return the states of the given records."""
+        found = dict.fromkeys(numbers, RecordState(RecordStatus.MISSING))
+        for record in self._client.records(self._kind.read):
+            number = record.get(self._kind.number)
+            if number in found:
+                found[number] = self._kind.state_of(record, self._context.state_of)
+        return found

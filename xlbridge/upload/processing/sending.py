@@ -1,7 +1,6 @@
-"""Processing of records, one request each: read, announced, sent once, and proven.
+"""Channel of processings: a record is read, processed by one request, and proven by its state.
 
-A record in doubt does not stop the others; it is settled by reading its state. See the upload
-protocol, Processing.
+See the upload protocol, Processing.
 """
 
 from collections.abc import Sequence
@@ -11,39 +10,30 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
-from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
-from xlbridge.upload.job import Job, State
-from xlbridge.upload.processing.plan import StateReader
+from xlbridge.upload.job import Job
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
     RecordState,
     RecordStatus,
+    StateReader,
     find_kind,
 )
-from xlbridge.upload.progress import RecordProgress
-from xlbridge.upload.reconcile import CHECK_AGAIN, MAX_SETTLE_WAIT
-from xlbridge.upload.single_records.dispatch import RecordDispatch, WriteOrder
-from xlbridge.upload.single_records.job_outcome import (
-    end_of_writes,
-    first_reason,
-    settle_writes,
-    stop_writes,
-    verdict_of_writes,
-)
+from xlbridge.upload.reconcile import MAX_SETTLE_WAIT
 from xlbridge.upload.single_records.request import (
-    MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
+    RecordChannel,
     RecordRequest,
+    Results,
     SharedPause,
     WriteResult,
     result_of,
+    result_of_absence,
     send_record,
     with_reason,
 )
 from xlbridge.upload.single_records.write_journal import (
-    NewState,
     RecordWrite,
     WriteState,
     problems_note,
@@ -51,7 +41,7 @@ from xlbridge.upload.single_records.write_journal import (
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext, Step
+    from xlbridge.upload.run_context import RunContext
 
 _FRESH = timedelta(minutes=1)
 """Time before the listing of all records is read again. See the product brief, Row actions."""
@@ -59,10 +49,6 @@ _FRESH = timedelta(minutes=1)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two reads of a record that the system is processing."""
 
-_INTERRUPTED = Text(
-    pt="o processamento foi interrompido antes da resposta",
-    en="processing was interrupted before the answer",
-)
 _NOT_SHOWN = Text(
     pt="o sistema aceitou a requisição, mas o registro ainda não aparece como processado",
     en="the system accepted the request, but does not show the record as processed yet",
@@ -82,85 +68,50 @@ _CHANGED = Text(
 )
 
 
-def process_records(context: "RunContext", job: Job) -> "Step":
-    """Process the records of a job that are not processed yet, and end it unless some are in doubt.
-
-    Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot be reached,
-    ``InDoubt`` if the outcome of a record is then unknown; a later run continues.
-    """
-    if job.state is not State.SENDING:
-        job = context.announce(job, State.SENDING)
-    processor = _Processor(context, job)
-    try:
-        processor.process_waiting()
-        processor.recheck_rejected()
-    except ApiError as error:
-        raise _stopped(context, job, error) from error
-    return _conclude(context, job)
-
-
-def settle_processing(context: "RunContext", job: Job) -> "Step":
-    """Settle the records in doubt by reading their states; those not processed are sent again.
-
-    Raises ``InDoubt`` if the system cannot be reached.
-    """
-    return settle_writes(context, job, lambda final: _Processor(context, job).settle(final=final))
-
-
-class _Processor:
+class RecordProcessor(RecordChannel):
     """Processor of the records of one job."""
 
-    def __init__(self, context: "RunContext", job: Job) -> None:
+    def __init__(
+        self,
+        context: "RunContext",
+        job: Job,
+        pause: SharedPause,
+        writes: Sequence[RecordWrite],
+        at_once: int,
+    ) -> None:
         self._context = context
         self._job = job
         self._kind: ProcessKind = find_kind(job.spec.resource)
-        self._at_once = int(job.last("at_once"))
-        self._reader = StateReader(context.environment, context.client, self._kind, self._at_once)
-        self._pause = SharedPause(context.options.sleep)
-        self._listed = _ListedStates(context, self._reader, self._writes())
+        self._reader = StateReader(context.environment, context.client, self._kind, at_once)
+        self._pause = pause
+        self._listed = _ListedStates(context, self._reader, writes)
 
-    def process_waiting(self) -> None:
-        """Send the waiting requests; those that an earlier run was sending are in doubt."""
-        writes = self._writes()
-        interrupted = with_reason(WriteState.DOUBTFUL, _INTERRUPTED)
-        sending = (write for write in writes if write.state is WriteState.SENDING)
-        self._store([interrupted.state_of(write) for write in sending])
-        waiting = [write for write in writes if write.state.is_waiting]
-        progress = RecordProgress(self._context.options, len(writes), len(waiting))
-        dispatch = RecordDispatch(
-            lambda write: PreparedWrite(partial(self._process, write)),
-            self._store,
-            self._pause,
-            self._at_once,
-            progress.count,
-        )
-        dispatch.run(WriteOrder(waiting, lambda write: {write.task.record}))
+    def tokens(self, write: RecordWrite) -> frozenset[str]:
+        """Return the number of the record."""
+        return frozenset({write.task.record})
 
-    def recheck_rejected(self) -> None:
-        """Read the rejected records again, and mark those that are processed anyway as done."""
-        refused = [write for write in self._writes() if write.state is WriteState.REJECTED]
-        states = self._reader.read([_number(write) for write in refused]) if refused else {}
-        for write in refused:
+    def prepare(self, write: RecordWrite) -> PreparedWrite:
+        """Return the processing of a record, whose state is read first."""
+        return PreparedWrite(partial(self._process, write))
+
+    def check_rejected(self, writes: Sequence[RecordWrite]) -> Results:
+        """Yield the rejected records that are processed anyway."""
+        states = self._reader.read([_number(write) for write in writes])
+        for write in writes:
             state = states[_number(write)]
             if state.status is RecordStatus.DONE:
-                self._record(write, _done(state, already=write.attempts == 1))
+                yield write, _done(state, already=write.attempts == 1)
 
-    def settle(self, *, final: bool) -> bool:
-        """Read the states of the records in doubt; return whether some still are in doubt.
+    def settle(self, writes: Sequence[RecordWrite], *, final: bool) -> Results:
+        """Yield the records in doubt whose states prove a result.
 
-        Records that the system is processing are awaited. An unchanged record proves something only
-        with ``final``, once no request can still arrive.
+        Records that the system is processing are awaited.
         """
-        doubtful = [write for write in self._writes() if write.state is WriteState.DOUBTFUL]
-        states = self._reader.read([_number(write) for write in doubtful])
-        left = False
-        for write in doubtful:
+        states = self._reader.read([_number(write) for write in writes])
+        for write in writes:
             result = self._settle_one(write, self._await(write, states), final=final)
-            if result is None:
-                left = True
-            else:
-                self._record(write, result)
-        return left
+            if result is not None:
+                yield write, result
 
     def _settle_one(
         self, write: RecordWrite, state: RecordState, *, final: bool
@@ -172,9 +123,7 @@ class _Processor:
             return None
         if state.status is not RecordStatus.OPEN or write.detail.get("accepted"):
             return self._result(WriteState.UNPROVEN, state.remark or _UNPROVEN)
-        if write.attempts < MAX_ATTEMPTS:
-            return WriteResult(WriteState.NOT_APPLIED)
-        return self._result(WriteState.REJECTED, _LOST.format(n=write.attempts))
+        return result_of_absence(write, _LOST, self._kind.number)
 
     def _await(self, write: RecordWrite, states: dict[int, RecordState]) -> RecordState:
         """Poll a record until the system has processed it, and return its state.
@@ -264,15 +213,6 @@ class _Processor:
     def _read(self, write: RecordWrite) -> RecordState:
         return self._reader.read([_number(write)])[_number(write)]
 
-    def _writes(self) -> list[RecordWrite]:
-        return self._context.journal.writes.load(self._job.id)
-
-    def _record(self, write: RecordWrite, result: WriteResult) -> None:
-        self._store([result.state_of(write)])
-
-    def _store(self, states: Sequence[NewState]) -> None:
-        self._context.journal.writes.record(self._job.id, states)
-
 
 class _ListedStates:
     """States of a job's records that can only be listed together, at most a minute old."""
@@ -306,23 +246,3 @@ def _done(state: RecordState, *, already: bool = False) -> WriteResult:
     if state.remark is not None:
         detail |= problems_note([(None, state.remark)])
     return WriteResult(WriteState.APPLIED, detail)
-
-
-def _conclude(context: "RunContext", job: Job) -> "Step":
-    """End a job by the states of its records, or doubt it if one of them is in doubt."""
-    writes = context.journal.writes.load(job.id)
-    verdict = verdict_of_writes(job, writes)
-    doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
-    if doubtful:
-        return context.doubt(job, first_reason(doubtful), verdict)
-    state, detail = end_of_writes(writes, first_reason)
-    return context.journal.record(job, state, verdict=verdict.to_json(), **detail), False
-
-
-def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
-    """Record the progress of a stopped run, and return the error to raise."""
-    writes = context.journal.writes.load(job.id)
-    if any(write.state in {WriteState.DOUBTFUL, WriteState.SENDING} for write in writes):
-        context.doubt(job, error.message, verdict_of_writes(job, writes))
-        return InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments()))
-    return stop_writes(context, job, error, writes)

@@ -3,7 +3,7 @@
 See the upload protocol, Updates and Undo.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -32,13 +32,15 @@ from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.single_records.request import (
-    MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
+    RecordChannel,
     RecordRequest,
+    Results,
     SharedPause,
     WriteResult,
     result_of,
+    result_of_absence,
     send_record,
     with_reason,
 )
@@ -208,7 +210,7 @@ def _json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-class RecordChanger:
+class RecordChanger(RecordChannel):
     """Changes and removals of the records of one job."""
 
     def __init__(
@@ -262,14 +264,8 @@ class RecordChanger:
             return WriteResult(WriteState.APPLIED, {"already": True})
         return result_of(outcome)
 
-    def settle(
-        self, writes: Sequence[RecordWrite], *, final: bool
-    ) -> Iterator[tuple[RecordWrite, WriteResult]]:
-        """Yield the changes in doubt that reading back settles.
-
-        A record that is not as wanted proves something only with ``final``, once no request can
-        still arrive. Raises ``ApiError`` if the system cannot be reached.
-        """
+    def settle(self, writes: Sequence[RecordWrite], *, final: bool) -> Results:
+        """Yield the changes in doubt that reading back settles."""
         for write in writes:
             present = self._read(write)
             if _is_as_wanted(write.task, present):
@@ -278,10 +274,8 @@ class RecordChanger:
                 continue
             elif not _is_as_expected(write.task, present):
                 yield write, with_reason(WriteState.UNPROVEN, _NEITHER)
-            elif write.attempts < MAX_ATTEMPTS:
-                yield write, WriteResult(WriteState.NOT_APPLIED)
             else:
-                yield write, with_reason(WriteState.REJECTED, _LOST.format(n=write.attempts))
+                yield write, result_of_absence(write, _LOST)
 
     def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
         """Return the outcome of a declined request by reading back, None if not executed."""

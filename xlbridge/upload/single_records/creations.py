@@ -24,15 +24,17 @@ from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot, Snapsho
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.single_records.inventory_counts import close_inventory, register_counts
 from xlbridge.upload.single_records.request import (
-    MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
+    RecordChannel,
     RecordRequest,
+    Results,
     SharedPause,
     Withdrawn,
     WriteResult,
     problems_of,
     result_of,
+    result_of_absence,
     send_record,
     with_reason,
 )
@@ -109,7 +111,7 @@ class _Baseline:
     by_content: bool = False
 
 
-class RecordCreator:
+class RecordCreator(RecordChannel):
     """Creator of the records of one job."""
 
     def __init__(
@@ -143,7 +145,7 @@ class RecordCreator:
         found = self._context.journal.snapshots.newest(self._job.id, moment)
         return found or (None,) * len(self._rows)
 
-    def read_identical(self, writes: Sequence[RecordWrite]) -> None:
+    def before_first(self, writes: Sequence[RecordWrite]) -> None:
         """Read records identical to the rows, before the first of the job's ``writes`` is sent.
 
         Not while other uploads are running, whose records could be mistaken for ours; then a
@@ -185,45 +187,42 @@ class RecordCreator:
             return self._register_lists(write, self._applied(write, outcome.data, body), announce)
         return result_of(outcome)
 
-    def find_appeared(
-        self, writes: Sequence[RecordWrite]
-    ) -> Iterator[tuple[RecordWrite, WriteResult]]:
-        """Yield the rows for whose key a record was added to the system after the plan.
-
-        Raises ``ApiError`` if the system cannot be reached.
-        """
+    def find_appeared(self, writes: Sequence[RecordWrite]) -> Results:
+        """Yield the rows for whose key a record was added to the system after the plan."""
         keyed = [write for write in writes if self._by_key.before[write.position] is not None]
         for write, presence in self._look_up(keyed):
             if presence.new:
                 reason = _APPEARED.format(code=presence.code or "–")
                 yield write, with_reason(WriteState.CHANGED, reason)
 
-    def settle(
-        self, writes: Sequence[RecordWrite], *, final: bool
-    ) -> Iterator[tuple[RecordWrite, WriteResult]]:
-        """Yield the creations in doubt that reading back settles.
-
-        An absent record proves something only with ``final``, once no request can still arrive.
-        Raises ``ApiError`` if the system cannot be reached.
-        """
+    def settle(self, writes: Sequence[RecordWrite], *, final: bool) -> Results:
+        """Yield the creations in doubt that reading back settles."""
         numbered = [write for write in writes if write.record]
         for write in numbered:
             yield write, self._complete(write, {"record": write.record})
         for write, presence in self._look_up([write for write in writes if not write.record]):
             if presence.present:
-                self._created[write.position] = presence.code
-                detail = {"record": presence.code, "reconciled": "read back"}
-                yield write, self._complete(write, detail)
+                yield write, self._found(write, presence)
             elif self._baseline(write) is None or (final and presence.new is None):
                 yield write, with_reason(WriteState.UNPROVEN, _NOT_READABLE)
             elif not final:
                 continue
             elif presence.new:
                 yield write, with_reason(WriteState.UNPROVEN, _NOT_THE_SAME)
-            elif write.attempts < MAX_ATTEMPTS:
-                yield write, WriteResult(WriteState.NOT_APPLIED)
             else:
-                yield write, with_reason(WriteState.REJECTED, _LOST.format(n=write.attempts))
+                yield write, result_of_absence(write, _LOST)
+
+    def check_rejected(self, writes: Sequence[RecordWrite]) -> Results:
+        """Yield the rejected creations whose new records are there."""
+        readable = [write for write in writes if write.attempts and not write.withdrawn_record]
+        for write, presence in self._look_up(readable):
+            if presence.present:
+                yield write, self._found(write, presence)
+
+    def _found(self, write: RecordWrite, presence: _Presence) -> WriteResult:
+        """Return the result of a creation whose record was read back."""
+        self._created[write.position] = presence.code
+        return self._complete(write, {"record": presence.code, "reconciled": "read back"})
 
     def _body(self, write: RecordWrite) -> WireModel | WriteResult:
         """Return a row's record as it is sent, or a rejection if the model does not accept it."""

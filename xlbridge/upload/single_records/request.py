@@ -1,10 +1,11 @@
 """Request that writes one record: sent once, repeated only if it was certainly not executed.
 
-Also the types that concurrent writes share: announcements, the common pause, and results.
+Also what all channels of single records share: announcements, the common pause, and results.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from threading import Lock
@@ -24,7 +25,7 @@ from xlbridge.upload.single_records.write_journal import (
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext
 
-MAX_ATTEMPTS = 3
+_MAX_ATTEMPTS = 3
 """Requests for one record with lost answers before it is given up."""
 
 
@@ -61,6 +62,45 @@ class PreparedWrite:
 
     work: Callable[[Announce], WriteResult]
     sends_first: bool = False
+
+
+Results = Iterator[tuple[RecordWrite, WriteResult]]
+"""Writes with their results, yielded as they become known."""
+
+
+class RecordChannel(ABC):
+    """Channel over which single records are written: creation, change or processing.
+
+    It says how a record is written and what proves that it was; all methods raise ``ApiError`` if
+    the system cannot be reached.
+    """
+
+    def before_first(self, writes: Sequence[RecordWrite]) -> None:  # noqa: B027
+        """Read what must be known before the first of a job's ``writes`` is sent."""
+
+    def find_appeared(self, writes: Sequence[RecordWrite]) -> Results:
+        """Yield the writes that must not be sent, since others have written their records."""
+        yield from ()
+
+    @abstractmethod
+    def tokens(self, write: RecordWrite) -> frozenset[str]:
+        """Return the keys of a record, which concurrent writes must not share."""
+
+    @abstractmethod
+    def prepare(self, write: RecordWrite) -> PreparedWrite:
+        """Return a write that is ready to be sent."""
+
+    @abstractmethod
+    def settle(self, writes: Sequence[RecordWrite], *, final: bool) -> Results:
+        """Yield the writes in doubt that reading back settles.
+
+        A record that is not as wanted proves something only with ``final``, once no request can
+        still arrive.
+        """
+
+    def check_rejected(self, writes: Sequence[RecordWrite]) -> Results:
+        """Yield the rejected writes whose records are there anyway."""
+        yield from ()
 
 
 @dataclass(slots=True)
@@ -159,7 +199,21 @@ def result_of(outcome: Outcome) -> WriteResult:
         case NotExecuted(reason):
             return WriteResult(WriteState.NOT_APPLIED, stop=TransportError(reason))
         case Doubtful(reason):
-            return with_reason(WriteState.DOUBTFUL, reason)
+            doubt = with_reason(WriteState.DOUBTFUL, reason)
+            return WriteResult(doubt.state, {**doubt.detail, "refusal": outcome.refusal})
+
+
+def result_of_absence(write: RecordWrite, lost: Text, column: str | None = None) -> WriteResult:
+    """Return the result of a write in doubt whose record proves to be as before.
+
+    After a refusal as plain text it is rejected for that reason. Else it may be sent again, three
+    times at most; ``lost`` says that the system did not answer ``{n}`` requests.
+    """
+    if write.detail.get("refusal"):
+        return WriteResult(WriteState.REJECTED, problems_note(write.problems))
+    if write.attempts < _MAX_ATTEMPTS:
+        return WriteResult(WriteState.NOT_APPLIED)
+    return with_reason(WriteState.REJECTED, lost.format(n=write.attempts), column)
 
 
 def with_reason(state: WriteState, reason: Text, column: str | None = None) -> WriteResult:

@@ -1,0 +1,292 @@
+"""Executor of writes of single records: creations, changes, removals and processings.
+
+Each record is announced, sent once and proven, several at a time, over the channel of its write. A
+record in doubt does not stop the others; it is settled by reading it back. See the upload protocol,
+Updates, Record by record and Processing.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from xlbridge.client import NotExecuted
+from xlbridge.errors import ApiError, InDoubt
+from xlbridge.i18n import Text, untranslated
+from xlbridge.resources import Mode
+from xlbridge.upload.job import Job, State, planned_note
+from xlbridge.upload.progress import RecordProgress
+from xlbridge.upload.reconcile import CHECK_AGAIN, INTERRUPTED, has_settled
+from xlbridge.upload.results.remote_verdict import rejected_row
+from xlbridge.upload.results.verdict import Verdict
+from xlbridge.upload.single_records.changes import RecordChanger, change_of_row
+from xlbridge.upload.single_records.creations import RecordCreator
+from xlbridge.upload.single_records.dispatch import RecordDispatch, WriteOrder
+from xlbridge.upload.single_records.request import (
+    RecordChannel,
+    SharedPause,
+    WriteResult,
+    with_reason,
+)
+from xlbridge.upload.single_records.write_journal import (
+    CREATION,
+    NewState,
+    RecordTask,
+    RecordWrite,
+    WriteState,
+)
+
+if TYPE_CHECKING:
+    from xlbridge.upload.run_context import RunContext, Step
+
+_NEEDS_PERSON = Text(
+    pt="{n:um registro está|{n} registros estão} em dúvida: {why}",
+    en="{n:one record is|{n} records are} in doubt: {why}",
+)
+_BLOCKED = Text(
+    pt="não foi enviada: outra linha da mesma chave está em dúvida",
+    en="was not sent: another row of the same key is in doubt",
+)
+_NO_REASON = Text(
+    pt="rejeitada pelo sistema, sem motivo informado", en="rejected by the system without a reason"
+)
+
+
+def write_records(context: "RunContext", job: Job) -> "Step":
+    """Write the records of a job that are not written yet, and end it unless some are in doubt.
+
+    Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot be reached,
+    ``InDoubt`` if the outcome of a record is then unknown; a later run continues.
+    """
+    journal = context.journal
+    if not journal.writes.load(job.id):
+        journal.writes.plan(job.id, _tasks_of_plan(context, job))
+    is_resumed = job.state is State.SENDING
+    if not is_resumed:
+        job = context.announce(job, State.SENDING)
+    try:
+        executor = _RecordExecutor(context, job)
+        if is_resumed and job.plan_is_old(journal.now()):
+            job = executor.refresh()
+        executor.write_waiting()
+        executor.check_rejected()
+    except ApiError as error:
+        writes = journal.writes.load(job.id, answers=False)
+        raise _stopped(context, job, error, writes) from error
+    return _conclude(context, job, journal.writes.load(job.id, answers=False))
+
+
+def settle_records(context: "RunContext", job: Job) -> "Step":
+    """Settle the records in doubt by reading them back; those certainly not written are sent again.
+
+    What is still in doubt after the settle time is left to a person. Raises ``InDoubt`` if the
+    system cannot be reached.
+    """
+    if not context.options.wait:
+        return job, False
+    try:
+        if _RecordExecutor(context, job).settle(final=False):
+            if not has_settled(context, job):
+                return job, False
+            _RecordExecutor(context, job).settle(final=True)
+    except ApiError as error:
+        raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
+    return context.journal.record(job, State.SENDING, reconciled="read back"), True
+
+
+def _tasks_of_plan(context: "RunContext", job: Job) -> list[RecordTask]:
+    """Return the planned task of each row of a job."""
+    by_number = {
+        row.row: row for row in context.journal.plan_of(context.journal.job(job.parent or job.id))
+    }
+    planned = [by_number[number] for number in job.spec.rows]
+    if all(row.is_created for row in planned):
+        return [CREATION] * len(planned)
+    rows = zip(planned, context.rows(job), strict=True)
+    return [CREATION if row.is_created else change_of_row(row, values) for row, values in rows]
+
+
+class _RecordExecutor:
+    """Executor of the writes of one job."""
+
+    def __init__(self, context: "RunContext", job: Job) -> None:
+        self._context = context
+        self._job = job
+        self._writes = context.journal.writes.load(job.id)
+        self._pause = SharedPause(context.options.sleep)
+        self._at_once = int(job.last("at_once") or context.options.at_once)
+        self._channels = self._open_channels()
+
+    def _open_channels(self) -> dict[bool, RecordChannel]:
+        """Return the channels of the writes that create records, and of the others."""
+        context, job, pause = self._context, self._job, self._pause
+        if job.spec.mode is Mode.PROCESS:
+            from xlbridge.upload.processing.sending import RecordProcessor
+
+            return {False: RecordProcessor(context, job, pause, self._writes, self._at_once)}
+        resource, rows = context.resource(job), context.rows(job)
+        channels: dict[bool, RecordChannel] = {}
+        if resource.create is not None and any(write.task.creates for write in self._writes):
+            channels[True] = RecordCreator(context, job, rows, pause, resource.create, self._writes)
+        if resource.read_back is not None and resource.change is not None:
+            channels[False] = RecordChanger(
+                context, job, rows, pause, resource.read_back, resource.change
+            )
+        return channels
+
+    def refresh(self) -> Job:
+        """Read the keys of the records still to be created again; leave out existing ones."""
+        waiting = [write for write in self._writes if write.task.creates and write.state.is_waiting]
+        for creator, writes in self._by_channel(waiting):
+            self._record(creator.find_appeared(writes))
+        self._writes = self._context.journal.writes.load(self._job.id)
+        planned = planned_note(self._context.journal.now())
+        return self._context.journal.record(self._job, State.SENDING, **planned)
+
+    def write_waiting(self) -> None:
+        """Send the waiting writes; those that an earlier run was sending are in doubt."""
+        doubt = with_reason(WriteState.DOUBTFUL, INTERRUPTED)
+        states = []
+        for write in self._in_state(WriteState.SENDING):
+            # A created record whose lists are not registered yet has a code.
+            known = {"record": write.record} if write.task.creates and write.record else {}
+            states.append(NewState(write, doubt.state, {**doubt.detail, **known}))
+        self._store(states)
+        unsettled = [write for write in self._writes if write.state.is_open]
+        waiting = [write for write in self._writes if write.state.is_waiting]
+        blocked = {token for write in unsettled for token in self._channel(write).tokens(write)}
+        for channel in self._channels.values():
+            channel.before_first(self._writes)
+        options = self._context.options
+        progress = RecordProgress(options, len(self._writes), len(waiting))
+        dispatch = RecordDispatch(
+            lambda write: self._channel(write).prepare(write),
+            self._store,
+            self._pause,
+            self._at_once,
+            progress.count,
+        )
+        dispatch.run(WriteOrder(waiting, lambda write: self._channel(write).tokens(write), blocked))
+
+    def check_rejected(self) -> None:
+        """Read the rejected records again; those that were written anyway are applied.
+
+        A balancer may repeat a request whose answer it has lost, and return the second one.
+        """
+        self._writes = self._context.journal.writes.load(self._job.id)
+        for channel, writes in self._by_channel(self._in_state(WriteState.REJECTED)):
+            self._record(channel.check_rejected(writes))
+
+    def settle(self, *, final: bool) -> bool:
+        """Read back the records in doubt; return whether some still are."""
+        doubtful = self._in_state(WriteState.DOUBTFUL)
+        settled = 0
+        for channel, writes in self._by_channel(doubtful):
+            settled += self._record(channel.settle(writes, final=final))
+        return settled < len(doubtful)
+
+    def _in_state(self, state: WriteState) -> list[RecordWrite]:
+        return [write for write in self._writes if write.state is state]
+
+    def _by_channel(
+        self, writes: Sequence[RecordWrite]
+    ) -> Iterator[tuple[RecordChannel, list[RecordWrite]]]:
+        for channel in self._channels.values():
+            if own := [write for write in writes if self._channel(write) is channel]:
+                yield channel, own
+
+    def _channel(self, write: RecordWrite) -> RecordChannel:
+        channel = self._channels.get(write.task.creates)
+        if channel is None:
+            raise AssertionError(f"{self._job.spec.resource}: no operation for this write")
+        return channel
+
+    def _record(self, results: Iterator[tuple[RecordWrite, WriteResult]]) -> int:
+        """Record results as they arrive, and return their number."""
+        count = 0
+        for write, result in results:
+            self._store([result.state_of(write)])
+            count += 1
+        return count
+
+    def _store(self, states: Sequence[NewState]) -> None:
+        if states:
+            self._context.journal.writes.record(self._job.id, states)
+
+
+def _stopped(
+    context: "RunContext", job: Job, error: ApiError, writes: list[RecordWrite]
+) -> ApiError:
+    """Record the progress of a run stopped by an error, and return the error to raise."""
+    if all(write.state.is_waiting for write in writes):
+        return context.record_unsent(job, NotExecuted(error.message))
+    verdict, proven = _verdict_of_writes(job, writes), _proofs_of_writes(writes)
+    if any(write.state in {WriteState.DOUBTFUL, WriteState.SENDING} for write in writes):
+        context.doubt(job, error.message, verdict, proven=proven)
+        return InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments()))
+    stored, reason = verdict.to_json(), asdict(error.message)
+    context.journal.record(job, State.SENDING, reason=reason, verdict=stored, proven=proven)
+    return error
+
+
+def _conclude(context: "RunContext", job: Job, writes: list[RecordWrite]) -> "Step":
+    """End a job by the states of its writes, or doubt it if one of them is in doubt."""
+    doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
+    if doubtful:
+        verdict, proven = _verdict_of_writes(job, writes), _proofs_of_writes(writes)
+        return context.doubt(job, _first_reason(doubtful), verdict, proven=proven)
+    waiting = [write for write in writes if write.state.is_waiting]
+    if waiting:
+        result = with_reason(WriteState.CHANGED, _BLOCKED)
+        context.journal.writes.record(job.id, [result.state_of(write) for write in waiting])
+        writes = context.journal.writes.load(job.id, answers=False)
+    freed = [write.position for write in writes if write.state.is_refused]
+    detail: dict[str, Any] = {"freed": freed}
+    states = {write.state for write in writes}
+    if WriteState.UNPROVEN in states:
+        unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
+        why = _NEEDS_PERSON.format(n=len(unproven), why=_first_reason(unproven))
+        state = State.NEEDS_PERSON
+        detail |= {"proven": _proofs_of_writes(writes), "reason": asdict(why)}
+    elif states <= {WriteState.APPLIED}:
+        state = State.DONE
+    else:
+        state = State.PARTIAL if WriteState.APPLIED in states else State.REJECTED
+    return context.end(job, state, _verdict_of_writes(job, writes), **detail), False
+
+
+def _proofs_of_writes(writes: Sequence[RecordWrite]) -> list[bool | None]:
+    """Return for each write whether it is proven to be applied, None if that is unknown."""
+    return [
+        True if write.state is WriteState.APPLIED else False if write.state.is_refused else None
+        for write in writes
+    ]
+
+
+def _first_reason(writes: Sequence[RecordWrite]) -> Text:
+    """Return the first message about the given writes."""
+    return next((text for write in writes for _, text in write.problems), untranslated("–"))
+
+
+def _verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
+    """Return the verdict on a job's rows from the writes of their records."""
+    refused = [write for write in writes if write.state.is_refused]
+    items = job.items if refused else {}
+    return Verdict(
+        read=len(job.spec.rows),
+        accepted=sum(write.state is WriteState.APPLIED for write in writes),
+        unknown=sum(
+            write.state is not WriteState.APPLIED and not write.state.is_refused for write in writes
+        ),
+        rejected_rows=tuple(
+            rejected_row(
+                job.spec,
+                job.spec.rows[write.position],
+                column,
+                message,
+                itself=write.state is WriteState.REJECTED,
+                items=items,
+            )
+            for write in refused
+            for column, message in write.problems or [(None, _NO_REASON)]
+        ),
+    )
