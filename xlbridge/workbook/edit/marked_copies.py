@@ -65,7 +65,7 @@ _HEADERS: tuple[tuple[Text, int], ...] = (
 )
 _HEADER_ROW = 5
 _MAX_VALUE_LENGTH = 80
-_LINE_HEIGHT, _PADDING = 15, 3
+_PADDING = 3
 _A4 = "9"
 
 
@@ -309,7 +309,7 @@ def _write_finding(
     lines = max(len(wrap(text, width)) for text, width in zip(texts, widths, strict=True))
     plain = style_ids["text"]
     styles = [*[plain] * len(names), style_ids["link"], plain, style_ids[severity], *[plain] * 4]
-    _add_row(rows, row, zip(texts, styles, strict=True), _PADDING + _LINE_HEIGHT * lines)
+    _add_row(rows, row, zip(texts, styles, strict=True), _PADDING + style.LINE_HEIGHT * lines)
 
 
 def _add_row(

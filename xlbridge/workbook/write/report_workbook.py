@@ -9,7 +9,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
@@ -18,14 +17,12 @@ from xlbridge.report_forms import Grade, Heading, Report, Table, Tone, Value, va
 from xlbridge.resources import Kind
 from xlbridge.workbook import style
 from xlbridge.workbook.address import MAX_TEXT_LENGTH
-from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
+from xlbridge.workbook.write.new_workbook import Formats, new_workbook, print_across_pages
 
 MAX_LINES = 1_000_000
 """Maximum number of lines of a table on a sheet, just below Excel's limit."""
 
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96
-_LINE_HEIGHT = 15
-_MAX_ROW_HEIGHT = 409  # Excel's limit
 _BOLD_WIDTH = 1.25
 _INDENT = 2
 _MIN_PARAGRAPH_WIDTH, _PARAGRAPH_PADDING = 60, 5
@@ -68,7 +65,8 @@ def write_report(
     """
     title = _clean(report.title)
     with new_workbook(path, title=title, signature=signature) as book:
-        styles = _Styles(book)
+        font = {"font_name": style.FONT, "font_size": style.FONT_SIZE}
+        styles = Formats(book, **font, valign="top")
         _write_cover(book.add_worksheet(str(cover)), styles, report)
         for name, group in groupby(report.tables, key=lambda table: table.sheet):
             tables = list(group)
@@ -82,51 +80,35 @@ def write_report(
                 _write_tables(sheet, styles, part)
 
 
-class _Styles:
-    """Formats of a workbook, each created once."""
-
-    def __init__(self, book: xlsxwriter.Workbook) -> None:
-        self._book = book
-        self._formats: dict[tuple[tuple[str, Any], ...], Format] = {}
-
-    def format(self, **properties: Any) -> Format:
-        key = tuple(sorted(properties.items()))
-        if key not in self._formats:
-            font = {"font_name": style.FONT, "font_size": style.FONT_SIZE, "valign": "top"}
-            self._formats[key] = self._book.add_format(font | properties)
-        return self._formats[key]
-
-    def cell_format(self, heading: Heading, value: Value, tone: Tone) -> Format:
-        properties = dict(_TONE_FORMATS[tone])
-        if heading.alarming and value:
-            properties |= {"font_color": _OPEN, "bold": True}
-        if heading.digest:
-            properties |= {"font_size": 9, "font_name": "Consolas"}
-        match value:
-            case Decimal():
-                properties["num_format"] = style.NUMBER_FORMATS[Kind.MONEY]
-            case int():
-                properties["num_format"] = "#,##0"
-            case date():
-                properties |= {
-                    "num_format": style.NUMBER_FORMATS[Kind.DATE],
-                    "align": "left",
-                    "indent": 1,
-                }
-            case _:
-                properties |= {"text_wrap": True, "align": "left", "indent": 1}
-        return self.format(**properties)
+def _cell_format(styles: Formats, heading: Heading, value: Value, tone: Tone) -> Format:
+    properties = dict(_TONE_FORMATS[tone])
+    if heading.alarming and value:
+        properties |= {"font_color": _OPEN, "bold": True}
+    if heading.digest:
+        properties |= {"font_size": 9, "font_name": "Consolas"}
+    match value:
+        case Decimal():
+            properties["num_format"] = style.NUMBER_FORMATS[Kind.MONEY]
+        case int():
+            properties["num_format"] = "#,##0"
+        case date():
+            properties |= {
+                "num_format": style.NUMBER_FORMATS[Kind.DATE],
+                "align": "left",
+                "indent": 1,
+            }
+        case _:
+            properties |= {"text_wrap": True, "align": "left", "indent": 1}
+    return styles.format(**properties)
 
 
 class _SheetWriter:
     """Writer of a sheet from top to bottom, in rows high enough for wrapped texts, which Excel does
     not fit itself."""
 
-    def __init__(
-        self, sheet: Worksheet, styles: _Styles, title: str, widths: Sequence[int]
-    ) -> None:
+    def __init__(self, sheet: Worksheet, title: str, widths: Sequence[int]) -> None:
         self.row = 0
-        self.sheet, self.styles = sheet, styles
+        self.sheet = sheet
         self._widths = widths
         for column, width in enumerate(widths):
             sheet.set_column(column, column, width)
@@ -154,22 +136,23 @@ class _SheetWriter:
                         length = (len(str(value)) + _INDENT) * letter_width
                         lines = max(lines, math.ceil(length / self._widths[column]))
         if lines > 1:
-            self.sheet.set_row(self.row, min(lines * _LINE_HEIGHT, _MAX_ROW_HEIGHT))
+            self.sheet.set_row(self.row, min(lines * style.LINE_HEIGHT, style.MAX_ROW_HEIGHT))
         self.row += 1
 
     def paragraph(self, value: object, form: Format, padding: int = 0) -> None:
         """Write a wrapped text across all columns."""
         lines = math.ceil(len(str(value)) / max(sum(self._widths), _MIN_PARAGRAPH_WIDTH))
+        height = min(lines * style.LINE_HEIGHT + padding, style.MAX_ROW_HEIGHT)
         if lines > 1 or padding:
-            self.sheet.set_row(self.row, min(lines * _LINE_HEIGHT + padding, _MAX_ROW_HEIGHT))
+            self.sheet.set_row(self.row, height)
         self.sheet.merge_range(self.row, 0, self.row, max(len(self._widths) - 1, 1), "", form)
         self.sheet.write_string(self.row, 0, _clean(value), form)
         self.row += 1
 
 
-def _write_cover(sheet: Worksheet, styles: _Styles, report: Report) -> None:
+def _write_cover(sheet: Worksheet, styles: Formats, report: Report) -> None:
     title = _clean(report.title)
-    writer = _SheetWriter(sheet, styles, title, (_LABEL_WIDTH, _TEXT_WIDTH))
+    writer = _SheetWriter(sheet, title, (_LABEL_WIDTH, _TEXT_WIDTH))
     heading = styles.format(bold=True, font_size=16, font_color=style.STRONG)
     writer.line([title], [heading])
     writer.row += 1
@@ -191,10 +174,10 @@ def _write_cover(sheet: Worksheet, styles: _Styles, report: Report) -> None:
         writer.line([str(fact), str(value_text(value))], [label, text])
 
 
-def _write_tables(sheet: Worksheet, styles: _Styles, tables: Sequence[Table]) -> None:
+def _write_tables(sheet: Worksheet, styles: Formats, tables: Sequence[Table]) -> None:
     columns = range(max(len(table.headings) for table in tables))
     widths = [max(t.headings[c].width for t in tables if c < len(t.headings)) for c in columns]
-    writer = _SheetWriter(sheet, styles, str(tables[0].sheet), widths)
+    writer = _SheetWriter(sheet, str(tables[0].sheet), widths)
     title = styles.format(bold=True, font_size=13, font_color=style.STRONG, text_wrap=True)
     about = styles.format(font_color=style.QUIET, text_wrap=True)
     nothing = styles.format(italic=True, font_color=style.QUIET, text_wrap=True)
@@ -217,7 +200,7 @@ def _write_tables(sheet: Worksheet, styles: _Styles, tables: Sequence[Table]) ->
                 sheet.autofilter(writer.row - 1, 0, last, len(headings) - 1)
             for line in table.lines:
                 cells = zip(table.headings, line.values, strict=True)
-                forms = [styles.cell_format(*cell, line.tone) for cell in cells]
+                forms = [_cell_format(styles, *cell, line.tone) for cell in cells]
                 writer.line(line.values, forms)
         else:
             writer.paragraph(table.none, nothing, _PARAGRAPH_PADDING)

@@ -364,8 +364,7 @@ _WIDTHS = (32, 15, 18, 46, 36, 30)
 _MIN_NAME_WIDTH, _COMMON_NAME_WIDTH, _MAX_NAME_WIDTH = 32, 38, 48
 _DESCRIPTION = 4
 """Index of the column of descriptions, the widest."""
-_LINE_HEIGHT, _PADDING = 15, 5
-_MAX_ROW_HEIGHT = 409  # Excel's limit
+_PADDING = 5
 
 _STEPS = """\
 Preencha a planilha “{sheet}”, uma linha por registro, a partir da linha 2.
@@ -466,8 +465,8 @@ class _InstructionsWriter:
             # Programs do not fit the height of a row to its text on opening.
             texts = zip(cells, self.widths, strict=False)
             lines = [len(wrap(text, width - 3)) for (name, text), width in texts if name == "cell"]
-            height = _PADDING + _LINE_HEIGHT * max([1, *lines])
-            self.sheet.set_row(self.row, min(height, _MAX_ROW_HEIGHT))
+            height = _PADDING + style.LINE_HEIGHT * max([1, *lines])
+            self.sheet.set_row(self.row, min(height, style.MAX_ROW_HEIGHT))
         for index, (name, text) in enumerate(cells):
             self.sheet.write_string(self.row, index, text, self.formats[name])
         self.row += 1
