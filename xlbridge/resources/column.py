@@ -141,22 +141,7 @@ class ChildSum(Struct, frozen=True):
     column: Name
     number: float | None = None
     total: Name | None = None
-    product: SumOfProducts | None = None
-
-    @property
-    def factors_in(self) -> str:
-        """The list whose rows have the factors of a sum of products."""
-        return self.product.sheet if self.product else ""
-
-    @property
-    def factors(self) -> tuple[str, ...]:
-        """The columns with the factors of a sum of products."""
-        return self.product.columns if self.product else ()
-
-    @property
-    def unless(self) -> tuple[str, ...]:
-        """The columns whose values prevent a sum of products."""
-        return self.product.unless if self.product else ()
+    product: SumOfProducts = SumOfProducts("", ())
 
 
 class LayoutChange(Struct, frozen=True):

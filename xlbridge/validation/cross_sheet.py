@@ -213,9 +213,9 @@ def _wrong_sums(
     if off.any():
         # Rows without a record have findings of their own.
         off &= ~_may_be_strays(missing, tolerance, addends[_strays(child, owners)])
-        items = main.children.get(declared.factors_in)
+        items = main.children.get(declared.product.sheet)
         if items is not None:
-            strays = _strays(items, parents[declared.factors_in])
+            strays = _strays(items, parents[declared.product.sheet])
             off &= ~_may_be_strays(-missing, tolerance, _products(items, declared)[strays])
     positions = np.flatnonzero(added)[::-1].tolist() if off.any() else ()
     firsts = {int(owners[position]): position for position in positions}
@@ -240,10 +240,10 @@ def _expected(
     if declared.total is not None:
         wrong = main.rows_in_error((declared.total,))
         return np.where(wrong, np.nan, _values(main, declared.total)), tolerance
-    items = main.children.get(declared.factors_in)
+    items = main.children.get(declared.product.sheet)
     if items is None:
         return np.full(count, np.nan), tolerance
-    owners = parents[declared.factors_in]
+    owners = parents[declared.product.sheet]
     known, wrong = owners >= 0, items.rows_in_error((KEY,))
     prices = np.where(wrong, np.nan, _products(items, declared))
     # Cents may be rounded in either direction.
@@ -255,10 +255,10 @@ def _expected(
 def _products(items: ValidatedSheet, declared: ChildSum) -> _Amounts:
     """Return the price of each item, NaN if it is unknown."""
     prices = np.ones(len(items.rows))
-    for name in declared.factors:
+    for name in declared.product.columns:
         prices = prices * _values(items, name)
-    unknown = items.rows_in_error((*declared.factors, *declared.unless))
-    for name in declared.unless:
+    unknown = items.rows_in_error((*declared.product.columns, *declared.product.unless))
+    for name in declared.product.unless:
         # An empty cell and a zero do not change the price.
         unknown |= np.nan_to_num(_values(items, name)) != 0
     return np.where(unknown, np.nan, np.round(prices, 2))
