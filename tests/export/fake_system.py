@@ -40,9 +40,17 @@ class Reply:
     missing: int = 0
 
 
+_INFO = Reply(b'{"success": true, "data": {"codigoDaEmpresa": 1}}')
+
+
 @contextmanager
-def replying_server(reply: Callable[[str, Query, Message], Reply]) -> Iterator[str]:
-    """Run a system that accepts every login and sends the replies of a test; yield its address."""
+def replying_server(
+    reply: Callable[[str, Query, Message], Reply], info: Reply = _INFO
+) -> Iterator[str]:
+    """Run a system that accepts every login and sends the replies of a test; yield its address.
+
+    ``info`` is its answer to who it is.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -51,7 +59,8 @@ def replying_server(reply: Callable[[str, Query, Message], Reply]) -> Iterator[s
 
         def do_GET(self) -> None:
             url = urlsplit(self.path)
-            self._send(reply(url.path, parse_qs(url.query), self.headers))
+            is_info = url.path == "/v2/sistema/info"
+            self._send(info if is_info else reply(url.path, parse_qs(url.query), self.headers))
 
         def _send(self, sent: Reply) -> None:
             self.send_response(sent.status)

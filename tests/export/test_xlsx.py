@@ -15,13 +15,16 @@ from typing import Any
 
 import openpyxl
 import pytest
+from exporting import export
+from fake_system import Reply, replying_server
 from libreoffice import save_with_libreoffice
 from reading import Rows, read_calamine, read_openpyxl, write_all
 
+from xlbridge.client import Client, Target
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.export import LISTINGS
 from xlbridge.export.formats.xlsx import open_xlsx
-from xlbridge.workbook import COVER_SHEET
+from xlbridge.workbook import COVER_SHEET, WorkbookOrigin
 
 pytestmark = pytest.mark.one_database
 
@@ -247,3 +250,25 @@ def test_libreoffice_reads_each_cell_at_its_address(tmp_path: Path) -> None:
     write_all(path, records, ESTOQUE.sheets, open_xlsx)
     (saved,) = save_with_libreoffice([path], tmp_path / "saved")
     assert read_openpyxl(saved) == read_openpyxl(path)
+
+
+_REFUSED = Reply(b'{"success": false, "errors": [{"key": "info", "value": "Sem acesso."}]}', 403)
+
+
+@pytest.mark.parametrize(
+    ("info", "told"),
+    [(Reply(b'{"success": true, "data": {}}'), "#a@b.example"), (_REFUSED, "")],
+)
+def test_a_workbook_names_its_system_as_far_as_that_tells(
+    tmp_path: Path, info: Reply, told: str
+) -> None:
+    path = tmp_path / "estoque.xlsx"
+    body = b'{"success": true, "data": []}'
+    with (
+        replying_server(lambda *_: Reply(body), info) as address,
+        Client(Target("t", address, "A@b.example", "unused")) as client,
+    ):
+        export(client, "estoque", path)
+    origin = WorkbookOrigin.of(path)
+    assert origin is not None
+    assert (origin.system, origin.export) == (told and f"{address}{told}", "estoque")

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from hostile_kinds import FILES
 from openpyxl import load_workbook
+from openpyxl.packaging.custom import StringProperty
 from running_page import RunningPage, open_workbook, wait_for_end
 from sheets import GOOD, Formula, write_records, write_workbook
 
@@ -392,6 +393,25 @@ def test_plan_is_shown_in_the_grid_with_differing_values(
     assert [row["row"] for row in shown] == [3]
     (mark,) = shown[0]["marks"][str(place)]
     assert (mark["severity"], mark["message"]) == ("planned", "in the system: Aluguel")
+
+
+def test_record_numbers_of_another_system_count_only_if_that_is_said(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    record = {"descricaoDoProduto": "Parafuso", "codigoInterno": "PG-1", "idProduto": 1}
+    path = write_records(tmp_path / "produtos.xlsx", "produto", [record])
+    book = load_workbook(path)
+    for name, value in {"format": "1", "system": "https://outro.example#9"}.items():
+        book.custom_doc_props.append(StringProperty(name=f"xlbridge-{name}", value=value))
+    book.save(path)
+    open_workbook(client, path)
+    refused = client.post("/api/plan", json={"update": True})
+    assert refused.status_code == 422
+    error = refused.json()["error"]
+    assert "https://outro.example#9" in error["message"]
+    assert "on the page, the option" in error["hint"]
+    planned = client.post("/api/plan", json={"foreign_numbers": True}).json()
+    assert (planned["counts"]["create"], planned["writes"]) == (1, 1)
 
 
 def test_reading_of_dates_and_numbers_can_be_changed(client: httpx.Client, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from xlbridge.resources import Catalogue
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.validation.reports import Report
 from xlbridge.validation.reports.forms import report_lines
+from xlbridge.workbook.write import write_template
 
 CLIENT = list(GOOD["cliente"])
 ROW = list(GOOD["cliente"].values())
@@ -151,6 +152,14 @@ def test_unrelated_sheet_has_no_header(tmp_path: Path, catalogue: Catalogue) -> 
     assert codes(validate_workbook(path, catalogue, resource="cliente")) == [
         (None, "header-not-found")
     ]
+
+
+def test_a_template_of_another_resource_is_named(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = tmp_path / "a.xlsx"
+    write_template(path, catalogue["produto"])
+    (found,) = validate_workbook(path, catalogue, resource="cliente").findings
+    assert found.kind.code == "template-of-other"
+    assert "of produto, not of cliente" in found.message.en
 
 
 def test_row_with_only_an_error_cell_counts_as_a_row(tmp_path: Path, catalogue: Catalogue) -> None:

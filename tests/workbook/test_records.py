@@ -1,5 +1,6 @@
 """Typed rows in workbooks are read back as they were written."""
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from xlbridge.workbook.write import RejectedRows, write_records, write_rejects
 
 CATALOGUE = load_catalogue()
 RECEIVABLE = CATALOGUE["contasreceber"]
-ORIGIN = WorkbookOrigin("20261101-101010-abcd", "http://erp#1", "contasreceber", "pt-BR")
+ORIGIN = WorkbookOrigin(
+    job="20261101-101010-abcd", system="http://erp#1", resource="contasreceber", language="pt-BR"
+)
 ROW: dict[str, Any] = {
     "codigoDaFilial": 1,
     "codigoDoCliente": 1001,
@@ -139,7 +142,7 @@ def test_rejects_have_the_template_layout_and_the_reasons(tmp_path: Path) -> Non
     frame = frame_of(RECEIVABLE, ROW, {**ROW, "codigoDoCliente": 1002})
     reasons = ["Cliente inativo.", "=mau"]
     write_rejects(path, RejectedRows(RECEIVABLE, frame, reasons), [17, 400], ORIGIN)
-    assert WorkbookOrigin.of(path) == ORIGIN
+    assert WorkbookOrigin.of(path) == replace(ORIGIN, template=RECEIVABLE.fingerprint)
     book = openpyxl.load_workbook(path)
     sheet = book[RECEIVABLE.name]
     lines = list(sheet.iter_rows(values_only=True))

@@ -5,7 +5,7 @@ call, then run with a progress callback.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from xlbridge import __version__
 from xlbridge.client import Client, Target
+from xlbridge.errors import RemoteRejected
 from xlbridge.export.all_listings import LISTINGS, find_listing
 from xlbridge.export.attachments import AttachmentDownloads
 from xlbridge.export.fetcher import Fetcher, OnProgress
@@ -188,13 +189,15 @@ class PreparedExport:
 
         ``attachments`` is the folder for attached files, which are not downloaded without one;
         ``resume`` stores finished windows of a failed run, and provides those of the last one.
-        Raises ``UsageError`` if a file cannot be written, and what ``Client.records`` raises.
+        An .xlsx workbook carries the system's identity. Raises ``UsageError`` if a file cannot be
+        written, and what ``Client.records`` raises.
         """
         downloads = None
         if attachments is not None:
             downloads = AttachmentDownloads(attachments, self.listing, client.target.base_url)
         self.output.require_writable()
         sheets = self.layout.sheets
+        system = self._system_of(client)
         started = datetime.now()
         with (
             resume.open(started) if resume else temporary_folder() as folder,
@@ -231,11 +234,17 @@ class PreparedExport:
                     )
                     for index, sheet in enumerate(sheets)
                 ]
-                writer.write(tables, self._cover(result))
+                writer.write(tables, self._cover(result, system))
         if downloads is None:
             return result
         problems = tuple(downloads.problems)
         return replace(result, attachments=downloads.files, attachment_problems=problems)
+
+    def _system_of(self, client: Client) -> str:
+        """Return the system that an .xlsx workbook is exported from, empty if it does not tell."""
+        with suppress(RemoteRejected):
+            return client.identity if self.format == "xlsx" else ""
+        return ""
 
     def _result(self, fetcher: Fetcher, store: PartStore, spec: LineSpec) -> ExportResult:
         replaced = store.find_replaced()
@@ -264,7 +273,7 @@ class PreparedExport:
             left_out=sum_left_out(store.blocks(spec.left_out_index)),
         )
 
-    def _cover(self, result: ExportResult) -> CoverSummary:
+    def _cover(self, result: ExportResult, system: str) -> CoverSummary:
         filters = []
         for name, value in self.filters.values.items():
             text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -282,6 +291,7 @@ class PreparedExport:
             remarks=result.remarks,
             amount=totals.amount if totals else "",
             totals=result.totals,
+            system=system,
         )
 
 

@@ -141,6 +141,7 @@ class Connection:
         again: str | None = None,
         create_unread: bool = False,
         good_rows: bool = False,
+        foreign_numbers: bool = False,
         chunk_rows: int | None = None,
         at_once: int = 4,
         preview: bool = True,
@@ -160,20 +161,21 @@ class Connection:
         ``update`` changes existing records that differ; ``clear`` also empties their fields if the
         cell is empty. ``again`` is the reason for creating records that already exist,
         ``create_unread`` creates records that could not be looked up, ``good_rows`` skips rows with
-        errors. A sheet of more than ``chunk_rows`` rows is sent in parts. ``preview=False`` skips
-        the preview before the first write, ``snapshot=False`` the look-up of records;
-        ``wait=False`` returns once the system has queued the file. ``on_progress`` receives a
-        message for each step.
+        errors, ``foreign_numbers`` ignores record numbers, which another system gave. A sheet of
+        more than ``chunk_rows`` rows is sent in parts. ``preview=False`` skips the preview before
+        the first write, ``snapshot=False`` the look-up of records; ``wait=False`` returns once the
+        system has queued the file. ``on_progress`` receives a message for each step.
 
         A report with errors is not sent without ``good_rows``: the outcome is ``rejected``, with
         its errors. Every job is in the journal before anything is sent, so ``xlbridge resume``
         continues an interrupted one; the exception's notes name it. The workbook of a DataFrame is
         stored in ``XLBRIDGE_HOME/frames``.
 
-        Raises ``UsageError`` without consent, for the token of another plan, and for a mode that
-        the resource does not support; ``TransportError`` or ``AuthenticationFailed`` if nothing was
-        applied; ``InDoubt`` if the connection was lost while waiting for the outcome, or only a
-        part was applied. Source: the spec, Importing files; ``docs/upload-protocol.md``.
+        Raises ``UsageError`` without consent, for the token of another plan, for a mode that the
+        resource does not support, and for record numbers of another system; ``TransportError`` or
+        ``AuthenticationFailed`` if nothing was applied; ``InDoubt`` if the connection was lost
+        while waiting for the outcome, or only a part was applied. Source: the spec, Importing
+        files; ``docs/upload-protocol.md``.
         """
         require_choice("mode", mode, get_args(RequestedMode))
         require_positive("at_once", at_once)
@@ -186,6 +188,7 @@ class Connection:
             again=again,
             create_unread=create_unread,
             good_rows=good_rows,
+            foreign_numbers=foreign_numbers,
             chunk_rows=chunk_rows,
             at_once=at_once,
             look_up=snapshot,
@@ -204,6 +207,7 @@ class Connection:
         again: str | None = None,
         create_unread: bool = False,
         good_rows: bool = False,
+        foreign_numbers: bool = False,
         on_progress: Callable[[str], None] = lambda _step: None,
     ) -> UploadPlan:
         """Return the action of each row of a report, without writing anything.
@@ -223,6 +227,7 @@ class Connection:
             again=again,
             create_unread=create_unread,
             good_rows=good_rows,
+            foreign_numbers=foreign_numbers,
             progress=lambda step: on_progress(str(step)),
         )
         return plan_report(self._settings, self._client, report, options)

@@ -122,6 +122,10 @@ _HINTS: Mapping[str, Text] = {
         pt="Em Abrir, informe a linha do cabeçalho ou baixe o modelo e use-o.",
         en="Under Open, enter the row of the header, or download the template and use it.",
     ),
+    "template-of-other": Text(
+        pt="Em Abrir, escolha o recurso do arquivo, ou baixe o modelo e use-o.",
+        en="Under Open, choose the resource of the workbook, or download the template and use it.",
+    ),
     "template-outdated": Text(
         pt="Em Abrir, baixe o modelo atual e passe os dados para ele.",
         en="Under Open, download the current template, and move the data to it.",
@@ -194,6 +198,18 @@ _ADVICE: Mapping[RowReason, Text] = {
     RowReason.GONE: Text(
         pt='; para incluí-la de novo, pelo terminal: --again "motivo"',
         en='; to create it again, from the terminal: --again "reason"',
+    ),
+    RowReason.UNKNOWN_NUMBER: Text(
+        pt="; para incluí-la, apague o número; se os números são de outro sistema, marque acima "
+        "“Números de registros são de outro sistema: só as chaves contam”",
+        en="; to create it, clear the number; if the numbers are another system's, tick “Record "
+        "numbers are another system's: only keys count” above",
+    ),
+    RowReason.TWO_RECORDS: Text(
+        pt="; corrija um dos dois; se os números são de outro sistema, marque acima “Números de "
+        "registros são de outro sistema: só as chaves contam”",
+        en="; correct one of them; if the numbers are another system's, tick “Record numbers are "
+        "another system's: only keys count” above",
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="; para incluí-la assim mesmo, pelo terminal: --create-unread",

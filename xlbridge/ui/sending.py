@@ -339,6 +339,7 @@ def _options(
         consent=Confirmed(token) if token else ApproveAll(),
         update=choices.get("update", False),
         good_rows=choices.get("good_rows", False),
+        foreign_numbers=choices.get("foreign_numbers", False),
         progress=progress,
     )
 

@@ -126,6 +126,10 @@ _TEXTS: Mapping[str, Text] = {
         pt="Alterar registros que já existem com outros valores",
         en="Change records that exist with other values",
     ),
+    "foreign_numbers": Text(
+        pt="Números de registros são de outro sistema: só as chaves contam",
+        en="Record numbers are another system's: only keys count",
+    ),
     "create": Text(pt="a incluir", en="to create"),
     "update_action": Text(pt="a alterar", en="to update"),
     "unchanged": Text(pt="sem alteração", en="unchanged"),

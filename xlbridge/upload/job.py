@@ -283,8 +283,13 @@ class Job:
 
     def origin_of_file(self, *, copy: bool = False) -> WorkbookOrigin:
         """Return what a workbook about the job's rows carries inside."""
-        spec, language = self.spec, active_language()
-        return WorkbookOrigin(self.id, spec.system, spec.resource, str(language), copy=copy)
+        return WorkbookOrigin(
+            resource=self.spec.resource,
+            language=active_language(),
+            system=self.spec.system,
+            job=self.id,
+            copy=copy,
+        )
 
     def require_system(self, system: str, profile: str) -> None:
         """Raise ``UsageError`` if the job belongs to another system."""

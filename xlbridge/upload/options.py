@@ -139,6 +139,12 @@ class PlanOptions:
         pt="Envia as linhas boas; as que têm erros vão para o arquivo das linhas rejeitadas.",
         en="Sends the good rows; those with errors go into the rejects workbook.",
     )
+    foreign_numbers: bool = _option(
+        False,
+        _SHEETS,
+        pt="Os números de registros da planilha são de outro sistema: só as chaves contam.",
+        en="The record numbers in the sheet are another system's: only keys count.",
+    )
     look_up: bool = _option(
         True,
         _JOBS,
@@ -165,8 +171,7 @@ class UploadOptions(PlanOptions):
     """Options of one upload.
 
     ``consent`` is asked once, right before the first write. ``pause_seconds`` is the time between
-    two parts. With ``foreign_numbers`` the record numbers in the sheet belong to another system and
-    are ignored. ``progress`` receives messages, ``on_count`` the numbers of rows or records done.
+    two parts. ``progress`` receives messages, ``on_count`` the numbers of rows or records done.
     ``settle_seconds`` is how long a request may still arrive after its answer was lost; None means
     the environment's setting.
     """
@@ -200,7 +205,6 @@ class UploadOptions(PlanOptions):
         en="Records written at the same time, where they are written one by one.",
     )
     pause_seconds: float = 0
-    foreign_numbers: bool = False
     progress: Progress = lambda _text: None
     on_count: CountCallback = lambda _done, _total: None
     settle_seconds: float | None = None

@@ -46,6 +46,7 @@ from xlbridge.upload.planning.plan_builder import (
 )
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.validation import ValidatedSheet
+from xlbridge.workbook import WorkbookOrigin
 
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.links import LinkResolver
@@ -61,6 +62,15 @@ _PARTLY_APPLIED = Text(
 )
 _NO_ORIGIN: Mapping[str, Any] = MappingProxyType({})
 _REJECTED = frozenset({State.PARTIAL, State.REJECTED})
+_KEPT_OPTIONS = ("update", "clear", "foreign_numbers")
+"""Options that an upload of corrected rows has if the first upload had them."""
+
+_FOREIGN_NUMBERS = Text(
+    pt="Nada foi enviado. Para que só as chaves contem, não esses números: --foreign-numbers; num "
+    "plano, foreign_numbers: true; na página, a opção “Números de registros são de outro sistema”.",
+    en="Nothing was sent. For only the keys to count, not these numbers: --foreign-numbers; in a "
+    "plan, foreign_numbers: true; on the page, the option “Record numbers are another system's”.",
+)
 _HAS_ERRORS = Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.")
 
 
@@ -206,8 +216,8 @@ class Uploads:
         ``planned`` is a plan by ``plan``, which is recorded unless it is too old by now.
         A sheet with more than ``chunk_rows`` rows to send becomes a parent with parts. An unsent
         job with the same plan is reused. Corrected rows are sent in the mode of the earlier upload.
-        Raises ``UsageError`` if ``again`` is empty or the resource does not accept the mode, and
-        what ``rows_to_send`` raises.
+        Raises ``UsageError`` if ``again`` is empty, the resource does not accept the mode, or the
+        workbook has record numbers of another system; and what ``rows_to_send`` raises.
         """
         source, options = self._source(rows, options)
         lists = has_lists(source.resource, source.frame)
@@ -280,7 +290,8 @@ class Uploads:
     ) -> tuple[SheetSource, UploadOptions]:
         """Return the source of rows; options of corrected ones include those of the first upload.
 
-        Raises ``UsageError`` if options are wrong, and what ``rows_to_send`` raises.
+        Raises ``UsageError`` if options are wrong or the numbers of the rows are another system's,
+        and what ``rows_to_send`` raises.
         """
         if options.again is not None and not options.again.strip():
             raise UsageError(
@@ -291,14 +302,19 @@ class Uploads:
             rows.sheet if isinstance(rows, CorrectedRows) else rows, options
         )
         source = SheetSource.of_sheet(sheet, resource)
+        if isinstance(rows, CorrectedRows):
+            source = replace(source, set_aside={**rows.set_aside, **source.set_aside})
+            first = UploadOptions.of_job(rows.job)
+            kept = {name: getattr(options, name) or getattr(first, name) for name in _KEPT_OPTIONS}
+            options = replace(options, **kept)
         if options.foreign_numbers:
             source = replace(source, numbers=pd.DataFrame(index=sheet.numbers.index))
-        if not isinstance(rows, CorrectedRows):
-            return source, options
-        source = replace(source, set_aside={**rows.set_aside, **source.set_aside})
-        first = UploadOptions.of_job(rows.job)
-        update, clear = options.update or first.update, options.clear or first.clear
-        return source, replace(options, update=update, clear=clear)
+        elif sheet.numbers.notna().any(axis=None):
+            client = self._client
+            WorkbookOrigin.require_system(
+                sheet.file, client.identity, client.target.profile, _FOREIGN_NUMBERS
+            )
+        return source, options
 
     def _with_current_plan(self, job: Job, options: UploadOptions) -> Job:
         """Return the job with a current plan, or a new job that replaces it."""

@@ -144,8 +144,11 @@ class _Validator:
             elif joined := joined_columns(cells, resource):
                 missing = joined[1]
             else:
-                details = {"resource": resource.name}
-                missing = Finding(CATALOGUE["header-not-found"], details=details)
+                made_from = Fingerprint.parse(fingerprint)
+                code, details = "header-not-found", {"resource": resource.name}
+                if made_from is not None and made_from.resource != resource.name:
+                    code, details = "template-of-other", {**details, "found": made_from.resource}
+                missing = Finding(CATALOGUE[code], details=details)
             findings = [missing, *_hidden_sheets(choice, None)]
             return ValidatedSheet(self.file, resource, cells.name, findings=findings)
         header = match_header(cells, position, resource, choice.main)

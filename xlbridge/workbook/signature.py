@@ -7,10 +7,11 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from html import unescape
 from pathlib import Path
+from typing import ClassVar
 
 from xlbridge import files
 from xlbridge.errors import UsageError
@@ -119,23 +120,29 @@ _PROPERTY = re.compile(
 """Property of an .xlsx or an .ods file."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkbookOrigin:
-    """Upload that a workbook belongs to, which it carries inside: as properties of the document.
+    """What a workbook belongs to, which it carries inside: as properties of the document.
 
-    ``copy`` is true for a copy of the workbook that was sent, false for its rejected rows.
-    ``system`` identifies the remote system.
+    ``system`` identifies the remote system that its record numbers belong to. ``template`` is the
+    fingerprint of its layout, ``export`` the exported listing. ``job`` is the upload of a
+    copy of the workbook that was sent, if ``copy`` is true, or of its rejected rows. What does not
+    apply is empty.
     """
 
-    job: str
-    system: str
-    resource: str
-    language: str
+    SYSTEM_PROPERTY: ClassVar = f"{_ORIGIN_PREFIX}system"
+
+    resource: str = ""
+    language: str = ""
+    system: str = ""
+    template: str = ""
+    export: str = ""
+    job: str = ""
     copy: bool = False
 
     @classmethod
     def of(cls, path: Path) -> "WorkbookOrigin | None":
-        """Return the origin that a workbook carries, None if it has none.
+        """Return the origin that a workbook carries, None if xlbridge did not write it.
 
         Raises ``UsageError`` if a later version of xlbridge wrote it.
         """
@@ -144,9 +151,9 @@ class WorkbookOrigin:
             name.decode(): unescape(value.decode("utf-8", "replace"))
             for name, value in _PROPERTY.findall(parts)
         }
-        if not found.get("job"):
+        version = found.get("format")
+        if version is None:
             return None
-        version = found.get("format", "")
         if not version.isdecimal() or int(version) > FORMAT_VERSION:
             raise UsageError(
                 Text(
@@ -155,13 +162,19 @@ class WorkbookOrigin:
                 ).format(path=path),
                 Text(pt="Atualize o xlbridge.", en="Update xlbridge."),
             )
-        return cls(
-            found["job"],
-            found.get("system", ""),
-            found.get("resource", ""),
-            found.get("language", ""),
-            copy=found.get("copy") == "yes",
-        )
+        texts = {one.name: found.get(one.name, "") for one in fields(cls) if one.name != "copy"}
+        return cls(**texts, copy=found.get("copy") == "yes")
+
+    @classmethod
+    def require_system(cls, path: Path, system: str, profile: str, hint: Text) -> None:
+        """Raise ``UsageError`` with ``hint`` if a workbook carries another system than this one,
+        whose name is ``profile``."""
+        origin = cls.of(path)
+        if origin is not None and origin.system not in {"", system}:
+            raise UsageError(
+                _OTHER_SYSTEM.format(file=path, theirs=origin.system, profile=profile, ours=system),
+                hint,
+            )
 
     @classmethod
     def job_of(cls, path: Path) -> str:
@@ -170,7 +183,7 @@ class WorkbookOrigin:
         Raises ``UsageError`` if it carries none.
         """
         origin = cls.of(path)
-        if origin is None:
+        if origin is None or not origin.job:
             raise UsageError(
                 Text(
                     pt="{file} não diz de que envio é.",
@@ -185,15 +198,18 @@ class WorkbookOrigin:
 
     def properties(self) -> dict[str, str]:
         """Return the properties to write."""
-        values = {
-            "format": str(FORMAT_VERSION),
-            "job": self.job,
-            "system": self.system,
-            "resource": self.resource,
-            "language": self.language,
-            "copy": "yes" if self.copy else "no",
-        }
-        return {f"{_ORIGIN_PREFIX}{name}": value for name, value in values.items()}
+        values = {**asdict(self), "copy": "yes" if self.copy else ""}
+        if any(values.values()):
+            values["format"] = str(FORMAT_VERSION)
+        return {f"{_ORIGIN_PREFIX}{name}": value for name, value in values.items() if value}
+
+
+_OTHER_SYSTEM = Text(
+    pt="{file} tem números de registros de outro sistema, {theirs}; agora está configurado "
+    "{profile}, {ours}.",
+    en="{file} has record numbers of another system, {theirs}; now {profile}, {ours}, is "
+    "configured.",
+)
 
 
 class WorkbookMark(Enum):

@@ -68,7 +68,9 @@ class SendOptions(Struct, frozen=True, kw_only=True, rename={"pause_seconds": "r
     def over(self, options: UploadOptions) -> UploadOptions:
         """Return the options of a batch with those that the step sets."""
         own = {name: getattr(self, name) for name in self.__struct_fields__ if name != "leave_out"}
-        return dataclasses.replace(options, **own | {"update": options.update or self.update})
+        for name in ("update", "foreign_numbers"):
+            own[name] = own[name] or getattr(options, name)
+        return dataclasses.replace(options, **own)
 
 
 class WorkbookStep(Step, frozen=True, kw_only=True):

@@ -182,7 +182,8 @@ class _Runs:
         self.count = 0
         self.options = BatchRunOptions(
             consent=lambda _request: True,
-            upload=UploadOptions(consent=lambda _request: True),
+            # The workbooks have record numbers of the real system.
+            upload=UploadOptions(consent=lambda _request: True, foreign_numbers=True),
             consent_to_processing=lambda _request: True,
             executor_for=partial(executor_for, workers=None, scheduler=None),
         )

@@ -86,7 +86,10 @@ def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
 
 @dataclass(frozen=True, slots=True)
 class CoverSummary:
-    """Summary for the cover. ``filters`` are option names and values."""
+    """Summary for the cover, and the ``system`` whose records a workbook says that it has.
+
+    ``filters`` are option names and values.
+    """
 
     title: Text
     filters: Sequence[tuple[str, str]]
@@ -97,6 +100,7 @@ class CoverSummary:
     remarks: Sequence[Text] = ()
     amount: str = ""
     totals: Sequence[TotalTable] = ()
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,14 +45,14 @@ from xlbridge.export.formats.xlsx_rows import (
 )
 from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.files import replace_atomically
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Kind, Resource
 from xlbridge.workbook import (
     COVER_SHEET,
     COVER_TIME_LABEL,
     MAX_ROWS,
     MAX_TEXT_LENGTH,
-    WorkbookMark,
+    WorkbookOrigin,
     cell_address,
     style,
 )
@@ -115,12 +115,13 @@ def _workbook_without_rows(
 ) -> BytesIO:
     """Return a workbook with the cover and, for each data sheet, a header without rows."""
     content = BytesIO()
+    origin = WorkbookOrigin(export=listing, language=active_language(), system=summary.system)
     with new_workbook(
         content,
         title=listing,
         author=f"xlbridge {__version__}",
         created=datetime.now(UTC),
-        signature=(WorkbookMark.EXPORTED.text, listing),
+        carried=origin.properties(),
     ) as book:
         cover: Worksheet = book.add_worksheet(str(COVER_SHEET))
         _add_styles(book, cover)
@@ -368,17 +369,22 @@ def open_template(
             worksheet = worksheets[declared.sheet]
             cell_writers = [_template_cell_writer(worksheet, column) for column in sheet.columns]
             writers.append(list(zip(cell_writers, formats, strict=True)))
-        yield _TemplateOutput(writers)
+        yield _TemplateOutput(book, writers)
 
 
 class _TemplateOutput(OutputWriter):
-    def __init__(self, writers: Sequence[Sequence[tuple[_WriteCell, Format]]]) -> None:
+    def __init__(
+        self, book: xlsxwriter.Workbook, writers: Sequence[Sequence[tuple[_WriteCell, Format]]]
+    ) -> None:
+        self._book = book
         self._writers = writers
 
     def line_format(self, sheet: Sheet) -> LineFormat:
         return CELLS_AS_JSON
 
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
+        if summary.system:
+            self._book.set_custom_property(WorkbookOrigin.SYSTEM_PROPERTY, summary.system)
         for table, writers in zip(tables, self._writers, strict=True):
             if table.rows >= MAX_ROWS:
                 raise UsageError(

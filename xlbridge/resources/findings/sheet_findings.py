@@ -53,6 +53,18 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "template-of-other",
+        Text(
+            pt="O arquivo foi feito com o modelo de {found}, não de {resource}.",
+            en="The workbook was made from the template of {found}, not of {resource}.",
+        ),
+        Text(
+            pt="Confira-o com --resource {found}, ou use o modelo: xlbridge template {resource}",
+            en="Check it with --resource {found}, or use the template: xlbridge template "
+            "{resource}",
+        ),
+    ),
+    error(
         "columns-joined",
         Text(
             pt="As colunas estão todas numa célula, separadas por {separator}.",

@@ -5,7 +5,8 @@ import { changeView, showPart, showWrongRows } from "./correct.js";
 
 const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
 const actionName = (name) => texts[name === "update" ? "update_action" : name];
-const sendOptions = () => ({ good_rows: byId("good-rows").checked, update: byId("update").checked });
+const OPTIONS = { good_rows: "good-rows", update: "update", foreign_numbers: "foreign-numbers" };
+const sendOptions = () => Object.fromEntries(Object.entries(OPTIONS).map(([name, id]) => [name, byId(id).checked]));
 
 function showChoices() {
   byId("plan-form").hidden = !state.sheet; // work without a sheet is shown here, too
@@ -46,7 +47,7 @@ export function dropPlan() {
 
 // Resets options that were chosen for another sheet.
 export function forgetOptions() {
-  for (const name of ["good-rows", "update"]) byId(name).checked = false;
+  for (const id of Object.values(OPTIONS)) byId(id).checked = false;
 }
 
 function planParts(planned, options) {
@@ -191,6 +192,6 @@ export function outcomeLinks(job) {
 
 export function setUpSend() {
   byId("plan").addEventListener("click", plan);
-  for (const name of ["good-rows", "update"]) byId(name).addEventListener("change", dropPlan);
+  for (const id of Object.values(OPTIONS)) byId(id).addEventListener("change", dropPlan);
   whenShown("send", showChoices);
 }

@@ -1,5 +1,6 @@
 """Lookup of the records of many rows, by key or in whole listings, of which no others are kept."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import compress, count
@@ -23,7 +24,7 @@ from xlbridge.upload.lookup.row_table import (
     have_column,
     values_of,
 )
-from xlbridge.upload.lookup.snapshot import LookupResult, Snapshot
+from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, LookupResult, Snapshot
 from xlbridge.wire import Operation
 
 MAX_REQUESTS = 500
@@ -42,6 +43,10 @@ _NO_KEY = Text(
 _TOO_MANY_REQUESTS = Text(
     pt="seriam necessárias {n} consultas, e o limite é {most}",
     en="it would take {n} requests, and the limit is {most}",
+)
+_BOTH_RECORDS = Text(
+    pt="número: registro {number}; {key}: registro {other}",
+    en="number: record {number}; {key}: record {other}",
 )
 _NOT_SHOWN = Text(
     pt="o sistema não mostra os campos da chave nos registros",
@@ -247,7 +252,7 @@ class _RecordReader:
         proven_lookups: list[Lookup | None] = [
             proven[id(row_lookups)] for row_lookups in self._lookups
         ]
-        found = self._match(proven_lookups)
+        found, disputed = self._match(proven_lookups)
         for at, lookup in enumerate(proven_lookups):
             if lookup is self._by_number is not None and not self._lists.read(
                 self._rows[at], self._records, found[at]
@@ -267,19 +272,41 @@ class _RecordReader:
             and (answered or not all(lookup.assumed for lookup in row_lookups))
         }
         none = _NO_KEY if None in keys else None
-        return LookupResult(snapshot, reasons, next(iter(reasons.values()), none))
+        return LookupResult(snapshot, reasons, next(iter(reasons.values()), none), disputed)
 
-    def _match(self, proven_lookups: list[Lookup | None]) -> list[Sequence[int]]:
-        """Return the records of the first lookup of each row that finds any, and store it."""
+    def _match(
+        self, proven_lookups: list[Lookup | None]
+    ) -> tuple[list[Sequence[int]], Mapping[int, Text]]:
+        """Return the records of the first lookup of each row that finds any, and store it.
+
+        Also return both records of the rows whose number finds another one than their key.
+        """
         found: list[Sequence[int]] = [()] * len(self._lookups)
+        by_number: dict[int, str] = {}
+        disputed: dict[int, Text] = {}
         for lookup in self._used_lookups:
-            matched: dict[int, Sequence[int]] = {}
+            matched: defaultdict[int, list[int]] = defaultdict(list)
+            by_key: defaultdict[int, list[str]] = defaultdict(list)
             for at, record in self._sought[id(lookup)].pairs():
                 if not found[at]:
-                    matched[at] = (*matched.get(at, ()), record)
+                    matched[at].append(record)
+                elif at in by_number:
+                    by_key[at].append(self._code(record))
+            for at, codes in by_key.items():
+                number = by_number.pop(at)
+                if number not in codes:
+                    key = ", ".join(f"{name} {self._rows[at].get(name)}" for name in lookup.key)
+                    other = ", ".join(dict.fromkeys(codes))
+                    disputed[at] = _BOTH_RECORDS.format(number=number, key=key, other=other)
             for at, records in matched.items():
                 proven_lookups[at], found[at] = lookup, records
-        return found
+            if lookup is self._by_number:
+                by_number = {at: self._code(records[0]) for at, records in matched.items()}
+        return found, disputed
+
+    def _code(self, record: int) -> str:
+        values = self._records[record]
+        return CODE_SEPARATOR.join(str(values[name]) for name in self._matcher.declared.codes)
 
     def _named_columns(self, lookup: Lookup) -> Mapping[str, Sequence[str]]:
         """Return the comparable values of a lookup's key columns for all rows."""

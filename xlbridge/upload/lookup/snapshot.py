@@ -101,12 +101,14 @@ class LookupResult:
     """Remote records of rows: ``snapshot`` has None for each row that was not looked up.
 
     ``reasons`` say why, by the positions of rows with a key; ``reason`` is the first of them, or
-    that rows have no key.
+    that rows have no key. ``disputed`` names both records of each row whose number and key belong
+    to different ones.
     """
 
     snapshot: Snapshot
     reasons: Mapping[int, Text]
     reason: Text | None
+    disputed: Mapping[int, Text] = field(default_factory=dict)
 
 
 def is_stable(snapshots: Sequence[Snapshot]) -> bool:

@@ -89,8 +89,8 @@ def corrected_rows(
     """
     resource = context.catalogue.named(job.spec.resource)
     ledger = RowLedger.of(context.journal, job)
-    carried = WorkbookOrigin.of(sheet.file)
-    if carried is not None and carried.job not in {attempt.id for attempt in ledger.attempts}:
+    carried = WorkbookOrigin.of(sheet.file) or WorkbookOrigin()
+    if carried.job and carried.job not in {attempt.id for attempt in ledger.attempts}:
         raise UsageError(
             _OF_OTHER_JOB.format(file=sheet.file, theirs=carried.job, job=job.id),
             _RETRY_FILE.format(file=job.arguments(sheet.file)),
@@ -98,7 +98,7 @@ def corrected_rows(
     in_place = (
         in_place
         or (sheet.file.resolve() == Path(job.spec.file) and sheet.sheet == job.spec.sheet)
-        or (carried is not None and carried.copy)
+        or carried.copy
     )
     stated = _origin_column(context, sheet)
     if stated:

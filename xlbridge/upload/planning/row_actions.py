@@ -88,7 +88,8 @@ def _look_up(
     for at, row in zip(positions, found.snapshot, strict=True):
         snapshot[at] = row
     reasons = {positions[index]: why for index, why in found.reasons.items()}
-    return LookupResult(tuple(snapshot), reasons, found.reason)
+    disputed = {positions[index]: both for index, both in found.disputed.items()}
+    return LookupResult(tuple(snapshot), reasons, found.reason, disputed)
 
 
 def plan_rows(
@@ -176,6 +177,8 @@ class _Planner:
                 return _held(row, RowReason.CLAIMED, job=job)
         if at in self._unread:
             return self._decide_unread(at, row)
+        if at in self._lookup.disputed:
+            return _held(row, RowReason.TWO_RECORDS, why=self._lookup.disputed[at])
         if at not in self._matched:
             return self._decide_new(at, row)
         record = self._matched[at]
@@ -232,7 +235,7 @@ class _Planner:
         return row._replace(action=RowAction.UPDATE)
 
     def _decide_new(self, at: int, row: PlannedRow) -> PlannedRow:
-        """Decide on a row that is not in the system; hold it if it once was.
+        """Decide on a row that is not in the system; hold it if it once was or has a number.
 
         Records with its key may belong to other accepted rows.
         """
@@ -246,7 +249,8 @@ class _Planner:
             if len(accepted) > present + used:
                 return _held(row, RowReason.GONE, job=accepted[0])
         if row.number:
-            return _held(row, RowReason.GONE)
+            number = ", ".join(f"{name} {value}" for name, value in row.number.items())
+            return _held(row, RowReason.UNKNOWN_NUMBER, why=untranslated(number))
         return row
 
 

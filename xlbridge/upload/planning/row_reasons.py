@@ -54,6 +54,8 @@ class RowReason(StrEnum):
     SEVERAL = "several"
     CLAIMED = "claimed"
     GONE = "gone"
+    UNKNOWN_NUMBER = "unknown-number"
+    TWO_RECORDS = "two-records"
     NOT_LOOKED_UP = "not-looked-up"
     NO_KEY = "no-key"
     SET_LATER = "set-later"
@@ -112,8 +114,18 @@ _REASONS: Mapping[RowReason, Text] = {
         en="is in the upload {job}, which is not finished",
     ),
     RowReason.GONE: Text(
-        pt="já foi aceita ou esteve no sistema, e não está mais lá",
-        en="was accepted or was in the system before, and is no longer there",
+        pt="já foi aceita no envio {job}, e não está mais no sistema",
+        en="was accepted in the upload {job}, and is no longer in the system",
+    ),
+    RowReason.UNKNOWN_NUMBER: Text(
+        pt="o número do registro ({why}) não existe neste sistema: foi excluído, ou é de outro "
+        "sistema",
+        en="its record number ({why}) does not exist in this system: it was deleted, or is another "
+        "system's",
+    ),
+    RowReason.TWO_RECORDS: Text(
+        pt="o número e a chave são de registros diferentes ({why})",
+        en="its number and its key belong to different records ({why})",
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="não foi possível procurá-la no sistema ({why})",
@@ -152,6 +164,16 @@ _OPTIONS: Mapping[RowReason, Text] = {
     RowReason.CLAIMED: Text(pt=": xlbridge resume {job}", en=": xlbridge resume {job}"),
     RowReason.GONE: Text(
         pt='; para incluí-la de novo: --again "motivo"', en='; to create it again: --again "reason"'
+    ),
+    RowReason.UNKNOWN_NUMBER: Text(
+        pt="; para incluí-la, apague o número; se os números são de outro sistema: "
+        "--foreign-numbers",
+        en="; to create it, clear the number; if the numbers are another system's: "
+        "--foreign-numbers",
+    ),
+    RowReason.TWO_RECORDS: Text(
+        pt="; corrija um dos dois; se os números são de outro sistema: --foreign-numbers",
+        en="; correct one of them; if the numbers are another system's: --foreign-numbers",
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="; para incluí-la assim mesmo: --create-unread",

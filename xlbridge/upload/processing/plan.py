@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import UsageError
@@ -23,6 +24,7 @@ from xlbridge.upload.processing.process_kinds import (
     StateReader,
 )
 from xlbridge.upload.single_records.write_journal import RecordTask
+from xlbridge.workbook import WorkbookOrigin
 
 if TYPE_CHECKING:
     from xlbridge.client import Client
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 _READING = Text(
     pt="Lendo a situação de {n} {n:registro|registros}",
     en="Reading the {n:state|states} of {n} {n:record|records}",
+)
+_NOT_PROCESSED = Text(
+    pt="Nada foi processado. Exporte a listagem deste sistema.",
+    en="Nothing was processed. Export the listing from this system.",
 )
 _MISSING = Text(pt="não está no sistema", en="is not in the system")
 _CLAIMED = Text(
@@ -59,11 +65,14 @@ def plan_processing(
     """Read the state of each record and decide on its action; nothing is sent.
 
     ``again`` is the reason to process records that a job has processed before. Raises
-    ``UsageError`` if it is empty; ``RemoteRejected``, ``TransportError`` or
-    ``AuthenticationFailed`` if the system cannot be read.
+    ``UsageError`` if it is empty, or the workbook has numbers of another system;
+    ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` if the system cannot be read.
     """
     if again is not None and not again.strip():
         raise UsageError(Text(pt="Informe o motivo em --again.", en="--again needs a reason."))
+    if numbers.file:
+        profile = client.target.profile
+        WorkbookOrigin.require_system(Path(numbers.file), client.identity, profile, _NOT_PROCESSED)
     scope = ClaimScope(client.identity, kind.listing)
     claims = _claims(kind, numbers.numbers)
     known = context.journal.claimed(scope, claims)

@@ -117,11 +117,12 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
         for index, at in enumerate(positions)
         if planned and planned[at].raw_cells
     }
+    record_numbers = [planned[at].number for at in positions] if planned else []
     wrong = _wrong_columns(resource, job, planned, rows)
     children = child_rows(resource, rejected)
     write_rejects(
         target,
-        RejectedRows(resource, rejected, messages, raw_cells, wrong),
+        RejectedRows(resource, rejected, messages, raw_cells, wrong, record_numbers),
         [origins.get(row, row) for row in rows],
         job.origin_of_file(),
         [_rejected_items(items, messages, raw_cells, wrong) for items in children],

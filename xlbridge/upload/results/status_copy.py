@@ -3,7 +3,7 @@ and by the values of a column, for later sheets that link to the records.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.validation.cells import display
 from xlbridge.validation.headers import child_cells, find_header_row, header_key, key_column
-from xlbridge.workbook import STATUS_COLUMNS
+from xlbridge.workbook import STATUS_COLUMNS, WorkbookOrigin
 from xlbridge.workbook.read import CellColumn, SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx
 
@@ -68,7 +68,11 @@ def write_status_copy(
 
     with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
         sheets = _remark_columns(context, job, resource)
-        write_remark_columns(workbook, target, sheets, job.origin_of_file(copy=True).properties())
+        origin, carried = job.origin_of_file(copy=True), WorkbookOrigin.of(source)
+        if carried is not None and carried.system:
+            # Its record numbers stay those of the system that it was exported from.
+            origin = replace(origin, system=carried.system)
+        write_remark_columns(workbook, target, sheets, origin.properties())
 
 
 def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "list[RemarkColumns]":

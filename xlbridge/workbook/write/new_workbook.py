@@ -7,6 +7,7 @@ from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import shorten
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import xlsxwriter
@@ -81,6 +82,7 @@ class _EscapedWorksheet(Worksheet):
         return self._write_rich_string(row, col, *runs, *formats)
 
 
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 _CREATED = datetime(2026, 1, 1)  # fixed, for reproducible files
 _OPTIONS = {
     "strings_to_formulas": False,
@@ -96,15 +98,15 @@ def new_workbook(
     title: str = "",
     author: str = "xlbridge",
     created: datetime = _CREATED,
-    signature: tuple[str, str] | None = None,
+    carried: Mapping[str, str] = _NOTHING,
     shared: bool = False,
 ) -> Iterator[xlsxwriter.Workbook]:
     """Yield a workbook that is written to ``target`` on exit.
 
     A file is replaced atomically; its cells must be written row by row, for constant memory. For
     a stream the workbook is built in memory, in any order. Text is never a formula, link or escape.
-    ``signature`` is the name and value of a custom property; a ``shared`` file is readable by
-    others than its owner. Raises ``UsageError`` if the file cannot be written.
+    ``carried`` are custom properties of the document; a ``shared`` file is readable by others than
+    its owner. Raises ``UsageError`` if the file cannot be written.
     """
     properties = {"created": created, "author": author} | ({"title": title} if title else {})
     file: Path | BinaryIO | str = target
@@ -118,8 +120,8 @@ def new_workbook(
             with xlsxwriter.Workbook(file, options) as book:
                 book.worksheet_class = _EscapedWorksheet
                 book.set_properties(properties)
-                if signature is not None:
-                    book.set_custom_property(*signature)
+                for name, value in carried.items():
+                    book.set_custom_property(name, value)
                 yield book
         except XlsxFileError as error:
             cause = error.args[0] if error.args else None

@@ -64,7 +64,7 @@ def write_report(
     written.
     """
     title = _clean(report.title)
-    with new_workbook(path, title=title, signature=signature) as book:
+    with new_workbook(path, title=title, carried=dict([signature])) as book:
         font = {"font_name": style.FONT, "font_size": style.FONT_SIZE}
         styles = Formats(book, **font, valign="top")
         _write_cover(book.add_worksheet(str(cover)), styles, report)

@@ -6,7 +6,7 @@ import tempfile
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from operator import itemgetter
 from pathlib import Path
@@ -31,6 +31,7 @@ from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook
 from xlbridge.workbook.write.template import template_sheets
 
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
+_NUMBER_WIDTH = 24
 _REMARK = {"italic": True, "font_color": style.QUIET}
 _WRONG = {
     "bg_color": f"#{style.SEVERITY_FILLS[Severity.ERROR]}",
@@ -45,7 +46,8 @@ class RejectedRows:
 
     ``frame`` has only these rows, ``reasons`` a text for each. ``contents`` are the original
     contents, by position and column, of cells without a value in ``frame``; ``wrong_columns`` are
-    the rejected columns by position, whose cells are coloured and have the reason as a comment.
+    the rejected columns by position, whose cells are coloured and have the reason as a comment;
+    ``record_numbers`` are the system's numbers of the records, by row and column.
     """
 
     resource: Resource
@@ -53,6 +55,7 @@ class RejectedRows:
     reasons: Sequence[str]
     contents: Mapping[int, Mapping[str, str | float]] = field(default_factory=dict)
     wrong_columns: Mapping[int, Collection[str]] = field(default_factory=dict)
+    record_numbers: Sequence[Mapping[str, str | int]] = ()
 
 
 def write_rejects(
@@ -76,9 +79,9 @@ def write_rejects(
         raise ValueError(
             f"{len(records.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
         )
-    with template_sheets(path, records.resource, _REMARK_WIDTHS) as (book, sheets):
-        for name, text in origin.properties().items():
-            book.set_custom_property(name, text)
+    number_columns = dict.fromkeys(name for row in records.record_numbers for name in row)
+    widths = dict.fromkeys(number_columns, _NUMBER_WIDTH) | _REMARK_WIDTHS
+    with template_sheets(path, records.resource, widths, origin=origin) as (book, sheets):
         writer = CellWriter(book)
         for rows in (records, *children):
             sheet = sheets[rows.resource.sheet]
@@ -104,7 +107,10 @@ def write_rejects(
                 if rows is records:
                     # Text format, as reasons come from the remote system.
                     reason_format = {**_REMARK, "num_format": "@"}
-                    row, after = position + 1, len(columns)
+                    row, after = position + 1, len(columns) + len(number_columns)
+                    for index, name in enumerate(number_columns, start=len(columns)):
+                        number = records.record_numbers[position].get(name)
+                        writer.write(sheet, row, index, number, {})
                     writer.write(sheet, row, after, numbers[position], _REMARK)
                     writer.write(sheet, row, after + 1, reasons[position], reason_format)
 
@@ -187,7 +193,8 @@ class OlderWorkbook:
         targets = [(order[column.name], column) for column in columns if column.name is not None]
         targets = [*sorted(targets, key=itemgetter(0)), *enumerate(extra, start=len(kinds))]
         widths = {column.header: _EXTRA_COLUMN_WIDTH for column in extra}
-        with template_sheets(target, resource, widths) as (book, sheets):
+        origin = WorkbookOrigin.of(self._source) or WorkbookOrigin()
+        with template_sheets(target, resource, widths, origin=origin) as (book, sheets):
             sheet, writer = sheets[resource.sheet], CellWriter(book)
             all_formats = chain(self.rows(header_row + 1, last_row), repeat({}))
             for row, old_formats in zip(range(header_row, last_row), all_formats, strict=False):
@@ -258,8 +265,8 @@ def as_xlsx(
     """Yield an .xlsx workbook with the content of a file, which is the file itself if it is one.
 
     Annotated, corrected and status copies are made from it, as only .xlsx files can be changed in
-    place. It has the same cells at the same addresses, number formats, hidden rows and columns;
-    formulas become their results.
+    place. It has the same cells at the same addresses, number formats, hidden rows and columns,
+    and carries the same origin; formulas become their results.
 
     ``sheets`` are the names of hidden sheets to include, ``known`` the visible sheets if they were
     read before. A conversion is removed on exit. Raises what ``read_workbook`` raises.
@@ -274,7 +281,9 @@ def as_xlsx(
         for name in sheets:
             if name not in content:
                 content |= {it.name: it for it in read_workbook(path, limits, name).sheets}
-        with new_workbook(converted) as book:
+        # Without the mark of an export, which the next export may replace.
+        origin = replace(WorkbookOrigin.of(path) or WorkbookOrigin(), export="")
+        with new_workbook(converted, carried=origin.properties()) as book:
             writer = CellWriter(book)
             for cells in content.values():
                 _write_all_cells(book.add_worksheet(cells.name), cells, writer)

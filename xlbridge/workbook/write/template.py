@@ -28,7 +28,7 @@ from xlbridge.workbook.signature import (
     LISTS_SHEET,
     REGISTRIES_SHEET,
     REGISTRIES_TITLE,
-    TEMPLATE_PROPERTY,
+    WorkbookOrigin,
 )
 from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
 
@@ -356,6 +356,7 @@ class RegistryLists:
 
 
 NO_LISTS = RegistryLists("")
+_NO_ORIGIN = WorkbookOrigin()
 """Lists of a template for any system."""
 
 _TABLE_HEADERS = ("Coluna", "Título", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo")
@@ -514,11 +515,13 @@ def template_sheets(
     *,
     shared: bool = False,
     lists: RegistryLists = NO_LISTS,
+    origin: WorkbookOrigin = _NO_ORIGIN,
 ) -> Iterator[tuple[xlsxwriter.Workbook, Mapping[str, Worksheet]]]:
     """Yield a workbook in the layout of the template, and its data sheets by name.
 
     ``remarks`` are the names and widths of columns to add after the resource's. Rows of a sheet
-    must be written in order. Raises ``UsageError`` if the file cannot be written.
+    must be written in order. The workbook carries ``origin`` with the resource and its layout.
+    Raises ``UsageError`` if the file cannot be written.
     """
     list_ranges = lists.ranges()
     fingerprint = Fingerprint.parse(resource.fingerprint)
@@ -528,8 +531,14 @@ def template_sheets(
         for c in part.columns
         if c.link and c.link.registry in list_ranges
     )
-    signature = (TEMPLATE_PROPERTY, str(fingerprint and replace(fingerprint, listed=linked)))
-    with new_workbook(path, signature=signature, shared=shared) as book:
+    origin = replace(
+        origin,
+        resource=resource.name,
+        language=origin.language or "pt-BR",
+        template=str(fingerprint and replace(fingerprint, listed=linked)),
+        export="",
+    )
+    with new_workbook(path, carried=origin.properties(), shared=shared) as book:
         yield book, add_data_sheets(book, resource, remarks or {}, list_ranges)
         add_instructions_sheet(book, resource, lists)
         add_lists_sheet(book, resource)
