@@ -1,14 +1,19 @@
-"""A page of a real browser: the distribution's Chromium, driven by Playwright."""
+"""A page of a real browser: the distribution's Chromium, driven by Playwright.
+
+Playwright is imported by the runs that use it.
+"""
 
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
-from playwright.sync_api import Page as PlaywrightPage, expect, sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page as PlaywrightPage
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _PATIENCE_MS = 60_000
@@ -26,11 +31,11 @@ _CHOOSE = """([label, value]) => {
 class Page:
     """One page of the browser, showing files."""
 
-    def __init__(self, page: PlaywrightPage) -> None:
+    def __init__(self, page: "PlaywrightPage") -> None:
         self._page = page
 
     @property
-    def tab(self) -> PlaywrightPage:
+    def tab(self) -> "PlaywrightPage":
         """Playwright's page."""
         return self._page
 
@@ -68,6 +73,8 @@ def browser_page() -> Iterator[Page]:
         if os.environ.get("CI") == "true":
             pytest.fail("no Chromium on the path")
         pytest.skip("needs Chromium on the path")
+    from playwright.sync_api import expect, sync_playwright
+
     expect.set_options(timeout=_PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_OPTIONS)

@@ -21,7 +21,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import click
 import pytest
 from click.core import ParameterSource
 
@@ -145,9 +144,10 @@ def _limited_time() -> Iterator[None]:
 
 def sandbox_behaviour(options: Sequence[str]) -> Behaviour | None:
     """Return the behaviour of a sandbox with these options; None if it needs a process."""
-    command = root.get_command(click.Context(root), "sandbox")
+    parent = root.make_context("xlbridge", [], resilient_parsing=True)
+    command = root.get_command(parent, "sandbox")
     assert command is not None
-    context = command.make_context("sandbox", list(options))
+    context = command.make_context("sandbox", list(options), parent)
     if any(
         context.get_parameter_source(name) is not ParameterSource.DEFAULT
         for name in context.params.keys() - _IMPLEMENTED

@@ -20,6 +20,7 @@ ProxyFault = Literal[
     "refuse after",
     "refuse",
     "refuse as text",
+    "accept",
     "unavailable",
     "busy",
     "too large",
@@ -35,6 +36,7 @@ ProxyFault = Literal[
 
 # Answers of the proxy itself, instead of forwarding the request: status and header.
 PROXY_ANSWERS: dict[ProxyFault, tuple[int, tuple[str, str] | None]] = {
+    "accept": (200, None),
     "refuse": (400, None),
     "unavailable": (429, None),
     "busy": (503, ("Retry-After", "40")),
@@ -43,6 +45,7 @@ PROXY_ANSWERS: dict[ProxyFault, tuple[int, tuple[str, str] | None]] = {
     "token refused": (401, None),
 }
 
+ACCEPTANCE = b'{"success": true, "data": null}'
 REFUSAL = b'{"success": false, "data": null, "errors": [{"key": "", "value": "Recusado."}]}'
 
 # Answers that replace the system's own, after the request was executed.
@@ -64,8 +67,9 @@ class LossyProxy:
     """Proxy to ``target``; ``decide`` returns the fault of each request by method and path.
 
     ``answers`` are bodies that replace the system's, by a part of the path; ``added`` are fields
-    added to a single record of an answer, by method and part of the path. ``seen`` are the requests
-    (method and path), ``bodies`` their contents.
+    added to a single record of an answer, by method and part of the path. ``reshape`` returns the
+    data of each successful answer in another shape, by its path. ``seen`` are the requests (method
+    and path), ``bodies`` their contents.
     """
 
     target: str
@@ -73,6 +77,7 @@ class LossyProxy:
     decide: Callable[[str, str], ProxyFault] = lambda _method, _path: "pass"
     answers: dict[str, bytes] = field(default_factory=dict)
     added: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    reshape: Callable[[str, Any], Any] | None = None
     seen: list[tuple[str, str]] = field(default_factory=list)
     bodies: list[tuple[str, bytes]] = field(default_factory=list)
 
@@ -89,7 +94,12 @@ class LossyProxy:
         self.decide = decide
 
     def with_added_fields(self, method: str, path: str, content: bytes) -> bytes:
-        """Return an answer with the ``added`` fields of its record."""
+        """Return an answer with the ``added`` fields of its record, in the shape of ``reshape``."""
+        if self.reshape is not None and content.startswith(b'{"success":true'):
+            document = json.loads(content)
+            content = json.dumps(
+                {**document, "data": self.reshape(path, document["data"])}
+            ).encode()
         for (added_method, part), fields in self.added.items():
             if added_method == method and part in path:
                 document = json.loads(content)
@@ -123,7 +133,7 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
                 return
             if fault in PROXY_ANSWERS:
                 status, header = PROXY_ANSWERS[fault]
-                self.answer(status, REFUSAL, header=header)
+                self.answer(status, ACCEPTANCE if fault == "accept" else REFUSAL, header=header)
                 return
             headers = {
                 name: value

@@ -57,13 +57,11 @@ def share_in(folder: Path) -> None:
     """
     now = datetime.now()
     files = [Path(__file__), *(file for name in _FILLING for file in (ROOT / name).rglob("*.*"))]
-    states = [
-        (str(file), file.stat().st_mtime_ns)
-        for file in sorted(files)
-        if file.suffix in {".py", ".yaml"}
-    ]
-    version = hashlib.sha256(repr((now.date(), states)).encode()).hexdigest()[:12]
-    _shared[:] = [folder / version]
+    version = hashlib.sha256(str(now.date()).encode())
+    for file in sorted(files):
+        if file.suffix in {".py", ".yaml"}:
+            version.update(file.read_bytes())
+    _shared[:] = [folder / version.hexdigest()[:12]]
     _shared[0].mkdir(exist_ok=True)
     for other in folder.iterdir():
         if other.stat().st_mtime < now.timestamp() - _KEPT_SECONDS:

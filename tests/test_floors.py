@@ -8,7 +8,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -44,11 +44,22 @@ def test_imports_point_down_the_floors() -> None:
 
 
 def imported_modules(path: Path) -> Iterator[str]:
-    for node in ast.walk(tree_of(path)):
+    for node in import_statements(tree_of(path).body):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             yield node.module
-        elif isinstance(node, ast.Import):
+        else:
             yield from (alias.name for alias in node.names)
+
+
+def import_statements(
+    statements: Iterable[ast.stmt | ast.ExceptHandler | ast.match_case],
+) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports in blocks of statements, without a look at the many expressions."""
+    for statement in statements:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            yield statement
+        for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+            yield from import_statements(getattr(statement, block, ()))
 
 
 def room_of(module: str) -> str:
@@ -99,10 +110,9 @@ def is_for_types(node: ast.stmt) -> bool:
 def imported_names(path: Path, *, types: bool = True) -> Iterator[tuple[str, str]]:
     """Yield module and name of every import; without ``types``, skip those for type checkers."""
     body = [node for node in tree_of(path).body if types or not is_for_types(node)]
-    tree = ast.Module(body, [])
     package = ".".join(path.relative_to(ROOT).parent.parts)
     modules = {}
-    for node in ast.walk(tree):
+    for node in import_statements(body):
         if isinstance(node, ast.ImportFrom):
             source = ".".join(filter(None, [package if node.level else "", node.module]))
             modules |= {
@@ -110,9 +120,9 @@ def imported_names(path: Path, *, types: bool = True) -> Iterator[tuple[str, str
             }
             yield from ((source, alias.name) for alias in node.names)
     if modules.keys() & {face.rpartition(".")[2] for face in FACES}:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                yield modules.get(node.value.id, ""), node.attr
+        for used in ast.walk(ast.Module(body, [])):
+            if isinstance(used, ast.Attribute) and isinstance(used.value, ast.Name):
+                yield modules.get(used.value.id, ""), used.attr
 
 
 def test_public_names_are_used_outside_their_room() -> None:

@@ -304,6 +304,15 @@ def os_error_remedy(failure: OSError) -> Text:
     return _OS_ERROR_REMEDIES.get(failure.errno or 0, _DEFAULT_REMEDY)
 
 
+CHECK_HOME = Text(
+    pt="Confira a pasta (XLBRIDGE_HOME), as permissões e o espaço em disco, ou defina "
+    "XLBRIDGE_HOME com outra pasta.",
+    en="Check the folder (XLBRIDGE_HOME), its permissions and the disk space, or set "
+    "XLBRIDGE_HOME to another folder.",
+)
+"""Remedy if a file in the home cannot be read or written."""
+
+
 def _concerns_folder(failure: OSError) -> bool:
     """Return whether the folder is at fault: there is no file at the path."""
     path = failure.filename2 or failure.filename

@@ -144,7 +144,7 @@ def read_limits(environment: Mapping[str, str]) -> WorkbookLimits:
 DEFAULT_SETTLE_SECONDS = 900.0
 DEFAULT_TIMEOUT_SECONDS = 60.0
 _PROGRESS_SECONDS = 30.0
-LOG_MEANINGS = ("pending", "running", "finished")
+LOG_MEANINGS = ("pending", "running", "finished", "failed")
 """Possible meanings of the status of a queued file."""
 
 SCHEMAS_VARIABLE = "XLBRIDGE_SCHEMAS"

@@ -15,7 +15,7 @@ from xlbridge.batch.workbook_checks import CrossWorkbookChecks, SheetFindings
 from xlbridge.client import Client, Record
 from xlbridge.resources import Catalogue
 from xlbridge.resources.references import linked_catalogue
-from xlbridge.upload.lookup import Registries
+from xlbridge.upload.lookup import LinkResolver, Registries
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation
 
@@ -61,7 +61,8 @@ class Batch:
     def cross_checks(
         self, registries: Registries | None = None, *, backwards: bool = False
     ) -> CrossWorkbookChecks:
-        checks = CrossWorkbookChecks(STEPS, self.folder, registries)
+        resolver = None if registries is None else LinkResolver(registries)
+        checks = CrossWorkbookChecks(STEPS, self.folder, resolver)
         for step, path, resource, links in self.added[:: -1 if backwards else 1]:
             forms = linked_catalogue(links, self.catalogue)
             checks.add(step, validate_workbook(path, forms, resource=resource))

@@ -25,7 +25,7 @@ from xlbridge.client import Client
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES, linked_catalogue
-from xlbridge.upload.lookup import Registries
+from xlbridge.upload.lookup import LinkResolver, Registries
 from xlbridge.validation import validate_workbook
 
 INACTIVE, NOBODY = 1032, 999_999
@@ -250,7 +250,7 @@ def test_records_inactive_in_their_own_workbook_are_reported(
     linked = write_records(tmp_path / "linked.xlsx", "contaspagar", named)
     coded = [{"codigoDoFornecedor": n, "historico": str(n)} for n in (90_001, 90_002, 90_003, 501)]
     plain = write_records(tmp_path / "plain.xlsx", "contaspagar", coded)
-    checks = CrossWorkbookChecks(("f", "p"), tmp_path, registries)
+    checks = CrossWorkbookChecks(("f", "p"), tmp_path, LinkResolver(registries))
     checks.add("f", validate_workbook(suppliers, forms, resource="fornecedor"))
     checks.add("p", validate_workbook(linked, forms, resource="contaspagar"))
     checks.add("p", validate_workbook(plain, catalogue, resource="contaspagar"))

@@ -7,7 +7,15 @@ from typing import Any
 
 import httpx
 import pytest
-from batch_parts import WritePlan, report, row_counts, states, write_clients, write_profile
+from batch_parts import (
+    WritePlan,
+    report,
+    row_counts,
+    states,
+    write_clients,
+    write_payables,
+    write_profile,
+)
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import ProxyFault, lossy_proxy
@@ -110,6 +118,30 @@ def test_an_environment_that_does_not_answer_stops_its_own_steps_only(
         proxy.decide = lambda _method, _path: "pass"
         found = report(xlbridge("batch", "resume", "--yes", "--format", "json"), 0)
         assert (found["rows"]["read"], found["rows"]["accepted"]) == (2, 2)
+
+
+def test_a_plan_reports_an_environment_that_does_not_answer_and_goes_on(
+    xlbridge: Xlbridge,
+    write_plan: WritePlan,
+    tmp_path: Path,
+    home: Path,
+    batch_sandbox: RunningSandbox,
+    other_sandbox: RunningSandbox,
+) -> None:
+    write_profile(home, "first", batch_sandbox)
+    write_payables(tmp_path, "clients.xlsx", 501)
+    plan = write_plan(PLAN.replace("resource: cliente", "resource: contaspagar"))
+    with lossy_proxy(other_sandbox.base_url) as proxy:
+        write_profile(home, "second", replace(other_sandbox, base_url=proxy.base_url))
+        proxy.decide = lambda _method, path: "unavailable" if "fornecedor" in path else "pass"
+        found = report(xlbridge("batch", "plan", plan, "--format", "json"), 4)
+        assert states(found) == {"here": "new", "there": "failed"}
+        here, there = (step["units"][0] for step in found["steps"])
+        assert (sum(here["plan"].values()), here["problem"]) == (1, None)
+        assert (there["plan"], there["problem"] is not None) == (None, True)
+        assert found["confirm"].startswith("1:")
+        done = report(xlbridge("batch", "run", plan, "--yes", "--format", "json"), 4)
+        assert states(done) == {"here": "done", "there": "failed"}
 
 
 def test_production_only_accepts_the_token_of_the_whole_batch(

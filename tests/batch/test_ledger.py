@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from xlbridge.batch.ledger import JobRecord, Ledger
+from xlbridge.batch.ledger import JobRecord, Ledger, StepKey
 from xlbridge.errors import UsageError
 
 
@@ -31,7 +31,8 @@ def test_what_a_step_has_sent_is_listed_by_environment(tmp_path: Path) -> None:
     with closing(Ledger(tmp_path / "batches.db")) as ledger:
         ledger.begin("month", tmp_path / "a.yaml", {})
         for file, profile in ("1", "here"), ("2", "there"), ("3", "here"):
-            ledger.record_job("month", "clients", file, profile, JobRecord("", f"job-{file}"))
+            key = StepKey("month", "clients", profile)
+            ledger.record_job(key, file, JobRecord("", f"job-{file}"))
         assert ledger.sent_by_other_steps("month", {"suppliers"}) == [
             ("clients", "here", "1"),
             ("clients", "here", "3"),

@@ -6,6 +6,8 @@ Inside: batch.
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
+from typing import Literal
+from unicodedata import normalize
 
 import pytest
 from batch_parts import WritePlan
@@ -52,7 +54,7 @@ steps:
 
 
 def read(path: Path, catalogue: Catalogue, given: Mapping[str, str] | None = None) -> BatchPlan:
-    return read_plan(path, catalogue, given or {}, TODAY)
+    return read_plan(path, catalogue, given or {}, lambda _profile: TODAY)
 
 
 def test_a_plan_is_read_with_its_parameters(write_plan: WritePlan, catalogue: Catalogue) -> None:
@@ -277,6 +279,84 @@ def test_an_existing_path_with_brackets_is_not_a_pattern(
     assert names == ["a [1].xlsx", "a 1.xlsx", "b.xlsx"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "files"),
+    [
+        ("*.xlsx", {"EXPORT.XLSX", "cobrança.xlsx", "Meses/OUTUBRO.XLSX"}),
+        ("cobran\u00e7a.xlsx", {"cobrança.xlsx"}),
+        ("cobranc\u0327a.xlsx", {"cobrança.xlsx"}),
+        ("COBRAN*.xlsx", {"cobrança.xlsx"}),
+        ("meses/outubro.xlsx", {"Meses/OUTUBRO.XLSX"}),
+        ("MESES/**/out*.xls?", {"Meses/OUTUBRO.XLSX"}),
+        ("../*/export.xlsx", {"EXPORT.XLSX"}),
+    ],
+)
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_names_of_files_match_in_any_case_and_unicode_form(
+    write_plan: WritePlan,
+    catalogue: Catalogue,
+    tmp_path: Path,
+    form: Literal["NFC", "NFD"],
+    pattern: str,
+    files: set[str],
+) -> None:
+    (tmp_path / "Meses").mkdir()
+    for name in ("EXPORT.XLSX", normalize(form, "cobrança.xlsx"), "Meses/OUTUBRO.XLSX", "a.txt"):
+        (tmp_path / name).touch()
+    patterns = [pattern, "meses/*.XLSX"] if pattern == "*.xlsx" else [pattern]
+    plan = read(write_plan(f"name: a\nsteps: {{um: {{validate: {patterns}}}}}\n"), catalogue)
+    (step,) = plan.steps
+    assert isinstance(step, WorkbookStep)
+    found = {
+        normalize("NFC", book.path.resolve().relative_to(tmp_path).as_posix())
+        for book in workbooks_of(plan, step)
+    }
+    assert found == files
+
+
+def test_an_existing_name_is_preferred_to_one_in_another_case(
+    write_plan: WritePlan, catalogue: Catalogue, tmp_path: Path
+) -> None:
+    for name in ("a.xlsx", "A.XLSX"):
+        (tmp_path / name).touch()
+    plan = read(write_plan("name: a\nsteps: {um: {validate: [A.XLSX]}}\n"), catalogue)
+    (step,) = plan.steps
+    assert isinstance(step, WorkbookStep)
+    assert [book.name for book in workbooks_of(plan, step)] == ["A.XLSX"]
+
+
+def test_an_export_in_another_case_is_the_workbook_that_a_step_reads(
+    write_plan: WritePlan, catalogue: Catalogue, tmp_path: Path
+) -> None:
+    plan = read(
+        write_plan(
+            "name: a\nsteps:\n  send: {upload: Sai\u0301da.XLSX, resource: cliente}\n"
+            "  others: {validate: '*.xlsx'}\n"
+            "  read: {export: clientes, output: sa\u00edda.xlsx, as_template: cliente}\n"
+        ),
+        catalogue,
+    )
+    assert [step.name for step in plan.ordered] == ["read", "send", "others"]
+    assert {step.name: step.after for step in plan.steps}["send"] == ("read",)
+    (tmp_path / "SA\u00cdDA.xlsx").touch()
+    others = plan.steps[1]
+    assert isinstance(others, WorkbookStep)
+    assert workbooks_of(plan, others) == []
+
+
+@pytest.mark.parametrize("link", ["clients-*.xlsx", "clients-1.xlsx", "./CLIENTS-1.xlsx"])
+def test_a_step_waits_for_the_one_that_sends_the_workbook_of_its_link(
+    write_plan: WritePlan, catalogue: Catalogue, link: str
+) -> None:
+    titles = f"upload: titles.xlsx, resource: contasreceber, links: {{codigoDoCliente: '{link}#k'}}"
+    clients = "upload: clients-*.xlsx, resource: cliente"
+    plan = read(
+        write_plan(f"name: a\nsteps:\n  titles: {{{titles}}}\n  clients: {{{clients}}}\n"),
+        catalogue,
+    )
+    assert [step.name for step in plan.ordered] == ["clients", "titles"]
+
+
 def test_a_missing_plan_is_reported_by_name(tmp_path: Path, catalogue: Catalogue) -> None:
     with pytest.raises(UsageError, match=r"There is no plan .*none\.yaml"):
         read(tmp_path / "none.yaml", catalogue)
@@ -287,10 +367,22 @@ def test_a_missing_plan_is_reported_by_name(tmp_path: Path, catalogue: Catalogue
     [(date(2026, 1, 31), "2025-12"), (date(2026, 3, 1), "2026-02"), (date(2026, 12, 5), "2026-11")],
 )
 def test_the_previous_month_follows_from_the_day(today: date, previous: str) -> None:
-    assert resolve_months({"month": "previous", "other": "x"}, today) == {
+    assert resolve_months({"month": "previous", "other": "x"}, lambda: today) == {
         "month": previous,
         "other": "x",
     }
+
+
+def test_the_month_is_that_of_the_plans_environment(
+    write_plan: WritePlan, catalogue: Catalogue
+) -> None:
+    dates = {"east": date(2026, 12, 1), "west": date(2026, 11, 30)}
+    text = "name: a\nprofile: %s\nparameters: {month: current}\nsteps: {um: {validate: a.xlsx}}\n"
+    batches = [
+        read_plan(write_plan(text % name), catalogue, {}, lambda name: dates[str(name)]).batch
+        for name in dates
+    ]
+    assert batches == ["a-2026-12", "a-2026-11"]
 
 
 def test_a_month_has_parts() -> None:

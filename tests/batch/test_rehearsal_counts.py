@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from xlbridge.batch.rehearsal.checks import SentTable, TableRow, check_table
-from xlbridge.batch.rehearsal.result import RowId, TrialChecks, ViolationKind
+from xlbridge.batch.rehearsal.report import RowId, TrialChecks, ViolationKind
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import StoredRows
 from xlbridge.upload.results import RowOutcome
@@ -101,6 +101,34 @@ def test_breaches_of_a_table_in_which_rows_replace_others(
     expected: list[tuple[ViolationKind, int | None]],
 ) -> None:
     assert broken(compared(catalogue, rows, before, after, REPLACES)) == expected
+
+
+@pytest.mark.parametrize(
+    ("outcome", "others", "after", "expected"),
+    [
+        (R, "", "new", [(ViolationKind.WRONGLY_REFUSED, 2)]),
+        (N, "", "new", [(ViolationKind.WRONGLY_REFUSED, 2)]),
+        (R, "", "old", []),
+        (R, "new", "new", []),
+        (A, "", "new", []),
+        (U, "", "new", []),
+    ],
+)
+def test_a_rejected_row_that_replaced_a_record_is_reported(
+    catalogue: Catalogue,
+    outcome: RowOutcome,
+    others: str,
+    after: str,
+    expected: list[tuple[ViolationKind, int | None]],
+) -> None:
+    key = b"k" * 16
+    rows = [TableRow(RowId("step", "book.xlsx", 2), outcome, key + b"new")]
+    if others:
+        rows.append(TableRow(RowId("step", "book.xlsx", 3), A, key + others.encode()))
+    tables = [StoredRows(Counter([key + values.encode()])) for values in ("old", after)]
+    checks = TrialChecks()
+    check_table(checks, catalogue[REPLACES], SentTable(rows), *tables)
+    assert broken(checks) == expected
 
 
 @pytest.mark.parametrize("resource", [ADDS, REPLACES])

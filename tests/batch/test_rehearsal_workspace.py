@@ -35,7 +35,7 @@ def month(tmp_path: Path) -> Month:
 
 
 def read(month: Month, catalogue: Catalogue) -> BatchPlan:
-    return read_plan(month.plan, catalogue, {}, date(2026, 11, 2))
+    return read_plan(month.plan, catalogue, {}, lambda _profile: date(2026, 11, 2))
 
 
 def test_a_month_is_copied_byte_for_byte_with_its_relative_paths(

@@ -191,3 +191,33 @@ def test_a_failure_of_the_last_run_does_not_hide_what_the_next_one_sends(
         assert (states(planned), planned["confirm"][:2]) == ({"bills": "under_way"}, "2:")
         token = token_of_both(command, plan)
         assert report(command("run", plan, "--confirm", token, "--format", "json"), 0)["done"]
+
+
+HELD_LINK = """\
+name: held-link
+steps:
+  titles:
+    upload: titles.xlsx
+    resource: contasreceber
+    links: {codigoDoCliente: "elsewhere.xlsx#seuCodigo"}
+  bills: {upload: bills.xlsx, resource: contaspagar, after: titles}
+  others: {upload: others.xlsx, resource: contaspagar, after: []}
+"""
+
+
+def test_steps_after_a_workbook_that_planning_holds_are_left_out_of_the_token(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(HELD_LINK)
+    write_records(tmp_path / "titles.xlsx", "contasreceber", [{"codigoDoCliente": "NEVER-SENT"}])
+    write_records(tmp_path / "bills.xlsx", "contaspagar", bills("HELD", 1, 1))
+    write_records(tmp_path / "others.xlsx", "contaspagar", bills("FREE", 1))
+    planned = report(run_batch("plan", plan, "--format", "json"), 1)
+    assert states(planned) == {"titles": "held", "bills": "new", "others": "new"}
+    token = token_of_both(run_batch, plan)
+    assert token.startswith("1:")
+    run = ("run", plan, "--confirm", token, "--format", "json")
+    nothing = report(run_batch(*run, "--all-or-nothing"), 1)
+    assert nothing["rows"]["accepted"] == 0
+    found = report(run_batch(*run), 1)
+    assert states(found) == {"titles": "held", "bills": "new", "others": "done"}

@@ -118,9 +118,51 @@ run()
 """
 
 
+LOST_BEFORE_A_WAIT = """
+import _thread
+import signal
+import sys
+import threading
+import time
+from xlbridge.cli.main import run
+
+send, waiting, lock = signal.pthread_kill, threading.Event(), threading.Lock()
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "xlbridge.cli.doctor":
+            signal.raise_signal(signal.SIGINT)
+
+class Stream:
+    def write(self, text):
+        with lock:
+            waiting.set()
+            lock.acquire()
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False
+
+def send_without_ending_the_wait(thread, number):
+    # Like a signal that arrives just before the main thread begins to wait.
+    signal.pthread_kill = send
+    waiting.wait()
+    time.sleep(0.1)
+    _thread.interrupt_main(number)
+
+signal.pthread_kill = send_without_ending_the_wait
+sys.meta_path.insert(0, Interrupting())
+sys.stdout = Stream()
+sys.argv = ["xlbridge", "doctor", "--help"]
+run()
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a signal ends the process at once there")
-@pytest.mark.parametrize("script", [LOST_IN_AN_IMPORT, LOST_IN_A_FINALIZER])
-def test_an_interruption_that_a_library_swallows_is_not_lost(tmp_path: Path, script: str) -> None:
+@pytest.mark.parametrize("script", [LOST_IN_AN_IMPORT, LOST_IN_A_FINALIZER, LOST_BEFORE_A_WAIT])
+def test_an_interruption_is_not_lost(tmp_path: Path, script: str) -> None:
     done = run([sys.executable, "-c", script], home=tmp_path)
     assert (done.returncode, done.stderr.strip()) == (130, "Interrupted.")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from environment import ROOT, clean_environment, credentials
+from environment import ROOT, Xlbridge, clean_environment, credentials
 from sampling import across, every
 
 from xlbridge.cli.main import main
@@ -56,7 +56,7 @@ def test_a_closed_pipe_ends_it_quietly(home: Path, command: tuple[str, ...]) -> 
 
 @pytest.mark.skipif(os.name != "posix", reason="a closed pipe is an error of its own elsewhere")
 def test_files_are_written_before_a_closed_pipe_ends_a_command(
-    home: Path, tmp_path: Path, empty_sandbox: RunningSandbox
+    xlbridge: Xlbridge, home: Path, tmp_path: Path, empty_sandbox: RunningSandbox
 ) -> None:
     home.mkdir(exist_ok=True)
     reading, writing = os.pipe()
@@ -68,21 +68,12 @@ def test_files_are_written_before_a_closed_pipe_ends_a_command(
         assert (code, marked.is_file()) == (141, True)
         code, _ = run(home, writing, "upload", sample, "--yes", "--annotate", sent, **system)
         assert (code, sent.is_file()) == (141, True)
-        job = json.loads(_printed(home, "jobs", "--format", "json", **system))["jobs"][0]["job"]
+        listed = json.loads(xlbridge("jobs", "--format", "json", **system).stdout)
+        job = listed["jobs"][0]["job"]
         code, _ = run(home, writing, "jobs", job, "--annotate", again, **system)
         assert (code, again.is_file()) == (141, True)
     finally:
         os.close(writing)
-
-
-def _printed(home: Path, *arguments: str, **more: str) -> str:
-    reading, writing = os.pipe()
-    with os.fdopen(reading) as output:
-        try:
-            assert run(home, writing, *arguments, **more)[0] == 0
-        finally:
-            os.close(writing)
-        return output.read()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

@@ -17,10 +17,11 @@ import python_calamine
 from openpyxl.utils.escape import unescape
 
 from xlbridge.export.flatten import Flattener
-from xlbridge.export.formats.base import CELLS_AS_JSON, CoverSummary, OpenOutput, Table
+from xlbridge.export.formats.base import CELLS_AS_JSON, OpenOutput, Table
 from xlbridge.export.part_store import PartStore
 from xlbridge.export.sheets import ExportColumn, Sheet
-from xlbridge.i18n import Text
+from xlbridge.i18n import untranslated
+from xlbridge.report_forms import Report
 from xlbridge.resources import Kind
 
 Rows = list[list[Any]]
@@ -65,8 +66,7 @@ def write_all(
             for index, (sheet, widths) in enumerate(zip(sheets, flattener.widths, strict=True))
         ]
         counts = {table.sheet.name: table.rows for table in tables}
-        title = Text(pt="x", en="x")
-        book.write(tables, CoverSummary(title, [], MOMENT, len(records), counts, complete=True))
+        book.write(tables, Report(title=untranslated("x"), verdict=untranslated("y")))
     written = {
         sheet.name: [row for record in cells for row in record[index]]
         for index, sheet in enumerate(sheets)

@@ -154,7 +154,7 @@ BAD_ANSWERS = {
     b'[{"key": "k", "value": "late"}]}',
     "no data": b'{"success": true}',
     "no success": b'{"data": [{"numeroDoPedido": 7}]}',
-    "invalid errors": document([order(7)], errors="odd"),
+    "invalid errors": document([order(7)], errors=7),
     "notified": b'{"success": true, "data": {"notifications": [{"key": "k", "value": "v"}]}}',
 }
 

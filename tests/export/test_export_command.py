@@ -9,11 +9,14 @@ import openpyxl
 import pytest
 from environment import Xlbridge
 from fake_system import fake_system
+from openpyxl.packaging.custom import CustomPropertyList
 
 from xlbridge.cli.main import main
 from xlbridge.export import LISTINGS
-from xlbridge.resources import Kind
+from xlbridge.resources import Kind, load_catalogue
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import ValidationRequest, validate_sheets
 from xlbridge.workbook import COVER_SHEET
 
 
@@ -165,7 +168,7 @@ def test_a_requested_limit_is_reported_but_not_as_a_gap(
     assert "--limit" in capsys.readouterr().err
     rows = openpyxl.load_workbook(output)[str(COVER_SHEET)].iter_rows(values_only=True)
     cover = [cell for row in rows for cell in row]
-    assert "NO" in cover
+    assert "no" in cover
     assert "--limit" in cover
     assert main([*arguments, "--limit", "100000"]) == 0
     document = json.loads(manifest.read_text(encoding="utf-8"))
@@ -230,6 +233,19 @@ def test_an_edited_export_is_replaced_only_with_force(
     assert "was edited after it was exported" in capsys.readouterr().err
     assert output.read_bytes() == edited
     assert main([*export, "--force"]) == main(export) == 0
+
+
+def test_a_cover_is_recognised_without_the_properties_of_its_workbook(
+    tmp_path: Path, configured: RunningSandbox
+) -> None:
+    output = tmp_path / "cr.xlsx"
+    assert main(["export", "contasreceber", "-o", str(output)]) == 0
+    book = openpyxl.load_workbook(output)
+    book.custom_doc_props = CustomPropertyList()
+    book.save(output)
+    request = ValidationRequest(file=output, all_sheets=True)
+    found = validate_sheets(request, load_catalogue(), WorkbookLimits())
+    assert ([sheet.sheet for sheet in found.sheets], found.skipped) == (book.sheetnames[1:], [])
 
 
 def test_the_cover_is_in_the_users_language(tmp_path: Path, configured: RunningSandbox) -> None:

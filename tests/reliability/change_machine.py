@@ -321,9 +321,8 @@ class ChangeMachine(StateMachine):
         return replace(OPTIONS, mode="queue", chunk_rows=book.parts, **changes)  # type: ignore[arg-type]
 
     def _run_batch(self, home: int, context: UploadContext) -> None:
-        plan = read_plan(
-            self._batch_folder(home) / "plan.yaml", self.system.catalogue, {}, date(2026, 11, 2)
-        )
+        path = self._batch_folder(home) / "plan.yaml"
+        plan = read_plan(path, self.system.catalogue, {}, lambda _profile: date(2026, 11, 2))
         with (
             quick_client(self.system, PATIENCE) as client,
             open_ledger(context.settings) as ledger,

@@ -4,20 +4,17 @@ from pathlib import Path
 
 import pytest
 from consistency import consistency_report
-from databases import open_storage
-
-from xlbridge.sandbox import SeedKind, seed_database
+from databases import connected, database_options
+from sandboxes import create_database
 
 LEAST_CHECKED = 20_000
 
 
 @pytest.mark.parametrize("scale", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_the_demo_is_consistent(tmp_path: Path, scale: int) -> None:
-    storage = open_storage(tmp_path)
-    with storage.transaction(writing=True) as connection:
-        seed_database(connection, SeedKind.DEMO, scale)
+    create_database(tmp_path, ["--scale", str(scale), *database_options(tmp_path)])
+    with connected(tmp_path) as connection:
         report = consistency_report(connection)
-    storage.close()
     assert report.contradictions == []
     assert report.examined.total() > LEAST_CHECKED * scale
     assert all(report.examined.values())

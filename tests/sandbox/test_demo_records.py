@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from databases import TABLES, metadata, open_storage
+from databases import TABLES, database_options, metadata, open_storage
 from load_audit import balances_of
-from sqlalchemy import Connection, Table, select
+from sandboxes import create_database
+from sqlalchemy import Connection, Table, delete, select
 
 from xlbridge.sandbox import SeedKind, seed_database
 from xlbridge.sandbox.areas.registry.seed import TODAY
@@ -32,7 +33,11 @@ Rows = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    storage = seeded(tmp_path_factory.mktemp("demo"))
+    home = tmp_path_factory.mktemp("demo")
+    create_database(home, database_options(home))
+    storage = open_storage(home)
+    with storage.transaction(writing=True) as connection:
+        connection.execute(delete(TABLES["users"]))  # The account is not of the seed.
     with storage.transaction(writing=False) as connection:
         yield connection
     storage.close()

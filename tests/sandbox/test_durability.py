@@ -11,6 +11,7 @@ import httpx
 import pytest
 from databases import TABLES, connected
 from environment import without_coverage
+from forked import Running, Zygote
 from sandboxes import read_ready_file
 from servers import Start, log_in, sandbox_on
 from sqlalchemy import select
@@ -98,22 +99,24 @@ def test_the_end_of_a_queued_file_is_notified_once(start: Start, tmp_path: Path)
     assert sent == [(log_id, server.email)]
 
 
-@pytest.mark.processes
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_interruption_ends_the_sandbox_cleanly(tmp_path: Path, ending: signal.Signals) -> None:
-    ready = tmp_path / "ready.json"
-    command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty"]
+def test_interruption_ends_the_sandbox_cleanly(
+    tmp_path: Path, forks: Zygote, ending: signal.Signals
+) -> None:
+    ready, named = tmp_path / "ready.json", list[int]()
+
+    def send_signal(running: Running) -> None:
+        if written := read_when_written(ready):
+            named.extend([written.pid, running.pid])
+        os.kill(running.pid, ending)
+
     environment = without_coverage({**os.environ, "XLBRIDGE_HOME": str(tmp_path)})
-    with subprocess.Popen(
-        [*command, "--ready-file", str(ready)],
-        env=environment,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert wait_for(ready).pid == process.pid
-        process.send_signal(ending)
-        _, errors = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert b"Traceback" not in errors
+    command = ["sandbox", "--seed", "empty", "--ready-file", str(ready)]
+    ended = forks.run(tmp_path, environment, command, begun=send_signal, longest=60)
+    assert len(named) == 2, ended.stderr
+    assert named[0] == named[1]
+    assert ended.returncode == 130
+    assert "Traceback" not in ended.stderr
     assert not ready.exists()
 
 
@@ -134,9 +137,15 @@ def test_sandbox_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
 
 
 def wait_for(ready: Path) -> RunningSandbox:
+    running = read_when_written(ready)
+    assert running is not None, "it never became ready"
+    return running
+
+
+def read_when_written(ready: Path) -> RunningSandbox | None:
     for _ in range(1000):
         running = read_ready_file(ready)
         if running is not None:
             return running
         time.sleep(0.02)
-    raise AssertionError("it never became ready")
+    return None

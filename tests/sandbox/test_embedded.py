@@ -7,7 +7,7 @@ import importlib.util
 import os
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import httpx
@@ -22,16 +22,31 @@ from xlbridge.client import RetryPolicy
 from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, LocalFailure, TransportError, UsageError
 from xlbridge.i18n import set_language
-from xlbridge.sandbox import RunningSandbox, embedded_sandbox, sandbox_process
+from xlbridge.sandbox import (
+    RunningSandbox,
+    embedded_sandbox,
+    open_database,
+    sandbox_process,
+)
 from xlbridge.sandbox.embedded import default_ready_file, write_ready_file
+from xlbridge.sandbox.storage import database_url
 from xlbridge.settings import Settings
 
 pytestmark = [pytest.mark.one_database, pytest.mark.processes]
 
 
-def test_sandbox_ends_with_its_context(tmp_path: Path) -> None:
+def test_sandbox_has_credentials_of_its_own_and_ends_with_its_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XLBRIDGE_EMAIL", "person@example.com")
+    monkeypatch.setenv("XLBRIDGE_PASSWORD", "a password of production")
     home = tmp_path / "home"
+    stale = RunningSandbox("http://127.0.0.1:9", "a@example.com", "x", 1, "a system")
+    write_ready_file(default_ready_file(Settings(home=home)), stale)
     with embedded_sandbox(Settings(home=home)) as server:
+        assert server.base_url != stale.base_url
+        assert server.email != "person@example.com"
+        assert server.password != "a password of production"
         with log_in(server) as http:
             assert http.get("/v2/sistema/info").status_code == 200
         assert server.password not in repr(server)
@@ -46,59 +61,37 @@ def test_sandbox_ends_with_its_context(tmp_path: Path) -> None:
 def test_the_system_id_does_not_depend_on_the_port(tmp_path: Path) -> None:
     known = []
     policy = RetryPolicy(tries=2)
-    for home in (tmp_path / "one", tmp_path / "one", tmp_path / "two"):
+    home, other_home = tmp_path / "one", tmp_path / "two"
+    for _ in range(2):
         create_database(home, [])
         with connect(Settings(home=home), lambda _text: None, policy) as client:
             known.append((client.target.system, client.target.base_url))
             assert client.retry_policy is policy
-    (first, one), (again, other), (third, _) = known
-    assert first == again != third
+    (first, one), (again, other) = known
+    create_database(other_home, [])
+    with closing(open_database(database_url(str(other_home / "sandbox.db")))) as storage:
+        assert first == again != storage.system
     assert one != other
-    assert None not in (first, third)
+    assert first is not None
 
 
-def test_a_stale_ready_file_is_ignored(tmp_path: Path) -> None:
-    stale = RunningSandbox("http://127.0.0.1:9", "a@example.com", "x", 1, "a system")
-    write_ready_file(default_ready_file(Settings(home=tmp_path)), stale)
-    create_database(tmp_path, [])
-    with embedded_sandbox(Settings(home=tmp_path)) as server:
-        assert server.base_url != stale.base_url
-
-
-def test_the_users_credentials_are_not_passed_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_failed_start_is_reported_with_its_log_in_the_language_of_the_command(
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setenv("XLBRIDGE_EMAIL", "person@example.com")
-    monkeypatch.setenv("XLBRIDGE_PASSWORD", "a password of production")
-    with sandbox_process(tmp_path, ["--seed", "empty"]) as server:
-        assert server.email != "person@example.com"
-        assert server.password != "a password of production"
-
-
-def test_a_failed_start_is_reported_with_its_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XLBRIDGE_LANG", "en")
-    (tmp_path / "sandbox.db").write_text("no database")
-    set_language("en")
-    with (
-        pytest.raises(TransportError, match=r"sandbox\.log") as raised,
-        embedded_sandbox(Settings(home=tmp_path)),
-    ):
-        pass
-    assert "not a database" in (tmp_path / "sandbox.log").read_text(encoding="utf-8")
-    assert "delete it" in str(raised.value.hint)
-
-
-def test_sandbox_uses_the_language_of_the_command(tmp_path: Path) -> None:
     (tmp_path / "sandbox.db").write_text("no database")
     set_language("pt-BR")
     try:
-        with pytest.raises(TransportError), embedded_sandbox(Settings(home=tmp_path)):
+        with (
+            pytest.raises(TransportError, match=r"sandbox\.log") as raised,
+            embedded_sandbox(Settings(home=tmp_path)),
+        ):
             pass
     finally:
         set_language("en")
-    assert "Erro:" in (tmp_path / "sandbox.log").read_text(encoding="utf-8")
+    logged = (tmp_path / "sandbox.log").read_text(encoding="utf-8")
+    assert "Erro:" in logged
+    assert "not a database" in logged
+    assert "apague-o" in str(raised.value.hint)
 
 
 def test_an_unusable_home_is_reported(tmp_path: Path) -> None:

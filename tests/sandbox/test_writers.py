@@ -14,6 +14,7 @@ from threading import Event, Thread
 import httpx
 import pytest
 import uvicorn
+from child_processes import wait_until
 from databases import TABLES, open_storage
 from sheets import write_rows
 from sqlalchemy import select
@@ -140,7 +141,14 @@ def test_a_long_file_lets_others_write_and_is_resumed(
         with storage.transaction(writing=True) as connection:
             seed_database(connection, "empty", 1)
         prepare_account(storage, Settings(home=tmp_path))
-        sandbox = Sandbox(storage, load_catalogue(Settings(home=tmp_path).schemas))
+        others, alone = storage._writers._waiting, Event()
+
+        def now() -> datetime:
+            """Return the time of a transaction, once another writer waits for its end."""
+            wait_until(lambda: others or alone.is_set())
+            return datetime(2026, 11, 21)
+
+        sandbox = Sandbox(storage, load_catalogue(Settings(home=tmp_path).schemas), clock=now)
         with storage.transaction(writing=True) as connection:
             log_id = handlers.enqueue(
                 connection,
@@ -151,20 +159,28 @@ def test_a_long_file_lets_others_write_and_is_resumed(
                 released=True,
                 now=datetime(2026, 11, 21),
             )
-        seen = set()
-        while log(storage, log_id).situacao != ImportState.FINISHED:
-            working, before = handlers.ImportWorker(sandbox), done(storage, log_id)
-            working.start()
-            while done(storage, log_id) == before:
-                with storage.transaction(writing=True):
-                    seen.add(done(storage, log_id))
-            working.stop()
+        seen, interrupted = set[int](), handlers.ImportWorker(sandbox)
+        interrupted.start()
+        while len(seen) < 3 and log(storage, log_id).situacao != ImportState.FINISHED:
+            with storage.transaction(writing=True):
+                seen.add(done(storage, log_id))
+        assert len(seen) == 3
+        with storage.transaction(writing=True):
+            stop = Thread(target=interrupted.stop)
+            stop.start()
+            wait_until(sandbox.file_released.is_set)  # It has been told to stop.
+            alone.set()
+        stop.join()
+        assert 0 < done(storage, log_id) < LINES
+        resumed = handlers.ImportWorker(sandbox)
+        resumed.start()
+        wait_until(lambda: log(storage, log_id).situacao == ImportState.FINISHED)
+        resumed.stop()
         ended = log(storage, log_id)
         assert (ended.registrosImportados, ended.registrosRejeitados) == (
             LINES * 9 // 10,
             LINES // 10,
         )
-        assert len(seen) > 2
         with storage.transaction(writing=False) as connection:
             names = connection.scalars(select(clients.c.nomeComercial)).all()
         assert sorted(names) == sorted(name for name, nature in rows if nature == "J")

@@ -47,7 +47,8 @@ def test_export_applies_its_filters(
     header, *rows = outcome["preview"]
     names = [row[header.index("nomeComercial")] for row in rows]
     assert [row[header.index("ativo")] for row in rows] == ["TRUE"]
-    assert (outcome["manifest"]["records"], names) == (1, [f"Loja {documents[1]}"])
+    assert names == [f"Loja {documents[1]}"]
+    assert outcome["lines"][0].startswith("clientes.xlsx: 1 record (")
     assert client.get("/api/exported?listing=clientes").content.startswith(b"PK")
     wrong = {"listing": "clientes", "filters": {"from": "amanhã"}}
     message = client.post("/api/export", json=wrong).json()["error"]["message"]
@@ -155,7 +156,7 @@ def test_a_batch_is_corrected_run_and_proven(
     question = tab.locator("#batch-asked")
     question.get_by_text("workbooks: 1 · 1 to create").wait_for()
     question.get_by_test_id("send").click()
-    tab.locator("#batch-list", has_text="accepted: 1").wait_for()
+    tab.locator("#batch-list", has_text="Rows: 1 = 1 accepted").wait_for()
     expect(tab.get_by_role("link", name="Download the closing proof")).to_have_count(2)
     expect(run).to_have_count(0)
     status = xlbridge("batch", "status", "month", "--format", "json", **own)

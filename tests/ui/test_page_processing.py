@@ -59,7 +59,7 @@ def test_an_invoice_is_issued_after_a_warning(
     expect(tab.locator("#plan-form")).to_be_hidden()
     tab.locator("[data-view=jobs]").click()
     counts = tab.locator("#job-table tr").nth(1).locator("td")
-    assert counts.all_text_contents()[4:9] == ["2", "1", "1", "0", "0"]
+    assert counts.all_text_contents()[3:8] == ["process", "nfse", "2", "1", "1"]
     tab.locator("[data-view=send]").click()
     expect(tab.locator("#plan-form")).to_be_visible()
     tab.locator("[data-view=process]").click()

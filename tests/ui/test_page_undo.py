@@ -80,10 +80,10 @@ def test_an_upload_is_undone_after_the_same_plan_as_in_the_terminal(
     )
     assert outcome["lines"] == [reason]
     details = client.get("/api/job", params={"job": outcome["job"]}).json()
-    assert (details["lines"], details["can_undo"], details["work"]) == (
+    assert (details["lines"], details["can_undo"], details["mode"]) == (
         [reason, outcome["headline"]],
         False,
-        "contaspagar · undo",
+        "undo",
     )
 
 

@@ -385,7 +385,7 @@ def test_plan_is_shown_in_the_grid_with_differing_values(
     assert (planned["counts"]["held"], planned["writes"]) == (1, 1)
     # Rows that need a decision come first, with hints for the page.
     held, unchanged = planned["rows"]
-    assert (held["row"], unchanged["row"], planned["more"]) == (3, 2, 0)
+    assert (held["row"], unchanged["row"], planned["more"]) == (3, 2, "")
     assert "tick" in held["message"]
     assert "--" not in held["message"]
     shown = client.get("/api/rows", params={"view": "plan:held", "renew": 1}).json()["rows"]

@@ -22,7 +22,7 @@ from sheets import write_records
 from update_parts import Run
 from upload_parts import MakeClients, new_cnpj
 
-from xlbridge.client import Client, Target
+from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.settings import Settings, read_settings
@@ -53,7 +53,8 @@ def proxy(sandbox: RunningSandbox) -> Iterator[LossyProxy]:
 @pytest.fixture
 def client(proxy: LossyProxy, sandbox: RunningSandbox) -> Iterator[Client]:
     target = Target("rehearsal", proxy.base_url, sandbox.email, sandbox.password)
-    with Client(target, timeout=20) as running:
+    without_pauses = RetryPolicy(sleep=lambda _seconds: None)
+    with Client(target, timeout=20, retry_policy=without_pauses) as running:
         yield running
 
 

@@ -80,41 +80,34 @@ def test_a_preview_writes_nothing(
     )
 
 
-def test_rejected_lines_are_reported_at_the_rows_of_the_sheet(
-    context: UploadContext, client: Client, make_clients: MakeClients
+@pytest.mark.parametrize(
+    ("mode", "state", "accepted"),
+    [("direct", "rejected", 0), ("queue", "partial", 1), ("records", "partial", 1)],
+)
+def test_rejected_rows_are_reported_and_returned(
+    context: UploadContext,
+    client: Client,
+    make_clients: MakeClients,
+    mode: RequestedMode,
+    state: str,
+    accepted: int,
 ) -> None:
-    existing, fresh = existing_cnpj(client), new_cnpj()
-    path = make_clients(fresh, existing, label="Outro")
-    job = write_job(context, client, path, "queue", look_up=False)
-    job = Uploads(context, client).run(job, YES)
-    report = job_json(context.journal, job)
-    assert report["state"] == "partial"
-    assert report["rows"] == row_counts(read=2, accepted=1, rejected=1)
-    (rejected,) = report["rejected"]
-    assert rejected["row"] == 5
-    assert registered(client, fresh)
-    sheet = load_workbook(report["rejects_file"])["cliente"]
-    header = [cell.value for cell in sheet[1]]
-    row = dict(zip(header, [cell.value for cell in sheet[2]], strict=True))
-    assert (row["cnpj"], row["linha original"]) == (existing, 5)
-    assert rejected["message"] in row["motivo"]
-    assert sheet.max_row == 2 or sheet.cell(3, 1).value is None
-
-
-def test_a_direct_import_is_all_or_nothing(
-    context: UploadContext, client: Client, make_clients: MakeClients
-) -> None:
-    existing, fresh = existing_cnpj(client), new_cnpj()
-    path = make_clients(fresh, existing, label="Outro")
-    job = write_job(context, client, path, "direct", look_up=False)
-    job = Uploads(context, client).run(job, YES)
-    report = job_json(context.journal, job)
-    assert report["state"] == "rejected"
-    assert report["rows"] == row_counts(read=2, rejected=2)
-    assert [item["row"] for item in report["rejected"]] == [5]
-    assert not registered(client, fresh)
-    sheet = load_workbook(report["rejects_file"])["cliente"]
-    assert [sheet.cell(row, 1).value for row in (2, 3)] == [f"Outro {fresh}", f"Outro {existing}"]
+    """A direct import is all or nothing: it returns the good row, too, but reports only the bad."""
+    documents = new_cnpj(), existing_cnpj(client)
+    path = make_clients(*documents, label="Outro")
+    job = write_job(context, client, path, mode, look_up=False)
+    report = job_json(context.journal, Uploads(context, client).run(job, YES))
+    assert report["state"] == state
+    assert report["rows"] == row_counts(read=2, accepted=accepted, rejected=2 - accepted)
+    (reported,) = report["rejected"]
+    assert reported["row"] == 5
+    assert registered(client, documents[0]) is (accepted == 1)
+    header, *returned = load_workbook(report["rejects_file"])["cliente"].values
+    rows = [dict(zip(header, row, strict=True)) for row in returned if any(row)]
+    assert [row["cnpj"] for row in rows] == [*documents[accepted:]]
+    assert [row["nomeComercial"] for row in rows] == [f"Outro {row['cnpj']}" for row in rows]
+    assert rows[-1]["linha original"] == 5
+    assert reported["message"] in rows[-1]["motivo"]
 
 
 def test_the_same_rows_are_not_sent_twice(

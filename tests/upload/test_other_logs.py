@@ -3,10 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from lossy_proxy import LossyProxy
+from sheets import write_records
 from upload_parts import AT_ONCE, MakeClients, new_cnpj, registered, write_job
 
 from xlbridge.client import Client
@@ -37,64 +39,76 @@ def upload(
     return Uploads(configured, client).run(job, NO_PREVIEW if mode == "queue" else AT_ONCE)
 
 
+FINISHED = {"situacao": "Finalizado"}
+ENOUGH_FACTS: list[dict[str, Any]] = [
+    FINISHED | {"linhasRejeitadas": []},
+    {"Situacao": " finalizado ", "LinhasRejeitadas": []},
+    FINISHED | {"registrosImportados": 2},
+    FINISHED | {"registrosRejeitados": 0, "dataDeConclusao": "ontem", "id": "x"},
+    {"totalDeRegistros": 2, "registrosImportados": 2, "registrosRejeitados": 0},
+    {
+        "situacao": "Encerrado",
+        "totalDeRegistros": 2,
+        "registrosImportados": 2,
+        "registrosRejeitados": 0,
+    },
+]
+REJECTED_LINES: list[list[Any]] = [
+    [{"linha": 3, "coluna": "cnpj", "mensagem": "inválido"}],
+    [{"Linha": "3", "mensagem": "inválido"}],
+    ["Linha 3: inválido"],
+    [{"key": "cnpj", "value": "Linha 3: inválido"}],
+]
+INCONSISTENT_FACTS: list[dict[str, Any]] = [
+    FINISHED,
+    FINISHED | {"linhasRejeitadas": [{"mensagem": "algo"}]},
+    FINISHED | {"linhasRejeitadas": [], "registrosImportados": 1},
+    FINISHED | {"linhasRejeitadas": [], "totalDeRegistros": 3},
+]
+
+
 @pytest.mark.parametrize(
-    "log",
+    ("log", "state", "accepted", "rejected"),
     [
-        {"situacao": "Finalizado", "linhasRejeitadas": []},
-        {"Situacao": " finalizado ", "LinhasRejeitadas": []},
-        {"situacao": "Finalizado", "registrosImportados": 2},
-        {"situacao": "Finalizado", "registrosRejeitados": 0, "dataDeConclusao": "ontem", "id": "x"},
-        {"totalDeRegistros": 2, "registrosImportados": 2, "registrosRejeitados": 0},
-        {
-            "situacao": "Encerrado",
-            "totalDeRegistros": 2,
-            "registrosImportados": 2,
-            "registrosRejeitados": 0,
-        },
+        *((log, State.DONE, 2, []) for log in ENOUGH_FACTS),
+        *(
+            (FINISHED | {"linhasRejeitadas": lines}, State.PARTIAL, 1, [(5, "inválido")])
+            for lines in REJECTED_LINES
+        ),
+        *((log, State.NEEDS_PERSON, 0, []) for log in INCONSISTENT_FACTS),
     ],
 )
-def test_a_log_with_enough_facts_ends_the_upload(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, log
+def test_a_log_ends_the_upload_as_far_as_its_facts_go(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    log: dict[str, Any],
+    state: State,
+    accepted: int,
+    rejected: list[tuple[int, str]],
+) -> None:
+    """Of rows without a key, which cannot be read back, the log is the only evidence."""
+    reshape(proxy, "log-importacao", log)
+    job = upload(context, client, make_clients, "", "")
+    report = job_json(context.journal, job)
+    assert (job.state, report["rows"]["accepted"]) == (state, accepted)
+    assert [(row["row"], row["message"]) for row in report["rejected"]] == rejected
+
+
+@pytest.mark.parametrize(
+    "log", [*INCONSISTENT_FACTS, FINISHED | {"linhasRejeitadas": REJECTED_LINES[0]}]
+)
+def test_the_records_decide_against_a_log(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    log: dict[str, Any],
 ) -> None:
     reshape(proxy, "log-importacao", log)
     job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
     assert (job.state, job.verdict.accepted) == (State.DONE, 2)
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [{"linha": 3, "coluna": "cnpj", "mensagem": "inválido"}],
-        [{"Linha": "3", "mensagem": "inválido"}],
-        ["Linha 3: inválido"],
-        [{"key": "cnpj", "value": "Linha 3: inválido"}],
-    ],
-)
-def test_rejected_lines_are_found_in_other_shapes(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, lines
-) -> None:
-    reshape(proxy, "log-importacao", {"situacao": "Finalizado", "linhasRejeitadas": lines})
-    job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
-    report = job_json(context.journal, job)
-    assert (report["state"], report["rows"]["accepted"]) == ("partial", 1)
-    assert [(row["row"], row["message"]) for row in report["rejected"]] == [(5, "inválido")]
-
-
-@pytest.mark.parametrize(
-    "log",
-    [
-        {"situacao": "Finalizado"},
-        {"situacao": "Finalizado", "linhasRejeitadas": [{"mensagem": "algo"}]},
-        {"situacao": "Finalizado", "linhasRejeitadas": [], "registrosImportados": 1},
-        {"situacao": "Finalizado", "linhasRejeitadas": [], "totalDeRegistros": 3},
-    ],
-)
-def test_a_finished_log_without_consistent_facts_needs_a_person(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, log
-) -> None:
-    reshape(proxy, "log-importacao", log)
-    job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
-    assert job.state is State.NEEDS_PERSON
 
 
 def test_an_unknown_log_state_is_polled_until_a_setting_explains_it(
@@ -128,6 +142,121 @@ def test_the_id_of_a_log_is_found_in_other_shapes(
     job = upload(context, client, make_clients, document)
     assert (job.state, registered(client, document)) == (State.DONE, True)
     assert job.last("log_id") == int(next_id)
+
+
+def test_a_number_of_rows_is_not_taken_for_the_id_of_the_log(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    proxy.reshape = lambda path, data: (
+        {"codigoDaImportacao": data, "quantidadeDeRegistros": 2} if path.endswith("/fila") else data
+    )
+    job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
+    assert (job.state, job.verdict.accepted) == (State.DONE, 2)
+
+
+@pytest.mark.parametrize("answer", [{"quantidadeDeRegistros": 2}, True, None, {"log": "x"}])
+def test_a_file_that_was_staged_without_a_readable_id_is_not_staged_again(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    customer: int,
+    make_receivables,
+    answer: object,
+) -> None:
+    """A queue may run by itself what needs a start elsewhere: each copy would be written."""
+    reshape(proxy, "/fila", answer)
+    path = make_receivables(customer, new_cnpj(), "um")
+    job = Uploads(context, client).run(write_job(context, client, path, "queue"), NO_PREVIEW)
+    assert not job.state.is_unsent
+    assert job.state is not State.DONE
+    assert sum("/fila" in path for _, path in proxy.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "other", [{"id": 999}, {"nomeDoArquivo": "clientes.xlsx"}, {"recurso": "contaspagar"}]
+)
+def test_the_log_of_another_file_starts_nothing_and_proves_nothing(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    customer: int,
+    make_receivables,
+    other: dict[str, object],
+) -> None:
+    proxy.reshape = lambda path, data: (
+        {**data, "situacao": "Finalizado", "linhasRejeitadas": [], **other}
+        if "log-importacao" in path
+        else data
+    )
+    path = make_receivables(customer, new_cnpj(), "um")
+    job = Uploads(context, client).run(write_job(context, client, path, "queue"), NO_PREVIEW)
+    assert job.state in {State.IN_DOUBT, State.NEEDS_PERSON}
+    assert not any("processar" in path for _, path in proxy.seen)
+
+
+@pytest.mark.parametrize("shift", [0, -1, -2])
+def test_lines_counted_from_elsewhere_blame_the_right_row(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_receivables,
+    customer: int,
+    tmp_path: Path,
+    shift: int,
+) -> None:
+    def shifted(path: str, log: Any) -> Any:
+        if "log-importacao" not in path:
+            return log
+        lines = [{**line, "linha": line["linha"] + shift} for line in log["linhasRejeitadas"]]
+        return {**log, "linhasRejeitadas": lines}
+
+    proxy.reshape = shifted
+    document = new_cnpj()
+    rows = [
+        {"codigoDoCliente": one, "numeroDoDocumento": f"{document}-{number}"}
+        for number, one in enumerate((customer, customer, 999_999, customer))
+    ]
+    path = write_records(tmp_path / "contas.xlsx", "contasreceber", rows)
+    job = Uploads(context, client).run(write_job(context, client, path, "queue"), NO_PREVIEW)
+    report = job_json(context.journal, job)
+    assert (report["state"], report["rows"]["accepted"]) == ("partial", 3)
+    assert [row["row"] for row in report["rejected"]] == [4]
+
+
+@pytest.mark.parametrize("word", [{"situacao": "Erro"}, {"status": "Falha"}])
+def test_a_file_that_the_system_gave_up_is_rejected_with_its_message(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    customer: int,
+    make_receivables,
+    word: dict[str, object],
+) -> None:
+    """The sandbox never starts the file; the log says that it failed."""
+    proxy.decide = lambda _method, path: "accept" if "processar-arquivo" in path else "pass"
+    proxy.reshape = lambda path, _log: (
+        {**word, "mensagem": "A planilha está corrompida."} if "log-importacao" in path else _log
+    )
+    path = make_receivables(customer, new_cnpj(), "um")
+    job = Uploads(context, client).run(write_job(context, client, path, "queue"), NO_PREVIEW)
+    report = job_json(context.journal, job)
+    assert (report["state"], report["rows"]["rejected"]) == ("rejected", 1)
+    assert "A planilha está corrompida." in report["rejected"][0]["message"]
+
+
+def test_rejections_in_the_answer_of_a_direct_import_count(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    """Of rows without a key, the answer is the only evidence; else the records are."""
+    lines = [{"linha": 3, "coluna": "cnpj", "mensagem": "inválido"}]
+    answer = {"totalDeRegistros": 2, "registrosRejeitados": 1, "linhasRejeitadas": lines}
+    proxy.reshape = lambda path, data: (
+        answer if "importacao/cliente" in path and "preview=true" not in path else data
+    )
+    job = upload(context, client, make_clients, "", "", mode="direct")
+    assert (job.state, job.verdict.accepted, job.verdict.rejected) == (State.PARTIAL, 1, 1)
+    job = upload(context, client, make_clients, new_cnpj(), new_cnpj(), mode="direct")
+    assert (job.state, job.verdict.accepted) == (State.DONE, 2)
 
 
 def test_a_start_answered_without_data_counts_as_made(

@@ -43,13 +43,13 @@ def test_jobs_are_listed_under_a_header_with_dates_and_counts(
     path = make_clients(new_cnpj(), new_cnpj())
     xlbridge("upload", path, "--yes", **credentials(sandbox))
     header, line = xlbridge("jobs").stdout.splitlines()
-    assert header.split()[:6] == ["upload", "date", "state", "mode", "resource", "rows"]
+    assert header.split()[:6] == ["Upload", "Date", "State", "Mode", "Resource", "Rows"]
     assert re.search(r"  \d\d/\d\d/\d{4} \d\d:\d\d  done +queue +cliente +2 +2 +0", line)
     assert line.endswith(f"  {path.name}")
-    assert header.rindex("file") == line.index(path.name)
-    assert not {"unchanged", "held", "unknown"} & {*header.split()}
+    assert header.rindex("File") == line.index(path.name)
+    assert not {"Unchanged", "Held", "doubt"} & {*header.split()}
     header, line = xlbridge("jobs", XLBRIDGE_LANG="pt-BR").stdout.splitlines()
-    assert ("situação" in header, "concluído" in line) == (True, True)
+    assert ("Situação" in header, "concluído" in line) == (True, True)
 
 
 def test_resume_lists_the_waiting_jobs_of_the_chosen_system(

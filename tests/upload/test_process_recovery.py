@@ -158,9 +158,9 @@ def test_a_person_decides_if_the_record_proves_nothing(
         page = Path(report["evidence_file"])
         assert page.parent == home / "evidence"
         text = page.read_text("utf-8")
-        assert f"<td>{number}</td>" in text
+        assert f'data-label="Number">{number}</td>' in text
         assert "Was the record of this job processed or not?" in text
-        assert "<dt>Arquivo · File</dt><dd>–</dd>" in text
+        assert "<dt>Workbook</dt><dd>–</dd>" in text
         assert "Nothing was read" not in text
         assert (
             "the answer was lost, and the record does not show" in report["records"][0]["message"]

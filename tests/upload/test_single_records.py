@@ -289,7 +289,7 @@ def test_a_doubtful_record_without_a_key_needs_a_person_and_the_others_are_sent(
     output = xlbridge("jobs", report["job"], **proxy_environment, XLBRIDGE_LANG="pt-BR").stdout
     assert "um registro está em dúvida: a resposta se perdeu, e nenhuma chave" in output
     page = Path(report["evidence_file"]).read_text("utf-8")
-    assert "A linha deste envio está" in page
+    assert "Is the row of this upload in the system or not?" in page
     decision = ("--as", "applied", "--reason", "Conferido")
     code, report = run("resolve", report["job"], *decision)
     assert (code, report["state"], report["rows"]["accepted"]) == (0, "done", 3)

@@ -1,16 +1,15 @@
 """After an answer that proves nothing, keys are read back before the request is repeated."""
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
 from sampling import across
 from sheets import write_rows
+from update_parts import Run
 from upload_parts import AT_ONCE, MakeClients, new_cnpj, plan_counts, registered, write_job
 
 from xlbridge.client import Client, Target
@@ -241,24 +240,12 @@ def test_a_new_row_is_sent_again_though_another_row_has_its_key(
     assert sum("importacao" in path for _, path in proxy.seen) == 2
 
 
-@pytest.mark.parametrize("fault", ["401 after", "429 after", "307 after", "400 as text after"])
 def test_the_command_reports_rows_without_a_key_in_doubt(
-    xlbridge: Xlbridge,
-    proxy: LossyProxy,
-    client: Client,
-    make_clients: MakeClients,
-    fault: ProxyFault,
+    run: Run, proxy: LossyProxy, client: Client, make_clients: MakeClients
 ) -> None:
     name = f"Sem documento {new_cnpj()}"
-    proxy.fail_once(fault, "preview=false")
-    environment = {
-        "XLBRIDGE_BASE_URL": proxy.base_url,
-        "XLBRIDGE_EMAIL": client.target.email,
-        "XLBRIDGE_PASSWORD": client.target.password,
-        "XLBRIDGE_SETTLE": "0",
-    }
+    proxy.fail_once("429 after", "preview=false")
     path = make_clients("", label=name)
-    done = xlbridge("upload", path, "--mode", "direct", "--yes", "--format", "json", **environment)
-    report = json.loads(done.stdout)
-    assert (done.returncode, report["state"], report["rows"]["unknown"]) == (5, "in_doubt", 1)
+    code, report = run("upload", path, "--mode", "direct", "--yes")
+    assert (code, report["state"], report["rows"]["unknown"]) == (5, "in_doubt", 1)
     assert count_named(client, name) == 1

@@ -105,10 +105,10 @@ def test_findings_sheet_is_skipped_by_its_defined_name_or_title(
     assert (len(validated.sheets), validated.skipped) == (1, [])
 
 
-def test_export_cover_is_recognised_by_its_second_row(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_export_cover_is_recognised_by_its_title(tmp_path: Path, catalogue: Catalogue) -> None:
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(path) as book:
-        write_page(book, COVER_SHEET.pt, ["Clientes"], [["Exportado em"], ["cliente"]])
+        write_page(book, COVER_SHEET.pt, ["Exportação: Clientes"], [["cliente"]])
         write_page(book, "Dados", list(CLIENT), [list(CLIENT.values())])
     validated = validate_sheets(all_of(path), catalogue, LIMITS)
     assert ([sheet.sheet for sheet in validated.sheets], validated.skipped) == (["Dados"], [])

@@ -14,7 +14,7 @@ from sheets import ERROR_FILL, INSTRUCTIONS_SHEET, TEMPLATE_PROPERTY
 from xlbridge.errors import UsageError
 from xlbridge.resources import Resource, load_catalogue
 from xlbridge.workbook import REJECTS_COLUMNS, WorkbookOrigin
-from xlbridge.workbook.write import RejectedRows, write_records, write_rejects
+from xlbridge.workbook.write import RejectedRows, write_records
 
 CATALOGUE = load_catalogue()
 RECEIVABLE = CATALOGUE["contasreceber"]
@@ -141,7 +141,7 @@ def test_rejects_have_the_template_layout_and_the_reasons(tmp_path: Path) -> Non
     path = tmp_path / "rejects.xlsx"
     frame = frame_of(RECEIVABLE, ROW, {**ROW, "codigoDoCliente": 1002})
     reasons = ["Cliente inativo.", "=mau"]
-    write_rejects(path, RejectedRows(RECEIVABLE, frame, reasons), [17, 400], ORIGIN)
+    RejectedRows(RECEIVABLE, frame, reasons).write(path, [17, 400], ORIGIN)
     assert WorkbookOrigin.of(path) == replace(ORIGIN, template=RECEIVABLE.fingerprint)
     book = openpyxl.load_workbook(path)
     sheet = book[RECEIVABLE.name]
@@ -162,13 +162,13 @@ def test_rejects_have_the_template_layout_and_the_reasons(tmp_path: Path) -> Non
 def test_rejects_need_a_number_and_a_reason_for_each_row(tmp_path: Path) -> None:
     rows = RejectedRows(RECEIVABLE, frame_of(RECEIVABLE, ROW), ["x"])
     with pytest.raises(ValueError, match="1 rows, 2 numbers, 1 reasons"):
-        write_rejects(tmp_path / "r.xlsx", rows, [1, 2], ORIGIN)
+        rows.write(tmp_path / "r.xlsx", [1, 2], ORIGIN)
 
 
 def test_text_like_a_formula_in_rejects_stays_text_when_edited(tmp_path: Path) -> None:
     path, frame = tmp_path / "rejects.xlsx", frame_of(RECEIVABLE, ROW, ROW)
     original = {0: {"dataDeVencimento": "=HOJE()"}, 1: {"dataDeVencimento": "amanhã"}}
-    write_rejects(path, RejectedRows(RECEIVABLE, frame, ["x", "y"], original), [2, 3], ORIGIN)
+    RejectedRows(RECEIVABLE, frame, ["x", "y"], original).write(path, [2, 3], ORIGIN)
     sheet = openpyxl.load_workbook(path)[RECEIVABLE.name]
     index = [column.name for column in RECEIVABLE.columns].index("dataDeVencimento") + 1
     formula, words = sheet.cell(2, index), sheet.cell(3, index)
@@ -181,7 +181,7 @@ def test_rejected_cells_are_marked(tmp_path: Path) -> None:
     frame = frame_of(RECEIVABLE, ROW, {**ROW, "historico": None})
     wrong = {0: {"codigoDoCliente"}, 1: {"historico"}}
     reasons = ["não existe", "falta"]
-    write_rejects(path, RejectedRows(RECEIVABLE, frame, reasons, {}, wrong), [2, 3], ORIGIN)
+    RejectedRows(RECEIVABLE, frame, reasons, {}, wrong).write(path, [2, 3], ORIGIN)
     sheet = openpyxl.load_workbook(path)["contasreceber"]
     columns = {column.name: n for n, column in enumerate(RECEIVABLE.columns, start=1)}
     client = sheet.cell(2, columns["codigoDoCliente"])

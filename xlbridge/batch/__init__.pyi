@@ -4,10 +4,14 @@ from .batch import (
 )
 from .ledger import open_ledger as open_ledger
 from .report import (
-    batch_json as batch_json,
+    batch_content as batch_content,
     batch_report as batch_report,
 )
-from .run import prove_batch as prove_batch, run_batch as run_batch
+from .run import (
+    plan_batch as plan_batch,
+    prove_batch as prove_batch,
+    run_batch as run_batch,
+)
 from .run_options import (
     BatchConsentRequest as BatchConsentRequest,
     BatchOutcome as BatchOutcome,
@@ -15,7 +19,6 @@ from .run_options import (
     open_batch as open_batch,
     open_known_batch as open_known_batch,
 )
-from .sender import plan_batch as plan_batch
 from .status import (
     is_settled as is_settled,
     overview as overview,

@@ -1,14 +1,14 @@
 """An open batch: plan, ledger and environments, and the status of its workbooks and exports."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path
 
-from xlbridge.batch.ledger import CheckRecord, ExportRecord, JobRecord, Ledger
+from xlbridge.batch.ledger import CheckRecord, ExportRecord, JobRecord, Ledger, StepKey
 from xlbridge.batch.plan.steps import (
     AnyStep,
     BatchPlan,
@@ -24,7 +24,7 @@ from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, read_profile_file, settings_for
 from xlbridge.settings import Settings
 from xlbridge.upload import Job, State, UploadContext, open_context
-from xlbridge.upload.results import RowLedger, RowOutcome
+from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
 
 
 @dataclass(slots=True)
@@ -82,27 +82,17 @@ class Batch:
         """The batch's name."""
         return self.plan.batch
 
-    def last_export(self, step: ExportStep | CompareStep) -> ExportRecord | None:
-        """Return the last finished export or comparison of a step, None if there is none."""
-        return self.ledger.last_export(self.id, step.name, self.environments.name(step.profile))
+    def key(self, step: AnyStep) -> StepKey:
+        """Return the key of a step in the ledger."""
+        return StepKey(self.id, step.name, self.environments.name(step.profile))
 
     def last_job(self, step: AnyStep, file: str) -> JobRecord | None:
         """Return the last job of a workbook of a step, None if it was never sent."""
-        profile = self.environments.name(step.profile)
-        return self.ledger.last_job(self.id, step.name, file, profile)
+        return self.ledger.last_job(self.key(step), file)
 
-    def record_job(self, step: AnyStep, file: str, job: JobRecord) -> None:
-        """Record the job of a workbook of a step, before the job is run."""
-        profile = self.environments.name(step.profile)
-        self.ledger.record_job(self.id, step.name, file, profile, job)
-
-    def store_export(self, step: ExportStep | CompareStep, export: ExportRecord) -> None:
-        """Store the result of an export or comparison in place of an earlier one."""
-        self.ledger.store_export(self.id, step.name, self.environments.name(step.profile), export)
-
-    def sent_files(self, step: AnyStep) -> list[str]:
-        """Return the workbooks of a step that were sent, even if the files are gone."""
-        return self.ledger.sent_files(self.id, step.name, self.environments.name(step.profile))
+    def last_export(self, step: ExportStep | CompareStep) -> ExportRecord | None:
+        """Return the last finished export or comparison of a step, None if there is none."""
+        return self.ledger.last(self.key(step), step.output, ExportRecord)
 
     def files_of_earlier_steps(self, step: WorkbookStep) -> Mapping[Path, str]:
         """Return the files that an earlier step sends in the same way, with that step's name."""
@@ -187,21 +177,16 @@ class RowCounts:
         """True if every row is in the system."""
         return self.accepted + self.unchanged == self.read
 
+    @classmethod
+    def of(cls, rows: Iterable[RowChange]) -> "RowCounts":
+        """Return the counts of rows as they are now."""
+        counts = Counter(row.outcome.value for row in rows if row.is_record)
+        named = {field.name: counts[field.name] for field in fields(cls)}
+        return cls(**named | {"read": counts.total()})
+
     def __add__(self, other: "RowCounts") -> "RowCounts":
         names = (field.name for field in fields(self))
         return RowCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
-
-
-COUNT_TITLES: Mapping[str, Text] = {
-    "accepted": Text(pt="Aceitas", en="Accepted"),
-    "unchanged": Text(pt="Sem alteração", en="Unchanged"),
-    "held": Text(pt="Retidas", en="Held"),
-    "rejected": Text(pt="Rejeitadas", en="Rejected"),
-    "unknown": Text(pt="Sem resultado", en="Unknown"),
-    "unsent": Text(pt="Não enviadas", en="Not sent"),
-    "undone": Text(pt="Desfeitas", en="Undone"),
-}
-"""Titles of columns with row counts, by the counts' names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +227,7 @@ _FOR_A_PERSON = _CANNOT_BE_SENT | {UnitStatus.PARTIAL, UnitStatus.EDITED}
 
 def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) -> UnitOverview:
     """Return the status of a workbook."""
-    check = batch.ledger.last_check(batch.id, step.name, workbook.name)
+    check = batch.ledger.last(batch.key(step), workbook.name, CheckRecord)
     fresh = check if check is not None and check.sha256 == workbook.sha256 else None
     sent = None if step.sending is None else batch.last_job(step, workbook.name)
     if sent is None:
@@ -253,7 +238,9 @@ def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) 
         return _unsent_overview(step, workbook, check, fresh)
     ledger = RowLedger.of(journal, job)
     jobs = tuple(one for one in ledger.attempts if one.state is not State.ABANDONED)
-    rows = _row_counts(ledger)
+    rows = RowCounts.of(ledger.now.values())
+    unsent = next((one for one in jobs if one.state.is_unsent), None)
+    waiting = unsent.reason if unsent is not None and unsent.last("reason") else None
     status, problem = sent_status(jobs, rows), None
     if not workbook.sha256:
         problem = None if status is UnitStatus.DONE else _GONE
@@ -267,23 +254,9 @@ def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) 
         rows,
         jobs,
         check,
-        problem or _reason(jobs),
+        problem or waiting,
         workbook.sha256,
         refused=_refused_rows(ledger),
-    )
-
-
-def _row_counts(ledger: RowLedger) -> RowCounts:
-    """Return the counts of a workbook's rows as they are now."""
-    counts = Counter(change.outcome for change in ledger.now.values() if change.is_record)
-    return RowCounts(
-        counts.total(),
-        counts[RowOutcome.ACCEPTED],
-        counts[RowOutcome.UNCHANGED],
-        counts[RowOutcome.HELD],
-        counts[RowOutcome.UNKNOWN],
-        counts[RowOutcome.UNSENT],
-        counts[RowOutcome.UNDONE],
     )
 
 
@@ -343,8 +316,3 @@ def sent_status(jobs: tuple[Job, ...], rows: RowCounts) -> UnitStatus:
     if rows.unknown:
         return UnitStatus.IN_DOUBT
     return UnitStatus.DONE if rows.settled else UnitStatus.PARTIAL
-
-
-def _reason(jobs: tuple[Job, ...]) -> Text | None:
-    waiting = [job for job in jobs if job.state.is_unsent]
-    return waiting[0].reason if waiting and waiting[0].last("reason") else None

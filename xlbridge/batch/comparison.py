@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from xlbridge import titles
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import ExportRecord
 from xlbridge.batch.plan.steps import ComparedListing, CompareStep, file_digest, relative_name
@@ -91,6 +92,15 @@ class ListingComparison:
     def is_equal(self) -> bool:
         """True if both sides are proven to have the same records."""
         return self.complete and self.equal == self.here == self.there
+
+    @property
+    def result(self) -> Text:
+        """The result in words."""
+        if not self.complete:
+            return Text(pt="não há prova de que está completa", en="not proven to be complete")
+        if self.is_equal:
+            return Text(pt="igual", en="equal")
+        return Text(pt="diferente", en="different")
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison for the ledger and the report."""
@@ -198,7 +208,8 @@ def run_comparison(
     manifest["equal"] = all(comparison.is_equal for comparison in comparisons)
     manifest["listings"] = [comparison.to_json() for comparison in comparisons]
     files = {relative_name(batch.plan.folder, path): file_digest(path)}
-    batch.store_export(step, ExportRecord(fingerprint, manifest, files))
+    exported = ExportRecord(fingerprint, manifest, files)
+    batch.ledger.store(batch.key(step), step.output, exported)
 
 
 def _comparison_report(
@@ -221,17 +232,17 @@ def _comparison_report(
         ),
         lines=[
             Line(
-                (c.listing, c.here, c.there, c.equal, c.only_here, c.only_there, _result_text(c)),
+                (c.listing, c.here, c.there, c.equal, c.only_here, c.only_there, c.result),
                 Tone.PLAIN if c.is_equal else Tone.OPEN,
             )
             for c in comparisons
         ],
     )
     differences = Table(
-        sheet=Text(pt="Diferenças", en="Differences"),
+        sheet=titles.DIFFERENCES,
         headings=(
             _LISTING,
-            Heading(Text(pt="Registro", en="Record"), 36),
+            Heading(titles.RECORD, 36),
             _FIELD,
             Heading(here, 36, words=True),
             Heading(there, 36, words=True),
@@ -257,7 +268,7 @@ def _comparison_report(
         headings=(
             _LISTING,
             _FIELD,
-            Heading(Text(pt="Motivo", en="Reason"), 60),
+            Heading(titles.REASON, 60),
             Heading(_FILLED.format(name=here), 16),
             Heading(_FILLED.format(name=there), 16),
         ),
@@ -271,16 +282,8 @@ def _comparison_report(
     )
 
 
-def _result_text(comparison: ListingComparison) -> Text:
-    if not comparison.complete:
-        return Text(pt="não há prova de que está completa", en="not proven to be complete")
-    if comparison.is_equal:
-        return Text(pt="igual", en="equal")
-    return Text(pt="diferente", en="different")
-
-
 _COVER = Text(pt="Comparação", en="Comparison")
-_LISTING = Heading(Text(pt="Listagem", en="Listing"), 24)
+_LISTING = Heading(titles.LISTING, 24)
 _FIELD = Heading(Text(pt="Campo", en="Field"), 24)
 _ALL_FIELDS = Text(pt="(todos os campos)", en="(all fields)")
 _ONLY = Text(pt="Só em {name}", en="Only in {name}")

@@ -1,4 +1,4 @@
-"""Ledger of batches: checks, jobs, exports and failures, in one SQLite file.
+"""Ledger of batches: jobs, and the results of checks, exports and runs, in one SQLite file.
 
 The outcome of each row is in the upload journal; the ledger links its jobs to workbooks.
 """
@@ -9,10 +9,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from xlbridge.errors import UsageError
-from xlbridge.files import open_local_database
+from xlbridge.files import LocalDatabase, open_local_database
 from xlbridge.i18n import Text
 from xlbridge.settings import Settings
 
@@ -27,15 +29,6 @@ CREATE TABLE IF NOT EXISTS schemas (
     batch TEXT PRIMARY KEY REFERENCES batches (id),
     folder TEXT
 );
-CREATE TABLE IF NOT EXISTS checks (
-    batch TEXT NOT NULL REFERENCES batches (id),
-    step TEXT NOT NULL,
-    file TEXT NOT NULL,
-    at TEXT NOT NULL,
-    sha256 TEXT NOT NULL,
-    detail TEXT NOT NULL,
-    PRIMARY KEY (batch, step, file)
-);
 CREATE TABLE IF NOT EXISTS jobs (
     batch TEXT NOT NULL REFERENCES batches (id),
     step TEXT NOT NULL,
@@ -47,32 +40,15 @@ CREATE TABLE IF NOT EXISTS jobs (
     job TEXT NOT NULL,
     PRIMARY KEY (batch, step, file, profile, number)
 );
-CREATE TABLE IF NOT EXISTS exports (
+CREATE TABLE IF NOT EXISTS results (
     batch TEXT NOT NULL REFERENCES batches (id),
     step TEXT NOT NULL,
     profile TEXT NOT NULL,
-    at TEXT NOT NULL,
-    fingerprint TEXT NOT NULL,
-    manifest TEXT NOT NULL,
-    PRIMARY KEY (batch, step, profile)
-);
-CREATE TABLE IF NOT EXISTS export_files (
-    batch TEXT NOT NULL REFERENCES batches (id),
-    step TEXT NOT NULL,
-    profile TEXT NOT NULL,
-    file TEXT NOT NULL,
-    sha256 TEXT NOT NULL,
-    PRIMARY KEY (batch, step, profile, file)
-);
-CREATE TABLE IF NOT EXISTS failures (
-    batch TEXT NOT NULL REFERENCES batches (id),
-    step TEXT NOT NULL,
     unit TEXT NOT NULL,
-    profile TEXT NOT NULL,
+    kind TEXT NOT NULL,
     at TEXT NOT NULL,
-    sha256 TEXT NOT NULL,
     detail TEXT NOT NULL,
-    PRIMARY KEY (batch, step, unit, profile)
+    PRIMARY KEY (batch, step, profile, unit, kind)
 );
 """
 
@@ -145,6 +121,24 @@ class FailureRecord:
     of_system: bool
 
 
+Result = CheckRecord | ExportRecord | FailureRecord
+_R = TypeVar("_R", CheckRecord, ExportRecord, FailureRecord)
+_KINDS: Mapping[type[Result], str] = {
+    CheckRecord: "check",
+    ExportRecord: "export",
+    FailureRecord: "failure",
+}
+"""Names of the results in the file."""
+
+
+class StepKey(NamedTuple):
+    """Key of a step in one environment: the names of its batch, the step, and the profile."""
+
+    batch: str
+    step: str
+    profile: str
+
+
 class Ledger:
     """The ledger's file; safe to use from several processes at once.
 
@@ -153,6 +147,13 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._db = open_local_database(path, _SCHEMA)
+
+    def copy(self) -> "Ledger":
+        """Return a copy in memory, which leaves no trace."""
+        copy = object.__new__(Ledger)
+        copy._db = LocalDatabase(Path(":memory:"))
+        self._db.backup(copy._db)
+        return copy
 
     def close(self) -> None:
         """Close the file."""
@@ -213,68 +214,61 @@ class Ledger:
             for name, at, plan, parameters, folder in rows.fetchall()
         ]
 
-    def store_check(self, batch: str, step: str, file: str, check: CheckRecord) -> None:
-        """Store the result of a workbook's checks in place of an earlier one."""
-        problem = check.problem and {"pt": check.problem.pt, "en": check.problem.en}
-        detail = {
-            "rows": check.rows,
-            "errors": check.errors,
-            "warnings": check.warnings,
-            "problem": problem,
-            "refused": check.refused,
-            "first_findings": [finding.to_json() for finding in check.first_findings],
-        }
+    def store(self, key: StepKey, unit: str, result: Result) -> None:
+        """Store a result of a workbook or an export in place of an earlier one of its kind."""
+        detail = msgspec.json.encode(result).decode()
         with self._db:
             self._db.execute(
-                "INSERT OR REPLACE INTO checks VALUES (?, ?, ?, ?, ?, ?)",
-                (batch, step, file, _timestamp(), check.sha256, json.dumps(detail)),
+                "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (*key, unit, _KINDS[type(result)], _timestamp(), detail),
             )
 
-    def last_check(self, batch: str, step: str, file: str) -> CheckRecord | None:
-        """Return the result of a workbook's last checks, None if it was never checked."""
+    def last(self, key: StepKey, unit: str, kind: type[_R]) -> _R | None:
+        """Return the last result of a kind of a workbook or an export, None if there is none."""
         row = self._db.execute(
-            "SELECT sha256, detail FROM checks WHERE batch = ? AND step = ? AND file = ?",
-            (batch, step, file),
+            "SELECT detail FROM results "
+            "WHERE batch = ? AND step = ? AND profile = ? AND unit = ? AND kind = ?",
+            (*key, unit, _KINDS[kind]),
         ).fetchone()
-        if row is None:
-            return None
-        detail = json.loads(row[1])
-        problem = detail.pop("problem")
-        first_findings = tuple(map(Text.of_json, detail.pop("first_findings")))
-        return CheckRecord(
-            row[0],
-            problem=Text.of_json(problem) if problem else None,
-            first_findings=first_findings,
-            **detail,
-        )
+        return None if row is None else msgspec.json.decode(row[0], type=kind)
 
-    def record_job(self, batch: str, step: str, file: str, profile: str, job: JobRecord) -> None:
+    def clear_failures(self, batch: str) -> None:
+        """Delete the failures of a batch, so that a new run tries those units again."""
+        with self._db:
+            self._db.execute(
+                "DELETE FROM results WHERE batch = ? AND kind = ?", (batch, _KINDS[FailureRecord])
+            )
+
+    def record_job(self, key: StepKey, file: str, job: JobRecord) -> None:
         """Record the job of a workbook, on the disk before the job is run."""
-        if self.last_job(batch, step, file, profile) == job:
+        if self.last_job(key, file) == job:
             return
-        key = (batch, step, file, profile)
         with self._db:
             self._db.execute(
                 "INSERT INTO jobs SELECT ?, ?, ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
-                "FROM jobs WHERE batch = ? AND step = ? AND file = ? AND profile = ?",
-                (*key, _timestamp(), job.sha256, job.job, *key),
+                "FROM jobs WHERE batch = ? AND step = ? AND profile = ? AND file = ?",
+                (
+                    *(key.batch, key.step, file, key.profile),
+                    *(_timestamp(), job.sha256, job.job),
+                    *(*key, file),
+                ),
             )
 
-    def last_job(self, batch: str, step: str, file: str, profile: str) -> JobRecord | None:
+    def last_job(self, key: StepKey, file: str) -> JobRecord | None:
         """Return the last job of a workbook, None if it was never sent."""
         row = self._db.execute(
-            "SELECT sha256, job FROM jobs WHERE batch = ? AND step = ? AND file = ? "
-            "AND profile = ? ORDER BY number DESC",
-            (batch, step, file, profile),
+            "SELECT sha256, job FROM jobs "
+            "WHERE batch = ? AND step = ? AND profile = ? AND file = ? ORDER BY number DESC",
+            (*key, file),
         ).fetchone()
         return None if row is None else JobRecord(*row)
 
-    def sent_files(self, batch: str, step: str, profile: str) -> list[str]:
+    def sent_files(self, key: StepKey) -> list[str]:
         """Return the workbooks of a step that were sent, even if the files are gone."""
         rows = self._db.execute(
             "SELECT DISTINCT file FROM jobs WHERE batch = ? AND step = ? AND profile = ? "
             "ORDER BY file",
-            (batch, step, profile),
+            key,
         )
         return [file for (file,) in rows.fetchall()]
 
@@ -287,80 +281,19 @@ class Ledger:
         )
         return [(step, profile, file) for step, profile, file in rows if step not in steps]
 
-    def rename_file(self, batch: str, step: str, profile: str, old: str, new: str) -> None:
-        """Record a workbook's jobs and checks under its new name."""
+    def rename_file(self, key: StepKey, old: str, new: str) -> None:
+        """Record a workbook's jobs and results under its new name."""
         with self._db:
             self._db.execute(
-                "UPDATE jobs SET file = ? WHERE batch = ? AND step = ? AND profile = ? "
-                "AND file = ?",
-                (new, batch, step, profile, old),
+                "UPDATE jobs SET file = ? "
+                "WHERE batch = ? AND step = ? AND profile = ? AND file = ?",
+                (new, *key, old),
             )
             self._db.execute(
-                "UPDATE OR REPLACE checks SET file = ? WHERE batch = ? AND step = ? AND file = ?",
-                (new, batch, step, old),
+                "UPDATE OR REPLACE results SET unit = ? "
+                "WHERE batch = ? AND step = ? AND profile = ? AND unit = ?",
+                (new, *key, old),
             )
-
-    def store_export(self, batch: str, step: str, profile: str, export: ExportRecord) -> None:
-        """Store the result of an export in place of an earlier one."""
-        key = (batch, step, profile)
-        manifest = json.dumps(dict(export.manifest))
-        with self._db:
-            self._db.execute(
-                "INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?, ?, ?)",
-                (*key, _timestamp(), export.fingerprint, manifest),
-            )
-            self._db.execute(
-                "DELETE FROM export_files WHERE batch = ? AND step = ? AND profile = ?", key
-            )
-            self._db.executemany(
-                "INSERT INTO export_files VALUES (?, ?, ?, ?, ?)",
-                [(*key, *file) for file in export.files.items()],
-            )
-
-    def last_export(self, batch: str, step: str, profile: str) -> ExportRecord | None:
-        """Return the last finished export of a step, None if there is none."""
-        key = (batch, step, profile)
-        row = self._db.execute(
-            "SELECT fingerprint, manifest FROM exports "
-            "WHERE batch = ? AND step = ? AND profile = ?",
-            key,
-        ).fetchone()
-        if row is None:
-            return None
-        files = self._db.execute(
-            "SELECT file, sha256 FROM export_files WHERE batch = ? AND step = ? AND profile = ?",
-            key,
-        )
-        return ExportRecord(row[0], json.loads(row[1]), dict(files.fetchall()))
-
-    def store_failure(
-        self, batch: str, step: str, unit: str, profile: str, failure: FailureRecord
-    ) -> None:
-        """Store why a workbook or an export failed."""
-        message = {"pt": failure.message.pt, "en": failure.message.en}
-        detail = json.dumps({"message": message, "of_system": failure.of_system})
-        with self._db:
-            self._db.execute(
-                "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (batch, step, unit, profile, _timestamp(), failure.sha256, detail),
-            )
-
-    def last_failure(self, batch: str, step: str, unit: str, profile: str) -> FailureRecord | None:
-        """Return why a workbook or an export failed in the last run, None if it did not."""
-        row = self._db.execute(
-            "SELECT sha256, detail FROM failures "
-            "WHERE batch = ? AND step = ? AND unit = ? AND profile = ?",
-            (batch, step, unit, profile),
-        ).fetchone()
-        if row is None:
-            return None
-        detail = json.loads(row[1])
-        return FailureRecord(Text.of_json(detail["message"]), row[0], detail["of_system"])
-
-    def clear_failures(self, batch: str) -> None:
-        """Delete the failures of a batch, so that a new run tries those units again."""
-        with self._db:
-            self._db.execute("DELETE FROM failures WHERE batch = ?", (batch,))
 
 
 def _timestamp() -> str:

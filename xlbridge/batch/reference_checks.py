@@ -1,24 +1,23 @@
 """Reference checks: records that cells refer to must be in the batch or in the remote system."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from xlbridge.files import matching_files
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.checks import is_one_of
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.references import REFERENCES, Link, key_fields, registry_named
+from xlbridge.resources.references import REFERENCES, Link, SheetLink, key_fields, registry_named
 from xlbridge.upload.lookup import (
     LinkResolver,
     ReferenceProblem,
-    Registries,
     ambiguous_link,
     name_keys,
 )
@@ -47,7 +46,13 @@ class ProvidedKeys:
         # As bytes, whose items are read faster than those of an array.
         good = [~sheet.rows_in_error() & sheet.readable for sheet in self._sheets]
         self._good = b"".join(flags.tobytes() for flags in good)
-        inactive = [_inactive_rows(sheet, registry) for sheet in self._sheets]
+        active = REFERENCES[registry].active or ""
+        inactive = (
+            sheet.frame[active].eq(False).fillna(value=False).to_numpy(dtype=bool)
+            if active in sheet.frame
+            else np.zeros(len(sheet.rows), dtype=bool)
+            for sheet in self._sheets
+        )
         self._inactive = b"".join(flags.tobytes() for flags in inactive)
         self._rows_of: dict[str, list[int]] = {}
         for first, sheet, columns in zip(
@@ -160,14 +165,54 @@ def _key_values(sheet: ValidatedSheet, columns: Sequence[str], link: Link | None
     yield from values
 
 
-def _inactive_rows(sheet: ValidatedSheet, registry: str) -> npt.NDArray[np.bool_]:
-    active = REFERENCES[registry].active
-    if active is None or active not in sheet.frame:
-        return np.zeros(len(sheet.rows), dtype=bool)
-    return sheet.frame[active].eq(False).fillna(value=False).to_numpy(dtype=bool)
-
-
 _FindProblem = Callable[[str], ReferenceProblem | None]
+
+
+class LinkedRows:
+    """Rows of the batch's workbooks by the column that a link names.
+
+    ``sheets`` are those of the workbooks that the link names; their files are relative to
+    ``folder``. A row with an error does not provide a usable record.
+    """
+
+    def __init__(self, link: SheetLink, sheets: Sequence[ValidatedSheet], folder: Path) -> None:
+        # Slow to import, and most batches have no such links.
+        from xlbridge.upload.results import SheetCodes
+
+        self._link, self._folder = link, folder
+        self._files = {path.resolve() for path in matching_files(folder, str(link.file))}
+        self.sheets: list[ValidatedSheet] = []
+        self._places: dict[str, list[tuple[ValidatedSheet, int, bool]]] = {}
+        for sheet in filter(lambda one: self.is_in(one.file), sheets):
+            path = folder / sheet.file
+            column = SheetCodes.texts_of_column(path, sheet.sheet, link.column, sheet.limits)
+            number, texts = column or (0, {})
+            self.sheets.append(sheet)
+            sheet = replace(sheet, columns={**sheet.columns, link.column: number})
+            usable = ~sheet.rows_in_error() & sheet.readable
+            for position, row in enumerate(sheet.rows):
+                if row in texts and row not in sheet.non_records:
+                    place = sheet, position, bool(usable[position])
+                    self._places.setdefault(texts[row], []).append(place)
+
+    def is_in(self, file: Path) -> bool:
+        """Return whether the link names a file."""
+        return (self._folder / file).resolve() in self._files
+
+    def __contains__(self, value: str) -> bool:
+        return value in self._places
+
+    def problem(self, value: str, seen_from: ValidatedSheet) -> ReferenceProblem | None:
+        """Return the problem of a value whose rows do not provide exactly one usable record."""
+        places = self._places[value]
+        cells = [cell_reference(one, self._link.column, at, seen_from) for one, at, _ in places]
+        if len({id(one) for one, _, _ in places}) < len(places):
+            # Several workbooks may have the same record, rows of one have different ones.
+            records = "; ".join(cells[:_MAX_ROWS_NAMED])
+            return ReferenceProblem("link-ambiguous", {"by": self._link.column, "records": records})
+        if not any(is_usable for _, _, is_usable in places):
+            return ReferenceProblem("reference-waits", {"place": cells[0]})
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,40 +231,71 @@ class UnsettledWorkbook:
 
 
 class ReferenceChecks:
-    """Checks of references against the batch and, with ``registries``, the remote system.
+    """Checks of references against the batch and, with a ``resolver``, the remote system.
 
-    Each listing is read once.
+    Each listing is read once. Files of sheets are relative to ``folder``.
     """
 
     def __init__(
         self,
         sheets: Sequence[ValidatedSheet],
         unsettled: Sequence[UnsettledWorkbook],
-        registries: Registries | None,
+        resolver: LinkResolver | None,
+        folder: Path,
     ) -> None:
         self._sheets = sheets
         self._unsettled = unsettled
-        self._registries = registries
-        self._resolver = None if registries is None else LinkResolver(registries)
+        self._resolver = resolver
+        self._folder = folder
         self._provided: dict[tuple[str, Link | None, Kind], ProvidedKeys] = {}
+        self._linked_rows: dict[SheetLink, LinkedRows] = {}
 
-    def findings(self, sheet: ValidatedSheet) -> Iterator[Finding]:
-        """Yield the findings of a sheet's references. Raises what ``Client.records`` raises."""
+    def findings(self, sheet: ValidatedSheet, *, is_child: bool = False) -> Iterator[Finding]:
+        """Yield the findings of a sheet's references; of a child sheet only those of its links to
+        other workbooks. Raises what ``Client.records`` raises."""
         for column in sheet.resource.columns if sheet.resource else ():
-            if column.name in sheet.columns and (column.link or column.references):
-                yield from self._column_findings(sheet, column)
+            names_record = not is_child and (column.link or column.references)
+            if column.name not in sheet.columns or not (names_record or column.sheet_link):
+                continue
+            cells = values_of(sheet, column.name)
+            if column.sheet_link is not None:
+                find_problem = self._sheet_link_check(sheet, column.sheet_link, cells)
+            elif column.link is not None:
+                find_problem = self._link_check(sheet, column, column.link, cells)
+            else:
+                find_problem = self._code_check(sheet, str(column.references), cells)
+            results = enumerate(map(find_problem, cells.values))
+            problems = {number: problem for number, problem in results if problem is not None}
+            for position, number in cells.cells_with(problems):
+                problem = problems[number]
+                yield sheet.finding(problem.code, column.name, position, problem.details)
 
-    def _column_findings(self, sheet: ValidatedSheet, column: Column) -> Iterator[Finding]:
-        cells = values_of(sheet, column.name)
-        if column.link is not None:
-            find_problem = self._link_check(sheet, column, column.link, cells)
-        else:
-            find_problem = self._code_check(sheet, str(column.references), cells)
-        results = enumerate(map(find_problem, cells.values))
-        problems = {number: problem for number, problem in results if problem is not None}
-        for position, number in cells.cells_with(problems):
-            problem = problems[number]
-            yield sheet.finding(problem.code, column.name, position, problem.details)
+    def _sheet_link_check(
+        self, sheet: ValidatedSheet, link: SheetLink, cells: ColumnValues
+    ) -> _FindProblem:
+        if link not in self._linked_rows:
+            self._linked_rows[link] = LinkedRows(link, self._sheets, self._folder)
+        linked = self._linked_rows[link]
+        unsettled = [str(book.file) for book in self._unsettled if linked.is_in(book.file)]
+        codes: Mapping[str, str] = {}
+        if self._resolver is not None and any(
+            value.strip() not in linked for value in cells.values
+        ):
+            # Planning reports a sheet that cannot be used; others of the link may be in the batch.
+            codes = self._resolver.codes_if_sent(link)
+
+        def problem(value: str) -> ReferenceProblem | None:
+            key = value.strip()
+            if key in linked:
+                return linked.problem(key, sheet)
+            if key in codes or self._resolver is None:
+                return None
+            if unsettled:
+                return ReferenceProblem("reference-unsettled", {"files": ", ".join(unsettled)})
+            details = {"file": link.file.name, "column": link.column}
+            return ReferenceProblem("link-not-in-sheet", details) if linked.sheets else None
+
+        return problem
 
     def _link_check(
         self, sheet: ValidatedSheet, column: Column, link: Link, cells: ColumnValues
@@ -247,8 +323,8 @@ class ReferenceChecks:
         provided = self._provided_keys(registry, None, Kind.CODE)
         known = (
             None
-            if self._registries is None
-            else self._registries.look_up(registry, REFERENCES[registry], cells.values)
+            if self._resolver is None
+            else self._resolver.registries.look_up(registry, REFERENCES[registry], cells.values)
         )
         missing = {proven: self._missing(registry, None, whole=proven) for proven in (True, False)}
 

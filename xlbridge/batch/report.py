@@ -6,9 +6,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xlbridge import titles
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
-from xlbridge.batch.proof.verdict import WrittenProof, proof_json, proof_line
+from xlbridge.batch.proof.model import WrittenProof, proof_json, proof_line
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, joined, untranslated
@@ -36,20 +37,28 @@ WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 def batch_report(batch: Batch, outcome: "BatchOutcome") -> ReportForms:
     """Return the report of a batch: its status, and the files with the details."""
     return ReportForms.of_report(
-        lambda: _content(batch, outcome), lambda: _document(batch, outcome)
+        lambda: batch_content(batch, outcome), lambda: _document(batch, outcome)
     )
 
 
 def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
     page = outcome.findings_page
-    return batch_json(batch, outcome.steps) | {
+    return {
+        "version": 1,
+        "batch": batch.id,
+        "plan": str(batch.plan.path),
+        "parameters": dict(batch.plan.parameters),
+        "done": all(state.done for state in outcome.steps),
+        "rows": _rows_json(_total_rows(outcome.steps)),
+        "steps": [_step_json(state) for state in outcome.steps],
         "findings_page": None if page is None else str(page),
         "confirm": outcome.confirm,
         "proofs": [proof_json(proof) for proof in outcome.proofs],
     }
 
 
-def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
+def batch_content(batch: Batch, outcome: "BatchOutcome") -> Report:
+    """Return the report of a batch as data; the last line of its first table are the totals."""
     steps = outcome.steps
     rows = _total_rows(steps)
     counts = joined(row_count_texts(rows, with_zeros=True), " + ")
@@ -69,31 +78,17 @@ def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
         grade=Grade.GOOD if not open_steps and outcome.proofs_settled else Grade.ERROR,
         remarks=remarks,
         tables=[
-            Table(sheet=_STEPS, lines=[*lines, total]),
+            Table(sheet=titles.STEPS, lines=[*lines, total]),
             Table(sheet=_PROOFS, lines=[proof_line(proof) for proof in outcome.proofs]),
         ],
         next_steps=[_next_step(batch, open_steps) if open_steps else _last_step(outcome.proofs)],
     )
 
 
-_STEPS = Text(pt="Etapas", en="Steps")
 _PROOFS = Text(pt="Provas de fechamento", en="Closing proofs")
 _ALL_ERRORS = Text(
     pt="Todos os erros dos arquivos: {page}", en="All errors of the workbooks: {page}"
 )
-
-
-def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
-    """Return a batch as JSON."""
-    return {
-        "version": 1,
-        "batch": batch.id,
-        "plan": str(batch.plan.path),
-        "parameters": dict(batch.plan.parameters),
-        "done": all(state.done for state in steps),
-        "rows": _rows_json(_total_rows(steps)),
-        "steps": [_step_json(state) for state in steps],
-    }
 
 
 def _total_rows(steps: Sequence[StepOverview]) -> RowCounts:
@@ -156,9 +151,9 @@ def _detail(state: StepOverview) -> Text:
 def _processed_text(step: ProcessStep, rows: RowCounts) -> Text:
     return Text(
         pt="{listing} de {source}: {done} {done:processado|processados}, {already} já estavam, "
-        "{rejected} {rejected:rejeitado|rejeitados}, {unknown} sem resultado",
+        "{rejected} {rejected:rejeitado|rejeitados}, {unknown} em dúvida",
         en="{listing} of {source}: {done} processed, {already} already processed, {rejected} "
-        "rejected, {unknown} without proof",
+        "rejected, {unknown} in doubt",
     ).format(
         listing=step.listing,
         source=step.source,
@@ -197,7 +192,7 @@ _ROW_COUNTS = {
     "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
     "held": Text(pt="{n} {n:retida|retidas}", en="{n} held"),
     "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
-    "unknown": Text(pt="{n} sem resultado", en="{n} without proof"),
+    "unknown": Text(pt="{n} em dúvida", en="{n} in doubt"),
     "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
     "undone": Text(pt="{n} {n:desfeita|desfeitas}", en="{n} undone"),
 }

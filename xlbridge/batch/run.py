@@ -5,16 +5,15 @@ A run holds the batch's lock, and ends with the findings page and the closing pr
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
+from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.comparison import run_comparison
-from xlbridge.batch.exports import PendingExport, run_export, run_exports_on_cluster
-from xlbridge.batch.ledger import FailureRecord
+from xlbridge.batch.ledger import ExportRecord, FailureRecord
 from xlbridge.batch.plan.steps import (
     AnyStep,
     CompareStep,
@@ -22,9 +21,11 @@ from xlbridge.batch.plan.steps import (
     ProcessStep,
     WorkbookStep,
     file_digest,
+    relative_name,
 )
 from xlbridge.batch.proof.builder import are_proofs_missing, require_proof_folder, write_proofs
 from xlbridge.batch.run_options import (
+    BatchConsentRequest,
     BatchOutcome,
     BatchRunOptions,
     OpenProgress,
@@ -39,7 +40,9 @@ from xlbridge.batch.sender import (
 from xlbridge.batch.status import (
     StepOverview,
     blocked_steps,
+    export_files,
     overview,
+    prepared_export,
     step_overview,
     workbook_overviews,
 )
@@ -59,10 +62,12 @@ from xlbridge.errors import (
     UsageError,
     XlbridgeError,
 )
+from xlbridge.export import ExportResult, PreparedExport
 from xlbridge.files import lock_or_fail, report_local_failures, report_write_errors
 from xlbridge.i18n import Text, untranslated
-from xlbridge.parallel import Executor, validate_files
+from xlbridge.parallel import Executor, ExportTask, export_all, validate_files
 from xlbridge.settings import CsvForm
+from xlbridge.upload import known_numbers
 from xlbridge.validation.reports import Report, report_forms
 
 _TO_CHECK = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED})
@@ -86,7 +91,9 @@ class BatchRun:
         self.failure: LocalFailure | None = None
         self._failed: set[tuple[str, str]] = set()
         self._unreachable: dict[str | None, XlbridgeError] = {}
+        self._steps: list[StepOverview] = []
         self._blocked: frozenset[str] = frozenset()
+        self._plans: dict[tuple[str, str], WorkbookPlan] = {}
         self._sender = WorkbookSender(batch, options.upload)
 
     def run(self) -> list[StepOverview]:
@@ -99,50 +106,93 @@ class BatchRun:
         self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.custom_schemas)
         self._batch.ledger.clear_failures(self._batch.id)
         self._export_sources()
-        self.refused = self._check()
-        steps = overview(self._batch)
-        self._blocked = frozenset(blocked_steps(steps))
-        faulty = any(unit.cannot_be_sent for state in steps for unit in state.units)
-        if self._options.all_or_nothing and faulty:
-            return overview(self._batch)
-        plans = self._plan(steps)
-        request = consent_request(plans, len(self.refused))
+        steps = [step for step in plan.steps if isinstance(step, WorkbookStep)]
+        self.refused = self._check(steps)
+        self._update_status()
+        if self._is_stopped():
+            return self._steps
+        plans, request = self._plan()
+        if self._is_stopped():
+            return self._steps
         if not request.total or self._options.consent(request):
             self._sender.approve(plans)
             self._run_steps()
         return overview(self._batch)
 
-    def _plan(self, steps: Sequence[StepOverview]) -> list[WorkbookPlan]:
-        """Return what this run would send of each workbook that can be planned."""
+    def plan(self) -> tuple[list[StepOverview], BatchConsentRequest]:
+        """Check the workbooks to send, and plan them; return the status of each step with the
+        planned actions, and the consent that a run would ask for.
+
+        Nothing is sent or exported; the checks are recorded.
+        """
+        self._batch.ledger.clear_failures(self._batch.id)
+        steps = [step for step in self._batch.plan.steps if isinstance(step, WorkbookStep)]
+        self.refused = self._check([step for step in steps if step.sending is not None])
+        self._update_status()
+        _, request = self._plan()
+        shown = [
+            replace(state, units=tuple(self._with_actions(state, unit) for unit in state.units))
+            for state in self._steps
+        ]
+        return shown, request
+
+    def _update_status(self) -> None:
+        self._steps = overview(self._batch)
+        self._blocked = frozenset(blocked_steps(self._steps))
+
+    def _is_stopped(self) -> bool:
+        """Return whether nothing may be sent, because a workbook cannot be."""
+        faulty = any(unit.cannot_be_sent for state in self._steps for unit in state.units)
+        return self._options.all_or_nothing and (faulty or bool(self._failed))
+
+    def _plan(self) -> tuple[list[WorkbookPlan], BatchConsentRequest]:
+        """Plan each workbook that can be planned; return the plans of steps that are not blocked,
+        and the request for consent to them."""
         pending = [
             (state, state.step, unit)
-            for state in steps
+            for state in self._steps
             if isinstance(state.step, WorkbookStep) and state.step.sending is not None
-            if state.step.name not in self._blocked
             for unit in state.units
             if unit.status not in _FINISHED and not unit.cannot_be_sent
             if (state.step.name, unit.name) not in self._failed
         ]
-        plans: list[WorkbookPlan] = []
-        if not pending:
-            return plans
+
+        def add_plan(state: StepOverview, step: WorkbookStep, unit: UnitOverview) -> None:
+            target = StepWorkbook.of_unit(self._batch, step, unit)
+            plan = self._sender.plan(target, unit, state.waits_for)
+            self._plans[step.name, unit.name] = plan
+
         title = Text(pt="Planejando", en="Planning")
         with self._options.progress(title, len(pending)) as progress:
             for state, step, unit in pending:
                 progress.show(_UNIT.format(step=step.name, unit=unit.name))
-                target = StepWorkbook.of_unit(self._batch, step, unit)
-                self._attempt(step, unit, partial(self._add_plan, plans, target, unit, state))
+                self._attempt(step, unit, partial(add_plan, state, step, unit))
                 progress.advance()
-        return plans
+        # Planning may have found workbooks that cannot be sent.
+        self._update_status()
+        plans = [plan for (step, _), plan in self._plans.items() if step not in self._blocked]
+        return plans, consent_request(plans, len(self.refused))
 
-    def _add_plan(
-        self,
-        plans: list[WorkbookPlan],
-        target: StepWorkbook,
-        unit: UnitOverview,
-        state: StepOverview,
-    ) -> None:
-        plans.append(self._sender.plan(target, unit, state.waits_for))
+    def _with_actions(self, state: StepOverview, unit: UnitOverview) -> UnitOverview:
+        """Return a unit with the planned actions of its rows, if they were planned.
+
+        What waits for other steps is planned as the system is now.
+        """
+        plan = self._plans.get((state.step.name, unit.name))
+        if plan is None:
+            return unit
+        try:
+            if state.waits_for:
+                plan = self._sender.plan(plan.target, unit, state.waits_for, ahead=True)
+        except (ApiError, UsageError) as error:
+            status = UnitStatus.FAILED if isinstance(error, ApiError) else UnitStatus.HELD
+            return replace(unit, status=status, problem=error.message)
+        if not plan.sends:
+            return replace(unit, problem=plan.problem or unit.problem)
+        counted = [send.planned.plan for send in plan.sends]
+        count = sum(len(one.rows) - one.not_records for one in counted)
+        rows = unit.rows if unit.jobs else RowCounts(read=count, unsent=count)
+        return replace(unit, rows=rows, actions=plan.actions, held=tuple(plan.held))
 
     def _export_sources(self) -> None:
         """Export the workbooks that other steps read, so that they can be checked."""
@@ -158,9 +208,13 @@ class BatchRun:
                 else:
                     before[step.name] = step_overview(self._batch, step, before)
 
-    def _check(self) -> Sequence[FileResult]:
+    def _check(self, steps: Sequence[WorkbookStep]) -> Sequence[FileResult]:
         """Check the workbooks that were not sent yet; return those that failed."""
-        all_targets = self._targets()
+        all_targets = [
+            (StepWorkbook(step, workbook), unit)
+            for step in steps
+            for workbook, unit in workbook_overviews(self._batch, step)
+        ]
         targets = [
             target for target, unit in all_targets if unit.status in _TO_CHECK and not unit.jobs
         ]
@@ -182,15 +236,10 @@ class BatchRun:
             self._options.executor_for(files) as executor,
         ):
             results = _validate_all(self._batch, targets, executor)
-            return check_all(self._batch, results, progress.advance, under_way)
-
-    def _targets(self) -> list[tuple[StepWorkbook, UnitOverview]]:
-        return [
-            (StepWorkbook(step, workbook), unit)
-            for step in self._batch.plan.steps
-            if isinstance(step, WorkbookStep)
-            for workbook, unit in workbook_overviews(self._batch, step)
-        ]
+            refused, unchecked = check_all(self._batch, results, progress.advance, under_way)
+        for target, error in unchecked:
+            self._note_failure(target.step, target.workbook.name, target.workbook.sha256, error)
+        return refused
 
     def _run_steps(self) -> None:
         steps = self._batch.plan.ordered
@@ -215,7 +264,8 @@ class BatchRun:
         for unit in state.units:
             if not state.waits_for and step.name not in self._blocked:
                 progress.show(_UNIT.format(step=step.name, unit=unit.name))
-                self._try_unit(step, unit)
+                if unit.status not in _FINISHED and (step.name, unit.name) not in self._failed:
+                    self._attempt(step, unit, partial(self._run_unit, step, unit))
             progress.advance()
         before[step.name] = step_overview(self._batch, step, before)
 
@@ -227,13 +277,13 @@ class BatchRun:
     ) -> None:
         """Run all exports that no longer wait for another step in parallel on a cluster."""
         states = dict(before)
-        ready: list[PendingExport] = []
+        ready: list[tuple[ExportStep, str]] = []
         for step in steps[len(before) :]:
             state = states[step.name] = step_overview(self._batch, step, states)
             if not isinstance(step, ExportStep) or state.waits_for:
                 continue
             ready += [
-                PendingExport(step, unit.sha256)
+                (step, unit.sha256)
                 for unit in state.units
                 if unit.status not in _FINISHED and (step.name, unit.name) not in self._failed
             ]
@@ -241,14 +291,9 @@ class BatchRun:
             return
         self.worked = True
         with cluster_executor() as executor:
-            for export, error in run_exports_on_cluster(self._batch, ready, executor):
+            for step, fingerprint, error in run_exports_on_cluster(self._batch, ready, executor):
                 if error is not None:
-                    self._note_failure(export.step, export.step.output, export.fingerprint, error)
-
-    def _try_unit(self, step: AnyStep, unit: UnitOverview) -> None:
-        """Process a unit; record a failure instead of raising it."""
-        if unit.status not in _FINISHED and (step.name, unit.name) not in self._failed:
-            self._attempt(step, unit, lambda: self._run_unit(step, unit))
+                    self._note_failure(step, step.output, fingerprint, error)
 
     def _attempt(self, step: AnyStep, unit: UnitOverview, work: Callable[[], None]) -> None:
         """Do ``work`` on a unit; record a failure instead of raising it.
@@ -270,18 +315,16 @@ class BatchRun:
                 # The workbook may have changed in the meantime, and that may be the cause.
                 sha256 = file_digest(self._batch.plan.folder / unit.name)
             self._note_failure(step, unit.name, sha256, error)
-            if isinstance(error, TransportError | AuthenticationFailed):
-                self._unreachable[step.profile] = TransportError(
-                    _NOT_TRIED.format(why=error.message)
-                )
 
     def _note_failure(self, step: AnyStep, unit: str, sha256: str, error: XlbridgeError) -> None:
         self._failed.add((step.name, unit))
+        if isinstance(error, TransportError | AuthenticationFailed):
+            not_tried = TransportError(_NOT_TRIED.format(why=error.message))
+            self._unreachable.setdefault(step.profile, not_tried)
         if isinstance(error, LocalFailure):
             self.failure = error
-        profile = self._batch.environments.name(step.profile)
         failure = FailureRecord(error.message, sha256, isinstance(error, ApiError))
-        self._batch.ledger.store_failure(self._batch.id, step.name, unit, profile, failure)
+        self._batch.ledger.store(self._batch.key(step), unit, failure)
 
     def _run_unit(self, step: AnyStep, unit: UnitOverview) -> None:
         if isinstance(step, CompareStep):
@@ -293,7 +336,9 @@ class BatchRun:
             run_processing(self._batch, step, replace(self._options.upload, consent=consent))
         elif isinstance(step, ExportStep):
             self.worked = True
-            run_export(self._batch, PendingExport(step, unit.sha256))
+            client = self._batch.environments.client(step.profile)
+            result = _prepare_export(self._batch, step).run(client)
+            _record_export(self._batch, step, unit.sha256, result)
         elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
             self._sender.send(StepWorkbook.of_unit(self._batch, step, unit), unit)
@@ -343,6 +388,22 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
     return outcome
 
 
+def plan_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
+    """Return the status of each step, with the planned actions of the workbooks to send.
+
+    Workbooks are validated, also against one another, and their records looked up; nothing is
+    written, not even to the ledger. ``problem`` of a unit says why it could not be planned, for
+    example as its environment does not answer. Raises ``ConfigError`` if an environment cannot be
+    used at all, ``LocalFailure`` if this computer fails.
+    """
+    with closing(batch.ledger.copy()) as ledger:
+        run = BatchRun(replace(batch, ledger=ledger), options)
+        steps, request = run.plan()
+    if run.failure is not None:
+        raise run.failure
+    return BatchOutcome(steps, confirm=request.token if request.total else None)
+
+
 def prove_batch(batch: Batch, progress: OpenProgress) -> BatchOutcome:
     """Write the closing proofs of a batch as it is now, one per environment.
 
@@ -378,3 +439,59 @@ _ALREADY_RUNNING = Text(
     pt="O lote {id} já está em execução em outro processo.",
     en="Another process is already running the batch {id}.",
 )
+
+
+def run_exports_on_cluster(
+    batch: Batch, exports: Sequence[tuple[ExportStep, str]], executor: Executor
+) -> Iterator[tuple[ExportStep, str, XlbridgeError | None]]:
+    """Run exports in parallel on an executor; yield each with its error, if any.
+
+    A step has a fingerprint that identifies its expected content. Raises ``TransportError`` when
+    the cluster does not answer.
+    """
+    by_schemas: defaultdict[Path, list[tuple[ExportStep, str, ExportTask]]] = defaultdict(list)
+    for step, fingerprint in exports:
+        try:
+            prepared = _prepare_export(batch, step)
+        except XlbridgeError as error:
+            yield step, fingerprint, error
+        else:
+            target = batch.environments.client(step.profile).target
+            task = ExportTask(target, prepared.request, prepared.output)
+            schemas = batch.environments.context(step.profile).settings.schemas
+            by_schemas[schemas].append((step, fingerprint, task))
+    for schemas, tasks in by_schemas.items():
+        outcomes = export_all([task for *_, task in tasks], schemas, executor)
+        for (step, fingerprint, _), outcome in zip(tasks, outcomes, strict=True):
+            if isinstance(outcome, XlbridgeError):
+                yield step, fingerprint, outcome
+            else:
+                _record_export(batch, step, fingerprint, outcome)
+                yield step, fingerprint, None
+
+
+def _prepare_export(batch: Batch, step: ExportStep) -> PreparedExport:
+    """Return an export whose files may be written; create their folders.
+
+    If no listing has the records' numbers, they come from the journal.
+    """
+    prepared = prepared_export(batch, step)
+    with report_write_errors(prepared.output.path):
+        for path in export_files(batch, step):
+            path.parent.mkdir(parents=True, exist_ok=True)
+    if not batch.last_export(step):
+        prepared.require_replaceable()
+    if not prepared.accepts_known_ids:
+        return prepared
+    client = batch.environments.client(step.profile)
+    settings = batch.environments.context(step.profile).settings
+    return prepared.with_known_ids(known_numbers(settings, prepared.listing.name, client))
+
+
+def _record_export(batch: Batch, step: ExportStep, fingerprint: str, result: ExportResult) -> None:
+    folder = batch.plan.folder
+    if step.manifest is not None:
+        result.write_manifest(folder / step.manifest)
+    files = {relative_name(folder, path): file_digest(path) for path in export_files(batch, step)}
+    exported = ExportRecord(fingerprint, result.manifest(Text.to_json), files)
+    batch.ledger.store(batch.key(step), step.output, exported)

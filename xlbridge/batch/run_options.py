@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from xlbridge.batch.batch import Batch, Environments
 from xlbridge.batch.ledger import open_ledger
-from xlbridge.batch.plan.reader import read_plan
+from xlbridge.batch.plan.reader import local_date, read_plan
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.status import StepOverview
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
@@ -22,7 +22,7 @@ from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import Consent, RowAction, action_counts
 
 if TYPE_CHECKING:
-    from xlbridge.batch.proof.verdict import WrittenProof
+    from xlbridge.batch.proof.model import WrittenProof
 
 
 @contextmanager
@@ -33,7 +33,8 @@ def open_batch(
 
     Raises ``UsageError`` and ``PlanFileError`` as ``read_plan`` does.
     """
-    plan = read_plan(path, load_catalogue(settings.schemas), parameters, datetime.now().date())
+    today = partial(local_date, settings)
+    plan = read_plan(path, load_catalogue(settings.schemas), parameters, today)
     schemas = settings.custom_schemas
     with open_ledger(settings) as ledger, ExitStack() as stack:
         environments = Environments(settings, stack, announce)
@@ -111,10 +112,6 @@ OpenProgress = Callable[[Text, int], AbstractContextManager[RunProgress]]
 class _NoProgress:
     show: Callable[[Text], None] = lambda _text: None
     advance: Callable[[], None] = lambda: None
-
-
-def _no_progress(_text: Text, _total: int) -> AbstractContextManager[RunProgress]:
-    return nullcontext(_NoProgress())
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +196,7 @@ class BatchRunOptions:
     all_or_nothing: bool = False
     executor_for: ExecutorFor = lambda _files: nullcontext()
     cluster_executor: Callable[[], AbstractContextManager[Executor]] | None = None
-    progress: OpenProgress = _no_progress
+    progress: OpenProgress = lambda _title, _total: nullcontext(_NoProgress())
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,30 +15,26 @@ from msgspec.structs import replace as replace_fields
 
 from xlbridge.batch.batch import (
     Batch,
-    RowCounts,
     UnitOverview,
     UnitStatus,
-    failed_check_status,
     workbook_overview,
 )
-from xlbridge.batch.ledger import CheckRecord, JobRecord
+from xlbridge.batch.ledger import JobRecord
 from xlbridge.batch.plan.steps import (
-    AnyStep,
     ProcessStep,
     SendOptions,
     WorkbookStep,
     file_digest,
 )
-from xlbridge.batch.run_options import BatchConsentRequest, BatchOutcome, StepWrites
-from xlbridge.batch.status import StepOverview, blocked_steps, last_processing, overview
+from xlbridge.batch.run_options import BatchConsentRequest, StepWrites
+from xlbridge.batch.status import last_processing
 from xlbridge.batch.workbook_checks import (
-    BatchChecks,
     FileResult,
     StepWorkbook,
     error_texts,
     validate_workbook,
 )
-from xlbridge.errors import ApiError, UsageError
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import (
     Job,
@@ -59,7 +55,6 @@ from xlbridge.upload.planning import (
     reason_table,
 )
 from xlbridge.upload.processing import (
-    RecordNumbers,
     create_processing,
     explicit_numbers,
     find_kind,
@@ -195,7 +190,7 @@ class WorkbookSender:
         """
         for job in unit.jobs:
             if not job.state.is_final and not job.state.is_unsent:
-                self._run(target, job)
+                self._uploads(target).run(job, self._options_of(target))
         unit = workbook_overview(self._batch, target.step, target.workbook)
         if unit.status is UnitStatus.CHANGED and unit.jobs:
             result = self._prepared(target, validate_workbook(self._batch, target))
@@ -297,7 +292,15 @@ class WorkbookSender:
 
     def _validated(self, target: StepWorkbook, waits_for: Sequence[str]) -> ValidatedSheet:
         """Validate a workbook again, so that what is planned is what was validated."""
-        result = self._prepared(target, validate_workbook(self._batch, target))
+        result = validate_workbook(self._batch, target)
+        try:
+            result = self._prepared(target, result)
+        except UsageError:
+            # A workbook that a link names is not sent yet.
+            if not waits_for or not isinstance(result, ValidatedSheet):
+                raise
+            text = _LINKS_TO_COME.format(file=target.workbook.path.name, steps=", ".join(waits_for))
+            raise _NamesToCome(text, len(result.rows)) from None
         if not _is_sendable(result):
             raise _not_sendable(target.workbook.path, result, waits_for)
         if file_digest(target.workbook.path) != target.workbook.sha256:
@@ -306,10 +309,7 @@ class WorkbookSender:
 
     def _record_job(self, target: StepWorkbook, job: Job) -> None:
         sent = JobRecord(target.workbook.sha256, job.id)
-        self._batch.record_job(target.step, target.workbook.name, sent)
-
-    def _run(self, target: StepWorkbook, job: Job) -> None:
-        self._uploads(target).run(job, self._options_of(target))
+        self._batch.ledger.record_job(self._batch.key(target.step), target.workbook.name, sent)
 
     def _context(self, target: StepWorkbook) -> UploadContext:
         return self._batch.environments.context(target.step.profile)
@@ -383,54 +383,25 @@ _NAMES_TO_COME = Text(
 )
 
 
+_LINKS_TO_COME = Text(
+    pt="{file}: os códigos dos registros de outros arquivos do lote são procurados depois de: "
+    "{steps}.",
+    en="{file}: the codes of the records in other workbooks of the batch are looked up after: "
+    "{steps}.",
+)
+_LATER_FOUND = frozenset({"link-unknown", "link-not-sent"})
+
+
 def _not_sendable(path: Path, result: FileResult, waits_for: Sequence[str] = ()) -> UsageError:
     if not isinstance(result, ValidatedSheet):
         return UsageError(result.refusal.message, result.refusal.hint)
     errors = [finding for sheet in result.with_children for finding in sheet.error_findings()]
     count = sum(sheet.errors for sheet in result.with_children)
-    if waits_for and all(finding.kind.code == "link-unknown" for finding in errors):
+    if waits_for and all(finding.kind.code in _LATER_FOUND for finding in errors):
         names = ", ".join(waits_for)
         text = _NAMES_TO_COME.format(file=path.name, n=count, cell=errors[0].cell, steps=names)
         return _NamesToCome(text, len(result.rows))
     return UsageError(_ERRORS.format(file=path.name, n=count, first=next(error_texts(result))))
-
-
-def plan_batch(batch: Batch, options: UploadOptions) -> BatchOutcome:
-    """Return the status of each step, with the planned actions of the workbooks to send.
-
-    Workbooks are validated, also against one another, and their records looked up; nothing is
-    written, not even to the ledger. ``problem`` of a unit says why it could not be planned. Raises
-    ``ConfigError`` if an environment cannot be used at all, and what ``Client.records`` raises.
-    """
-    sender, checks = WorkbookSender(batch, options), BatchChecks(batch)
-    steps, plans = [], []
-    for state in overview(batch, with_failures=False):
-        units = list(state.units)
-        if isinstance(state.step, WorkbookStep) and state.step.sending is not None:
-            found = [_planned_unit(sender, checks, state, unit, batch) for unit in units]
-            units = [unit for unit, _ in found]
-            plans += [plan for _, plan in found if plan is not None]
-        steps.append(replace(state, units=tuple(units)))
-    failed = {
-        (target.step.name, target.workbook.name): check
-        for target, check, _ in checks.results()
-        if not check.ok
-    }
-    steps = [
-        replace(state, units=tuple(_with_check(state.step, unit, failed) for unit in state.units))
-        for state in steps
-    ]
-    blocked = {*blocked_steps(steps)}
-    good = [plan for plan in plans if not _is_excluded(plan, failed, blocked)]
-    request = consent_request(good, len(failed))
-    return BatchOutcome(steps, confirm=request.token if request.total else None)
-
-
-def _is_excluded(
-    plan: WorkbookPlan, failed: Collection[tuple[str, str]], blocked: Collection[str]
-) -> bool:
-    step, book = plan.target.step.name, plan.target.workbook.name
-    return step in blocked or (step, book) in failed
 
 
 def consent_request(plans: Sequence[WorkbookPlan], failed: int) -> BatchConsentRequest:
@@ -454,61 +425,6 @@ def consent_request(plans: Sequence[WorkbookPlan], failed: int) -> BatchConsentR
     return BatchConsentRequest(steps, failed, digest)
 
 
-def _planned_unit(
-    sender: WorkbookSender,
-    checks: BatchChecks,
-    state: StepOverview,
-    unit: UnitOverview,
-    batch: Batch,
-) -> tuple[UnitOverview, WorkbookPlan | None]:
-    """Return a unit with the planned actions of its rows, and the plan unless there is none."""
-    step = state.step
-    if not isinstance(step, WorkbookStep):
-        raise TypeError(step)
-    target = StepWorkbook.of_unit(batch, step, unit)
-    if unit.jobs and unit.status is not UnitStatus.DONE:
-        checks.add_unsettled(target)
-    elif not unit.jobs and unit.status in _TO_PLAN:
-        result = validate_workbook(batch, target)
-        checks.add(target, result)
-        if isinstance(result, ValidatedSheet):
-            unit = replace(unit, rows=RowCounts(len(result.rows), unsent=len(result.rows)))
-    try:
-        approved = sender.plan(target, unit, state.waits_for)
-        plan = approved
-        if state.waits_for:
-            plan = sender.plan(target, unit, state.waits_for, ahead=True)
-    except ApiError as error:
-        return replace(unit, status=UnitStatus.FAILED, problem=error.message), None
-    except UsageError as error:
-        return replace(unit, status=UnitStatus.HELD, problem=error.message), None
-    if plan.problem is not None:
-        return replace(unit, problem=plan.problem), approved
-    if not plan.sends:
-        return unit, approved
-    counted = [send.planned.plan for send in plan.sends]
-    count = sum(len(one.rows) - one.not_records for one in counted)
-    rows = unit.rows if unit.jobs else RowCounts(read=count, unsent=count)
-    return replace(unit, rows=rows, actions=plan.actions, held=tuple(plan.held)), approved
-
-
-def _with_check(
-    step: AnyStep, unit: UnitOverview, failed: Mapping[tuple[str, str], CheckRecord]
-) -> UnitOverview:
-    """Return a planned unit, without actions if it failed the checks."""
-    check = failed.get((step.name, unit.name))
-    if check is None:
-        return unit
-    rows = RowCounts(check.rows, unsent=check.rows)
-    status = failed_check_status(check)
-    return UnitOverview(unit.name, status, rows, (), check, check.problem, unit.sha256)
-
-
-_TO_PLAN = frozenset(
-    {UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED, UnitStatus.FAILED}
-)
-
-
 def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> None:
     """Process the records of a step: resume an unfinished job, else create one.
 
@@ -520,20 +436,17 @@ def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> N
     job = last_processing(batch, step)
     if job is None or job.state.is_final:
         kind = find_kind(step.listing)
-        job = create_processing(context, client, kind, _numbers(batch, step), options)
-        batch.record_job(step, step.source, JobRecord("", job.id))
+        if step.file is not None:
+            path = batch.plan.existing_file(step.file)
+            numbers = numbers_in_sheet(path, kind, context.settings.limits)
+        else:
+            codes = list(_codes_of_step(batch, step))
+            if not all(code.isdecimal() for code in codes) or not codes:
+                raise UsageError(_NO_NUMBERS.format(step=step.records_of))
+            numbers = explicit_numbers([int(code) for code in codes])
+        job = create_processing(context, client, kind, numbers, options)
+        batch.ledger.record_job(batch.key(step), step.source, JobRecord("", job.id))
     Uploads(context, client).run(job, options)
-
-
-def _numbers(batch: Batch, step: ProcessStep) -> RecordNumbers:
-    if step.file is not None:
-        limits = batch.environments.context(step.profile).settings.limits
-        path = batch.plan.file(step.file)
-        return numbers_in_sheet(path, find_kind(step.listing), limits)
-    codes = list(_codes_of_step(batch, step))
-    if not all(code.isdecimal() for code in codes) or not codes:
-        raise UsageError(_NO_NUMBERS.format(step=step.records_of))
-    return explicit_numbers([int(code) for code in codes])
 
 
 def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:
@@ -544,7 +457,7 @@ def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:
     uploads = (other for other in batch.plan.steps if isinstance(other, WorkbookStep))
     sending = next(other for other in uploads if other.name == step.records_of)
     context = batch.environments.context(sending.profile)
-    for file in batch.sent_files(sending):
+    for file in batch.ledger.sent_files(batch.key(sending)):
         sent = batch.last_job(sending, file)
         if sent is not None:
             yield from codes_of_sheet(context, context.journal.job(sent.job))

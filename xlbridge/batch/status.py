@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xlbridge.batch.batch import (
     Batch,
@@ -17,7 +17,7 @@ from xlbridge.batch.batch import (
     sent_status,
     workbook_overview,
 )
-from xlbridge.batch.ledger import ExportRecord
+from xlbridge.batch.ledger import ExportRecord, FailureRecord
 from xlbridge.batch.plan.steps import (
     AnyStep,
     CompareStep,
@@ -173,21 +173,19 @@ def step_overview(
                 for other in batch.plan.steps
                 if other.name in step.after
             )
-            problem = _no_workbook_text(batch, step, exported=exported)
+            # The workbooks that this batch writes itself are not there yet.
+            problem = _NOT_EXPORTED.format(patterns=", ".join(step.patterns))
+            if not exported:
+                problem = joined(
+                    _NO_WORKBOOK.format(
+                        pattern=name, contents=folder_contents(batch.plan.folder, name)
+                    )
+                    for name in step.patterns
+                )
             return StepOverview(step, (), waits_for, problem, lacks_workbook=not exported)
     if with_failures:
         units = [_with_failure(batch, step, unit) for unit in units]
     return StepOverview(step, tuple(units), waits_for)
-
-
-def _no_workbook_text(batch: Batch, step: WorkbookStep, *, exported: bool) -> Text:
-    """Return why a step has no workbook; ``exported`` if this batch writes it."""
-    if exported:
-        return _NOT_EXPORTED.format(patterns=", ".join(step.patterns))
-    return joined(
-        _NO_WORKBOOK.format(pattern=pattern, contents=folder_contents(batch.plan.folder, pattern))
-        for pattern in step.patterns
-    )
 
 
 _IN_TWO_STEPS = Text(
@@ -198,10 +196,10 @@ _IN_TWO_STEPS = Text(
 
 def _empty_exports(batch: Batch, step: WorkbookStep) -> set[Path]:
     """Return the workbooks of a step that this batch exported without any record."""
-    files = {batch.plan.file(pattern) for pattern in step.patterns}
+    files = set(map(batch.plan.key, step.patterns))
     empty = set()
     for other in batch.plan.steps:
-        if isinstance(other, ExportStep) and batch.plan.file(other.output) in files:
+        if isinstance(other, ExportStep) and batch.plan.key(other.output) in files:
             export = batch.last_export(other)
             if export is not None and not export.manifest["records"]:
                 empty.add(batch.plan.file(other.output))
@@ -229,7 +227,7 @@ def workbook_overviews(
     if step.sending is None:
         return
     names = {book.name for book in present}
-    for name in batch.sent_files(step):
+    for name in batch.ledger.sent_files(batch.key(step)):
         gone = WorkbookFile(batch.plan.folder / name, name, "")
         unit = workbook_overview(batch, step, gone)
         if name not in names and unit.jobs:
@@ -241,7 +239,7 @@ def _follow_renames(batch: Batch, step: WorkbookStep, present: Sequence[Workbook
 
     Such a workbook has the same digest as one that was sent and is gone.
     """
-    sent = batch.sent_files(step)
+    sent = batch.ledger.sent_files(batch.key(step))
     names = {book.name for book in present}
     gone: dict[str, str] = {}
     for name in sent:
@@ -250,9 +248,8 @@ def _follow_renames(batch: Batch, step: WorkbookStep, present: Sequence[Workbook
             gone[last.sha256] = name
     for book in present:
         if book.name not in sent and book.sha256 in gone:
-            profile = batch.environments.name(step.profile)
             old = gone.pop(book.sha256)
-            batch.ledger.rename_file(batch.id, step.name, profile, old, book.name)
+            batch.ledger.rename_file(batch.key(step), old, book.name)
 
 
 def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
@@ -273,8 +270,7 @@ def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
 
 def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOverview:
     """Add the failure of the last run to a unit that is unchanged since."""
-    profile = batch.environments.name(step.profile)
-    failure = batch.ledger.last_failure(batch.id, step.name, unit.name, profile)
+    failure = batch.ledger.last(batch.key(step), unit.name, FailureRecord)
     if failure is None or failure.sha256 != unit.sha256:
         return unit
     if unit.status in {UnitStatus.DONE, UnitStatus.IN_DOUBT}:
@@ -408,15 +404,13 @@ def _comparison_overview(
     different = [item for item in export.manifest["listings"] if not item["is_equal"]]
     if not different:
         return UnitOverview(step.output, UnitStatus.DONE, sha256=fingerprint)
-    names = [_difference(item) for item in different[:_MAX_NAMED]]
+    names = []
+    for item in different[:_MAX_NAMED]:
+        fields = [f"{name} ({count})" for name, count in item["fields"].items()]
+        counts = f"{item['listing']}: {item['here']}/{item['there']}"
+        names.append(" · ".join([counts, *([", ".join(fields)] if fields else [])]))
     problem = _NOT_EQUAL.format(n=len(different), names="; ".join(names))
     return UnitOverview(step.output, UnitStatus.PARTIAL, problem=problem, sha256=fingerprint)
-
-
-def _difference(item: Mapping[str, Any]) -> str:
-    """Return a summary of a listing's differences: record counts and fields."""
-    fields = ", ".join(f"{name} ({count})" for name, count in item["fields"].items())
-    return f"{item['listing']}: {item['here']}/{item['there']}{f' · {fields}' if fields else ''}"
 
 
 _MAX_NAMED = 5

@@ -17,7 +17,7 @@ from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.ledger import CheckRecord
 from xlbridge.batch.plan.steps import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
-from xlbridge.errors import WorkbookRefused
+from xlbridge.errors import ApiError, WorkbookRefused
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
@@ -27,7 +27,7 @@ from xlbridge.resources.references import (
     key_fields,
     registry_named,
 )
-from xlbridge.upload.lookup import Registries
+from xlbridge.upload.lookup import LinkResolver, Registries
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation import (
     RefusedFile,
@@ -152,28 +152,33 @@ class SheetSummary:
     @classmethod
     def of(cls, step: str, sheet: ValidatedSheet, folder: Path) -> "SheetSummary":
         """Return the summary of a sheet; messages show its file relative to ``folder``."""
-        compared = set() if sheet.resource is None else set(_compared_columns(sheet.resource))
-        summary = replace(
-            sheet,
-            file=Path(relative_name(folder, sheet.file)),
-            frame=sheet.frame[[name for name in sheet.frame if name in compared]],
-            source_cells={
-                name: cells
-                for name, cells in sheet.source_cells.items()
-                if name in compared and not _TEXT_KINDS.issuperset(cells.kinds)
-            },
-            rows=array("i", sheet.rows),
-            findings=list(sheet.error_findings()),
-            fixes=None,
-        )
-        return cls(step, sheet.file, summary, _unkeyed_row_digests(sheet))
+        return cls(step, sheet.file, _compared_part(sheet, folder), _unkeyed_row_digests(sheet))
+
+
+def _compared_part(sheet: ValidatedSheet, folder: Path) -> ValidatedSheet:
+    """Return a sheet and its child sheets with only the compared columns."""
+    compared = set() if sheet.resource is None else set(_compared_columns(sheet.resource))
+    return replace(
+        sheet,
+        file=Path(relative_name(folder, sheet.file)),
+        frame=sheet.frame[[name for name in sheet.frame if name in compared]],
+        source_cells={
+            name: cells
+            for name, cells in sheet.source_cells.items()
+            if name in compared and not _TEXT_KINDS.issuperset(cells.kinds)
+        },
+        rows=array("i", sheet.rows),
+        findings=list(sheet.error_findings()),
+        fixes=None,
+        children={name: _compared_part(child, folder) for name, child in sheet.children.items()},
+    )
 
 
 def _compared_columns(resource: Resource) -> Iterator[str]:
     for name, key in unique_keys(resource):
         yield from (name, *key)
     for column in resource.columns:
-        if column.references or column.registers or column.link:
+        if column.references or column.registers or column.link or column.sheet_link:
             yield column.name
     if (registry := registry_named(resource.name)) is not None:
         yield from key_fields(resource)
@@ -194,16 +199,16 @@ class CrossWorkbookChecks:
     """Checks that need several workbooks: repeated keys and rows, references.
 
     ``steps`` are the names of the batch's steps in order of execution; messages show files relative
-    to ``folder``. Without ``registries`` the remote system is not queried. Only the keys of a sheet
+    to ``folder``. Without a ``resolver`` the remote system is not queried. Only the keys of a sheet
     stay in memory, about 300 bytes per row.
     """
 
     def __init__(
-        self, steps: Sequence[str], folder: Path, registries: Registries | None = None
+        self, steps: Sequence[str], folder: Path, resolver: LinkResolver | None = None
     ) -> None:
         self._step_order = {name: rank for rank, name in enumerate(steps)}
         self._folder = folder
-        self._registries = registries
+        self._resolver = resolver
         self._summaries: list[SheetSummary] = []
         self._unsettled: list[UnsettledWorkbook] = []
 
@@ -239,12 +244,15 @@ class CrossWorkbookChecks:
             for item in summaries
             if not item.sheet.readable
         ]
-        references = ReferenceChecks(sheets, [*self._unsettled, *unreadable], self._registries)
-        for findings, sheet in zip(found, sheets, strict=True):
+        unsettled = [*self._unsettled, *unreadable]
+        references = ReferenceChecks(sheets, unsettled, self._resolver, self._folder)
+        by_sheet: defaultdict[tuple[Path, str], list[Finding]] = defaultdict(list)
+        for item, findings, sheet in zip(summaries, found, sheets, strict=True):
             findings += references.findings(sheet)
+            for child in sheet.children.values():
+                by_sheet[item.file, child.sheet] += references.findings(child, is_child=True)
         for number, finding in _repeated_rows(sheets, [item.digests for item in summaries]):
             found[number].append(finding)
-        by_sheet: defaultdict[tuple[Path, str], list[Finding]] = defaultdict(list)
         for item, findings in zip(summaries, found, strict=True):
             by_sheet[item.file, item.sheet.sheet] += findings
         return by_sheet
@@ -274,12 +282,12 @@ def check_all(
     results: Iterable[tuple[StepWorkbook, FileResult]],
     advance: Callable[[], None],
     unsettled: Sequence[StepWorkbook] = (),
-) -> list[FileResult]:
+) -> tuple[list[FileResult], list[tuple[StepWorkbook, ApiError]]]:
     """Check validated workbooks against one another and record the results.
 
-    Return those that may not be sent, with their findings. Records that the ``unsettled`` workbooks
-    may still create are not reported as missing. Raises what ``Client.records`` raises, before
-    anything is recorded.
+    Return those that may not be sent, with their findings, and those that could not be checked,
+    with the reason. Records that the ``unsettled`` workbooks may still create are not reported as
+    missing.
     """
     checks = BatchChecks(batch)
     for target in unsettled:
@@ -287,12 +295,15 @@ def check_all(
     for target, result in results:
         checks.add(target, result)
         advance()
-    failed = []
+    failed, unchecked = [], []
     for target, check, result in checks.results():
-        batch.ledger.store_check(batch.id, target.step.name, target.workbook.name, check)
+        if isinstance(check, ApiError):
+            unchecked.append((target, check))
+            continue
+        batch.ledger.store(batch.key(target.step), target.workbook.name, check)
         if not check.ok:
             failed.append(result)
-    return failed
+    return failed, unchecked
 
 
 class BatchChecks:
@@ -324,29 +335,47 @@ class BatchChecks:
         resource = catalogue.get(target.step.resource or "")
         self._checks_for(target.step).add_unsettled(target.workbook.path, resource)
 
-    def results(self) -> Iterator[tuple[StepWorkbook, CheckRecord, FileResult]]:
-        """Yield each workbook with the findings of the checks across workbooks added.
-
-        Raises what ``Client.records`` raises.
-        """
-        by_environment = [checks.findings() for checks in self._checks.values()]
+    def results(self) -> Iterator[tuple[StepWorkbook, CheckRecord | ApiError, FileResult]]:
+        """Yield each workbook with the findings of the checks across workbooks added, or why the
+        records of its environment could not be read."""
+        found: dict[tuple[str | None, bool], SheetFindings | ApiError] = {}
+        for key, checks in self._checks.items():
+            try:
+                found[key] = checks.findings()
+            except ApiError as error:
+                found[key] = error
         for target, result in self._results:
-            if isinstance(result, ValidatedSheet):
-                key = result.file, result.sheet
-                for findings in by_environment:
-                    result.add(findings.get(key, ()))
+            findings = found[_environment_of(target.step)]
+            if isinstance(findings, ApiError):
+                yield target, findings, result
+                continue
+            for sheet in result.with_children if isinstance(result, ValidatedSheet) else ():
+                sheet.add(findings.get((sheet.file, sheet.sheet), ()))
             yield target, _check_record(target, result), result
 
     def _checks_for(self, step: WorkbookStep) -> CrossWorkbookChecks:
-        """Return the checks of a step's environment; without sending no system is queried."""
-        key = step.profile, step.sending is not None
+        key = _environment_of(step)
         if key not in self._checks:
-            registries = None
+            resolver = None
             if step.sending is not None:
-                registries = Registries(self._batch.environments.client(step.profile))
+                environments = self._batch.environments
+                context, client = (
+                    environments.context(step.profile),
+                    environments.client(step.profile),
+                )
+                # Slow to import, and needed only to send.
+                from xlbridge.upload.results import SheetCodes
+
+                codes = SheetCodes(context, client).of
+                resolver = LinkResolver(Registries(client), codes)
             steps = [other.name for other in self._batch.plan.ordered]
-            self._checks[key] = CrossWorkbookChecks(steps, self._batch.plan.folder, registries)
+            self._checks[key] = CrossWorkbookChecks(steps, self._batch.plan.folder, resolver)
         return self._checks[key]
+
+
+def _environment_of(step: WorkbookStep) -> tuple[str | None, bool]:
+    """Return the environment of a step, and whether its system is queried: only to send."""
+    return step.profile, step.sending is not None
 
 
 def validate_workbook(batch: Batch, target: StepWorkbook) -> FileResult:

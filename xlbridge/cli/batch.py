@@ -74,14 +74,11 @@ def plan_command(
     with heavy_imports():
         from xlbridge.batch import plan_batch
 
-    with (
-        _open_plan(plan, month, assignments) as batch,
-        show_progress(Text(pt="Planejando", en="Planning")) as display,
-    ):
-        options = UploadOptions(consent=ApproveAll(), progress=display.show)
+    with _open_plan(plan, month, assignments) as batch:
+        upload = UploadOptions(consent=ApproveAll())
+        options = BatchRunOptions(lambda _request: False, upload, progress=show_progress)
         outcome = plan_batch(batch, options)
-        with display.paused():
-            print_report(batch_report(batch, outcome), form)
+        print_report(batch_report(batch, outcome), form)
     return batch_exit_code(outcome, planned=True)
 
 

@@ -1,12 +1,12 @@
 """``xlbridge batch rehearse``: run of the month in a private workspace, under faults."""
 
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from xlbridge.batch.plan import read_plan
+from xlbridge.batch.plan import local_date, read_plan
 from xlbridge.cli.batch_common import parameter_options, parameters_from_options
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode
@@ -128,7 +128,7 @@ def command(
     parameters = parameters_from_options(month, assignments)
     catalogue = load_catalogue(settings.schemas)
     options = RehearsalOptions(
-        plan=read_plan(plan, catalogue, parameters, datetime.now().date()),
+        plan=read_plan(plan, catalogue, parameters, partial(local_date, settings)),
         faults=faults,
         settings=settings,
         seed_number=seed_number,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from xlbridge import titles
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import described_command, format_option, option
@@ -160,10 +161,10 @@ def _report(checks: Sequence[DiagnosticCheck]) -> Report:
 
 
 _HEADINGS = (
-    Heading(Text(pt="Situação", en="State")),
+    Heading(titles.STATE),
     Heading(Text(pt="O que", en="What")),
-    Heading(Text(pt="Mensagem", en="Message"), words=True),
-    Heading(Text(pt="O que fazer", en="What to do"), words=True),
+    Heading(titles.MESSAGE, words=True),
+    Heading(titles.WHAT_TO_DO, words=True),
 )
 
 

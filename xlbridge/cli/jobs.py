@@ -15,7 +15,6 @@ from xlbridge.cli.output import (
     print_json,
     print_message,
     print_report,
-    print_result,
 )
 from xlbridge.cli.upload_arguments import (
     UploadArguments,
@@ -33,16 +32,15 @@ from xlbridge.cli.upload_run import (
     save_status_copy,
 )
 from xlbridge.errors import ApiError, ConfigError, InDoubt, LocalFailure, UsageError
-from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
+from xlbridge.report_forms import Report, ReportForms, Table
 from xlbridge.upload import Job, Journal, Resolution, State, UploadContext, open_context
 from xlbridge.upload.results import (
     ensure_evidence,
+    history_table,
     job_json,
-    mode_name,
-    row_counts,
-    state_text,
+    jobs_table,
 )
 
 
@@ -61,8 +59,8 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
             if annotate is not None:
                 _annotate(context, job, annotate)
             if form == "text":
-                _print_history(job)
-                _print_table(context.journal, context.journal.parts_of(job))
+                parts = context.journal.parts_of(job)
+                _print_tables(history_table(job), jobs_table(context.journal, parts))
             print_job(context, job, form)
             return ExitCode.GOOD
         jobs = context.journal.jobs()
@@ -79,7 +77,7 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
                     en="No upload yet. To send one: xlbridge upload FILE{profile}",
                 ).format(profile=_profile_option(choose_profile(context.settings)))
             )
-        _print_table(context.journal, with_parts)
+        _print_tables(jobs_table(context.journal, with_parts))
         return ExitCode.GOOD
 
 
@@ -117,64 +115,8 @@ def _listed_json(journal: Journal, job: Job) -> dict[str, Any]:
     }
 
 
-def _print_history(job: Job) -> None:
-    for event in job.events:
-        note = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
-        state = str(event.state.text)
-        print_result(f"{event.at:%d/%m/%Y %H:%M:%S}  {state:18}  {note}".rstrip())
-
-
-_HEADER = (
-    Text(pt="envio", en="upload"),
-    Text(pt="data", en="date"),
-    Text(pt="situação", en="state"),
-    Text(pt="modo", en="mode"),
-    Text(pt="recurso", en="resource"),
-    Text(pt="linhas", en="rows"),
-    Text(pt="aceitas", en="accepted"),
-    Text(pt="rejeitadas", en="rejected"),
-    Text(pt="sem alteração", en="unchanged"),
-    Text(pt="retidas", en="held"),
-    Text(pt="desfeitas", en="undone"),
-    Text(pt="sem resultado", en="unknown"),
-    Text(pt="ambiente", en="profile"),
-    Text(pt="arquivo", en="file"),
-)
-_COUNTS = ("read", "accepted", "rejected", "unchanged", "held", "undone", "unknown")
-_FIRST_COUNT = 5
-_OPTIONAL_COUNTS = range(_FIRST_COUNT + 3, _FIRST_COUNT + len(_COUNTS))
-"""Columns of counts that are hidden if all are zero, so that lines fit the screen."""
-
-
-def _print_table(journal: Journal, jobs: Sequence[Job]) -> None:
-    """Print a header and a line per job, with counts aligned to the right."""
-    if not jobs:
-        return
-    counts = range(_FIRST_COUNT, _FIRST_COUNT + len(_COUNTS))
-    lines = ([str(title) for title in _HEADER], *(_cells(journal, job) for job in jobs))
-    columns = zip(*lines, strict=True)
-    padded = [
-        [cell.rjust(width) if number in counts else cell.ljust(width) for cell in cells]
-        for number, cells in enumerate(columns)
-        if number not in _OPTIONAL_COUNTS or {*cells[1:]} != {"0"}
-        for width in [max(map(len, cells))]
-    ]
-    for line in zip(*padded, strict=True):
-        print_result("  ".join(line).rstrip())
-
-
-def _cells(journal: Journal, job: Job) -> list[str]:
-    spec, counted = job.spec, row_counts(journal, job)
-    return [
-        job.id if job.parent is None else f"  {job.id}",
-        f"{job.created_at:%d/%m/%Y %H:%M}",
-        str(state_text(journal, job)),
-        str(mode_name(spec.mode)),
-        spec.resource,
-        *(str(counted[name]) for name in _COUNTS),
-        spec.profile,
-        str(short_path(Path(spec.file))) if spec.file else "",
-    ]
+def _print_tables(*tables: Table) -> None:
+    print_report(ReportForms.of_report(lambda: Report(tables=tables)), "text")
 
 
 @described_command(

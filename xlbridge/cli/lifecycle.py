@@ -55,6 +55,8 @@ def ignore_interrupts() -> None:
 
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
 _REPEAT_SECONDS = 0.01
+_handled: list[int] = []
+"""The signals that the main thread has handled so far."""
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -62,6 +64,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
     Libraries mistake an interrupted import for a missing module, and continue without it or fail.
     """
+    _handled.append(number)
     while frame is not None:
         if frame.f_code.co_filename == _IMPORT_SYSTEM:
             _repeat(number)
@@ -80,18 +83,22 @@ def _repeat_lost_interrupt(failure: "sys.UnraisableHookArgs") -> None:
 
 
 def _repeat(number: int) -> None:
-    """Deliver a signal to the main thread again after a short time.
+    """Deliver a signal to the main thread again after a short time, until it handles one.
 
-    A real signal, if the system has them, also ends a wait of the main thread for a lock.
+    A real signal, if the system has them, also ends a wait of the main thread for a lock, unless
+    it arrives just before the wait begins.
     """
-    main = _thread.get_ident()
+    main, before = _thread.get_ident(), len(_handled)
 
     def interrupt() -> None:
-        time.sleep(_REPEAT_SECONDS)
-        if hasattr(signal, "pthread_kill"):
-            signal.pthread_kill(main, number)
-        else:
-            _thread.interrupt_main(signal.Signals(number))
+        while True:
+            time.sleep(_REPEAT_SECONDS)
+            if len(_handled) > before:
+                return
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(main, number)
+            else:
+                _thread.interrupt_main(signal.Signals(number))
 
     _thread.start_new_thread(interrupt, ())
 

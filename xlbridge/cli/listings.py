@@ -1,5 +1,6 @@
 """``xlbridge listings``: listings that can be exported, with their filters."""
 
+from xlbridge import titles
 from xlbridge.cli.options import described_command, format_option
 from xlbridge.cli.output import print_report
 from xlbridge.export import LISTINGS, Listing
@@ -28,10 +29,9 @@ def _report() -> Report:
         )
         for listing in LISTINGS.values()
     ]
-    return Report(tables=[Table(sheet=_LISTINGS, headings=_HEADINGS, lines=lines)])
+    return Report(tables=[Table(sheet=titles.LISTINGS, headings=_HEADINGS, lines=lines)])
 
 
-_LISTINGS = Text(pt="Listagens", en="Listings")
 _HEADINGS = (
     Heading(Text(pt="listagem", en="listing")),
     Heading(Text(pt="planilhas", en="sheets")),

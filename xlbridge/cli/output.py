@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from xlbridge import titles
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.i18n import Text
@@ -110,7 +111,7 @@ def display_value(value: object) -> object:
     if value is None:
         return "–"
     if isinstance(value, bool):
-        return Text(pt="sim", en="yes") if value else Text(pt="não", en="no")
+        return titles.YES if value else titles.NO
     return value
 
 

@@ -344,8 +344,12 @@ class Client(Operations):
             and reply.request.url.path.endswith(operation.path)
             for operation in OPERATIONS.values()
         )
+        is_read = reply.request.method == "GET"
         outcome = classify_reply(
-            reply, lambda data: data, self._redactor, refuses_in_data=refuses_in_data
+            reply,
+            lambda data: data,
+            self._redactor,
+            refuses_in_data=None if is_read else refuses_in_data,
         )
         valid = is_json_or_empty(reply) and not reports_failure(reply)
         if isinstance(outcome, Doubtful) and reply.is_success and valid:
@@ -365,6 +369,5 @@ class Client(Operations):
         )
 
     def _classify(self, operation: Operation, reply: Reply, read: ReadData) -> Outcome:
-        return classify_reply(
-            reply, read, self._redactor, refuses_in_data=operation.refuses_in_data
-        )
+        refuses_in_data = None if operation.method == "GET" else operation.refuses_in_data
+        return classify_reply(reply, read, self._redactor, refuses_in_data=refuses_in_data)

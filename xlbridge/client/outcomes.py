@@ -83,12 +83,14 @@ class Doubtful:
     ``retry_after`` is the number of seconds that the remote system asks to wait, if it does;
     ``answered``: there was an answer. ``refusal``: it was a plain text with a status of the
     interface's refusals, which is its reason if the record proves not to be written.
+    ``executed``: the answer reports success, and its data cannot be read.
     """
 
     reason: Text
     retry_after: float | None = None
     answered: bool = True
     refusal: bool = False
+    executed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +168,15 @@ def classify_envelope(
     redactor: SecretRedactor,
     *,
     status: int = HTTPStatus.OK,
-    refuses_in_data: bool = False,
+    refuses_in_data: bool | None = None,
 ) -> Outcome | None:
     """Return the outcome reported by an envelope; None for a failure without details.
 
-    ``refuses_in_data`` is the operation's.
+    ``refuses_in_data`` is the operation's, None for a read, whose success never is a refusal.
     """
     if envelope.success:
-        errors = envelope.refusals(in_data=refuses_in_data)
+        reads = refuses_in_data is None
+        errors = [] if reads else envelope.refusals(in_data=bool(refuses_in_data))
     elif envelope.has_errors:
         errors = envelope.error_items
     else:
@@ -189,7 +192,7 @@ def classify_envelope(
     try:
         return Executed(read_data(envelope.data))
     except ValueError as error:
-        return Doubtful(_mismatch_message(error))
+        return Doubtful(_mismatch_message(error), executed=True)
 
 
 def classify_reply(
@@ -197,9 +200,9 @@ def classify_reply(
     read_data: ReadData,
     redactor: SecretRedactor,
     *,
-    refuses_in_data: bool = False,
+    refuses_in_data: bool | None = None,
 ) -> Outcome:
-    """Return the outcome of a request.
+    """Return the outcome of a request; ``refuses_in_data`` is the operation's, None for a read.
 
     Only successes and refusals in the spec's form prove anything: a gateway may answer with any
     status, before or after the commit. Source: the upload protocol, What an answer means.

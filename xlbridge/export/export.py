@@ -24,7 +24,7 @@ from xlbridge.export.formats.all_formats import (
     output_opener,
     output_paths,
 )
-from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
+from xlbridge.export.formats.base import OpenOutput, Table
 from xlbridge.export.layout import Layout, resource_of, sum_left_out
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
@@ -234,7 +234,14 @@ class PreparedExport:
                     )
                     for index, sheet in enumerate(sheets)
                 ]
-                writer.write(tables, self._cover(result, system))
+                totals = self.listing.totals
+                cover = result.cover(
+                    self.output.path.name,
+                    self.listing.title,
+                    self.filters,
+                    "" if totals is None else totals.amount,
+                )
+                writer.write(tables, cover, system)
         if downloads is None:
             return result
         problems = tuple(downloads.problems)
@@ -271,27 +278,6 @@ class PreparedExport:
             inferred_values=fetcher.inferred_values,
             zones=store.zones(),
             left_out=sum_left_out(store.blocks(spec.left_out_index)),
-        )
-
-    def _cover(self, result: ExportResult, system: str) -> CoverSummary:
-        filters = []
-        for name, value in self.filters.values.items():
-            text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            if isinstance(value, datetime):
-                text = f"{value:%d/%m/%Y %H:%M}"
-            filters.append((f"--{name}", text))
-        totals = self.listing.totals
-        return CoverSummary(
-            title=self.listing.title,
-            filters=filters,
-            exported_at=result.started,
-            records=result.records,
-            sheets=result.sheets,
-            complete=result.complete,
-            remarks=result.remarks,
-            amount=totals.amount if totals else "",
-            totals=result.totals,
-            system=system,
         )
 
 

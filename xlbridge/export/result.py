@@ -3,20 +3,22 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from xlbridge.client.listings import Window
+from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.listing_model import FetchedWindow, InferredValues, Listing
 from xlbridge.export.sheets import TotalTable
 from xlbridge.files import make_private_folder, replace_atomically
-from xlbridge.i18n import Text
-from xlbridge.report_forms import Grade, Report, list_first
+from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.wire import format_moment
+from xlbridge.workbook import COVER_SHEET, COVER_TITLE
 
 _MANIFEST_VERSION = 1
 SHOWN_KEYS = 10
@@ -76,24 +78,35 @@ class ExportResult:
     @property
     def remarks(self) -> list[Text]:
         """Remarks on what may be missing and why, and on records left out or changed."""
-        return [
-            *map(_hole_text, self.holes),
-            *([_LIMITED.format(n=self.limited)] if self.limited else []),
-            *([_inferred_text(self.inferred_values)] if self.inferred_values else []),
-            *([_missing_text(self.missing)] if self.missing else []),
-            *([_repeated_text(*self.repeated)] if self.repeated[0] else []),
-            *(_EXCESS.format(name=name, n=count) for name, count in self.excess.items()),
-            *([_left_out_text(self.left_out)] if self.left_out else []),
-            *([_zones_text(self.zones)] if self.zones else []),
-        ]
+        remarks = list(map(_hole_text, self.holes))
+        if self.limited:
+            remarks.append(_LIMITED.format(n=self.limited))
+        if (inferred := self.inferred_values) is not None:
+            values = ", ".join(map(str, inferred.values)) or "–"
+            remarks.append(_INFERRED.format(name=inferred.filter, values=values))
+        if self.missing:
+            keys = [path.values() for path in self.missing[:SHOWN_KEYS]]
+            remarks.append(_MISSING.format(keys=_first_keys(keys, len(self.missing))))
+        count, repeated = self.repeated
+        if count:
+            remarks.append(_REPEATED.format(n=count, keys=_first_keys(repeated, count)))
+        remarks += (_EXCESS.format(name=name, n=n) for name, n in self.excess.items())
+        if self.left_out:
+            fields = ", ".join(f"{name} ({n})" for name, n in self.left_out.items())
+            remarks.append(_LEFT_OUT.format(fields=fields))
+        if self.zones:
+            columns = "; ".join(f"{name} {', '.join(found)}" for name, found in self.zones.items())
+            remarks.append(_ZONES.format(columns=columns))
+        return remarks
 
     def report(self, file: Path) -> Report:
         """Return the report of the export to ``file``: what was written, and what is missing."""
         rows = ", ".join(f"{name} {count}" for name, count in self.sheets.items())
         attachments, inferred = self.attachments, self.inferred_values
+        grade = Grade.WARNING if self.limited else Grade.GOOD
         return Report(
             verdict=_WRITTEN.format(file=file, n=self.records, rows=rows),
-            grade=Grade.GOOD if self.is_whole else Grade.ERROR,
+            grade=grade if self.is_whole else Grade.ERROR,
             remarks=[
                 *([_REUSED.format(n=self.reused)] if self.reused else []),
                 *([] if self.records else [_NOTHING]),
@@ -107,6 +120,33 @@ class ExportResult:
                 *([_GIVE_FILTER.format(name=inferred.filter)] if inferred else []),
                 *([_CHECK_KEYS] if self.missing else []),
                 *([_ASK_AGAIN] if self.attachment_problems else []),
+            ],
+        )
+
+    def cover(self, file: str, title: Text, filters: Filters, amount: str) -> Report:
+        """Return the report with what a workbook's cover shows; ``amount`` is summed in it."""
+        used: list[tuple[Text, str]] = []
+        for name, value in filters.values.items():
+            text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            if isinstance(value, datetime):
+                text = f"{value:%d/%m/%Y %H:%M}"
+            used.append((untranslated(f"--{name}"), text))
+        return replace(
+            self.report(Path(file)),
+            title=joined([COVER_TITLE, title], ""),
+            facts=[
+                (_EXPORTED_AT, f"{self.started:%d/%m/%Y %H:%M:%S}"),
+                (_COMPLETE, titles.YES if self.complete else titles.NO),
+                (titles.RECORDS, self.records),
+                *used,
+            ],
+            tables=[
+                Table(
+                    sheet=COVER_SHEET,
+                    headings=(_SHEET, _ROWS),
+                    lines=[Line((name, count)) for name, count in self.sheets.items()],
+                ),
+                *(_total_table(table, amount) for table in self.totals),
             ],
         )
 
@@ -134,7 +174,16 @@ class ExportResult:
             "seen": {inferred.filter.value: list(inferred.values)} if inferred else {},
             "left_out": dict(self.left_out),
             "zones": {name: list(zones) for name, zones in self.zones.items()},
-            "totals": [_totals_json(table) for table in self.totals],
+            "totals": [
+                {
+                    "by": str(table.title),
+                    "sums": [
+                        {"label": total.label, "rows": total.rows, "amount": f"{total.amount:f}"}
+                        for total in table.totals
+                    ],
+                }
+                for table in self.totals
+            ],
         }
 
     def write_manifest(self, path: Path) -> None:
@@ -144,14 +193,31 @@ class ExportResult:
             temporary.write_text(document + "\n", encoding="utf-8")
 
 
-def _hole_text(hole: FetchedWindow) -> Text:
-    return Text(
-        pt="Pode faltar algo: {records:veio|vieram} {records} "
-        "{records:registro|registros}{span}, o máximo de uma resposta, e o período não pode ser "
-        "dividido.",
-        en="Some records may be missing: {records} {records:record|records}{span} came, the "
-        "maximum of one answer, and the period cannot be divided.",
-    ).format(records=hole.records, span=_span(hole.window))
+_EXPORTED_AT = Text(pt="Exportado em", en="Exported at")
+_COMPLETE = Text(pt="Completo", en="Complete")
+_LABEL_WIDTH, _NUMBER_WIDTH = 44, 24
+_SHEET, _ROWS = Heading(titles.SHEET, _LABEL_WIDTH), Heading(titles.ROWS, _NUMBER_WIDTH)
+
+
+def _total_table(totals: TotalTable, amount: str) -> Table:
+    """Return the control totals with their sum, months as on closing proofs."""
+    lines = []
+    for total in totals.totals:
+        # The label of an amount without a date is a dash.
+        year, hyphen, month = total.label.partition("-")
+        label = f"{month}/{year}" if totals.by_month and hyphen else total.label
+        lines.append(Line((label, total.rows, total.amount)))
+    rows = sum(total.rows for total in totals.totals)
+    sums = Decimal(sum(total.amount for total in totals.totals))
+    return Table(
+        sheet=COVER_SHEET,
+        headings=(
+            Heading(totals.title, _LABEL_WIDTH),
+            _ROWS,
+            Heading(untranslated(amount), _NUMBER_WIDTH),
+        ),
+        lines=[*lines, Line((titles.TOTAL, rows, sums), Tone.SUM)],
+    )
 
 
 _WRITTEN = Text(
@@ -190,6 +256,25 @@ _LIMITED = Text(
     pt="{n:Veio|Vieram} {n} {n:registro|registros}, o máximo de --limit; pode haver mais.",
     en="{n} {n:record|records} came, the maximum set by --limit; there may be more.",
 )
+_INFERRED = Text(
+    pt="Sem --{name} só se conhecem estes, e pode haver outros: {values}.",
+    en="Without --{name} only these are known, and there may be others: {values}.",
+)
+_MISSING = Text(pt="Não existem: {keys}", en="Not found: {keys}")
+_REPEATED = Text(
+    pt="{n:Um número veio|{n} números vieram} em mais de um registro, e todos estão no arquivo; "
+    "confira no sistema: {keys}",
+    en="{n:One number came|{n} numbers came} with more than one record, and all of them are in the "
+    "file; check them in the system: {keys}",
+)
+_LEFT_OUT = Text(
+    pt="A planilha de importação não tem coluna para o que veio em: {fields}.",
+    en="The import sheet has no column for the values of: {fields}.",
+)
+_ZONES = Text(
+    pt="Os horários vieram com fuso e foram gravados sem conversão: {columns}.",
+    en="Times came with a time zone and were written without conversion: {columns}.",
+)
 _EXCESS = Text(
     pt="O sistema mandou {n} {n:registro|registros} fora do filtro --{name}; "
     "{n:ficou|ficaram} de fora.",
@@ -198,61 +283,28 @@ _EXCESS = Text(
 )
 
 
-def _inferred_text(inferred: InferredValues) -> Text:
-    return Text(
-        pt="Sem --{name} só se conhecem estes, e pode haver outros: {values}.",
-        en="Without --{name} only these are known, and there may be others: {values}.",
-    ).format(name=inferred.filter, values=", ".join(map(str, inferred.values)) or "–")
-
-
-def _missing_text(missing: Sequence[Mapping[str, object]]) -> Text:
-    keys = [path.values() for path in missing[:SHOWN_KEYS]]
-    return Text(pt="Não existem: {keys}", en="Not found: {keys}").format(
-        keys=_first_keys(keys, len(missing))
-    )
-
-
-def _repeated_text(count: int, keys: Sequence[tuple[object, ...]]) -> Text:
-    return Text(
-        pt="{n:Um número veio|{n} números vieram} em mais de um registro, e todos estão no "
-        "arquivo; confira no sistema: {keys}",
-        en="{n:One number came|{n} numbers came} with more than one record, and all of them are in "
-        "the file; check them in the system: {keys}",
-    ).format(n=count, keys=_first_keys(keys, count))
-
-
 def _first_keys(keys: Iterable[Iterable[object]], count: int) -> Text:
     """Return the first of ``count`` keys as a text."""
     texts = [", ".join(str(part) for part in key if part is not None) for key in keys]
     return list_first(texts, SHOWN_KEYS, count, "; ")
 
 
-def _left_out_text(counts: Mapping[str, int]) -> Text:
+def _hole_text(hole: FetchedWindow) -> Text:
+    start, end = hole.window.start, hole.window.end
+    span: Text | str = ""
+    if start is not None or end is not None:
+        span = Text(pt=" atualizados de {start} a {end}", en=" updated from {start} to {end}")
+        span = span.format(
+            start="…" if start is None else format_moment(start),
+            end="…" if end is None else format_moment(end),
+        )
     return Text(
-        pt="A planilha de importação não tem coluna para o que veio em: {fields}.",
-        en="The import sheet has no column for the values of: {fields}.",
-    ).format(fields=", ".join(f"{name} ({count})" for name, count in counts.items()))
-
-
-def _zones_text(zones: Mapping[str, Sequence[str]]) -> Text:
-    return Text(
-        pt="Os horários vieram com fuso e foram gravados sem conversão: {columns}.",
-        en="Times came with a time zone and were written without conversion: {columns}.",
-    ).format(columns="; ".join(f"{name} {', '.join(found)}" for name, found in zones.items()))
-
-
-def _span(window: Window) -> Text | str:
-    if window.start is None and window.end is None:
-        return ""
-    return Text(pt=" atualizados de {start} a {end}", en=" updated from {start} to {end}").format(
-        start="…" if window.start is None else format_moment(window.start),
-        end="…" if window.end is None else format_moment(window.end),
-    )
-
-
-def _totals_json(table: TotalTable) -> dict[str, Any]:
-    sums = [{"label": t.label, "rows": t.rows, "amount": f"{t.amount:f}"} for t in table.totals]
-    return {"by": str(table.title), "sums": sums}
+        pt="Pode faltar algo: {records:veio|vieram} {records} "
+        "{records:registro|registros}{span}, o máximo de uma resposta, e o período não pode ser "
+        "dividido.",
+        en="Some records may be missing: {records} {records:record|records}{span} came, the "
+        "maximum of one answer, and the period cannot be divided.",
+    ).format(records=hole.records, span=span)
 
 
 def _window_json(fetched: FetchedWindow) -> dict[str, Any]:
@@ -313,8 +365,12 @@ class LastRuns:
         """Store the end of a complete export; one with a hole or an end date changes nothing."""
         if not result.complete or not listing.is_windowed or filters.end is not None:
             return
+        # By the remote clock, the time up to which the export is certain to be complete.
+        reached = result.started - _CLOCK_TOLERANCE
+        if result.last_update:
+            reached = datetime.fromisoformat(result.last_update).replace(tzinfo=None) - _OVERLAP
+        reached = reached.replace(second=0, microsecond=0)
         path = self._path(listing, filters)
-        reached = _reached(result)
         if path.exists():
             earlier = json.loads(path.read_text(encoding="utf-8"))["reached"]
             reached = max(reached, datetime.fromisoformat(earlier))
@@ -328,12 +384,3 @@ class LastRuns:
         state_key = json.dumps([self._profile, listing.name, others], sort_keys=True)
         digest = hashlib.sha256(state_key.encode()).hexdigest()[:16]
         return self._folder / f"{listing.name}-{digest}.json"
-
-
-def _reached(result: ExportResult) -> datetime:
-    """Return the time, by the remote clock, up to which the export is certain to be complete."""
-    if result.last_update:
-        moment = datetime.fromisoformat(result.last_update).replace(tzinfo=None) - _OVERLAP
-    else:
-        moment = result.started - _CLOCK_TOLERANCE
-    return moment.replace(second=0, microsecond=0)

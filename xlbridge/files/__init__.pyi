@@ -1,5 +1,4 @@
 from .atomic import (
-    CHECK_HOME as CHECK_HOME,
     as_argument as as_argument,
     file_lock as file_lock,
     lock_or_fail as lock_or_fail,
@@ -12,6 +11,7 @@ from .atomic import (
     short_path as short_path,
     write_private as write_private,
 )
+from .names import folded_name as folded_name, matching_files as matching_files
 from .sqlite import (
     LocalDatabase as LocalDatabase,
     open_local_database as open_local_database,

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from xlbridge.errors import (
+    CHECK_HOME,
     LocalFailure,
     UsageError,
     XlbridgeError,
@@ -120,15 +121,6 @@ def report_local_failures() -> Iterator[None]:
         if not is_local_failure(error):
             raise
         raise local_failure(error) from error
-
-
-CHECK_HOME = Text(
-    pt="Confira a pasta (XLBRIDGE_HOME), as permissões e o espaço em disco, ou defina "
-    "XLBRIDGE_HOME com outra pasta.",
-    en="Check the folder (XLBRIDGE_HOME), its permissions and the disk space, or set "
-    "XLBRIDGE_HOME to another folder.",
-)
-"""Remedy if a file in the home cannot be read or written."""
 
 
 def _cannot_write(

@@ -16,10 +16,13 @@ The file never holds passwords::
     ca_bundle = "/etc/ssl/empresa.pem"
 """
 
+import os
 import re
+import time
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta, timezone, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -63,8 +66,8 @@ class Profile:
     certificate authorities to trust instead of the default ones. ``trust_429``: the system answers
     429 before it writes anything. ``exclusive``: nobody else writes there during an upload.
     ``timeout_seconds`` is how long to wait for an answer. ``log_words`` maps the system's words for
-    the status of a queued file to ``LOG_MEANINGS``. ``is_named``: it was chosen by its name, not as
-    the default.
+    the status of a queued file to ``LOG_MEANINGS``. ``time_zone`` is the name of its time zone,
+    None for that of this computer. ``is_named``: it was chosen by its name, not as the default.
 
     Source: the spec, What the service does (two independent environments).
     """
@@ -79,6 +82,7 @@ class Profile:
     exclusive: bool = False
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     log_words: Mapping[str, str] = field(default_factory=dict, hash=False)
+    time_zone: str | None = None
     source: ProfileSource = ProfileSource.FILE
     is_named: bool = field(default=False, compare=False)
 
@@ -86,6 +90,16 @@ class Profile:
     def origin(self) -> str:
         """Normalised scheme, host and port, to which passwords and tokens belong."""
         return origin_of(self.base_url)
+
+    @property
+    def today(self) -> date:
+        """Today's date in its time zone, by default in that of this computer, or Brasília's if
+        none was chosen for it."""
+        if self.time_zone is None and (os.environ.get("TZ") or time.tzname != _NO_CHOICE):
+            return datetime.now().date()
+        # Without a database of time zones Brasília's is known, as it has no daylight saving time.
+        zone = _zone(self.time_zone or _BRASILIA) or timezone(timedelta(hours=-3))
+        return datetime.now(zone).date()
 
     @property
     def arguments(self) -> list[str]:
@@ -122,6 +136,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "exclusive": bool,
     "timeout_seconds": (int, float),
     "log_words": dict,
+    "time_zone": str,
 }
 _REQUIRED = ("base_url", "email")
 
@@ -213,6 +228,7 @@ def _parse_profile(path: Path, name: str, table: Any) -> Profile:
         trust_429=table.get("trust_429", False),
         exclusive=table.get("exclusive", False),
         log_words=table.get("log_words", {}),
+        time_zone=table.get("time_zone"),
         timeout_seconds=float(table.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)),
     )
 
@@ -233,6 +249,8 @@ def _check_value(path: Path, place: str, kind: type | tuple[type, ...] | None, v
         wrong |= value == 0
     if isinstance(value, dict):
         wrong |= any(meaning not in LOG_MEANINGS for meaning in value.values())
+    if place.endswith(".time_zone") and isinstance(value, str):
+        wrong |= _zone(value) is None
     if wrong or negative:
         message = Text(pt="{place} não pode ter esse valor", en="{place} cannot have that value")
         raise _profile_file_error(path, message.format(place=place))
@@ -279,6 +297,21 @@ _DEFAULT_HINT = Text(
 def _profile_file_error(path: Path, problem: Text, hint: Text | None = None) -> ConfigError:
     message = untranslated("{path}: {problem}.").format(path=path, problem=problem)
     return ConfigError(message, hint or _DEFAULT_HINT)
+
+
+_BRASILIA = "America/Sao_Paulo"
+_NO_CHOICE = ("UTC", "UTC")
+"""Names of the time zone of a computer, such as a container, for which none was chosen."""
+
+
+def _zone(name: str) -> tzinfo | None:
+    """Return the time zone with a name, None if there is none."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        return None
 
 
 def choose_profile(settings: Settings) -> Profile:

@@ -150,7 +150,7 @@ def _table_lines(table: Table) -> Iterator[Text]:
     if table.title is not None and table.lines:
         yield untranslated("{title}: {n}").format(title=table.title, n=table.body)
     shown = table.cut(table.most)
-    for line in shown.lines:
+    for line in () if table.aligned else shown.lines:
         head, below = line.text, line.below
         if head is None:
             head = value_text(line.values[0])
@@ -162,8 +162,25 @@ def _table_lines(table: Table) -> Iterator[Text]:
         yield from (
             text if isinstance(text, Text) else untranslated(text) for text in (head, *below)
         )
+    if table.aligned:
+        yield from _aligned_lines(shown)
     if shown.omitted:
         yield untranslated("  {more}").format(more=more_text(shown.omitted))
+
+
+def _aligned_lines(table: Table) -> Iterator[Text]:
+    """Yield the headings and lines of a table in columns, numbers to the right."""
+    if not table.lines:
+        return
+    texts = [["" if v is None else value_text(v) for v in line.values] for line in table.lines]
+    columns = [
+        [cell.rjust(width) if table.is_numeric(number) else cell.ljust(width) for cell in cells]
+        for number, heading in enumerate(table.headings)
+        for cells in [[str(heading.title), *(line[number] for line in texts)]]
+        for width in [max(map(len, cells))]
+    ]
+    for line in zip(*columns, strict=True):
+        yield untranslated("  ".join(line).rstrip())
 
 
 _MAX_LINES_OF_PAGE = 200
@@ -189,9 +206,9 @@ def report_page(report: Report) -> str:
     )
 
 
-def _shortened(table: Table, complete: Text) -> tuple[Sequence[Line], Text | None]:
+def _shortened(table: Table, complete: Text | None) -> tuple[Sequence[Line], Text | None]:
     """Return the lines of a table on a page, and the note below a table that is shortened."""
-    shown = table.cut(_MAX_LINES_OF_PAGE)
+    shown = table.cut(None if complete is None else _MAX_LINES_OF_PAGE)
     if not shown.omitted:
         return shown.lines, None
     is_mixed = shown.has_open_lines and any(line.tone is Tone.PLAIN for line in table.lines)

@@ -72,8 +72,9 @@ class Table:
     """A table. Those of one ``sheet`` share a sheet of the workbook and a section of the page.
 
     ``none`` is the text of an empty table; text leaves such a table out. Without ``title`` the
-    sheet's name is the title, and in text there is none. Text shows at most ``most`` lines.
-    ``omitted`` counts the lines that ``cut`` has left out.
+    sheet's name is the title, and in text there is none. Text shows at most ``most`` lines, and
+    a table that is ``aligned`` in columns below its headings. ``omitted`` counts the lines that
+    ``cut`` has left out.
     """
 
     sheet: Text
@@ -83,6 +84,7 @@ class Table:
     title: Text | None = None
     about: Text | None = None
     most: int | None = None
+    aligned: bool = False
     omitted: int = 0
 
     @property
@@ -129,7 +131,7 @@ class Report:
     """Content of a report. Text, unlike page and workbook, needs no ``title``.
 
     ``remarks`` and ``problems``, which are open, explain the verdict. ``complete`` names the form
-    that has all lines of the tables that a page shortens.
+    that has all lines of the tables that a page shortens; None if it shows them all.
     """
 
     title: Text | None = None
@@ -140,7 +142,7 @@ class Report:
     facts: Sequence[tuple[Text, Value]] = ()
     tables: Sequence[Table] = ()
     next_steps: Sequence[Text] = ()
-    complete: Text = _AS_JSON
+    complete: Text | None = _AS_JSON
 
 
 Reason = TypeVar("Reason", bound=Hashable)

@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from xlbridge.errors import ConfigError, LocalFailure, TransportError
-from xlbridge.files import CHECK_HOME, make_private_folder, report_write_errors, write_private
+from xlbridge.errors import CHECK_HOME, ConfigError, LocalFailure, TransportError
+from xlbridge.files import make_private_folder, report_write_errors, write_private
 from xlbridge.i18n import Text, active_language
 from xlbridge.processes import NEW_PROCESS_GROUP, command_line, report_start_errors
 from xlbridge.settings import Settings

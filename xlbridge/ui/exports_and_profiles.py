@@ -126,12 +126,14 @@ class ExportAndProfileRequests:
                     export = export.with_known_ids(known)
                 result = export.run(client, on_progress=on_progress)
             self._exported[request.listing] = path
+            report = result.report(Path(path.name))
+            lines = [report.verdict, *report.remarks, *report.problems, *report.next_steps]
             cells = read_workbook(path, self._workspace.settings.limits).sheets[0]
             columns = range(cells.first_column, cells.first_column + len(cells.columns))
             remote.state.outcome = {
                 "listing": request.listing,
-                "manifest": result.manifest(),
-                "remarks": [str(text) for text in result.remarks],
+                "complete": result.complete,
+                "lines": list(map(str, lines)),
                 "preview": [
                     [displayed_text(cells, (row, column)) for column in columns]
                     for row in range(1, min(cells.height, _PREVIEWED + 1) + 1)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from xlbridge.i18n import Text
+from xlbridge.report_forms import group_by_reason
 from xlbridge.resources import Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.ui.cell_edits import value_text
@@ -279,10 +280,8 @@ class RowRemarks:
 
         Reasons that differ only in numbers count as one.
         """
-        reasons: dict[str, list[str]] = {}
-        for row, column in self.refused(sheet):
-            text = self._refused[sheet][row][column]
-            reasons.setdefault(_reason_key(text), []).append(text)
+        texts = [self._refused[sheet][row][column] for row, column in self.refused(sheet)]
+        reasons = group_by_reason((_reason_key(text), text) for text in texts)
         listed = sorted(reasons.items(), key=lambda item: -len(item[1]))[:_MAX_REASONS]
         return [
             {
@@ -290,15 +289,15 @@ class RowRemarks:
                 "column": None,
                 "code": "refused",
                 "severity": "refused",
-                "message": texts[0] if len(set(texts)) == 1 else key.removeprefix(REFUSED),
+                "message": alike[0] if len(set(alike)) == 1 else key.removeprefix(REFUSED),
                 "hint": "",
                 "of_header": False,
                 "names": [],
-                "count": len(texts),
+                "count": len(alike),
                 "fixable": 0,
                 "cell": None,
             }
-            for key, texts in listed
+            for key, alike in listed
         ]
 
     def rows_of(self, sheet: str, rule: str) -> list[int]:

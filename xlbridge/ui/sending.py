@@ -1,6 +1,6 @@
 """Uploads from the page: plan, upload, resume, undo, resolve, processing; run in a thread."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,8 @@ from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
-from xlbridge.report_forms import Report, ReportForms
-from xlbridge.resources import Column, Mode
+from xlbridge.report_forms import Report, ReportForms, more_text, value_text
+from xlbridge.resources import Mode
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.row_remarks import PlannedAction, planned_text, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
@@ -30,7 +30,6 @@ from xlbridge.upload.planning import (
     ApproveAll,
     Confirmed,
     CorrectedRows,
-    PlannedRow,
     RowAction,
 )
 from xlbridge.upload.processing import (
@@ -43,11 +42,11 @@ from xlbridge.upload.processing import (
 )
 from xlbridge.upload.results import (
     ensure_evidence,
+    history_table,
     job_document,
     job_json,
     job_report,
-    mode_name,
-    state_text,
+    jobs_table,
     write_status_copy,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
@@ -61,6 +60,10 @@ _HOW_TO_CONFIRM = Text(
     pt="Abra a planilha, veja o plano e envie.", en="Open the workbook, see the plan and send."
 )
 _MAX_LISTED = 200
+_MORE_ROWS = Text(
+    pt="{more}; as retidas vêm primeiro, e a grade mostra todas.",
+    en="{more}; held rows come first, and the grid shows all.",
+)
 _RECORD_MODES = frozenset({Mode.PROCESS, Mode.UNDO})
 """Modes of jobs that consist of tasks on records, without rows of a sheet to send."""
 
@@ -83,6 +86,7 @@ class SheetUploads:
             rows = _rows_to_send(uploads, sheet, upload_options, editor)
             planned = uploads.plan(rows, upload_options)
         shown = [row for row in planned.plan.rows if not row.is_created]
+        more = len(shown) - _MAX_LISTED
         listed = sorted(shown, key=lambda row: _LISTING_ORDER.index(row.action))
         columns = {} if sheet.resource is None else sheet.resource.by_path
         with editor.lock:
@@ -91,8 +95,22 @@ class SheetUploads:
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
-            "rows": [_planned_row(row, columns) for row in listed[:_MAX_LISTED]],
-            "more": max(0, len(shown) - _MAX_LISTED),
+            "rows": [
+                row.to_json()
+                | {
+                    "message": planned_text(row),
+                    "differences": [
+                        {
+                            "column": str(one.label),
+                            "yours": str(one.yours),
+                            "theirs": str(one.theirs),
+                        }
+                        for one in row.shown_differences(columns)
+                    ],
+                }
+                for row in listed[:_MAX_LISTED]
+            ],
+            "more": str(_MORE_ROWS.format(more=more_text(more))) if more > 0 else "",
             "writes": len(planned.plan.positions),
             "retry_of": rows.job.id if isinstance(rows, CorrectedRows) else None,
             **_target_json(client),
@@ -158,19 +176,28 @@ class SheetUploads:
             upload_options = _options({}, token, remote.progress(on_change))
             self._finish(context, uploads.run(undo, upload_options))
 
-    def jobs(self) -> list[dict[str, Any]]:
+    def jobs(self) -> dict[str, Any]:
         """Return the jobs of the journal, newest first, without calling the system."""
         with open_context(self._remote.settings) as context:
-            return [_listed_job(context, job) for job in context.journal.jobs()]
+            jobs = context.journal.jobs()
+            table = jobs_table(context.journal, jobs, show_file=lambda file: file.name)
+            return {
+                "columns": [
+                    {"title": str(heading.title), "numeric": table.is_numeric(number)}
+                    for number, heading in enumerate(table.headings)
+                ],
+                "jobs": [
+                    _listed_job(context, job)
+                    | {"cells": ["" if v is None else value_text(v) for v in line.values]}
+                    for job, line in zip(jobs, table.lines, strict=True)
+                ],
+            }
 
     def job(self, job_id: str) -> dict[str, Any]:
         """Return a job with its history and details."""
         with open_context(self._remote.settings) as context:
             job = ensure_evidence(context, context.journal.job(job_id))
-            history = [
-                {"at": f"{event.at:%d/%m/%Y %H:%M:%S}", "state": str(event.state.text)}
-                for event in job.events
-            ]
+            history = [list(map(str, line.values[:2])) for line in history_table(job).lines]
             return _listed_job(context, job) | {"history": history, "lines": _lines(context, job)}
 
     def resolve(self, job_id: str, seen: str, reason: str) -> None:
@@ -284,35 +311,20 @@ def _mark_names(editor: SheetEditor, sheet: ValidatedSheet, linked: ValidatedShe
     """Mark the names that had no record when the names of a sheet were replaced by codes."""
     if sheet.resource is None or sheet.resource.base is None:
         return
+    marks: dict[str, dict[CellPosition, str]] = {}
+    for before, after in zip(sheet.with_children, linked.with_children, strict=True):
+        known = {(f.row, f.column) for f in before.error_findings()}
+        marks[after.sheet] = {
+            (f.row, after.columns[f.column]): str(f.message)
+            for f in after.error_findings()
+            if f.row is not None and f.column in after.columns and (f.row, f.column) not in known
+        }
     with editor.lock:
-        editor.set_refusals(
-            {
-                after.sheet: _new_errors(before, after)
-                for before, after in zip(sheet.with_children, linked.with_children, strict=True)
-            }
-        )
-
-
-def _new_errors(before: ValidatedSheet, linked: ValidatedSheet) -> dict[CellPosition, str]:
-    known = {(f.row, f.column) for f in before.error_findings()}
-    return {
-        (f.row, linked.columns[f.column]): str(f.message)
-        for f in linked.error_findings()
-        if f.row is not None and f.column in linked.columns and (f.row, f.column) not in known
-    }
+        editor.set_refusals(marks)
 
 
 _LISTING_ORDER = (RowAction.HELD, RowAction.UNREAD, RowAction.UPDATE, RowAction.UNCHANGED)
 """Order of rows by action: those that need attention come first."""
-
-
-def _planned_row(row: PlannedRow, columns: Mapping[str, Column]) -> dict[str, Any]:
-    """Return a row of the plan for the page, with differing values formatted for people."""
-    differences = [
-        {"column": str(shown.label), "yours": str(shown.yours), "theirs": str(shown.theirs)}
-        for shown in row.shown_differences(columns)
-    ]
-    return row.to_json() | {"message": planned_text(row), "differences": differences}
 
 
 def _lines(context: UploadContext, job: Job) -> list[str]:
@@ -357,17 +369,8 @@ def _target_json(client: Client) -> dict[str, Any]:
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
     is_upload = job.spec.mode not in _RECORD_MODES
     has_ended = job.state.is_final and job.state is not State.NEEDS_PERSON
-    work = job.spec.resource if is_upload else f"{job.spec.resource} · {mode_name(job.spec.mode)}"
     listed = job_json(context.journal, job, with_rows=False)
-    if job.spec.mode is Mode.PROCESS:  # Its report counts records that the plan skips as rejected.
-        rows = listed["rows"]
-        listed["rows"] = rows | {"rejected": rows["rejected"] + rows["held"], "held": 0}
     return listed | {
-        "work": work,
-        "file": Path(job.spec.file).name,
-        "profile": job.spec.profile,
-        "created_at": job.created_at.strftime("%d/%m/%Y %H:%M"),
-        "state_name": str(state_text(context.journal, job)),
         "final": job.state.is_final,
         "sent": not job.state.is_unsent,
         "doubtful": job.state is State.NEEDS_PERSON,

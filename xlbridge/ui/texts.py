@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
+from xlbridge import titles
 from xlbridge.i18n import Text
 
 _TEXTS: Mapping[str, Text] = {
     "begin": Text(pt="Abrir", en="Open"),
     "mend": Text(pt="Corrigir", en="Correct"),
     "send": Text(pt="Enviar", en="Send"),
-    "jobs": Text(pt="Envios", en="Uploads"),
+    "jobs": titles.UPLOADS,
     "exports": Text(pt="Exportar", en="Export"),
     "end": Text(pt="Encerrar", en="End"),
     "ended": Text(
@@ -46,9 +47,9 @@ _TEXTS: Mapping[str, Text] = {
     "checking_column": Text(
         pt="Coluna {number} de {count}: {column}", en="Column {number} of {count}: {column}"
     ),
-    "resource": Text(pt="Recurso", en="Resource"),
+    "resource": titles.RESOURCE,
     "recognise": Text(pt="reconhecer automaticamente", en="recognise automatically"),
-    "sheet": Text(pt="Planilha", en="Sheet"),
+    "sheet": titles.SHEET,
     "dates": Text(pt="Datas em texto", en="Dates as text"),
     "dates_dmy": Text(pt="dia/mês/ano", en="day/month/year"),
     "dates_mdy": Text(pt="mês/dia/ano", en="month/day/year"),
@@ -58,7 +59,7 @@ _TEXTS: Mapping[str, Text] = {
     "csv_encoding": Text(pt="Codificação do .csv", en="Encoding of the .csv"),
     "by_content": Text(pt="detectar pelo conteúdo", en="detect from the content"),
     "own_header": Text(pt="Na planilha", en="In the sheet"),
-    "meaning": Text(pt="No sistema", en="In the system"),
+    "meaning": titles.IN_SYSTEM,
     "not_used": Text(pt="não usada", en="not used"),
     "header_row": Text(pt="Cabeçalho na linha {n}", en="Header in row {n}"),
     "counts": Text(
@@ -99,16 +100,12 @@ _TEXTS: Mapping[str, Text] = {
         en="Too many rows to copy or erase at once (the limit is 5,000); nothing was copied or "
         "erased. Download the corrected workbook, and continue in Excel.",
     ),
-    "row_title": Text(pt="Linha", en="Row"),
-    "record": Text(pt="Registro", en="Record"),
+    "row_title": titles.ROW,
+    "record": titles.RECORD,
     "action": Text(pt="No plano", en="In the plan"),
-    "reason": Text(pt="Motivo", en="Reason"),
+    "reason": titles.REASON,
     "differences": Text(
         pt="Diferenças: no sistema → na planilha", en="Differences: in the system → in the sheet"
-    ),
-    "more_rows": Text(
-        pt="… e mais {n}; as retidas vêm primeiro, e a grade mostra todas.",
-        en="… and {n} more; held rows come first, and the grid shows all.",
     ),
     "empty_view": Text(pt="Nenhuma linha para mostrar.", en="No rows to show."),
     "plan": Text(pt="Ver o plano", en="See the plan"),
@@ -136,7 +133,7 @@ _TEXTS: Mapping[str, Text] = {
     "held": Text(pt="retidas", en="held"),
     "row_held": Text(pt="retida", en="held"),
     "unread": Text(pt="a incluir sem conferir", en="to create without a look-up"),
-    "environment": Text(pt="Ambiente", en="Environment"),
+    "environment": titles.ENVIRONMENT,
     "production": Text(pt="PRODUÇÃO", en="PRODUCTION"),
     "no_production": Text(pt="não é produção", en="not production"),
     "practice": Text(pt="ambiente de testes", en="practice system"),
@@ -158,28 +155,20 @@ _TEXTS: Mapping[str, Text] = {
         en="The rejected rows are in the grid, with the reason. Correct them and send again: rows "
         "already written are not sent twice.",
     ),
-    "job": Text(pt="Envio", en="Upload"),
     "no_jobs": Text(pt="Nenhum envio ainda.", en="No upload yet."),
     "resume": Text(pt="Continuar", en="Continue"),
-    "file": Text(pt="Arquivo", en="File"),
-    "state": Text(pt="Situação", en="State"),
-    "when": Text(pt="Data", en="Date"),
-    "accepted": Text(pt="Aceitas", en="Accepted"),
-    "rejected": Text(pt="Rejeitadas", en="Rejected"),
-    "rows_read": Text(pt="Linhas", en="Rows"),
-    "rows_unchanged": Text(pt="Sem alteração", en="Unchanged"),
-    "rows_held": Text(pt="Retidas", en="Held"),
-    "listing": Text(pt="Listagem", en="Listing"),
+    "file": titles.FILE,
+    "when": titles.DATE,
+    "listing": titles.LISTING,
     "export_run": Text(pt="Exportar", en="Export"),
     "preview": Text(pt="Primeiras linhas", en="First rows"),
-    "export_done": Text(pt="Registros: {n}.", en="Records: {n}."),
     "download_export": Text(pt="Baixar", en="Download"),
     "batches": Text(pt="Lotes", en="Batches"),
     "process": Text(pt="Processar", en="Process"),
     "profiles": Text(pt="Ambientes", en="Environments"),
     "header_at": Text(pt="Linha do cabeçalho", en="Header row"),
     "samples": Text(pt="Exemplos", en="Samples"),
-    "why": Text(pt="Motivo", en="Reason"),
+    "why": titles.REASON,
     "mapping": Text(pt="Colunas usadas: {used}/{all}", en="Columns used: {used}/{all}"),
     "mapping_own": Text(
         pt="Os cabeçalhos são os do sistema. Se uma coluna estiver errada, escolha outra e "
@@ -226,10 +215,10 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "template": Text(pt="Baixar o modelo", en="Download the template"),
     "set_aside": Text(pt="Deixar de fora: não é registro", en="Set aside: not a record"),
-    "cell": Text(pt="Célula", en="Cell"),
+    "cell": titles.CELL,
     "as_text": Text(pt="texto", en="text"),
-    "before": Text(pt="Antes", en="Before"),
-    "after": Text(pt="Depois", en="After"),
+    "before": titles.BEFORE,
+    "after": titles.AFTER,
     "in_grid": Text(pt="ver na grade", en="show in the grid"),
     "retry_of": Text(
         pt="As linhas rejeitadas do envio {job} serão enviadas de novo; as aceitas, não.",
@@ -242,7 +231,7 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "doubt_page": Text(pt="Baixar as evidências", en="Download the evidence"),
     "history": Text(pt="Histórico", en="History"),
-    "details": Text(pt="Detalhes", en="Details"),
+    "details": titles.DETAILS,
     "undo_upload": Text(pt="Desfazer este envio", en="Undo this upload"),
     "to_undo": Text(pt="a desfazer", en="to undo"),
     "not_undone": Text(pt="ficam como estão", en="left as they are"),
@@ -260,27 +249,16 @@ _TEXTS: Mapping[str, Text] = {
     "doubt_reason": Text(pt="O que foi visto, e onde", en="What you saw, and where"),
     "doubt_applied": Text(pt="Estão todas no sistema", en="All of them are in the system"),
     "doubt_not_applied": Text(pt="Nenhuma está no sistema", en="None of them is in the system"),
-    "yes": Text(pt="sim", en="yes"),
-    "no": Text(pt="não", en="no"),
+    "yes": titles.YES,
+    "no": titles.NO,
     "reading_records": Text(pt="Lendo os registros…", en="Reading the records…"),
     "complete": Text(pt="A exportação está completa.", en="The export is complete."),
-    "incomplete": Text(
-        pt="Não há prova de que a exportação está completa; use um período menor.",
-        en="The export is not proven complete; use a shorter period.",
-    ),
     "no_batches": Text(pt="Nenhum lote ainda.", en="No batch yet."),
     "batches_how": Text(
         pt="Inicie um lote no terminal: xlbridge batch run PLANO.yaml. Aqui você vê em que etapa "
         "ele está e o que falta corrigir, e o continua de onde parou.",
         en="Start a batch in the terminal: xlbridge batch run PLAN.yaml. Here you see its current "
         "step and what is left to correct, and continue it from where it stopped.",
-    ),
-    "batch_rows": Text(
-        pt="Linhas: {read} · aceitas: {accepted} · sem alteração: {unchanged} · retidas: {held} · "
-        "rejeitadas: {rejected} · sem resultado: {unknown} · não enviadas: {unsent} · "
-        "desfeitas: {undone}",
-        en="Rows: {read} · accepted: {accepted} · unchanged: {unchanged} · held: {held} · "
-        "rejected: {rejected} · without proof: {unknown} · not sent: {unsent} · undone: {undone}",
     ),
     "correct_unit": Text(
         pt="Corrigir na grade · erros: {n}", en="Correct in the grid · errors: {n}"

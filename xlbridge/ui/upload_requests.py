@@ -24,7 +24,8 @@ from xlbridge.batch import (
     BatchOutcome,
     BatchRunOptions,
     UnitStatus,
-    batch_json,
+    batch_content,
+    batch_report,
     open_known_batch,
     open_ledger,
     overview,
@@ -135,7 +136,7 @@ class UploadRequests:
 
     async def jobs(self, _request: Request) -> Response:
         """Return the jobs of the journal."""
-        return await json_response(lambda: {"jobs": self._uploads.jobs()})
+        return await json_response(self._uploads.jobs)
 
     async def job(self, request: Request) -> Response:
         """Return a job with its history and details."""
@@ -263,7 +264,13 @@ class BatchRequests:
             document: dict[str, Any] = {"batch": record.id, "plan": str(record.plan)}
             try:
                 with self._opened(record.id) as batch:
-                    document |= batch_json(batch, overview(batch))
+                    outcome = BatchOutcome(overview(batch))
+                    content = batch_content(batch, outcome)
+                    document |= batch_report(batch, outcome).document()
+                    document["lines"] = [
+                        str(content.verdict),
+                        str(content.tables[0].lines[-1].text),
+                    ]
                     document["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
             except XlbridgeError as error:
                 document |= {"steps": [], "error": error_json(error)}

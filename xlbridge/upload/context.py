@@ -111,12 +111,14 @@ class UploadContext:
         The interface does not document the words; the settings may define them.
         """
         # Imported here, as most commands read no log.
-        from xlbridge.wire.imports import ImportState
+        from xlbridge.wire.imports import FAILURE_WORDS, ImportState
 
         word = (log.situacao or "").strip().casefold()
         configured = {w.casefold(): state for w, state in self.settings.log_words.items()}
         if word in configured:
             return ImportState[configured[word].upper()]
+        if word in FAILURE_WORDS:
+            return ImportState.FAILED
         return next((state for state in ImportState if state.casefold() == word), None)
 
 

@@ -13,13 +13,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
+from xlbridge.upload.results.verdict import ItemAddresses, LostField, RowOutcome, Verdict
 from xlbridge.workbook import WorkbookOrigin, cell_address
 
 REJECTS_INFIX = "rejeitadas"
@@ -91,7 +92,7 @@ _STATE_TEXTS = {
     State.STAGED: Text(pt="na fila", en="queued"),
     State.STARTING: Text(pt="iniciando", en="starting"),
     State.POLLING: Text(pt="em processamento", en="processing"),
-    State.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
+    State.IN_DOUBT: titles.IN_DOUBT,
     State.NEEDS_PERSON: Text(pt="aguarda decisão", en="awaits a decision"),
     State.DONE: Text(pt="concluído", en="done"),
     State.PARTIAL: Text(pt="parcial", en="partial"),
@@ -218,14 +219,17 @@ class Job:
         """
         if self.state is State.PREPARED and "reason" not in self.events[-1].detail:
             return State.PREVIEWED.public
+        if self.state is State.DONE and self.has_lost_fields:
+            return State.PARTIAL.public
         return self.state.public
 
     @property
     def reason(self) -> Text:
-        """Reason of the job's state; a dash if none was recorded."""
+        """Reason of the job's state, without its full stop; a dash if none was recorded."""
         if successor := self.last("replaced_by"):
             return _REPLACED.format(job=successor)
-        return Text(**(self.last("reason") or {"pt": "–", "en": "–"}))
+        stored = self.last("reason") or {"pt": "–", "en": "–"}
+        return Text(**{language: text.rstrip(".") for language, text in stored.items()})
 
     @property
     def verdict(self) -> Verdict:
@@ -253,6 +257,16 @@ class Job:
         if self.state.frees_rows or self.state.is_unsent:
             return RowOutcome.UNSENT
         return RowOutcome.UNKNOWN
+
+    @property
+    def lost_fields(self) -> list[LostField]:
+        """Columns whose values the system has not taken, as far as the records were read back."""
+        return [LostField(**field) for field in self.last("lost_fields") or ()]
+
+    @property
+    def has_lost_fields(self) -> bool:
+        """True if fields came back empty that the rows had filled."""
+        return any(field.stored is None for field in self.lost_fields)
 
     @property
     def attempts(self) -> int:

@@ -76,7 +76,8 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
     Raises ``InDoubt`` if the system cannot be reached, ``TransportError`` if nothing was applied
     and the job can be resumed.
     """
-    if not has_settled(context, job):
+    # A file whose log has ended, or that the system gave up, is not written any more.
+    if not job.events[-1].detail.get("ended") and not has_settled(context, job):
         return job, False
     before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
     declared = context.resource(job).read_back
@@ -115,43 +116,26 @@ def is_as_before(context: "RunContext", job: Job) -> bool:
     return [_records(row) for row in now] == [_records(row) for row in before]
 
 
-def is_written_anyway(context: "RunContext", job: Job) -> bool:
-    """Return whether the system has records of a job that it has rejected.
+def rows_written(context: "RunContext", job: Job) -> list[bool | None]:
+    """Return for each row of a job whether its record is in the system by now, None if unknown.
 
-    A balancer may repeat a request whose answer it has lost, and return the second answer. False
-    if the records cannot be read. Raises ``TransportError`` or ``AuthenticationFailed`` if the
-    system does not answer.
+    Raises ``TransportError`` or ``AuthenticationFailed`` if the system does not answer.
     """
+    unknown: list[bool | None] = [None] * len(job.spec.rows)
     before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
     declared = context.resource(job).read_back
     if before is None or declared is None:
-        return False
+        return unknown
     try:
         now = context.read_snapshot(job)
     except RemoteRejected:
-        return False
-    present = applied_rows(before, now, declared.existing)
-    return any(
-        there and was is not None and not was.same
-        for there, was in zip(present, before, strict=True)
-    )
-
-
-def store_written_records(context: "RunContext", job: Job) -> None:
-    """Store the records that a job has created, as they are now, if undo can remove them.
-
-    The system may have filled fields that the sheet left empty. If it does not answer, undo assumes
-    that these fields are empty.
-    """
-    resource = context.resource(job)
-    removable = resource.change is not None and resource.change.delete_name is not None
-    if not removable or not context.options.look_up or not job.verdict.accepted:
-        return
-    try:
-        written = context.read_snapshot(job)
-    except ApiError:
-        return
-    context.journal.snapshots.store(job.id, Moment.WRITTEN, written)
+        return unknown
+    proven = applied_rows(before, now, declared.existing)
+    # A row that was there before as it is now proves nothing.
+    return [
+        None if was is not None and was.same else one
+        for was, one in zip(before, proven, strict=True)
+    ]
 
 
 def _records(row: RowSnapshot | None) -> set[tuple[str, tuple[tuple[str, str | None], ...]]]:

@@ -1,7 +1,7 @@
 """Requests to import a job's file: preview, direct import, or staging, start and polling."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -11,16 +11,26 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.progress import LogProgress
-from xlbridge.upload.reconcile import can_be_read_back, is_as_before, is_written_anyway
+from xlbridge.upload.reconcile import can_be_read_back, is_as_before, rows_written
 from xlbridge.upload.results.remote_verdict import (
+    FIRST_LINE,
     ROW_COUNT_DIFFERS,
     accounts_for_every_row,
+    failure_of_log,
+    is_about,
     verdict_of_log,
     verdict_of_rejection,
 )
 from xlbridge.upload.results.verdict import Verdict
 from xlbridge.wire import Operation
-from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportQuery, ImportState
+from xlbridge.wire.imports import (
+    IMPORT_LOG,
+    IMPORT_PROCESS,
+    ImportLog,
+    ImportQuery,
+    ImportRecords,
+    ImportState,
+)
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
@@ -35,6 +45,14 @@ _UNPROVEN = Text(
 _NOT_STARTED = Text(
     pt="os registros do sistema mudaram depois do plano; o arquivo na fila não foi processado",
     en="records in the system have changed since the plan; the queued file was not started",
+)
+_CONTRADICTED = Text(
+    pt="o sistema tem outras linhas do que o log diz",
+    en="the system has other rows than the log says",
+)
+_OTHER_FILE = Text(
+    pt="o log {id} é de outro arquivo ({file}); nada foi iniciado por ele",
+    en="log {id} is that of another file ({file}); nothing was started by it",
 )
 _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
@@ -70,6 +88,9 @@ def start(context: "RunContext", job: Job) -> "Step":
     context.report_progress(
         job, Text(pt="aguardando o início do processamento", en="awaiting the start")
     )
+    log = read_log(context, job)
+    if isinstance(log, Text):
+        return context.doubt(job, log)
     path = {"id": job.last("log_id")}
     declined = False
 
@@ -120,6 +141,8 @@ def poll(context: "RunContext", job: Job) -> "Step":
         complete = state is None and accounts_for_every_row(job.spec, log)
         if complete or state is ImportState.FINISHED:
             return finish(context, job, log)
+        if state is ImportState.FAILED:
+            return fail(context, job, log)
         unknown = unknown + wait if state is None else 0.0
         if unknown > context.settle_seconds:
             raise _unknown_status(job, log)
@@ -144,11 +167,19 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
     )
 
 
-def finish(context: "RunContext", job: Job, log: ImportLog) -> "Step":
-    """End a job by its finished log, or doubt it if the log proves no verdict."""
+def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "Step":
+    """End a job by its finished log or answer, or doubt it if that proves no verdict."""
     verdict = verdict_of_log(job.spec, log)
     if verdict is None:
-        return context.doubt(job, _UNPROVEN)
+        return context.doubt(job, _UNPROVEN, ended=True)
+    uncounted = log.registrosImportados is None and log.totalDeRegistros is None
+    if verdict.rejected or uncounted:
+        try:
+            verdict = _agreeing_verdict(context, job, log, rows_written(context, job))
+        except ApiError as error:
+            return context.doubt(job, error.message)
+        if verdict is None:
+            return context.doubt(job, _CONTRADICTED, ended=True)
     if verdict.rejected == 0:
         return context.end(job, State.DONE, verdict), False
     state = State.PARTIAL if verdict.accepted else State.REJECTED
@@ -157,8 +188,40 @@ def finish(context: "RunContext", job: Job, log: ImportLog) -> "Step":
     return context.end(job, state, verdict, freed=freed), False
 
 
+def fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
+    """End the job of a file that the system gave up: by its lines, else by what was written."""
+    verdict = verdict_of_log(job.spec, log)
+    if verdict is not None and verdict.rejected:
+        return finish(context, job, log)
+    return context.doubt(job, failure_of_log(log), ended=True, refusal=True)
+
+
+def _agreeing_verdict(
+    context: "RunContext",
+    job: Job,
+    log: ImportLog | ImportRecords,
+    written: Sequence[bool | None],
+) -> Verdict | None:
+    """Return the verdict that agrees with the rows written, None if there is none.
+
+    A system may count the lines of a file without its header, or from zero.
+    """
+    for first_line in (FIRST_LINE, FIRST_LINE - 1, FIRST_LINE - 2):
+        verdict = verdict_of_log(job.spec, log, first_line)
+        if verdict is None:
+            continue
+        rejected = {row.row for row in verdict.rejected_rows}
+        if all(
+            there is None or there is not (row in rejected)
+            for row, there in zip(job.spec.rows, written, strict=True)
+        ):
+            return verdict
+    return None
+
+
 def read_log(context: "RunContext", job: Job) -> ImportLog | Text:
-    """Return the log of a queued file, or the system's message if it has none.
+    """Return the log of a queued file, or why there is none: the system's message, or that the log
+    is another file's.
 
     Raises ``InDoubt`` if there is no answer.
     """
@@ -177,6 +240,10 @@ def read_log(context: "RunContext", job: Job) -> ImportLog | Text:
                 en="The upload is queued. Continue with: xlbridge resume {job}",
             ).format(job=job.arguments()),
         ) from error
+    log_id, catalogue = job.last("log_id"), context.environment.catalogue
+    if not is_about(job.spec, job.id, log_id, log, catalogue):
+        other = log.nomeDoArquivo or log.recurso or log.id
+        return _OTHER_FILE.format(id=log_id, file=other)
     return log
 
 
@@ -193,6 +260,8 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
         readable=can_be_read_back(context, job),
     )
     match outcome:
+        case Executed(data) if data.rejected:
+            return finish(context, job, data)
         case Executed(data) if data.count in (None, len(job.spec.rows)):
             return context.end(job, State.DONE, Verdict.all_accepted(job.spec.rows)), False
         case Executed(data):
@@ -208,10 +277,13 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
 
 
 def _end_rejected(context: "RunContext", job: Job, details: Sequence[ErrorDetail]) -> "Step":
-    """End a rejected import, or doubt the rejection if records of it are in the system."""
+    """End a rejected import, or doubt the rejection if records of it are in the system.
+
+    A balancer may repeat a request whose answer it has lost, and return the second answer.
+    """
     verdict = verdict_of_rejection(job.spec, details)
     try:
-        is_certain = not is_written_anyway(context, job)
+        is_certain = True not in rows_written(context, job)
     except ApiError:
         is_certain = False
     if is_certain:
@@ -272,7 +344,7 @@ def _stage(context: "RunContext", job: Job) -> "Step":
             return context.end(job, State.REJECTED, verdict_of_rejection(job.spec, details)), False
         case NotExecuted():
             raise context.record_unsent(job, outcome)
-        case Doubtful(reason) if needs_start:
+        case Doubtful(reason, executed=False) if needs_start:
             raise context.record_unsent(_record_orphan(context, job, reason), outcome)
         case Declined(reason):
             return context.doubt(job, reason, declined=True)
@@ -307,7 +379,8 @@ def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
         last = context.upload(current, queue)
         return last
 
-    outcome = context.repeat_while(attempt)
+    # An answer that reports success, with an id that cannot be read, is a doubt: the file may run.
+    outcome = context.repeat_while(attempt, lambda doubt: not doubt.executed)
     return current, outcome
 
 
@@ -344,6 +417,9 @@ def preview(context: "RunContext", job: Job) -> "Step":
     match outcome:
         case Rejected(_, details):
             return context.end(job, State.REJECTED, verdict_of_rejection(job.spec, details)), False
+        case Executed(data) if data.rejected and (verdict := verdict_of_log(job.spec, data)):
+            rejected = replace(verdict, read=len(job.spec.rows), accepted=0)
+            return context.end(job, State.REJECTED, rejected), False
         case Executed(data) if data.count not in (None, len(job.spec.rows)):
             reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows)))
             return context.end(job, State.ABANDONED, reason=reason, previewed=data.count), False

@@ -16,17 +16,13 @@ from xlbridge.upload import reconcile, remote_import
 from xlbridge.upload.context import job_lock
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.results.remote_verdict import verdict_of_log
-from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
+from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, LostField, RejectedRow, Verdict
+from xlbridge.upload.written_records import check_written_records
 from xlbridge.wire.imports import ImportState
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
 
-_LOG_UNPROVEN = Text(
-    pt="o log terminou, mas os totais não fecham com as linhas enviadas",
-    en="the log is finished, but its counts do not account for every row",
-)
 _OTHER_PART_REJECTED = Text(
     pt="outra parte da planilha foi rejeitada antes do envio",
     en="another part of the sheet was rejected before sending",
@@ -58,8 +54,8 @@ def _run_steps(context: "RunContext", job: Job) -> Job:
     steps = _steps_of(job.spec.mode)
     while proceed and not job.state.is_final:
         job, proceed = steps[job.state](context, job)
-        if job.state.is_final and (not job.spec.mode.is_by_record or job.last("creates")):
-            reconcile.store_written_records(context, job)
+        if job.state.is_final and not job.is_task:
+            job = check_written_records(context, job)
     return job
 
 
@@ -133,16 +129,16 @@ def _settle_doubt(context: "RunContext", job: Job) -> "Step":
     """
     if not context.options.wait:
         return job, False
-    if job.last("log_id") is None:
+    if job.last("log_id") is None or job.events[-1].detail.get("ended"):
         return reconcile.reconcile_by_snapshots(context, job)
     log = remote_import.read_log(context, job)
     if isinstance(log, Text):
         return reconcile.reconcile_by_snapshots(context, job)
     state = context.environment.state_of(log)
     if state is ImportState.FINISHED:
-        if verdict_of_log(job.spec, log) is None:
-            return reconcile.needs_person(context, job, _LOG_UNPROVEN)
         return remote_import.finish(context, job, log)
+    if state is ImportState.FAILED:
+        return remote_import.fail(context, job, log)
     if state is not ImportState.PENDING:
         return context.journal.record(job, State.POLLING, reconciled="running"), True
     if job.events[-1].detail.get("start_refused"):
@@ -223,6 +219,8 @@ def update_parent(journal: Journal, parent: Job) -> Job:
         note["reason"] = reason
     note["verdict"] = _merge_verdicts(parent, parts).to_json()
     note["updated"] = sum(part.updated for part in parts)
+    if lost := LostField.merge(field for part in parts for field in part.lost_fields):
+        note["lost_fields"] = [field.to_json() for field in lost]
     return journal.record(parent, state, **note)
 
 

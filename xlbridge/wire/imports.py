@@ -5,7 +5,7 @@ log and of a direct import's response; they are this project's choice (``docs/as
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -37,48 +37,6 @@ class ImportQuery(WireModel):
     """Query of a direct import; with ``preview`` nothing is written."""
 
     preview: bool = False
-
-
-class ImportRecords(WireModel):
-    """Records read by an import or its preview, and their count."""
-
-    totalDeRegistros: int | None = None
-    registros: Many[_SentRecord] = Field(default_factory=empty_list)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _accept_other_shapes(cls, data: Any) -> Any:
-        """Accept the records themselves or only their number: the spec does not fix the shape."""
-        if isinstance(data, list):
-            return {"totalDeRegistros": len(data)}
-        return {"totalDeRegistros": data} if isinstance(data, int) else data
-
-    @property
-    def count(self) -> int | None:
-        """Number of records read; None if the response does not have it."""
-        total = self.totalDeRegistros
-        return len(self.registros) or None if total is None else total
-
-
-class AddressingRecords(WireModel):
-    """Records read by the addressing import or its preview."""
-
-    totalDeRegistros: int | None = None
-    produtoMapeamentoEstoque: Many[AddressingPlace] = Field(default_factory=empty_list)
-
-    @property
-    def count(self) -> int | None:
-        """Number of records read; None if the response does not have it."""
-        total = self.totalDeRegistros
-        return len(self.produtoMapeamentoEstoque) or None if total is None else total
-
-
-class ImportState(StrEnum):
-    """State of a queued file in the sandbox."""
-
-    PENDING = "Pendente"
-    RUNNING = "Processando"
-    FINISHED = "Finalizado"
 
 
 _ERROR_ITEM_FIELDS = {"key": "coluna", "value": "mensagem"}
@@ -115,11 +73,79 @@ class RejectedLine(WireModel):
         return renamed if line is None else renamed | {"linha": line, "mensagem": message}
 
 
+def _rejected(count: int | None, lines: Sequence[RejectedLine] | None) -> int | None:
+    return len({line.linha for line in lines}) if count is None and lines is not None else count
+
+
+class _ImportAnswer(WireModel):
+    """Answer to an import or its preview: counts and rejected lines, as far as it has them."""
+
+    totalDeRegistros: int | None = None
+    registrosImportados: Count = None
+    registrosRejeitados: Count = None
+    linhasRejeitadas: Annotated[list[RejectedLine] | None, default_for_invalid(None)] = None
+
+    @property
+    def count(self) -> int | None:
+        """Number of records read; None if the response does not have it."""
+        return self.totalDeRegistros
+
+    @property
+    def rejected(self) -> int | None:
+        """Number of rejected lines: the count, else the lines; None if it has neither."""
+        return _rejected(self.registrosRejeitados, self.linhasRejeitadas)
+
+
+class ImportRecords(_ImportAnswer):
+    """Records read by an import or its preview, and their count."""
+
+    registros: Many[_SentRecord] = Field(default_factory=empty_list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_other_shapes(cls, data: Any) -> Any:
+        """Accept the records themselves or only their number: the spec does not fix the shape."""
+        if isinstance(data, list):
+            return {"totalDeRegistros": len(data)}
+        return {"totalDeRegistros": data} if isinstance(data, int) else data
+
+    @property
+    def count(self) -> int | None:
+        """Number of records read; None if the response does not have it."""
+        total = self.totalDeRegistros
+        return len(self.registros) or None if total is None else total
+
+
+class AddressingRecords(_ImportAnswer):
+    """Records read by the addressing import or its preview."""
+
+    produtoMapeamentoEstoque: Many[AddressingPlace] = Field(default_factory=empty_list)
+
+    @property
+    def count(self) -> int | None:
+        """Number of records read; None if the response does not have it."""
+        total = self.totalDeRegistros
+        return len(self.produtoMapeamentoEstoque) or None if total is None else total
+
+
+class ImportState(StrEnum):
+    """State of a queued file, with the sandbox's word for it; ``FAILED``: it was given up."""
+
+    PENDING = "Pendente"
+    RUNNING = "Processando"
+    FINISHED = "Finalizado"
+    FAILED = "Erro"
+
+
+FAILURE_WORDS = ("erro", "com erro", "falha", "falhou", "rejeitado", "error", "failed")
+"""Words for the status of a file that failed, in lower case."""
+
+
 class ImportLog(WireModel):
     """Log of a queued file; the spec promises its status and its rejected lines.
 
-    ``situacao`` is the system's own word, or its number as text. ``linhasRejeitadas`` is None if
-    the response does not have them.
+    ``situacao`` is the system's own word, or its number as text, which may be called ``status``.
+    ``linhasRejeitadas`` is None if the response does not have them.
     """
 
     id: Annotated[int | None, default_for_invalid(None)] = None
@@ -139,21 +165,38 @@ class ImportLog(WireModel):
     linhasRejeitadas: Annotated[list[RejectedLine] | None, default_for_invalid(None)] = None
     mensagem: _OptionalText = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_status(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        names = {str(name).lower(): name for name in data}
+        if data.get(names.get("situacao")) is None and "status" in names:
+            return {**data, names.get("situacao", "situacao"): data[names["status"]]}
+        return data
+
     @property
     def rejected(self) -> int | None:
         """Number of rejected lines: the log's count, else its lines; None if it has neither."""
-        if self.registrosRejeitados is not None or self.linhasRejeitadas is None:
-            return self.registrosRejeitados
-        return len({line.linha for line in self.linhasRejeitadas})
+        return _rejected(self.registrosRejeitados, self.linhasRejeitadas)
+
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_ID_WORDS = frozenset({"id", "codigo", "log", "protocolo"})
 
 
 def _extract_log_id(data: Any) -> Any:
-    """Return a plain id as is, and of an object ``id`` or the only field with a similar name."""
-    if not isinstance(data, Mapping):
-        return data
-    fields = {name.lower(): value for name, value in data.items()}
-    ids = [value for name, value in fields.items() if "id" in name or "log" in name]
-    return fields.get("id", ids[0] if len(ids) == 1 else None)
+    """Return a plain id as is, and of an object ``id`` or the only field whose words name one."""
+    if isinstance(data, Mapping):
+        fields = {name.lower(): value for name, value in data.items()}
+        ids = [
+            value
+            for name, value in data.items()
+            if not _ID_WORDS.isdisjoint(word.lower() for word in _WORD.findall(name))
+        ]
+        data = fields.get("id", ids[0] if len(ids) == 1 else None)
+        return _extract_log_id(data) if isinstance(data, Mapping) else data
+    return None if isinstance(data, bool) else data
 
 
 QueuedLogId = Annotated[int, BeforeValidator(_extract_log_id)]

@@ -11,7 +11,7 @@ from .address import (
 )
 from .signature import (
     COVER_SHEET as COVER_SHEET,
-    COVER_TIME_LABEL as COVER_TIME_LABEL,
+    COVER_TITLE as COVER_TITLE,
     REJECTS_COLUMNS as REJECTS_COLUMNS,
     STATUS_COLUMNS as STATUS_COLUMNS,
     WorkbookMark as WorkbookMark,

@@ -53,8 +53,8 @@ INSTRUCTIONS_TITLE = "Modelo de importação: "
 SUMMARY_TITLE = Text(pt="Resultado da conferência do xlbridge", en="What xlbridge found")
 """First cell of the sheet that lists the findings."""
 
-COVER_TIME_LABEL = Text(pt="Exportado em", en="Exported at")
-"""First cell of a cover's second row."""
+COVER_TITLE = Text(pt="Exportação: ", en="Export: ")
+"""Beginning of the first cell of a cover."""
 
 SHEETS_OF_PROPERTY: Mapping[str, frozenset[str]] = {
     TEMPLATE_PROPERTY: frozenset({INSTRUCTIONS_SHEET, LISTS_SHEET}),
@@ -66,8 +66,8 @@ _FIRST_CELLS: Mapping[str, tuple[str, ...]] = {
     INSTRUCTIONS_SHEET: (INSTRUCTIONS_TITLE,),
     REGISTRIES_SHEET: (REGISTRIES_TITLE,),
     SUMMARY_SHEET: (SUMMARY_TITLE.pt, SUMMARY_TITLE.en),
-    COVER_SHEET.pt: (COVER_TIME_LABEL.pt,),
-    COVER_SHEET.en: (COVER_TIME_LABEL.en,),
+    COVER_SHEET.pt: (COVER_TITLE.pt,),
+    COVER_SHEET.en: (COVER_TITLE.en,),
 }
 
 

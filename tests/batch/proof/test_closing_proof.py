@@ -16,9 +16,15 @@ from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, Bench, tamper, ti
 from upload_parts import new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
-from xlbridge.batch.proof.detail_tables import job_table
-from xlbridge.batch.proof.model import OpenReason, Proof, ProofCounts, TotalTable, total_counts
-from xlbridge.batch.proof.verdict import open_items
+from xlbridge.batch.proof.content import job_table
+from xlbridge.batch.proof.model import (
+    OpenReason,
+    Proof,
+    ProofCounts,
+    TotalTable,
+    open_items,
+    total_counts,
+)
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import Text

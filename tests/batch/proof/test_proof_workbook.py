@@ -40,7 +40,7 @@ def test_the_cover_lists_open_items(tmp_path: Path, month: Proof) -> None:
     assert facts["Parameter month"] == "2026-10"
     assert facts["Rows"] == (
         "read 12 · accepted 8 · unchanged 0 · held 0 · rejected 1 · undone 0 · not sent 1 · "
-        "unknown 2"
+        "in doubt 2"
     )
     assert book.sheetnames == [
         "Proof",

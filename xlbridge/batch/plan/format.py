@@ -175,10 +175,13 @@ class UnknownParameter(ValueError):
         self.message = message
 
 
-def resolve_months(values: Mapping[str, str], today: date) -> dict[str, str]:
+def resolve_months(values: Mapping[str, str], today: Callable[[], date]) -> dict[str, str]:
     """Return the parameters with ``current`` and ``previous`` replaced by months."""
-    before = today.replace(day=1) - timedelta(days=1)
-    months = dict(zip(_RELATIVE_MONTHS, (f"{today:%Y-%m}", f"{before:%Y-%m}"), strict=True))
+    if not set(_RELATIVE_MONTHS) & set(values.values()):
+        return dict(values)
+    current = today().replace(day=1)
+    days = current, current - timedelta(days=1)
+    months = dict(zip(_RELATIVE_MONTHS, (f"{day:%Y-%m}" for day in days), strict=True))
     return {name: months.get(value, value) for name, value in values.items()}
 
 
@@ -199,7 +202,11 @@ def with_month(values: Mapping[str, str], month: str) -> dict[str, str]:
 
 def fill_in(text: str, parameters: Mapping[str, str]) -> str:
     """Return a text with its parameters' values. Raises ``UnknownParameter``."""
-    known = _placeholder_values(parameters)
+    known = dict(parameters)
+    for name, text_of in parameters.items():
+        if month := _MONTH.fullmatch(text_of):
+            first = date(int(month[1]), int(month[2]), 1)
+            known |= {f"{name}.{part}": part_of(first) for part, part_of in _MONTH_PARTS.items()}
 
     def value(match: re.Match[str]) -> str:
         if match[1] in known:
@@ -216,15 +223,6 @@ def fill_in(text: str, parameters: Mapping[str, str]) -> str:
 
 def listed(names: Iterable[str]) -> Text | str:
     return ", ".join(names) or Text(pt="nenhum", en="none")
-
-
-def _placeholder_values(parameters: Mapping[str, str]) -> dict[str, str]:
-    known = dict(parameters)
-    for name, value in parameters.items():
-        if month := _MONTH.fullmatch(value):
-            first = date(int(month[1]), int(month[2]), 1)
-            known |= {f"{name}.{part}": part_of(first) for part, part_of in _MONTH_PARTS.items()}
-    return known
 
 
 def _last_day(first: date) -> date:

@@ -1,7 +1,7 @@
 """Reader of plan files, which reports every mistake with its line."""
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
@@ -33,7 +33,9 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter, Filters, InvalidFilter, find_listing
+from xlbridge.files import folded_name, matching_files
 from xlbridge.i18n import Text
+from xlbridge.profiles import choose_profile, read_profile_file
 from xlbridge.resources import Catalogue
 from xlbridge.resources.models import Block, as_lists, read_as
 from xlbridge.resources.references import (
@@ -52,10 +54,24 @@ from xlbridge.resources.yaml_files import (
     read_document,
     unknown_value,
 )
-from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions
+from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions, Settings
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
+
+DateIn = Callable[[str | None], date]
+"""Returns today's date in the environment of a profile, None for the command's."""
+
+
+def local_date(settings: Settings, profile: str | None) -> date:
+    """Return today's date in the environment of a profile, by default the chosen one.
+
+    Raises what ``choose_profile`` raises.
+    """
+    known = read_profile_file(settings.home).profiles
+    # In a rehearsal, a name may be that of no profile.
+    return (known.get(profile or "") or choose_profile(settings)).today
+
 
 _STEPS_KEY = "steps"
 _LISTS = ("after", "leave_out", "upload", "validate")
@@ -75,7 +91,7 @@ class _PlanReader:
         document: YamlDocument,
         catalogue: Catalogue,
         overrides: Mapping[str, str],
-        today: date,
+        today: DateIn,
     ) -> None:
         self.mistakes: list[Mistake] = []
         self.file = read_as(PlanFile, document.content)
@@ -87,7 +103,7 @@ class _PlanReader:
     def _add(self, key_path: YamlPath, message: Text) -> None:
         self.mistakes.append(document_mistake(self._document, key_path, message))
 
-    def _resolve_parameters(self, overrides: Mapping[str, str], today: date) -> dict[str, str]:
+    def _resolve_parameters(self, overrides: Mapping[str, str], today: DateIn) -> dict[str, str]:
         declared = {name: str(value) for name, value in self.file.parameters.items()}
         for name in overrides:
             if name not in declared:
@@ -101,7 +117,7 @@ class _PlanReader:
                         en="Declare it with a value under parameters.",
                     ),
                 )
-        parameters = resolve_months({**declared, **overrides}, today)
+        parameters = resolve_months({**declared, **overrides}, lambda: today(self.file.profile))
         for name, value in parameters.items():
             for message in parameter_mistakes(name, value):
                 self._add(("parameters", name), message)
@@ -198,7 +214,9 @@ class _PlanReader:
             for column, message in link_mistakes(step.links, self._catalogue, step.resource):
                 self._add((*key_path, "links", column), message)
         for pattern in step.patterns:
-            if not _is_valid_pattern(pattern):
+            parts = Path(pattern).parts
+            has_name = bool(parts) and parts[-1] not in {"..", Path(pattern).anchor}
+            if not has_name or "\0" in pattern or any("**" in p and p != "**" for p in parts):
                 self._add((*key_path, kind), _INVALID_PATTERN.format(pattern=pattern))
         known = self._catalogue.get(step.resource or "")
         for name in sending.leave_out if sending and known else ():
@@ -223,7 +241,8 @@ class _PlanReader:
         from xlbridge.validation.mapping import read_mapping, require_fitting
 
         try:
-            mapping = read_mapping(self._path.parent / name)
+            folder = self._path.parent
+            mapping = read_mapping(next(iter(matching_files(folder, name)), folder / name))
             require_fitting(mapping, self._catalogue, resource)
         except UsageError as error:
             self._add((*key_path, "map"), error.message)
@@ -276,17 +295,17 @@ class _PlanReader:
         return step
 
     def _check_outputs(self, plan: BatchPlan) -> None:
-        exported = {plan.file(step.output) for step in plan.steps if isinstance(step, ExportStep)}
+        exported = {plan.key(step.output) for step in plan.steps if isinstance(step, ExportStep)}
         workbooks = [step for step in plan.steps if isinstance(step, WorkbookStep)]
-        used = {plan.file(pattern) for step in workbooks for pattern in step.patterns} - exported
+        used = {plan.key(pattern) for step in workbooks for pattern in step.patterns} - exported
         for key_path, path in plan.outputs():
-            if path in used:
+            if plan.key(path) in used:
                 message = Text(
                     pt="{path} já é lido ou gravado pelo plano; escolha outro nome.",
                     en="the plan already reads or writes {path}; choose another name.",
                 )
                 self._add(key_path, message.format(path=path.name))
-            used.add(path)
+            used.add(plan.key(path))
 
     def _check_order(self, plan: BatchPlan) -> None:
         try:
@@ -338,7 +357,7 @@ def _file_dependencies(steps: Mapping[str, Mapping[str, Any]], name: str) -> lis
     """
     body = steps[name]
     links = map(sheet_link, body.get("links", {}).values())
-    linked = {link.file.as_posix() for link in links if link is not None}
+    linked = _paths([link.file.as_posix() for link in links if link is not None])
     inputs = _paths(body.get("upload", body.get("validate", body.get("file", ()))))
     return [
         other
@@ -348,7 +367,7 @@ def _file_dependencies(steps: Mapping[str, Mapping[str, Any]], name: str) -> lis
             ("export" in content and _paths(content["output"]) <= inputs)
             or other == body.get("records_of")
             or any(
-                fnmatch(file, pattern)
+                fnmatch(file, pattern) or fnmatch(pattern, file)
                 for file in _paths(content.get("upload", ()))
                 for pattern in linked
             )
@@ -357,15 +376,9 @@ def _file_dependencies(steps: Mapping[str, Mapping[str, Any]], name: str) -> lis
 
 
 def _paths(value: str | Sequence[str]) -> set[str]:
-    """Return one path or several of the plan, normalized."""
-    return set(map(posixpath.normpath, [value] if isinstance(value, str) else value))
-
-
-def _is_valid_pattern(text: str) -> bool:
-    """Return whether a text is a valid pattern of workbooks on every version of Python."""
-    parts = Path(text).parts
-    has_name = bool(parts) and parts[-1] not in {"..", Path(text).anchor}
-    return has_name and "\0" not in text and all("**" not in part or part == "**" for part in parts)
+    """Return one path or several of the plan, for comparisons."""
+    paths = [value] if isinstance(value, str) else value
+    return {folded_name(posixpath.normpath(path)) for path in paths}
 
 
 _ONE_SOURCE = Text(
@@ -387,13 +400,13 @@ _INVALID_PATTERN = Text(
 
 
 def read_plan(
-    path: Path, catalogue: Catalogue, parameters: Mapping[str, str], today: date
+    path: Path, catalogue: Catalogue, parameters: Mapping[str, str], today: DateIn
 ) -> BatchPlan:
     """Read a plan with its parameters filled in; ``parameters`` override the plan's own.
 
-    The months ``current`` and ``previous`` are relative to ``today``. Raises ``UsageError`` if
-    there is no such file or the plan has no such parameter, and ``PlanFileError`` with the line and
-    key of each mistake, and what is allowed there.
+    The months ``current`` and ``previous`` are relative to ``today`` in the plan's environment.
+    Raises ``UsageError`` if there is no such file or the plan has no such parameter, and
+    ``PlanFileError`` with the line and key of each mistake, and what is allowed there.
     """
     if not path.is_file():
         raise UsageError(

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 
 from xlbridge.errors import UsageError, os_error_reason
 from xlbridge.export import LISTINGS, Filter, Filters, ValueKind
+from xlbridge.files import folded_name, matching_files
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import list_first
 from xlbridge.resources.models import NOT_IN_FILES, Block, Name, OneOrMore, one_of, with_form
@@ -293,9 +294,9 @@ class BatchPlan:
         """Return whether a step exports a workbook that another step reads."""
         if not isinstance(step, ExportStep):
             return False
-        output = self.file(step.output)
+        output = self.key(step.output)
         readers = (other for other in self.steps if isinstance(other, WorkbookStep))
-        return any(self.file(pattern) == output for other in readers for pattern in other.patterns)
+        return any(self.key(pattern) == output for other in readers for pattern in other.patterns)
 
     @property
     def ordered(self) -> "list[AnyStep]":
@@ -313,6 +314,14 @@ class BatchPlan:
     def file(self, path: str) -> Path:
         """Return a path of the plan, normalized."""
         return Path(os.path.normpath(self.folder / path))
+
+    def key(self, path: str | Path) -> str:
+        """Return a path of the plan for comparisons; case and Unicode form do not matter."""
+        return folded_name(str(self.file(str(path))))
+
+    def existing_file(self, path: str) -> Path:
+        """Return the file that a path of the plan names, in any case and Unicode form."""
+        return next(iter(matching_files(self.folder, path)), self.file(path))
 
     @property
     def batch(self) -> str:
@@ -366,21 +375,20 @@ def workbooks_of(plan: BatchPlan, step: WorkbookStep) -> list[WorkbookFile]:
     Lock files of Excel and LibreOffice are left out, and so is what batches write: closing proofs,
     rejects workbooks, and exports of the plan unless a pattern is their exact name.
     """
-    named = {plan.file(pattern) for pattern in step.patterns}
-    outputs = {path for _, path in plan.outputs()} - named
+    outputs = {plan.key(path) for _, path in plan.outputs()} - set(map(plan.key, step.patterns))
     return [
         WorkbookFile(path, relative_name(plan.folder, path), file_digest(path))
-        for normalized, path in files_of(plan, step).items()
-        if normalized not in outputs and not WorkbookMark.PROVEN.is_on(path)
+        for path in files_of(plan, step).values()
+        if plan.key(path) not in outputs and not WorkbookMark.PROVEN.is_on(path)
     ]
 
 
 def files_of(plan: BatchPlan, step: WorkbookStep) -> dict[Path, Path]:
     """Return the files that the patterns of a step match, by their normalized paths."""
-    matched = (sorted(_matching_files(plan.folder, pattern)) for pattern in step.patterns)
     files: dict[Path, Path] = {}
-    for path in chain.from_iterable(matched):
-        files.setdefault(plan.file(str(path)), path)
+    for path in chain.from_iterable(matching_files(plan.folder, name) for name in step.patterns):
+        if not (path.name.startswith(LOCK_FILE_PREFIXES) or Job.is_rejects_name(path)):
+            files.setdefault(plan.file(str(path)), path)
     return files
 
 
@@ -400,28 +408,6 @@ def file_digest(path: Path) -> str:
 def relative_name(folder: Path, path: Path) -> str:
     """Return a file's path relative to the plan's folder, the same on every system."""
     return (path.relative_to(folder) if path.is_relative_to(folder) else path).as_posix()
-
-
-def _matching_files(folder: Path, pattern: str) -> Iterator[Path]:
-    start = folder
-    parts = Path(pattern)
-    if parts.is_absolute():
-        start = Path(parts.anchor)
-        parts = parts.relative_to(start)
-    # A file name may contain brackets, so an existing path is not a pattern.
-    literal = start / parts
-    for path in [literal] if _is_file(literal) else _glob(start, parts):
-        ignored = path.name.startswith(LOCK_FILE_PREFIXES) or Job.is_rejects_name(path)
-        if not ignored and _is_file(path):
-            yield path
-
-
-def _glob(start: Path, parts: Path) -> Iterator[Path]:
-    try:
-        yield from start.glob(str(parts))
-    except OSError:
-        # No file can have such a name; the step reports that nothing matches.
-        return
 
 
 def folder_contents(folder: Path, pattern: str) -> Text:
@@ -446,10 +432,3 @@ _SLASHES = Text(pt="escreva-o com /: {pattern}", en="write it with /: {pattern}"
 _NO_FOLDER = Text(pt="a pasta {folder} não existe", en="there is no folder {folder}")
 _EMPTY_FOLDER = Text(pt="a pasta {folder} está vazia", en="the folder {folder} is empty")
 _IN_FOLDER = Text(pt="em {folder} há: {names}", en="in {folder} there are: {names}")
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        return False

@@ -26,9 +26,9 @@ from xlbridge.batch.proof.model import (
     ProofExport,
     ProofTitle,
     StepFile,
+    WrittenProof,
 )
 from xlbridge.batch.proof.read_back import ReadBackRow, ShowText, read_back, repeated_key_breaches
-from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.status import StepOverview
 from xlbridge.client import Client
 from xlbridge.files import report_write_errors
@@ -69,7 +69,14 @@ def write_proofs(
             at=at,
             show=show,
         )
-        yield _write_proof(proof, target)
+        workbook, page = _proof_paths(target)
+        with report_write_errors(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+        WorkbookMark.PROVEN.require_mark(workbook)
+        report = proof_report(proof)
+        report.write("workbook", workbook)
+        report.write("html", page)
+        yield WrittenProof(proof, workbook, page)
 
 
 def are_proofs_missing(batch: Batch, steps: Sequence[StepOverview]) -> bool:
@@ -117,17 +124,6 @@ def _environment_proof(batch: Batch, profile: str | None) -> str:
 
 def _proof_paths(target: Path) -> tuple[Path, Path]:
     return target.with_name(f"{target.name}.xlsx"), target.with_name(f"{target.name}.html")
-
-
-def _write_proof(proof: Proof, target: Path) -> WrittenProof:
-    workbook, page = _proof_paths(target)
-    with report_write_errors(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-    WorkbookMark.PROVEN.require_mark(workbook)
-    report = proof_report(proof)
-    report.write("workbook", workbook)
-    report.write("html", page)
-    return WrittenProof(proof, workbook, page)
 
 
 def _has_output(state: StepOverview) -> bool:
@@ -181,9 +177,9 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
 
 _DOES_NOT_ADD_UP = Text(
     pt="{file}: lidas {read}, mas aceitas {accepted}, sem alteração {unchanged}, retidas {held}, "
-    "rejeitadas {rejected}, desfeitas {undone}, não enviadas {unsent}, sem resultado {unknown}",
+    "rejeitadas {rejected}, desfeitas {undone}, não enviadas {unsent}, em dúvida {unknown}",
     en="{file}: read {read}, but accepted {accepted}, unchanged {unchanged}, held {held}, "
-    "rejected {rejected}, undone {undone}, not sent {unsent}, unknown {unknown}",
+    "rejected {rejected}, undone {undone}, not sent {unsent}, in doubt {unknown}",
 )
 
 _READ_BACK = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED, RowOutcome.UNKNOWN})
@@ -221,12 +217,14 @@ def build_proof(
         (resource, read_back(context, client, resource, rows, show))
         for resource, rows in _rows_by_resource(context, files)
     ]
-    by_file = _rows_by_file(files, [row for _, rows in by_resource for row in rows])
-    proven = [
-        replace(file, counts=count_rows(file, rows))
-        for file, rows in zip(files, by_file, strict=True)
+    by_file: dict[int, list[ReadBackRow]] = {id(file): [] for file in files}
+    for _, rows in by_resource:
+        for row in rows:
+            by_file[id(row.file)].append(row)
+    proven = [replace(file, counts=count_rows(file, by_file[id(file)])) for file in files]
+    rows_in_order = [
+        row for rows in by_file.values() for row in sorted(rows, key=lambda row: row.sent.origin)
     ]
-    rows_in_order = [row for rows in by_file for row in rows]
     accepted = [(r, [row for row in rows if row.accepted]) for r, rows in by_resource]
     return Proof(
         title=title,
@@ -272,16 +270,6 @@ def _rows_by_resource(
                 rows.setdefault(row.job.spec.resource, []).append((file, row))
     for name, resource_rows in rows.items():
         yield context.catalogue.named(name), resource_rows
-
-
-def _rows_by_file(
-    files: Sequence[FileProof], rows: Sequence[ReadBackRow]
-) -> list[list[ReadBackRow]]:
-    """Return the rows of each file in their original order."""
-    by_file: dict[int, list[ReadBackRow]] = {id(file): [] for file in files}
-    for row in rows:
-        by_file[id(row.file)].append(row)
-    return [sorted(by_file[id(file)], key=lambda row: row.sent.origin) for file in files]
 
 
 def _compared_fields(resource: Resource) -> ComparedFields:

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from decimal import Decimal, InvalidOperation
 
-from xlbridge.batch.proof.matches import different_cells
 from xlbridge.batch.proof.model import (
     CellDifference,
     FileProof,
@@ -18,7 +18,7 @@ from xlbridge.batch.proof.model import (
     TotalTable,
     UnreadRows,
 )
-from xlbridge.batch.proof.read_back import ReadBackRow
+from xlbridge.batch.proof.read_back import ReadBackRow, different_cells
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.upload.lookup import FoundRecord
@@ -28,23 +28,13 @@ from xlbridge.workbook import cell_address
 
 def count_rows(file: FileProof, rows: Sequence[ReadBackRow]) -> ProofCounts:
     """Count the rows of a workbook by outcome and by read-back status."""
-    outcomes = Counter(row.outcome for row in file.rows)
+    counts = Counter(row.outcome.value for row in file.rows if row.is_record)
     if not file.jobs:
-        outcomes[RowOutcome.UNSENT] = file.file.rows_in_sheet
-    statuses = Counter(row.status for row in rows if row.accepted)
-    non_records = sum(not row.is_record for row in file.rows)
-    return ProofCounts(
-        read=file.file.rows_in_sheet,
-        accepted=outcomes[RowOutcome.ACCEPTED],
-        unchanged=outcomes[RowOutcome.UNCHANGED],
-        held=outcomes[RowOutcome.HELD] - non_records,
-        rejected=outcomes[RowOutcome.REJECTED] + outcomes[RowOutcome.NOT_WRITTEN],
-        not_written=outcomes[RowOutcome.NOT_WRITTEN],
-        undone=outcomes[RowOutcome.UNDONE],
-        unsent=outcomes[RowOutcome.UNSENT],
-        unknown=outcomes[RowOutcome.UNKNOWN],
-        **{status.value: statuses[status] for status in ReadBackStatus},
-    )
+        counts["unsent"] = file.file.rows_in_sheet
+    counts.update(row.status.value for row in rows if row.accepted)
+    counts["rejected"] += counts["not_written"]
+    counts["read"] = file.file.rows_in_sheet
+    return ProofCounts(**{field.name: counts[field.name] for field in fields(ProofCounts)})
 
 
 def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[UnreadRows]:
@@ -143,6 +133,8 @@ def _total_table(
 def _totals(sent: _SideTotals, unread: _SideTotals, found: _SideTotals | None) -> tuple[Total, ...]:
     """Return the total of each label; ``found`` is None if the system does not return it."""
     labels = {*sent.rows, *(found.rows if found else ())}
+    numbers = sorted((one for one in labels if one and one.isdecimal()), key=int)
+    texts = sorted(one for one in labels if one is not None and not one.isdecimal())
     return tuple(
         Total(
             label,
@@ -153,7 +145,7 @@ def _totals(sent: _SideTotals, unread: _SideTotals, found: _SideTotals | None) -
             None if found is None else found.rows[label],
             None if found is None else found.amounts.get(label, _ZERO),
         )
-        for label in sorted(labels, key=_label_order)
+        for label in (*numbers, *texts, *(labels & {None}))
     )
 
 
@@ -194,12 +186,6 @@ def _sum_of_totals(totals: Sequence[Total], returned: bool) -> Total:
         sum(total.found_rows or 0 for total in totals) if returned else None,
         sum((total.found or _ZERO for total in totals), _ZERO) if returned else None,
     )
-
-
-def _label_order(label: str | None) -> tuple[int, int, str]:
-    if label is None:
-        return (2, 0, "")
-    return (0, int(label), "") if label.isdecimal() else (1, 0, label)
 
 
 def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Iterator[CellDifference]:
@@ -249,7 +235,13 @@ def _item_differences(
 def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
     """Yield the rows that are open."""
     for row in rows:
-        reason = _open_reason(row)
+        reason = None
+        if row.sent.outcome is RowOutcome.UNKNOWN:
+            reason = OpenReason.UNKNOWN
+        elif row.accepted:
+            reason = _OPEN_REASONS.get(row.status)
+        elif row.match is not None and row.match.record is not None:
+            reason = OpenReason.WRITTEN
         if reason is not None:
             records = () if row.match is None else row.match.all_records
             yield OpenRow(
@@ -258,14 +250,6 @@ def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
                 key={} if row.reading is None else row.reading.key,
                 codes=tuple(record.code for record in records if row.accepted or record.same),
             )
-
-
-def _open_reason(row: ReadBackRow) -> OpenReason | None:
-    if row.sent.outcome is RowOutcome.UNKNOWN:
-        return OpenReason.UNKNOWN
-    if row.accepted:
-        return _OPEN_REASONS.get(row.status)
-    return OpenReason.WRITTEN if row.match is not None and row.match.record is not None else None
 
 
 _OPEN_REASONS = {

@@ -5,12 +5,12 @@ or a person may have created them.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
-from xlbridge.batch.proof.matches import RecordMatch, key_text, match_rows
 from xlbridge.batch.proof.model import FileProof, ReadBackStatus
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure, RemoteRejected
@@ -21,6 +21,7 @@ from xlbridge.upload import Job, UploadContext, sent_rows
 from xlbridge.upload.lookup import (
     CODE_SEPARATOR,
     FoundRecord,
+    RecordMatching,
     RowMatcher,
     RowSnapshot,
     comparable_value,
@@ -28,6 +29,150 @@ from xlbridge.upload.lookup import (
 )
 from xlbridge.upload.results import RowChange, RowOutcome
 from xlbridge.validation.cross_sheet import unique_keys
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMatch:
+    """The record of a row, None if it has none, and its duplicates in ``extra_records``.
+
+    ``same_key`` are surplus records of the row's key, from any source. ``replaced`` is true if a
+    later row with the same key has overwritten the record.
+    """
+
+    record: FoundRecord | None = None
+    extra_records: tuple[FoundRecord, ...] = ()
+    same_key: tuple[FoundRecord, ...] = ()
+    replaced: bool = False
+
+    @property
+    def own_records(self) -> tuple[FoundRecord, ...]:
+        """The records that belong to this row only."""
+        return (*(() if self.record is None else (self.record,)), *self.extra_records)
+
+    @property
+    def all_records(self) -> tuple[FoundRecord, ...]:
+        """The records of the row's key."""
+        return (*self.own_records, *self.same_key)
+
+    @property
+    def status(self) -> ReadBackStatus:
+        """The read-back status of the row."""
+        if self.replaced:
+            return ReadBackStatus.UNREAD
+        if self.record is None:
+            return ReadBackStatus.MISSING
+        if self.extra_records or self.same_key:
+            return ReadBackStatus.DOUBLED
+        is_same = self.record.same and not self.record.items
+        return ReadBackStatus.SAME if is_same else ReadBackStatus.DIFFERS
+
+
+def match_rows(
+    rows: Sequence[RowSnapshot],
+    before: Mapping[str, Collection[str]],
+    existing: ExistingPolicy,
+    ranks: Mapping[int, int] = MappingProxyType({}),
+) -> list[RecordMatch]:
+    """Assign each row its record; ``rows`` are in the order in which they were written.
+
+    No record is assigned twice: each row first gets an equal record, then the one with the fewest
+    differences. Rows that may not have been written come last, by their ``ranks``, and only get
+    equal records. ``before`` are the codes of the records that each ``key_text`` had before
+    anything was sent; under ``ExistingPolicy.ADDED`` these are not assigned. Remaining records
+    duplicate a row: if they are equal, and under ``ExistingPolicy.REFUSED`` in any case.
+    """
+    groups: dict[str, list[int]] = {}
+    for position, row in enumerate(rows):
+        groups.setdefault(key_text(row.key), []).append(position)
+    if existing is ExistingPolicy.REPLACED:
+        return _match_replaced(rows, groups, ranks)
+    matchings = []
+    for key, positions in groups.items():
+        old = before.get(key, ()) if existing is ExistingPolicy.ADDED else ()
+        matchings.append(_match_group(rows, positions, old, ranks))
+    assigned = {code for matching in matchings for code in matching.matched.values()}
+    matches: dict[int, RecordMatch] = {}
+    for matching, positions in zip(matchings, groups.values(), strict=True):
+        matches |= _with_duplicates(matching, positions, assigned, existing)
+    return [matches[position] for position in range(len(rows))]
+
+
+def key_text(key: Mapping[str, str]) -> str:
+    """Return a row's key as one text."""
+    return "\n".join(f"{name}={value}" for name, value in sorted(key.items()))
+
+
+def different_cells(row: RowSnapshot, record: FoundRecord) -> Iterator[str]:
+    """Yield the compared columns in which a record differs; empty cells are not compared."""
+    for name, value in row.sent.items():
+        if value is not None and record.values.get(name) != value:
+            yield name
+
+
+def _match_group(
+    rows: Sequence[RowSnapshot],
+    positions: Sequence[int],
+    old: Collection[str],
+    ranks: Mapping[int, int],
+) -> RecordMatching:
+    """Match the rows of one key; ``old`` are the codes of records that are not assigned."""
+
+    def fullest_first(position: int) -> tuple[int, int]:
+        filled = sum(value is not None for value in rows[position].sent.values())
+        return ranks.get(position, 0), -filled
+
+    def extra_values(row: RowSnapshot, record: FoundRecord) -> int:
+        """Count the values in columns that the row leaves empty, and different items."""
+        extra = sum(row.sent[n] is None and value is not None for n, value in record.values.items())
+        return extra + len(record.items)
+
+    matching = RecordMatching({at: rows[at].found for at in positions}, old)
+    matching.match(
+        lambda at, record: extra_values(rows[at], record) if record.same else None,
+        sorted(positions, key=fullest_first),
+    )
+    matching.match(
+        lambda at, record: len([*different_cells(rows[at], record)]),
+        [at for at in positions if at not in ranks],
+    )
+    return matching
+
+
+def _with_duplicates(
+    matching: RecordMatching,
+    positions: Sequence[int],
+    assigned: Collection[str | int],
+    existing: ExistingPolicy,
+) -> dict[int, RecordMatch]:
+    duplicates: dict[int, list[FoundRecord]] = {position: [] for position in positions}
+    with_record = [position for position in positions if position in matching.matched]
+    for code in matching.free:
+        if isinstance(code, str) and code in assigned:
+            continue
+        for position in with_record:
+            record = matching.found(position, code)
+            if record and (record.same or existing is ExistingPolicy.REFUSED):
+                duplicates[position].append(record)
+                break
+    return {at: RecordMatch(matching.record(at), tuple(duplicates[at])) for at in positions}
+
+
+def _match_replaced(
+    rows: Sequence[RowSnapshot], groups: Mapping[str, Sequence[int]], ranks: Mapping[int, int]
+) -> list[RecordMatch]:
+    """Match rows that replace each other: only the last one of a key has a record."""
+    matches = [RecordMatch(replaced=True)] * len(rows)
+    for positions in groups.values():
+        remaining = list(positions)
+        while remaining and remaining[-1] in ranks and not rows[remaining[-1]].same:
+            matches[remaining.pop()] = RecordMatch()
+        if remaining:
+            found = rows[remaining[-1]].found
+            record = next((r for r in found if r.same), found[0] if found else None)
+            others = tuple(other for other in found if other is not record)
+            matches[remaining[-1]] = RecordMatch(record, others)
+    return matches
+
 
 ShowText = Callable[[Text], None]
 RowValues = Mapping[str, Any]
@@ -261,22 +406,17 @@ def _with_matches(
     for (position, reading), match in zip(written, matches, strict=True):
         if match.replaced:
             matched[position] = replace(rows[position], reason=_REPLACED)
-        elif not rows[position].refused or _is_new(reading, match, before):
+            continue
+        codes = before.get(key_text(reading.key))
+        is_new = match.record is not None and codes is not None and match.record.code not in codes
+        if not rows[position].refused or is_new:
             matched[position] = replace(rows[position], match=match)
-    return [_with_existing_record(row) for row in matched]
-
-
-def _with_existing_record(row: ReadBackRow) -> ReadBackRow:
-    """Assign an unchanged row its record, which other rows may share."""
-    if row.sent.outcome is not RowOutcome.UNCHANGED or row.reading is None:
-        return row
-    same = [record for record in row.reading.found if record.same]
-    return replace(row, match=RecordMatch(next(iter([*same, *row.reading.found]), None)))
-
-
-def _is_new(reading: RowSnapshot, match: RecordMatch, before: Mapping[str, frozenset[str]]) -> bool:
-    codes = before.get(key_text(reading.key))
-    return match.record is not None and codes is not None and match.record.code not in codes
+    for position, row in enumerate(matched):
+        if row.sent.outcome is RowOutcome.UNCHANGED and row.reading is not None:
+            # Other rows may have the same record.
+            record = max(row.reading.found, key=lambda found: found.same, default=None)
+            matched[position] = replace(row, match=RecordMatch(record))
+    return matched
 
 
 _Key = tuple[str, ...]
@@ -315,7 +455,11 @@ def _with_repeated_keys(resource: Resource, rows: Sequence[ReadBackRow]) -> list
             explained = sum(len(row.match.extra_records) for row in key_rows if row.match)
             if len(found) + repeats - len(positions) > explained:
                 for position in positions:
-                    marked[position] = _with_other_records(marked[position], found)
+                    row, match = marked[position], marked[position].match
+                    if row.accepted and match is not None and match.record is not None:
+                        own = {record.code for record in match.own_records}
+                        others = tuple(one for code, one in found.items() if code not in own)
+                        marked[position] = replace(row, match=replace(match, same_key=others))
     return marked
 
 
@@ -402,11 +546,3 @@ def _repeats(
         path = first.file.file.path
         if repeats := [row for row in others if row.file.file.path != path]:
             yield first, repeats
-
-
-def _with_other_records(row: ReadBackRow, found: Mapping[str, FoundRecord]) -> ReadBackRow:
-    if not row.accepted or row.match is None or row.match.record is None:
-        return row
-    own = {record.code for record in (row.match.record, *row.match.extra_records)}
-    others = tuple(record for code, record in found.items() if code not in own)
-    return replace(row, match=replace(row.match, same_key=others))

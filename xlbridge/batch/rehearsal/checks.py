@@ -6,23 +6,24 @@ row brought, and records that are gone.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from xlbridge.batch.batch import Batch, UnitOverview
-from xlbridge.batch.plan.steps import WorkbookStep
-from xlbridge.batch.proof.builder import contradictions, sent_file
-from xlbridge.batch.proof.model import FileProof, OpenReason, Proof, RowLocation, StepFile
-from xlbridge.batch.rehearsal.result import RowId, TableCount, TrialChecks, Violation, ViolationKind
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.plan.steps import relative_name
+from xlbridge.batch.proof.builder import contradictions
+from xlbridge.batch.proof.model import FileProof, OpenReason, Proof, RowLocation
+from xlbridge.batch.rehearsal.report import RowId, TableCount, TrialChecks, Violation, ViolationKind
 from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Resource
 from xlbridge.sandbox.rehearsal import (
     Content,
     StoredRows,
+    key_of,
     read_sent_rows,
     read_stored_rows,
     replaces_rows,
@@ -55,6 +56,7 @@ _GONE = Text(
     en="{table}: {n} existing {n:row is|rows are} gone or changed",
 )
 _NOT_IN_SYSTEM = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+_MAY_BE_IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNKNOWN})
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
 
 
@@ -81,14 +83,20 @@ def check_trial(
     """
     context = batch.environments.context(None)
     checks = TrialChecks()
-    files = list(_sent_files(batch, outcome, rows))
-    for unit, file in files:
+    folder = batch.plan.folder
+    proofs = [written.proof for written in outcome.proofs]
+    files = [file for proof in proofs for of_step in proof.steps.values() for file in of_step]
+    for file in files:
+        name = relative_name(folder, file.file.path)
+        # The proof trusts the uploads' own counts.
+        counted = replace(file.file, rows_in_sheet=rows[file.step, name])
         checks.violations += [
-            Violation(ViolationKind.NO_VERDICT, text) for text in contradictions(file)
+            Violation(ViolationKind.NO_VERDICT, text)
+            for text in contradictions(replace(file, file=counted))
         ]
         reasons = {job.id: job.verdict.reasons for job in file.jobs}
         for row in file.rows:
-            row_id = RowId(file.step, unit.name, row.origin)
+            row_id = RowId(file.step, name, row.origin)
             if row.outcome is not RowOutcome.UNSENT and row.is_record:
                 checks.outcomes[row_id] = row.outcome
             if row.outcome in _NOT_IN_SYSTEM:
@@ -96,11 +104,10 @@ def check_trial(
                 checks.refused[row_id] = reasons.get(row.job.id, {}).get(row.row) or reason
             elif row.planned and row.outcome is RowOutcome.HELD and row.is_record:
                 checks.held[row_id] = row.planned.text or untranslated("–")
-    names = {file.file.path: unit.name for unit, file in files}
-    for written in outcome.proofs:
-        _check_proof(checks, written.proof, names, context.catalogue)
+    for proof in proofs:
+        _check_proof(checks, proof, folder, context.catalogue)
     with storage.transaction(writing=False) as connection:
-        sent = _sent_by_table(context, connection, files)
+        sent = _sent_by_table(context, connection, files, folder)
     after = read_tables(storage, context.catalogue)
     for name, resource in {table_name_of(r): r for r in context.catalogue.values()}.items():
         check_table(checks, resource, sent[name], before[name], after[name])
@@ -109,29 +116,11 @@ def check_trial(
     return checks
 
 
-def _sent_files(
-    batch: Batch, outcome: BatchOutcome, rows: Mapping[tuple[str, str], int]
-) -> Iterator[tuple[UnitOverview, FileProof]]:
-    """Yield the workbooks of the steps that send, with the outcomes of their rows."""
-    for state in outcome.steps:
-        step = state.step
-        if not isinstance(step, WorkbookStep) or step.sending is None:
-            continue
-        journal = batch.environments.context(step.profile).journal
-        for unit in state.units:
-            path, job = batch.plan.folder / unit.name, unit.jobs[0].id if unit.jobs else None
-            count = rows[step.name, unit.name]
-            file = StepFile(path, unit.sha256, count, unit.problem, job)
-            yield unit, sent_file(journal, step.name, file)
-
-
-def _check_proof(
-    checks: TrialChecks, proof: Proof, names: Mapping[Path, str], catalogue: Catalogue
-) -> None:
+def _check_proof(checks: TrialChecks, proof: Proof, folder: Path, catalogue: Catalogue) -> None:
     """Add the violations that a proof shows, and whether the rows in doubt are in the system."""
 
     def row_id(place: RowLocation) -> RowId:
-        return RowId(place.step, names[place.workbook], place.origin)
+        return RowId(place.step, relative_name(folder, place.workbook), place.origin)
 
     for row in proof.rows:
         if row.state in _OF_PROOF:
@@ -171,11 +160,12 @@ class SentTable:
 
 
 def _sent_by_table(
-    context: UploadContext, connection: Connection, files: Sequence[tuple[UnitOverview, FileProof]]
+    context: UploadContext, connection: Connection, files: Sequence[FileProof], folder: Path
 ) -> defaultdict[str, SentTable]:
     tables: defaultdict[str, SentTable] = defaultdict(SentTable)
     written: dict[str, list[tuple[Content, bool]]] = {}
-    for unit, file in files:
+    for file in files:
+        name = relative_name(folder, file.file.path)
         for row in file.rows:
             if row.planned is not None:
                 continue
@@ -186,7 +176,7 @@ def _sent_by_table(
                 written[job.id] = list(_written_rows(context, connection, job, resource, table))
             of_job = written[job.id]
             content, creates = of_job[row.position] if of_job else (None, True)
-            row_id = RowId(file.step, unit.name, row.origin)
+            row_id = RowId(file.step, name, row.origin)
             table.rows.append(TableRow(row_id, row.outcome, content, creates))
     return tables
 
@@ -221,6 +211,14 @@ def check_table(
     if counted:
         rows = [row._replace(content=None) for row in rows]
         before, after = before.only_counted(), after.only_counted()
+    elif replaces:
+        written = {row.content for row in rows if row.outcome in _MAY_BE_IN_SYSTEM}
+        changed = after.contents.keys() - before.contents.keys() - written
+        for row in rows:
+            if row.content in changed and key_of(row.content) in before.only_keys().contents:
+                checks.add_violation(ViolationKind.WRONGLY_REFUSED, row.row_id)
+        rows = [row._replace(content=key_of(row.content)) for row in rows]
+        before, after = before.only_keys(), after.only_keys()
 
     def created_by(outcome: RowOutcome) -> Counter[Content]:
         created = Counter(row.content for row in rows if row.outcome is outcome and row.creates)
@@ -286,7 +284,7 @@ def _discrepancies(
             yield ViolationKind.LOST, None, number
     for content, number in surplus.items():
         equal = by_content[content]
-        written = [r for r in equal if r.outcome in (RowOutcome.ACCEPTED, RowOutcome.UNKNOWN)]
+        written = [row for row in equal if row.outcome in _MAY_BE_IN_SYSTEM]
         if written:
             yield ViolationKind.TWICE, written[0].row_id, number
         elif equal:

@@ -15,8 +15,8 @@ from pathlib import Path
 from xlbridge.batch.batch import Batch, UnitStatus
 from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, workbooks_of
 from xlbridge.batch.rehearsal.checks import check_trial, read_tables
+from xlbridge.batch.rehearsal.report import RehearsalResult, TrialResult
 from xlbridge.batch.rehearsal.required_records import RequiredRecords
-from xlbridge.batch.rehearsal.result import RehearsalResult, TrialResult
 from xlbridge.batch.rehearsal.workspace import Workspace, copy_month, prepare_workspace
 from xlbridge.batch.run import prove_batch, run_batch
 from xlbridge.batch.run_options import BatchOutcome, BatchRunOptions, open_batch

@@ -1,25 +1,158 @@
-"""Report of a rehearsal."""
+"""Result of a rehearsal, and its report."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
 
-from xlbridge.batch.batch import COUNT_TITLES, RowCounts, UnitOverview, UnitStatus
-from xlbridge.batch.plan.steps import WorkbookStep
-from xlbridge.batch.proof.verdict import open_items, proof_json, verdict
-from xlbridge.batch.rehearsal.result import (
-    RehearsalResult,
-    RehearsalState,
-    RowId,
-    TableCount,
-    ViolationKind,
-)
+from xlbridge import titles
+from xlbridge.batch.batch import RowCounts, UnitOverview, UnitStatus
+from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep
+from xlbridge.batch.proof.model import open_items, proof_json, verdict
 from xlbridge.batch.report import WAITS_FOR, row_count_texts
+from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload.results import RowOutcome
+
+
+class ViolationKind(StrEnum):
+    """Kind of violation, which must not happen under any fault.
+
+    ``TWICE``: a row is stored more often than it was accepted. ``LOST``: an accepted row is not
+    stored. ``WRONGLY_REFUSED``: a row reported as rejected is stored. ``NO_VERDICT``: the outcomes
+    do not account for all rows of a workbook.
+    """
+
+    TWICE = "twice"
+    LOST = "lost"
+    WRONGLY_REFUSED = "told_wrong"
+    NO_VERDICT = "no_verdict"
+
+
+_MESSAGES = {
+    ViolationKind.TWICE: Text(
+        pt="está no sistema mais vezes do que foi aceita",
+        en="is in the system more often than it was accepted",
+    ),
+    ViolationKind.LOST: Text(
+        pt="aceita, mas não está no sistema", en="accepted, but not in the system"
+    ),
+    ViolationKind.WRONGLY_REFUSED: Text(
+        pt="dada por rejeitada, mas está no sistema", en="reported as rejected, but in the system"
+    ),
+}
+
+
+class RowId(NamedTuple):
+    """Identity of a row: its step, its workbook's name in the plan, and Excel's row number."""
+
+    step: str
+    workbook: str
+    row: int
+
+
+class Violation(NamedTuple):
+    """A violation; ``row_id`` is None if it does not concern a single row."""
+
+    kind: ViolationKind
+    message: Text
+    row_id: RowId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableCount:
+    """Row counts of a table before and after the run, and the expected increase.
+
+    ``derived`` of the expected rows were created by processing other records.
+    """
+
+    table: str
+    title: Text
+    before: int
+    after: int
+    expected: int
+    derived: int = 0
+
+
+@dataclass(slots=True)
+class TrialChecks:
+    """What became of the rows of a trial.
+
+    ``outcomes`` are those of all rows that were sent or left out by a plan, ``refused`` and
+    ``held`` the reasons of those that are not in the system. ``doubts`` tells of each row in doubt
+    whether it is; None: some of these rows are, and nothing shows which ones. ``preexisting`` rows
+    had an equal before.
+    """
+
+    outcomes: dict[RowId, RowOutcome] = field(default_factory=dict)
+    refused: dict[RowId, Text] = field(default_factory=dict)
+    held: dict[RowId, Text] = field(default_factory=dict)
+    tables: list[TableCount] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+    doubts: dict[RowId, bool | None] = field(default_factory=dict)
+    preexisting: list[RowId] = field(default_factory=list)
+
+    def add_violation(self, kind: ViolationKind, row_id: RowId) -> None:
+        """Add a violation that concerns a row."""
+        self.violations.append(Violation(kind, _MESSAGES[kind], row_id))
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """One trial of the month: the status of its steps and their proofs, and the checks of both.
+
+    ``copied`` is the number of workbooks, ``stand_ins`` the number of records created for it by
+    table. ``faulty_runs`` were under faults, ``calm_runs`` without.
+    """
+
+    outcome: BatchOutcome
+    checks: TrialChecks
+    copied: int
+    stand_ins: Mapping[str, int]
+    faulty_runs: int
+    calm_runs: int
+
+
+class RehearsalState(StrEnum):
+    """Verdict on a rehearsal; ``NOT_READY``: a person must fix something."""
+
+    PASSED = "passed"
+    NOT_READY = "not_ready"
+    IN_DOUBT = "in_doubt"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsalResult:
+    """A rehearsal of a plan: its trial under faults.
+
+    ``differences`` are the rows that ended differently in the trial without faults, each with that
+    outcome and the other one, None if it was never sent; None without such a trial.
+    """
+
+    plan: BatchPlan
+    faults: str
+    trial: TrialResult
+    kept: bool
+    differences: Mapping[RowId, tuple[RowOutcome | None, RowOutcome | None]] | None = None
+
+    @property
+    def state(self) -> RehearsalState:
+        """The worst state found."""
+        outcome, checks = self.trial.outcome, self.trial.checks
+        if checks.violations:
+            return RehearsalState.BROKEN
+        if checks.doubts:
+            return RehearsalState.IN_DOUBT
+        done = all(state.done for state in outcome.steps) and outcome.proofs_settled
+        if not done or checks.preexisting or self.differences:
+            return RehearsalState.NOT_READY
+        return RehearsalState.PASSED
+
 
 _MAX_SHOWN = 10
 
@@ -183,7 +316,7 @@ def _holds(result: RehearsalResult, kinds: Sequence[ViolationKind]) -> bool:
 def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
     """Yield the facts of the trial."""
     trial = result.trial
-    yield Text(pt="Plano", en="Plan"), str(result.plan.path)
+    yield titles.PLAN, str(result.plan.path)
     copied = Text(
         pt="{n}, para uma pasta isolada; o ambiente real não foi chamado",
         en="{n}, to an isolated folder; the real environment was not called",
@@ -219,8 +352,8 @@ def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
 def _row_lists(result: RehearsalResult) -> Iterator[tuple[Text, list[tuple[RowId, Text]]]]:
     """Yield the rows that a person has to check, by list, each with the reason."""
     checks = result.trial.checks
-    yield COUNT_TITLES["rejected"], list(checks.refused.items())
-    yield COUNT_TITLES["held"], list(checks.held.items())
+    yield RowOutcome.REJECTED.count_title, list(checks.refused.items())
+    yield RowOutcome.HELD.count_title, list(checks.held.items())
     doubts = [(row_id, _IN_DATABASE[there]) for row_id, there in checks.doubts.items()]
     yield Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts
     repeated = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
@@ -345,27 +478,23 @@ _BROKEN = Text(pt="QUEBRADO: {what}", en="BROKEN: {what}")
 _HOLDS = Text(pt="✓ vale", en="✓ holds")
 _BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
 _OPEN_ITEMS = Text(pt="Em aberto na prova de fechamento", en="Open in the closing proof")
-_STEP = Text(pt="Etapa", en="Step")
-_WORKBOOK = Text(pt="Arquivo", en="Workbook")
-_REASON = Text(pt="Motivo", en="Reason")
-_DETAILS = Text(pt="Detalhes", en="Details")
 _WORKBOOK_TITLES = (
-    _STEP,
-    _WORKBOOK,
-    Text(pt="Linhas", en="Rows"),
-    COUNT_TITLES["accepted"],
-    COUNT_TITLES["rejected"],
-    Text(pt="Em dúvida", en="In doubt"),
-    COUNT_TITLES["unsent"],
-    COUNT_TITLES["unchanged"],
-    COUNT_TITLES["held"],
-    _REASON,
+    titles.STEP,
+    titles.WORKBOOK,
+    titles.ROWS,
+    RowOutcome.ACCEPTED.count_title,
+    RowOutcome.REJECTED.count_title,
+    RowOutcome.UNKNOWN.count_title,
+    RowOutcome.UNSENT.count_title,
+    RowOutcome.UNCHANGED.count_title,
+    RowOutcome.HELD.count_title,
+    titles.REASON,
 )
-_ROW_TITLES = (_STEP, _WORKBOOK, Text(pt="Linha", en="Row"), _DETAILS)
+_ROW_TITLES = (titles.STEP, titles.WORKBOOK, titles.ROW, titles.DETAILS)
 _TABLE_TITLES = (
     Text(pt="Tabela", en="Table"),
-    Text(pt="Antes", en="Before"),
-    Text(pt="Depois", en="After"),
+    titles.BEFORE,
+    titles.AFTER,
     Text(pt="Acréscimo esperado", en="Expected increase"),
     Text(pt="Criadas pelo processamento", en="Created by processing"),
 )
@@ -375,7 +504,7 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
     """Yield the tables: workbooks, rows that a person has to check, and the system's tables."""
     checks = result.trial.checks
     workbooks = [_workbook_line(state, unit) for state, unit in _workbooks(result)]
-    yield _table(Text(pt="Arquivos", en="Workbooks"), _WORKBOOK_TITLES, workbooks)
+    yield _table(titles.WORKBOOKS, _WORKBOOK_TITLES, workbooks)
     sentence = untranslated("  {name}: {reason}")
     steps = [
         Line((name, None, None, why), Tone.OPEN, sentence.format(name=name, reason=why))
@@ -415,6 +544,8 @@ def _row_line(row_id: RowId | None, text: Text) -> Line:
 
 
 def _table(sheet: Text, columns: Sequence[Text], lines: Sequence[Line], **options: Any) -> Table:
-    headings = tuple(Heading(column, words=column in (_REASON, _DETAILS)) for column in columns)
+    headings = tuple(
+        Heading(column, words=column in (titles.REASON, titles.DETAILS)) for column in columns
+    )
     none = Text(pt="Nenhuma.", en="None.")
     return Table(sheet=sheet, headings=headings, lines=lines, none=none, **options)

@@ -33,14 +33,11 @@ class RequiredRecords:
                 self._rows.append(
                     (part.resource, record, list(_distinct_rows(part, part.resource)))
                 )
-                self._add_names(part, part.resource)
+                for column in part.resource.columns:
+                    if column.link is not None:
+                        for value in part.frame[column.name].dropna().unique():
+                            self._linked[column.link.registry, str(value)] = column.link
         self._add_provided(sheet, record)
-
-    def _add_names(self, sheet: ValidatedSheet, resource: Resource) -> None:
-        for column in resource.columns:
-            if column.link is not None:
-                for value in sheet.frame[column.name].dropna().unique():
-                    self._linked[column.link.registry, str(value)] = column.link
 
     def _add_provided(self, sheet: ValidatedSheet, resource: Resource) -> None:
         code = own_code(resource)

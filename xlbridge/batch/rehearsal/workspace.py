@@ -160,7 +160,7 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
     }
     inputs = {plan.file(str(step.mapping.path)) for step in steps if step.mapping is not None}
     inputs |= {
-        plan.file(step.file)
+        plan.existing_file(step.file)
         for step in plan.steps
         if isinstance(step, ProcessStep) and step.file is not None
     }

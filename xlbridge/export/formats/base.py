@@ -1,10 +1,9 @@
-"""Interface of all output formats: lines of rows, tables, the summary for a cover, the writer."""
+"""Interface of all output formats: lines of rows, tables, the writer."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,11 +11,10 @@ from xlbridge.export.sheets import (
     Cell,
     ExportColumn,
     Sheet,
-    TotalTable,
     encode_json,
     value_reader,
 )
-from xlbridge.i18n import Text
+from xlbridge.report_forms import Report
 
 WriteValue = Callable[[Any], str]
 """Writes a value of a record that is not null. Raises ``ValueError`` for an unexpected one."""
@@ -85,25 +83,6 @@ def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
 
 
 @dataclass(frozen=True, slots=True)
-class CoverSummary:
-    """Summary for the cover, and the ``system`` whose records a workbook says that it has.
-
-    ``filters`` are option names and values.
-    """
-
-    title: Text
-    filters: Sequence[tuple[str, str]]
-    exported_at: datetime
-    records: int
-    sheets: Mapping[str, int]
-    complete: bool
-    remarks: Sequence[Text] = ()
-    amount: str = ""
-    totals: Sequence[TotalTable] = ()
-    system: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Table:
     """All rows of a sheet: their number, the length of each column's longest text, the lines.
 
@@ -131,8 +110,11 @@ class OutputWriter(Protocol):
         """
         return
 
-    def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
-        """Write the tables, and the summary if the format has a place for it."""
+    def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
+        """Write the tables, and the report of the export if the format has a cover.
+
+        A workbook carries the ``system`` whose records it has.
+        """
 
 
 OpenOutput = Callable[[Path, Sequence[Sheet]], AbstractContextManager[OutputWriter]]

@@ -10,13 +10,13 @@ import pandas as pd
 
 from xlbridge.export.formats.base import (
     CELLS_AS_JSON,
-    CoverSummary,
     LineFormat,
     OutputWriter,
     Table,
     cells_of,
 )
 from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
+from xlbridge.report_forms import Report
 from xlbridge.resources import Kind
 
 
@@ -40,7 +40,7 @@ class FrameOutput(OutputWriter):
         """Return the format of lines: their cells."""
         return CELLS_AS_JSON
 
-    def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
+    def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
         """Build the DataFrames."""
         for table in tables:
             columns = table.sheet.columns

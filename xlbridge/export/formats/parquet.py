@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import (
     CELLS_AS_JSON,
-    CoverSummary,
     LineFormat,
     OutputWriter,
     Table,
@@ -26,6 +25,7 @@ from xlbridge.export.formats.base import (
 from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
+from xlbridge.report_forms import Report
 from xlbridge.resources import Kind
 
 _ROWS_PER_BATCH = 20_000
@@ -68,7 +68,7 @@ class _ParquetOutput(OutputWriter):
     def line_format(self, sheet: Sheet) -> LineFormat:
         return CELLS_AS_JSON
 
-    def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
+    def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
         for table in tables:
             writer, rows = self.writers[table.sheet.name], cells_of(table.blocks)
             while batch := list(islice(rows, _ROWS_PER_BATCH)):

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from xlbridge.export.formats.base import (
-    CoverSummary,
     LineFormat,
     OpenOutput,
     OutputWriter,
@@ -33,6 +32,7 @@ from xlbridge.export.sheets import (
     value_reader,
 )
 from xlbridge.files import replace_atomically
+from xlbridge.report_forms import Report
 from xlbridge.resources import Kind
 
 
@@ -58,7 +58,7 @@ class _TextOutput(OutputWriter):
     def line_format(self, sheet: Sheet) -> LineFormat:
         return self.common_format
 
-    def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
+    def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
         for table in tables:
             self.streams[table.sheet.name].writelines(table.blocks)
 

@@ -27,7 +27,6 @@ from xlbridge import __version__
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import (
     CELLS_AS_JSON,
-    CoverSummary,
     LineFormat,
     OutputWriter,
     Table,
@@ -46,10 +45,10 @@ from xlbridge.export.formats.xlsx_rows import (
 from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, active_language
+from xlbridge.report_forms import Report
 from xlbridge.resources import Kind, Resource
 from xlbridge.workbook import (
     COVER_SHEET,
-    COVER_TIME_LABEL,
     MAX_ROWS,
     MAX_TEXT_LENGTH,
     WorkbookOrigin,
@@ -61,12 +60,12 @@ from xlbridge.workbook.write import (
     new_workbook,
     print_across_pages,
     template_sheets,
+    write_cover,
 )
 
 _TABLE_STYLE = "Table Style Light 9"
 _MIN_WIDTH, _MAX_WIDTH = 8, 50
 _FILTER_BUTTON_WIDTH = 4
-_PAPER_A4 = 9
 _MIN_KIND_WIDTHS = {Kind.DATE: 13, Kind.MONEY: 12, Kind.NUMBER: 10}
 _FIRST_STYLE_COLUMN = 40
 """First of the empty columns of the cover that bring the data's styles into the file."""
@@ -111,11 +110,11 @@ def style_ids() -> StyleIds:
 
 
 def _workbook_without_rows(
-    listing: str, summary: CoverSummary, data: Sequence[_Worksheet]
+    listing: str, cover: Report, system: str, data: Sequence[_Worksheet]
 ) -> BytesIO:
     """Return a workbook with the cover and, for each data sheet, a header without rows."""
     content = BytesIO()
-    origin = WorkbookOrigin(export=listing, language=active_language(), system=summary.system)
+    origin = WorkbookOrigin(export=listing, language=active_language(), system=system)
     with new_workbook(
         content,
         title=listing,
@@ -123,12 +122,12 @@ def _workbook_without_rows(
         created=datetime.now(UTC),
         carried=origin.properties(),
     ) as book:
-        cover: Worksheet = book.add_worksheet(str(COVER_SHEET))
-        _add_styles(book, cover)
+        sheet: Worksheet = book.add_worksheet(str(COVER_SHEET))
+        _add_styles(book, sheet)
         header = book.add_format({"bold": True, "text_wrap": True, "valign": "top"})
-        for number, sheet in enumerate(data, start=1):
-            _add_data_sheet(book, sheet, number, header)
-        _CoverWriter(book, cover).write(summary)
+        for number, part in enumerate(data, start=1):
+            _add_data_sheet(book, part, number, header)
+        write_cover(book, sheet, cover)
     if _styles_in(content) != style_ids():
         raise AssertionError("the styles' numbers differ from those in the rows")
     return content
@@ -185,85 +184,6 @@ def _add_data_sheet(
     worksheet.ignore_errors({"number_stored_as_text": f"A2:XFD{data.rows.rows + 1}"})
 
 
-class _CoverWriter:
-    """Writes the cover, line by line."""
-
-    def __init__(self, book: xlsxwriter.Workbook, sheet: Worksheet) -> None:
-        self._sheet = sheet
-        self._row = 0
-        self._title = book.add_format({"bold": True, "font_size": 16, "font_color": style.STRONG})
-        self._heading = book.add_format({"bold": True, "font_color": style.STRONG, "bottom": 1})
-        self._number_heading = book.add_format(
-            {"bold": True, "font_color": style.STRONG, "bottom": 1, "align": "right"}
-        )
-        self._label = book.add_format({"font_color": style.QUIET, "valign": "top"})
-        self._text = book.add_format({"text_wrap": True, "valign": "top"})
-        self._integer = book.add_format({"num_format": "#,##0", "align": "left"})
-        self._moment = book.add_format(
-            {"num_format": _DATE_FORMATS[CellStyle.MOMENT], "align": "left"}
-        )
-        self._count = book.add_format({"num_format": "#,##0"})
-        self._money = book.add_format({"num_format": style.NUMBER_FORMATS[Kind.MONEY]})
-
-    def write(self, summary: CoverSummary) -> None:
-        sheet = self._sheet
-        sheet.write_string(0, 0, str(summary.title), self._title)
-        self._row = 2
-        self._line(COVER_TIME_LABEL, summary.exported_at.replace(microsecond=0))
-        yes, no = Text(pt="sim", en="yes"), Text(pt="NÃO", en="NO")
-        self._line(Text(pt="Completo", en="Complete"), yes if summary.complete else no)
-        self._line(Text(pt="Registros", en="Records"), summary.records)
-        for remark in summary.remarks:
-            self._line("", remark)
-        if summary.filters:
-            self._heading_line(Text(pt="Filtros", en="Filters"), "")
-        for name, value in summary.filters:
-            self._line(name, value)
-        rows_heading = Text(pt="Linhas", en="Rows")
-        self._heading_line(Text(pt="Planilha", en="Sheet"), rows_heading)
-        for name, count in summary.sheets.items():
-            self._total_line(name, count)
-        for table in summary.totals:
-            self._heading_line(table.title, rows_heading, summary.amount)
-            for total in table.totals:
-                # As on closing proofs; a label of an amount without a date is a dash.
-                year, hyphen, month = total.label.partition("-")
-                label = f"{month}/{year}" if table.by_month and hyphen else total.label
-                self._total_line(label, total.rows, total.amount)
-            rows = sum(total.rows for total in table.totals)
-            amount = sum(total.amount for total in table.totals)
-            self._total_line(str(Text(pt="Total", en="Total")), rows, amount)
-        sheet.set_column(0, 0, 34)
-        sheet.set_column(1, 2, 24)
-        sheet.hide_gridlines(2)
-        sheet.set_paper(_PAPER_A4)
-        sheet.fit_to_pages(1, 0)
-
-    def _heading_line(self, text: object, *number_headings: object) -> None:
-        self._row += 1
-        self._sheet.write_string(self._row, 0, str(text), self._heading)
-        for column, heading in enumerate(number_headings, start=1):
-            self._sheet.write_string(self._row, column, str(heading), self._number_heading)
-        self._row += 1
-
-    def _line(self, label: object, value: Any) -> None:
-        self._sheet.write_string(self._row, 0, str(label), self._label)
-        if isinstance(value, datetime):
-            self._sheet.write_datetime(self._row, 1, value, self._moment)
-        elif isinstance(value, int):
-            self._sheet.write_number(self._row, 1, value, self._integer)
-        else:
-            self._sheet.write_string(self._row, 1, str(value), self._text)
-        self._row += 1
-
-    def _total_line(self, label: str, rows: int, amount: Any = None) -> None:
-        self._sheet.write_string(self._row, 0, label, self._label)
-        self._sheet.write_number(self._row, 1, rows, self._count)
-        if amount is not None:
-            self._sheet.write_number(self._row, 2, amount, self._money)
-        self._row += 1
-
-
 _MAX_NAME_LENGTH = 31
 _MAX_SIZE_IN_MEMORY = 2**18
 _DATA_MEMBER = re.compile(r"xl/(worksheets/sheet(?P<sheet>\d+)|tables/table(?P<table>\d+))\.xml")
@@ -311,7 +231,7 @@ class _XlsxOutput(OutputWriter):
     def close(self) -> None:
         self._executor.shutdown(cancel_futures=True)
 
-    def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
+    def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
         data: list[_Worksheet] = []
         for rows, table in zip(self._rows, tables, strict=True):
             final = rows
@@ -325,7 +245,7 @@ class _XlsxOutput(OutputWriter):
                 name = table.sheet.name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
                 data.append(_Worksheet(name, table, part))
         with (
-            ZipFile(_workbook_without_rows(self._listing, summary, data)) as frame,
+            ZipFile(_workbook_without_rows(self._listing, cover, system, data)) as frame,
             self._path.open("wb") as output,
             ZipFile(output, "w", ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL) as archive,
         ):
@@ -382,9 +302,9 @@ class _TemplateOutput(OutputWriter):
     def line_format(self, sheet: Sheet) -> LineFormat:
         return CELLS_AS_JSON
 
-    def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
-        if summary.system:
-            self._book.set_custom_property(WorkbookOrigin.SYSTEM_PROPERTY, summary.system)
+    def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
+        if system:
+            self._book.set_custom_property(WorkbookOrigin.SYSTEM_PROPERTY, system)
         for table, writers in zip(tables, self._writers, strict=True):
             if table.rows >= MAX_ROWS:
                 raise UsageError(

@@ -144,6 +144,17 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "link-not-in-sheet",
+        Text(
+            pt="Nenhuma linha de {file} tem este valor em {column}.",
+            en="No row of {file} has this value in {column}.",
+        ),
+        Text(
+            pt="Confira o valor, ou ponha a linha naquele arquivo.",
+            en="Check the value, or add the row to that workbook.",
+        ),
+    ),
+    error(
         "link-ambiguous",
         Text(
             pt="Mais de um registro tem este {by}: {records}.",

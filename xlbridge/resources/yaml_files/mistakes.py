@@ -12,6 +12,7 @@ from msgspec import inspect
 
 from xlbridge.errors import closest_name
 from xlbridge.i18n import OR, Text, joined, untranslated
+from xlbridge.report_forms import more_text
 from xlbridge.resources.models.declarations import (
     KINDS,
     Alternatives,
@@ -196,7 +197,7 @@ def format_mistakes(path: Path, mistakes: Sequence[Mistake]) -> Text:
     ]
     more = len(mistakes) - len(lines)
     if more:
-        lines.append(Text(pt="… e mais {n}.", en="… and {n} more.").format(n=more))
+        lines.append(untranslated("{more}.").format(more=more_text(more)))
     return joined(lines, "\n")
 
 

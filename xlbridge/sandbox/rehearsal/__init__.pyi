@@ -7,6 +7,7 @@ from .stand_ins import (
 from .stored_rows import (
     Content as Content,
     StoredRows as StoredRows,
+    key_of as key_of,
     read_sent_rows as read_sent_rows,
     read_stored_rows as read_stored_rows,
     replaces_rows as replaces_rows,

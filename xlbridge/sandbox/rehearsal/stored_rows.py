@@ -7,10 +7,11 @@ columns that a sheet may fill. Records that are sent one by one are only counted
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 from pydantic import ValidationError
@@ -92,8 +93,10 @@ _DERIVED: Mapping[type[WireModel], ColumnElement[bool]] = {
 """Condition of the records that the system creates by processing others."""
 
 Content = bytes | None
-"""Digest of a row's content, of its key if it replaces the row with the same key; None for a row
-that is only counted."""
+"""Digest of a row's content, None for a row that is only counted. If rows with the same key replace
+each other, it begins with the digest of the key."""
+
+_DIGEST_SIZE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,15 @@ class StoredRows:
     def only_counted(self) -> "StoredRows":
         """Return the rows without their contents."""
         return StoredRows(Counter({None: self.contents.total()}), self.derived)
+
+    def only_keys(self) -> "StoredRows":
+        """Return the rows with their keys instead of their contents."""
+        return StoredRows(Counter(map(key_of, self.contents.elements())), self.derived)
+
+
+def key_of(content: Content) -> Content:
+    """Return the digest of a row's key; the row replaces the one with the same key."""
+    return None if content is None else content[:_DIGEST_SIZE]
 
 
 def table_name_of(resource: Resource) -> str:
@@ -138,9 +150,11 @@ def read_stored_rows(connection: Connection, resource: Resource) -> StoredRows:
     if model not in IMPORTED_RESOURCES:
         count = select(func.count()).select_from(table).where(included)
         return StoredRows(Counter({None: connection.scalar(count) or 0}), derived)
-    names = _compared_columns(resource, model)
-    rows = connection.execute(select(*(table.c[name] for name in names)).where(included))
-    return StoredRows(Counter(map(_content, rows)), derived)
+    groups = _compared_columns(resource, model)
+    names = list(dict.fromkeys(chain(*groups)))
+    stored = connection.execute(select(*(table.c[name] for name in names)).where(included))
+    named = (dict(zip(names, row, strict=True)) for row in stored)
+    return StoredRows(Counter(_content_of(row, groups) for row in named), derived)
 
 
 def read_sent_rows(
@@ -167,17 +181,22 @@ def read_sent_rows(
         if model is None:
             contents.append(_own_content(record))
         else:
-            values = record.model_dump()
-            contents.append(_content(values[name] for name in _compared_columns(resource, model)))
+            groups = _compared_columns(resource, model)
+            contents.append(_content_of(record.model_dump(), groups))
     return contents
 
 
-def _compared_columns(resource: Resource, model: type[WireModel]) -> list[str]:
-    """Return the key of rows that replace each other, else the columns that a sheet may fill."""
+def _compared_columns(resource: Resource, model: type[WireModel]) -> list[list[str]]:
+    """Return the columns of each digest: those of the key if rows replace each other, and those
+    that a sheet may fill."""
     table = _TABLES[model]
-    if replaces_rows(resource):
-        return [column.name for column in table.primary_key]
-    return [column.name for column in table.columns if column.name in model.model_fields]
+    key = [column.name for column in table.primary_key]
+    filled = [column.name for column in table.columns if column.name in model.model_fields]
+    return [key, filled] if replaces_rows(resource) else [filled]
+
+
+def _content_of(row: Mapping[str, Any], groups: Sequence[Sequence[str]]) -> bytes:
+    return b"".join(_content(row[name] for name in names) for names in groups)
 
 
 def _own_content(record: Mapping[str, Any]) -> bytes:
@@ -194,4 +213,4 @@ def _content(values: Iterable[object]) -> bytes:
         else value
         for value in values
     ]
-    return hashlib.blake2b(repr(plain).encode(), digest_size=16).digest()
+    return hashlib.blake2b(repr(plain).encode(), digest_size=_DIGEST_SIZE).digest()

@@ -24,7 +24,7 @@ function batchPart(batch, names) {
   });
   part.append(element("summary", `${batch.batch} · ${batch.created_at}`));
   if (batch.error) part.append(element("p", errorText(batch.error), "problem"));
-  else part.append(element("p", fill(texts.batch_rows, batch.rows)));
+  else part.append(...batch.lines.map((line) => element("p", line)));
   const tree = element("ul", undefined, "tree");
   tree.append(...batch.steps.map((step) => stepPart(batch, step, names)));
   tree.append(...proofParts(batch));

@@ -1,6 +1,6 @@
 // Uploads: the list of jobs, details of one, its undo, and the decision about a doubt.
 
-import { button, byId, call, element, figure, fill, labelled, post, replaceChoices, show, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, fill, labelled, post, replaceChoices, show, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { showKnown } from "./begin.js";
 import { showWrongRows } from "./correct.js";
 import { confirmParts, environmentLine, figureItem, followSending, outcomeLinks, startConfirmed } from "./send.js";
@@ -10,19 +10,13 @@ async function showJobs() {
   byId("job-shown").hidden = true;
   const answer = await call("/api/jobs");
   if (answer === null || !isNewest()) return;
-  const several = new Set(answer.jobs.map((job) => job.profile)).size > 1;
-  const titles = [texts.job, texts.when, texts.state, texts.resource, texts.rows_read, texts.accepted];
-  titles.push(texts.rejected, texts.rows_unchanged, texts.rows_held, ...(several ? [texts.environment] : []));
-  titles.push(texts.file, "");
-  const lines = answer.jobs.map((job) => {
-    const values = [job.job, job.created_at, job.state_name, job.work];
-    const counts = [job.rows.read, job.rows.accepted ?? job.rows.processed, job.rows.rejected];
-    counts.push(job.rows.unchanged ?? job.rows.already, job.rows.held);
-    values.push(...counts.map((count) => figure(count) ?? ""), ...(several ? [job.profile] : []));
-    return tableLine([...values, job.file, jobButtons(job)]);
-  });
+  const titles = tableLine([...answer.columns.map((column) => column.title), ""], "th");
+  const lines = answer.jobs.map((job) => tableLine([...job.cells, jobButtons(job)]));
+  for (const line of [titles, ...lines]) {
+    answer.columns.forEach((column, at) => line.children[at].classList.toggle("number", column.numeric));
+  }
   const empty = lines.length ? [] : [tableLine([texts.no_jobs])];
-  byId("job-table").replaceChildren(tableLine(titles, "th"), ...lines, ...empty);
+  byId("job-table").replaceChildren(titles, ...lines, ...empty);
 }
 
 function jobButtons(job) {
@@ -47,8 +41,8 @@ async function showJob(id) {
   const job = await call("/api/job", { query: { job: id } });
   if (job === null || !isNewest()) return;
   const history = element("table");
-  const changes = job.history.filter((one, place) => one.state !== job.history[place - 1]?.state);
-  history.append(...changes.map((one) => tableLine([one.at, one.state])));
+  const changes = job.history.filter(([, state], place) => state !== job.history[place - 1]?.[1]);
+  history.append(...changes.map((one) => tableLine(one)));
   const lines = job.lines.map((line) => element("p", line));
   const links = job.is_upload ? outcomeLinks(job) : [];
   if (job.is_upload && job.rows.rejected) links.push(" ", button(texts.to_refused, () => openWorkbook(job.job)));

@@ -42,10 +42,8 @@ function showExport(work) {
   byId("export-cancel").hidden = !work.running;
   byId("export-progress").textContent = work.running ? work.lines.at(-1) || texts.reading_records : "";
   if (work.running || !work.outcome) return;
-  const { listing, manifest, remarks, preview } = work.outcome;
-  const whole = manifest.complete ? texts.complete : texts.incomplete;
-  const parts = [element("p", `${fill(texts.export_done, { n: manifest.records })} ${whole}`)];
-  parts.push(...remarks.map((text) => element("p", text)));
+  const { listing, complete, lines, preview } = work.outcome;
+  const parts = [...lines, ...(complete ? [texts.complete] : [])].map((text) => element("p", text));
   parts.push(link(texts.download_export, "/api/exported", { listing }));
   byId("exported").replaceChildren(...parts);
   const [head, ...rows] = preview;

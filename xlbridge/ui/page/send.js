@@ -67,7 +67,7 @@ function planParts(planned, options) {
   if (lines.length) table.append(tableLine(titles, "th"), ...lines);
   const listed = element("div", undefined, "scroll");
   listed.append(table);
-  const more = planned.more ? [element("p", fill(texts.more_rows, { n: planned.more }))] : [];
+  const more = planned.more ? [element("p", planned.more)] : [];
   const parts = [environmentLine(planned), ...again, figures];
   if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), listed, ...more];
   const text = fill(texts.send_rows, { n: planned.writes });

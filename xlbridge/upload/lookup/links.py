@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.client import Record
+from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Column, Kind, Resource, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
@@ -28,6 +29,8 @@ from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, valu
 from xlbridge.workbook import cell_address
 
 _NO_RECORD = "0"
+"""The code that stands for no record in links to another sheet; others start at 1."""
+
 _FEW = 20
 """Number of single values queried before the whole listing is read instead."""
 _MAX_NAMED, _MAX_COMPARED, _MAX_HINTED = 4, 50, 100
@@ -165,7 +168,8 @@ _SIMILAR = Text(pt=" Parecidos: {records}.", en=" Similar: {records}.")
 
 
 CodesOfSheet = Callable[[SheetLink], Mapping[str, str]]
-"""Returns the codes of the records sent by another sheet, by the values of a column."""
+"""Returns the codes of the records sent by another sheet, by the values of a column. Raises
+``UsageError`` if it was not sent to this system, or has no such column."""
 
 
 class LinkResolver:
@@ -177,7 +181,7 @@ class LinkResolver:
     def __init__(
         self, registries: Registries, codes_of_sheet: CodesOfSheet = lambda _link: {}
     ) -> None:
-        self._registries = registries
+        self.registries = registries
         self._codes_of_sheet = codes_of_sheet
         self._records: dict[tuple[str, tuple[str, ...], Kind, bool], RecordsByName] = {}
 
@@ -194,7 +198,7 @@ class LinkResolver:
         query_fields = () if query is None else query.model_fields
         can_query = not link.is_loose and link.fields[0] in query_fields
         known = self._records.get(key)
-        if known is None and can_query and not self._registries.is_listed(reference):
+        if known is None and can_query and not self.registries.is_listed(reference):
             known = RecordsByName(link, kind, complete=False, listed=False)
         elif known is None:
             known = self._read(link, kind)
@@ -206,6 +210,13 @@ class LinkResolver:
             known = self._query_missing(known, missing)
         self._records[key] = known
         return replace(known, link=link)
+
+    def codes_if_sent(self, link: SheetLink) -> Mapping[str, str]:
+        """Return the codes that the values of a link stand for, as far as its sheets were sent."""
+        try:
+            return {_NO_RECORD: _NO_RECORD, **self._codes_of_sheet(link)}
+        except (UsageError, WorkbookRefused):
+            return {_NO_RECORD: _NO_RECORD}
 
     def fill_in(self, sheet: ValidatedSheet) -> ValidatedSheet:
         """Return a sheet of a linked resource as one of its base resource, with codes for names.
@@ -248,7 +259,7 @@ class LinkResolver:
         reference = REFERENCES[known.link.registry]
         records = dict(known.records)
         for value in sorted(missing):
-            found = self._registries.query(reference, known.link.fields[0], value)
+            found = self.registries.query(reference, known.link.fields[0], value)
             records |= _by_name(known.link, reference, known.kind, found)
         return replace(known, records=records, queried=known.queried | missing)
 
@@ -266,7 +277,6 @@ class LinkResolver:
     ) -> tuple[Any, list[Finding]]:
         """Return the codes of the records that cells name by a column of another sheet."""
         cells = values_of(sheet, column.name)
-        # Codes start at 1; 0 means that there is no record.
         known = {_NO_RECORD: _NO_RECORD, **self._codes_of_sheet(link)}
         found = [_code_of_kind(column.kind, known.get(value.strip())) for value in cells.values]
         missing = {number for number, code in enumerate(found) if code is None}
@@ -301,7 +311,7 @@ class LinkResolver:
 
     def _read(self, link: Link, kind: Kind) -> RecordsByName:
         reference = REFERENCES[link.registry]
-        listed = self._registries.load_all(reference)
+        listed = self.registries.load_all(reference)
         records = _by_name(link, reference, kind, listed.records)
         return RecordsByName(link, kind, records, listed.complete)
 

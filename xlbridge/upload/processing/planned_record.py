@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xlbridge import titles
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Line, Report, Table, group_by_reason, list_first
 from xlbridge.upload.claims import ClaimedRows
@@ -182,4 +183,4 @@ def remark_table(records: Iterable[tuple[Text | str | None, int]]) -> Table:
         Line(text=sentence.format(numbers=list_first(numbers, _SHOWN_RECORDS), remark=remark))
         for remark, numbers in groups.items()
     ]
-    return Table(sheet=Text(pt="Registros", en="Records"), lines=lines)
+    return Table(sheet=titles.RECORDS, lines=lines)

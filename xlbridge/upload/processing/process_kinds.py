@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import RemoteRejected, UsageError, resolve_name, suggestion
 from xlbridge.i18n import Text
+from xlbridge.upload.results.remote_verdict import failure_of_log
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportState
 from xlbridge.wire.inventory import INVENTORY_PROCESS, INVENTORY_SHOW
@@ -127,6 +128,8 @@ def _log_status(log: Record, state_of_log: StateOfLog) -> tuple[RecordStatus, Te
     state = state_of_log(parsed)
     if state is None:
         return RecordStatus.UNKNOWN, _UNKNOWN_WORD.format(word=parsed.situacao or "–")
+    if state is ImportState.FAILED:
+        return RecordStatus.CLOSED, failure_of_log(parsed)
     return _BY_IMPORT_STATE[state], None
 
 

@@ -224,9 +224,9 @@ _HEADLINES = {
     ),
     State.NEEDS_PERSON: Text(
         pt="Em dúvida; só uma pessoa pode decidir. Processados: {processed} de {read}; já "
-        "estavam: {already}; rejeitados: {rejected}; sem resultado: {unknown} ({reason}).",
+        "estavam: {already}; rejeitados: {rejected}; em dúvida: {unknown} ({reason}).",
         en="In doubt; only a person can decide. Processed: {processed} of {read}; were already: "
-        "{already}; rejected: {rejected}; without proof: {unknown} ({reason}).",
+        "{already}; rejected: {rejected}; in doubt: {unknown} ({reason}).",
     ),
 }
 _UNFINISHED = Text(

@@ -119,6 +119,8 @@ class RecordProcessor(RecordChannel):
         """Return the result that the state of a record in doubt proves, None if it proves none."""
         if state.status is RecordStatus.DONE:
             return _done(state, already=write.attempts == 0)
+        if self._kind.is_queued and state.status is RecordStatus.CLOSED:
+            return self._result(WriteState.REJECTED, state.remark or _CHANGED)
         if not final:
             return None
         if state.status is not RecordStatus.OPEN or write.detail.get("accepted"):

@@ -1,8 +1,9 @@
 from .job_report import job_document as job_document, job_report as job_report
 from .report import (
+    history_table as history_table,
     job_json as job_json,
+    jobs_table as jobs_table,
     mode_name as mode_name,
-    state_text as state_text,
 )
 from .result_files import ensure_evidence as ensure_evidence
 from .row_ledger import (
@@ -11,6 +12,7 @@ from .row_ledger import (
     row_counts as row_counts,
 )
 from .status_copy import (
+    SheetCodes as SheetCodes,
     codes_of_sheet as codes_of_sheet,
     require_unchanged as require_unchanged,
     write_status_copy as write_status_copy,

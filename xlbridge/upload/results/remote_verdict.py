@@ -10,7 +10,8 @@ from xlbridge.upload.job import JobSpec
 from xlbridge.upload.results.verdict import ItemAddresses, RejectedRow, Verdict, parse_item_column
 
 if TYPE_CHECKING:
-    from xlbridge.wire.imports import ImportLog
+    from xlbridge.resources import Catalogue
+    from xlbridge.wire.imports import ImportLog, ImportRecords
 
 ROW_COUNT_DIFFERS = Text(
     pt="o sistema leu {n} {n:linha|linhas}, e a planilha tem {rows}",
@@ -18,7 +19,14 @@ ROW_COUNT_DIFFERS = Text(
 )
 """Reason to doubt an upload that was executed."""
 
-_FIRST_DATA_ROW = 2
+_FAILED = Text(
+    pt="o sistema desistiu do arquivo (situação “{word}”: {message})",
+    en="the system gave the file up (status “{word}”: {message})",
+)
+
+FIRST_LINE = 2
+"""Line of the payload's first row: the header is line 1."""
+
 _NO_ITEMS: Mapping[str, ItemAddresses] = MappingProxyType({})
 
 
@@ -32,11 +40,14 @@ def verdict_of_rejection(job: JobSpec, details: Sequence[ErrorDetail]) -> Verdic
     )
 
 
-def verdict_of_log(job: JobSpec, log: "ImportLog") -> Verdict | None:
-    """Return the verdict of a finished log, None if it does not prove one.
+def verdict_of_log(
+    job: JobSpec, log: "ImportLog | ImportRecords", first_line: int = FIRST_LINE
+) -> Verdict | None:
+    """Return the verdict of a finished log, or of an import's own answer; None if it proves none.
 
     The interface guarantees the status and the rejected lines. Optional counts must agree: rows
     read with rows sent, accepted plus rejected with the total, rejected lines with their count.
+    ``first_line`` is the number of the first row.
     """
     lines = log.linhasRejeitadas or []
     named = {line.linha for line in lines}
@@ -49,17 +60,41 @@ def verdict_of_log(job: JobSpec, log: "ImportLog") -> Verdict | None:
     agrees = log.totalDeRegistros in (None, len(job.rows))
     if not agrees or log.registrosImportados not in (None, accepted):
         return None
-    if any(_sheet_row(job, line) is None for line in named):
+    if any(_sheet_row(job, line, first_line) is None for line in named):
         return None
     return Verdict(
         read=len(job.rows),
         accepted=accepted,
         unknown=0,
         rejected_rows=tuple(
-            rejected_row(job, _sheet_row(job, line.linha), line.coluna, untranslated(line.mensagem))
+            rejected_row(
+                job,
+                _sheet_row(job, line.linha, first_line),
+                line.coluna,
+                untranslated(line.mensagem),
+            )
             for line in sorted(lines, key=lambda line: line.linha or 0)
         ),
     )
+
+
+def is_about(
+    job: JobSpec, job_id: str, log_id: int, log: "ImportLog", resources: "Catalogue"
+) -> bool:
+    """Return whether a log is that of a job's file, as far as it tells.
+
+    Its id is the job's, its file name bears the job's id as that of the sent file does, and its
+    resource is not another one. The interface promises none of these.
+    """
+    if log.id not in (None, log_id) or (log.nomeDoArquivo and job_id not in log.nomeDoArquivo):
+        return False
+    named = (log.recurso or "").strip().casefold()
+    return named == job.resource or named not in resources
+
+
+def failure_of_log(log: "ImportLog") -> Text:
+    """Return the reason that the log of a failed file gives."""
+    return _FAILED.format(word=log.situacao or "–", message=log.mensagem or "–")
 
 
 def accounts_for_every_row(job: JobSpec, log: "ImportLog") -> bool:
@@ -99,9 +134,9 @@ def rejected_row(
     return RejectedRow(row, cell, column, message, itself)
 
 
-def _sheet_row(job: JobSpec, line: int | None) -> int | None:
-    """Return the analyst's row for a line of the payload, whose header is line 1."""
+def _sheet_row(job: JobSpec, line: int | None, first_line: int = FIRST_LINE) -> int | None:
+    """Return the analyst's row for a line of the payload."""
     if line is None:
         return None
-    position = line - _FIRST_DATA_ROW
+    position = line - first_line
     return job.rows[position] if 0 <= position < len(job.rows) else None

@@ -1,14 +1,15 @@
 """Report of an upload: its content, and the JSON of the contract."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
-from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
@@ -18,7 +19,7 @@ from xlbridge.upload.results.row_ledger import (
     changed_ledger,
     row_counts,
 )
-from xlbridge.upload.results.verdict import RejectedRow, drifted_rules
+from xlbridge.upload.results.verdict import LostField, RejectedRow, RowOutcome, drifted_rules
 
 _SHOWN_ROWS = 10
 
@@ -48,9 +49,9 @@ _HEADLINES = {
         "({reason}).",
     ),
     State.NEEDS_PERSON: Text(
-        pt="Em dúvida; só uma pessoa pode decidir. Linhas: {sent}, aceitas: {accepted}, sem "
-        "resultado: {unknown} ({reason}).",
-        en="In doubt; only a person can decide. Rows: {sent}, accepted: {accepted}, without proof: "
+        pt="Em dúvida; só uma pessoa pode decidir. Linhas: {sent}, aceitas: {accepted}, em "
+        "dúvida: {unknown} ({reason}).",
+        en="In doubt; only a person can decide. Rows: {sent}, accepted: {accepted}, in doubt: "
         "{unknown} ({reason}).",
     ),
     State.SENDING_PARTS: Text(
@@ -65,6 +66,10 @@ _PARTLY_IN_DOUBT = Text(
     "Linhas: {sent}, aceitas: {accepted}, rejeitadas: {rejected} ({reason}).",
     en="In doubt: whether {unknown:one row was|{unknown} rows were} written is not known. Rows: "
     "{sent}, accepted: {accepted}, rejected: {rejected} ({reason}).",
+)
+_WITH_LOST_FIELDS = Text(
+    pt="Linhas aceitas: {accepted} de {read}, mas há campos que o sistema não gravou{rest}.",
+    en="Rows accepted: {accepted} of {read}, but the system did not store some fields{rest}.",
 )
 _QUEUED = Text(pt="Na fila (log {log_id}).", en="Queued (log {log_id}).")
 _NOT_SENT = Text(pt="Ainda não enviado.", en="Not sent yet.")
@@ -104,6 +109,12 @@ _HELD = Text(
     "com: xlbridge retry {job}",
     en="Next: see in {rejects} why each row is held; those that you correct there are sent by: "
     "xlbridge retry {job}",
+)
+_COMPLETE = Text(
+    pt="A seguir: confira um destes registros no sistema; o nome do campo pode ser outro ali. "
+    "Depois complete-os: xlbridge upload {file} --update",
+    en="Next: look at one of these records in the system; the field may have another name there. "
+    "Then complete them: xlbridge upload {file} --update",
 )
 _STATUS_COPY = Text(
     pt="A seguir: nada mais a fazer; uma cópia do arquivo com os códigos do sistema: "
@@ -149,6 +160,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
             if row.has_reason
         ],
         "rejects_file": job.last("rejects_file"),
+        "lost_fields": [field.to_json() for field in job.lost_fields],
         "digest": job.spec.digest,
         "plan": job.last("plan"),
         "not_created": [
@@ -230,9 +242,11 @@ def upload_report(journal: Journal, job: Job) -> Report:
         remarks.append(_UNDONE.format(rows=count_text(undone.rows), by=undone.by))
     return Report(
         verdict=_verdict(journal, job),
-        grade=Grade.ERROR if job.held else _GRADES.get(job.state, Grade.GOOD),
+        grade=Grade.ERROR
+        if job.held or job.has_lost_fields
+        else _GRADES.get(job.state, Grade.GOOD),
         remarks=remarks,
-        tables=[_rejected_table(rejected_now(job, ledger))],
+        tables=[_rejected_table(rejected_now(job, ledger)), _lost_table(job.lost_fields)],
         next_steps=[_next_step(job, settled)],
     )
 
@@ -254,9 +268,9 @@ _UNDONE = Text(
     en="Reversed since, by {by}: {rows} {rows:row|rows}.",
 )
 _REJECTED_HEADINGS = (
-    Heading(Text(pt="Célula", en="Cell")),
-    Heading(Text(pt="Coluna", en="Column"), 24, words=True),
-    Heading(Text(pt="Mensagem", en="Message"), 60),
+    Heading(titles.CELL),
+    Heading(titles.COLUMN, 24, words=True),
+    Heading(titles.MESSAGE, 60),
 )
 
 
@@ -268,8 +282,41 @@ def _rejected_table(rejected: list[RejectedRow]) -> Table:
             address=address, column=row.column or "", message=row.message
         )
         lines.append(Line((address, row.column, row.message), Tone.OPEN, text))
-    sheet = Text(pt="Rejeitadas", en="Rejected")
-    return Table(sheet=sheet, headings=_REJECTED_HEADINGS, lines=lines, most=_SHOWN_ROWS)
+    return Table(
+        sheet=RowOutcome.REJECTED.count_title,
+        headings=_REJECTED_HEADINGS,
+        lines=lines,
+        most=_SHOWN_ROWS,
+    )
+
+
+_LOST = Text(
+    pt="  ✗ {column}: enviado “{sent}”, o sistema ficou sem valor (linhas {rows})",
+    en="  ✗ {column}: sent “{sent}”, the system has no value (rows {rows})",
+)
+_CHANGED = Text(
+    pt="  • {column}: enviado “{sent}”, o sistema tem “{stored}” (linhas {rows})",
+    en="  • {column}: sent “{sent}”, the system has “{stored}” (rows {rows})",
+)
+_LOST_HEADINGS = (
+    Heading(Text(pt="Coluna", en="Column"), 24, words=True),
+    Heading(Text(pt="Enviado", en="Sent"), 30),
+    Heading(Text(pt="No sistema", en="In the system"), 30),
+    Heading(Text(pt="Linhas", en="Rows"), 30),
+)
+
+
+def _lost_table(lost: list[LostField]) -> Table:
+    """Return the table of the fields that the system has not taken, each once."""
+    lines = []
+    for field in lost:
+        rows = list_first(field.rows, _SHOWN_ROWS)
+        sentence = _LOST if field.stored is None else _CHANGED
+        text = sentence.format(column=field.column, sent=field.sent, stored=field.stored, rows=rows)
+        tone = Tone.OPEN if field.stored is None else Tone.PLAIN
+        lines.append(Line((field.column, field.sent, field.stored or "", rows), tone, text))
+    sheet = Text(pt="Campos não gravados", en="Fields not taken")
+    return Table(sheet=sheet, headings=_LOST_HEADINGS, lines=lines, most=_SHOWN_ROWS)
 
 
 def _verdict(journal: Journal, job: Job) -> Text:
@@ -278,13 +325,15 @@ def _verdict(journal: Journal, job: Job) -> Text:
     headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
     if job.state is State.IN_DOUBT and verdict.unknown < verdict.read:
         headline = _PARTLY_IN_DOUBT
+    if job.state is State.DONE and job.has_lost_fields:
+        headline = _WITH_LOST_FIELDS
     rest = (text.format(n=count_text(counts[name])) for name, text in _REST.items() if counts[name])
     return headline.format(
         sent=count_text(verdict.read),
         rest=joined(rest, ""),
         **{n: count_text(counts[n]) for n in ("read", "accepted", "rejected", "unknown")},
         previewed=job.last("previewed"),
-        reason=Text(pt=job.reason.pt.rstrip("."), en=job.reason.en.rstrip(".")),
+        reason=job.reason,
         log_id=job.last("log_id"),
     )
 
@@ -307,6 +356,8 @@ def _next_step(job: Job, settled: LaterRows | None) -> Text:
         if rejects:
             step = _HELD if job.state is State.DONE else _RETRY
             return step.format(rejects=as_argument(Path(rejects)), **known)
+        if job.has_lost_fields:
+            return _COMPLETE.format(**known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
         if job.verdict.accepted:
@@ -327,6 +378,92 @@ def _drift_remarks(job: Job) -> Iterator[Text]:
     for rule in rules:
         what = f"{rule.column}: {rule.rule}" if rule.column else rule.rule
         yield untranslated("  {n} × {what}").format(n=rule.rows, what=what)
+
+
+_COUNTED = (RowOutcome.ACCEPTED, RowOutcome.REJECTED)
+_SELDOM_COUNTED = (
+    RowOutcome.UNCHANGED,
+    RowOutcome.HELD,
+    RowOutcome.UNDONE,
+    RowOutcome.UNKNOWN,
+)
+"""Outcomes whose counts are left out if all are zero, so that lines fit the screen."""
+
+
+def jobs_table(
+    journal: Journal, jobs: Sequence[Job], show_file: Callable[[Path], object] = short_path
+) -> Table:
+    """Return a table of jobs with the counts of their rows as they are now."""
+    counts = [_listed_counts(journal, job) for job in jobs]
+    counted = [*_COUNTED, *(o for o in _SELDOM_COUNTED if any(own[o] for own in counts))]
+    return Table(
+        sheet=titles.UPLOADS,
+        headings=(
+            *map(Heading, (titles.UPLOAD, titles.DATE, titles.STATE, titles.MODE)),
+            *map(Heading, (titles.RESOURCE, titles.ROWS)),
+            *(Heading(outcome.count_title) for outcome in counted),
+            Heading(titles.ENVIRONMENT, words=True),
+            Heading(titles.FILE, path=True, words=True),
+        ),
+        lines=[
+            Line(
+                (
+                    job.id if job.parent is None else f"  {job.id}",
+                    f"{job.created_at:%d/%m/%Y %H:%M}",
+                    state_text(journal, job),
+                    mode_name(job.spec.mode),
+                    job.spec.resource,
+                    own["read"],
+                    *(own[outcome] for outcome in counted),
+                    job.spec.profile,
+                    str(show_file(Path(job.spec.file))) if job.spec.file else None,
+                )
+            )
+            for job, own in zip(jobs, counts, strict=True)
+        ],
+        aligned=True,
+    )
+
+
+def _listed_counts(journal: Journal, job: Job) -> dict[str, int]:
+    counts = row_counts(journal, job)
+    if job.spec.mode is Mode.PROCESS:  # Its report counts records that the plan skips as rejected.
+        return counts | {"rejected": counts["rejected"] + counts["held"], "held": 0}
+    return counts
+
+
+_HISTORY_HEADINGS = (
+    Heading(titles.DATE, 20),
+    Heading(titles.STATE, 20),
+    Heading(titles.NOTE, 60),
+)
+_MESSAGES = ("reason", "unread")
+_UNLISTED_DETAILS = ("verdict", "origins", "file_hash", "proven")
+
+
+def history_table(job: Job) -> Table:
+    """Return the states of a job with their times and details."""
+    lines = []
+    for event in job.events:
+        at, state = f"{event.at:%d/%m/%Y %H:%M:%S}", event.state.text
+        note = joined(_event_notes(event.detail), "\n")
+        short = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
+        text = Text(*(f"{at}  {name:18}  {short}".rstrip() for name in (state.pt, state.en)))
+        lines.append(Line((at, state, note), text=text))
+    return Table(sheet=Text(pt="Histórico", en="History"), headings=_HISTORY_HEADINGS, lines=lines)
+
+
+def _event_notes(detail: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield the details of a state: messages as they are, others by name, without empty ones."""
+    for name, value in detail.items():
+        if name in _MESSAGES and value is not None:
+            yield Text.of_json(value)
+        elif name not in _UNLISTED_DETAILS and value is not None:
+            shown = value
+            if isinstance(value, Mapping):
+                shown = ", ".join(f"{key} {part}" for key, part in value.items() if part)
+            if shown != "":
+                yield untranslated(f"{name}: {shown}")
 
 
 def evidence_remarks(job: Job) -> Iterator[Text]:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from xlbridge.client import Client
 from xlbridge.errors import ApiError, UsageError
+from xlbridge.files import matching_files
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource, normalize_header
 from xlbridge.resources.findings import Severity
 from xlbridge.resources.references import SheetLink
+from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, State
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
@@ -258,12 +260,8 @@ class SheetCodes:
         sent or has no such column; ``WorkbookRefused`` if it cannot be read.
         """
         found: dict[str, set[str]] = {}
-        # A link may be a pattern; if no file matches, the pattern itself is reported.
-        files = [
-            (file, file_hash(file))
-            for file in sorted(link.file.parent.glob(link.file.name)) or [link.file]
-        ]
-        sent = [(file, digest, self._jobs_of(digest)) for file, digest in files if digest]
+        files = [(file, file_hash(file)) for file in matching_files(Path(), str(link.file))]
+        sent = [(file, digest, self._jobs_of(digest)) for file, digest in files]
         if not any(jobs for _, _, jobs in sent):
             raise UsageError(_NEVER_SENT.format(file=link.file), _SEND_FIRST)
         for file, digest, jobs in sent:
@@ -307,16 +305,27 @@ class SheetCodes:
     def _values(self, file: Path, column: str, job: Job) -> dict[int, str]:
         """Return the values of a sheet's column by Excel's row numbers."""
         limits = self._context.settings.limits
-        (cells,) = read_workbook(file, limits, job.spec.sheet).sheets
-        header_cell = _find_header_cell(cells, column)
-        if header_cell is None:
+        texts = self.texts_of_column(file, job.spec.sheet, column, limits)
+        if texts is None:
             raise UsageError(_NO_COLUMN.format(file=file, column=column))
+        return texts[1]
+
+    @staticmethod
+    def texts_of_column(
+        file: Path, sheet: str, name: str, limits: WorkbookLimits
+    ) -> tuple[int, dict[int, str]] | None:
+        """Return a column of a sheet by its header, None if there is none: its zero-based position,
+        and its texts by Excel's row numbers. Raises ``WorkbookRefused``."""
+        (cells,) = read_workbook(file, limits, sheet).sheets
+        header_cell = _find_header_cell(cells, name)
+        if header_cell is None:
+            return None
         header, position = header_cell
-        column_cells = cells.columns[position]
-        return {
+        column = cells.columns[position]
+        return cells.first_column + position, {
             at + 1: display(value).strip()
             for at in range(header + 1, cells.height)
-            if (value := column_cells.value(at)) is not None
+            if (value := column.value(at)) is not None
         }
 
 

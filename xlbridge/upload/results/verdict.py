@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
+from xlbridge import titles
 from xlbridge.i18n import Text, joined
 from xlbridge.workbook import cell_address
 
@@ -41,6 +42,32 @@ class RejectedRow:
     def has_reason(self) -> bool:
         """True if the row has a reason of its own: an error or a changed column."""
         return self.itself or self.column is not None
+
+
+@dataclass(frozen=True, slots=True)
+class LostField:
+    """Column whose values the system has not taken: an example as sent and as stored, None if that
+    is empty, and the rows in which this was seen."""
+
+    column: str
+    sent: str
+    stored: str | None
+    rows: list[int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the field as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def merge(cls, fields: Iterable["LostField"]) -> list["LostField"]:
+        """Return the fields of the parts of a sheet, each once."""
+        merged: dict[tuple[str, bool], LostField] = {}
+        for one in fields:
+            known = merged.setdefault(
+                (one.column, one.stored is None), cls(one.column, one.sent, one.stored, [])
+            )
+            known.rows.extend(one.rows)
+        return list(merged.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +186,11 @@ class RowOutcome(StrEnum):
         """The outcome of a row in words."""
         return _OUTCOME_TEXTS[self]
 
+    @property
+    def count_title(self) -> Text:
+        """Title of the number of rows with this outcome."""
+        return _OUTCOME_TITLES[self]
+
 
 _OUTCOME_TEXTS: Mapping[RowOutcome, Text] = {
     RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
@@ -168,7 +200,17 @@ _OUTCOME_TEXTS: Mapping[RowOutcome, Text] = {
     RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
     RowOutcome.UNSENT: Text(pt="não enviada", en="not sent"),
     RowOutcome.UNDONE: Text(pt="desfeita", en="undone"),
-    RowOutcome.UNKNOWN: Text(pt="em dúvida", en="in doubt"),
+    RowOutcome.UNKNOWN: titles.IN_DOUBT,
+}
+_OUTCOME_TITLES: Mapping[RowOutcome, Text] = {
+    RowOutcome.ACCEPTED: Text(pt="Aceitas", en="Accepted"),
+    RowOutcome.UNCHANGED: Text(pt="Sem alteração", en="Unchanged"),
+    RowOutcome.HELD: Text(pt="Retidas", en="Held"),
+    RowOutcome.REJECTED: Text(pt="Rejeitadas", en="Rejected"),
+    RowOutcome.NOT_WRITTEN: Text(pt="Não gravadas", en="Not written"),
+    RowOutcome.UNSENT: Text(pt="Não enviadas", en="Not sent"),
+    RowOutcome.UNDONE: Text(pt="Desfeitas", en="Undone"),
+    RowOutcome.UNKNOWN: Text(pt="Em dúvida", en="In doubt"),
 }
 
 

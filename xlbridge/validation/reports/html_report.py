@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from xlbridge import __version__
+from xlbridge import __version__, titles
 from xlbridge.i18n import Text
 from xlbridge.report_forms import render_page
 from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, mark_invisible
@@ -51,15 +51,15 @@ _PAGE_TEXTS = {
     "every_severity": Text(pt="erros e avisos", en="errors and warnings"),
     "rule": Text(pt="Regra", en="Rule"),
     "every_rule": Text(pt="todas as regras", en="every rule"),
-    "column": Text(pt="Coluna", en="Column"),
+    "column": titles.COLUMN,
     "every_column": Text(pt="todas as colunas", en="every column"),
     "find": Text(pt="Célula ou linha", en="Cell or row"),
-    "cell": Text(pt="Célula", en="Cell"),
-    "severity": Text(pt="Gravidade", en="Severity"),
-    "value": Text(pt="Valor", en="Value"),
-    "wrong": Text(pt="O que está errado", en="What is wrong"),
-    "todo": Text(pt="O que fazer", en="What to do"),
-    "record": Text(pt="Registro", en="Record"),
+    "cell": titles.CELL,
+    "severity": titles.SEVERITY,
+    "value": titles.VALUE,
+    "wrong": titles.WHAT_IS_WRONG,
+    "todo": titles.WHAT_TO_DO,
+    "record": titles.RECORD,
     "rules": Text(pt="Por regra", en="By rule"),
     "click": Text(pt="clique para filtrar", en="click to filter"),
     "shown": Text(

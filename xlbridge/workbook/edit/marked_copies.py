@@ -14,6 +14,7 @@ from textwrap import wrap
 
 from lxml import etree
 
+from xlbridge import titles
 from xlbridge.i18n import Text
 from xlbridge.resources.findings import SEVERITY_WORDS, Finding, Severity, show_invisible
 from xlbridge.workbook import style
@@ -53,14 +54,14 @@ _TRUNCATED = Text(
     pt=" Aqui estão os primeiros {shown} dos {total} achados.",
     en=" The first {shown} of {total} findings are listed here.",
 )
-_SHEET_HEADER = (Text(pt="Planilha", en="Sheet"), 20)
+_SHEET_HEADER = (titles.SHEET, 20)
 _HEADERS: tuple[tuple[Text, int], ...] = (
-    (Text(pt="Célula", en="Cell"), 10),
-    (Text(pt="Coluna", en="Column"), 28),
-    (Text(pt="Gravidade", en="Severity"), 13),
-    (Text(pt="Valor", en="Value"), 28),
-    (Text(pt="O que está errado", en="What is wrong"), 52),
-    (Text(pt="O que fazer", en="What to do"), 52),
+    (titles.CELL, 10),
+    (titles.COLUMN, 28),
+    (titles.SEVERITY, 13),
+    (titles.VALUE, 28),
+    (titles.WHAT_IS_WRONG, 52),
+    (titles.WHAT_TO_DO, 52),
     (Text(pt="Código", en="Code"), 22),
 )
 _HEADER_ROW = 5

@@ -1,12 +1,14 @@
 from .clean_workbook import write_records as write_records
 from .new_workbook import new_workbook as new_workbook, print_across_pages as print_across_pages
-from .report_workbook import write_report as write_report
+from .report_workbook import (
+    write_cover as write_cover,
+    write_report as write_report,
+)
 from .row_copies import (
     MigratedColumn as MigratedColumn,
     OlderWorkbook as OlderWorkbook,
     RejectedRows as RejectedRows,
     as_xlsx as as_xlsx,
-    write_rejects as write_rejects,
 )
 from .template import (
     ListedRecord as ListedRecord,

@@ -1,4 +1,7 @@
-"""Reports as workbooks: a cover with the verdict, and a sheet with each table in full."""
+"""Reports as workbooks: a cover with the verdict, and a sheet with each table in full.
+
+An export has such a cover, too, with its tables on it.
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
@@ -25,7 +29,7 @@ MAX_LINES = 1_000_000
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96
 _BOLD_WIDTH = 1.25
 _INDENT = 2
-_MIN_PARAGRAPH_WIDTH, _PARAGRAPH_PADDING = 60, 5
+_MIN_WIDTH, _PADDING = 60, 5
 _OPEN, _OPEN_BACKGROUND = "9C0006", "FFE3E6"
 _GRADE_FORMATS: dict[Grade, dict[str, Any]] = {
     Grade.GOOD: {"font_color": "1C6B3A", "bg_color": "E0F3E7"},
@@ -65,9 +69,8 @@ def write_report(
     """
     title = _clean(report.title)
     with new_workbook(path, title=title, carried=dict([signature])) as book:
-        font = {"font_name": style.FONT, "font_size": style.FONT_SIZE}
-        styles = Formats(book, **font, valign="top")
-        _write_cover(book.add_worksheet(str(cover)), styles, report)
+        styles = _formats(book)
+        _write_cover(book.add_worksheet(str(cover)), styles, report, tables=())
         for name, group in groupby(report.tables, key=lambda table: table.sheet):
             tables = list(group)
             parts = [tables]
@@ -78,6 +81,15 @@ def write_report(
             for number, part in enumerate(parts, start=1):
                 sheet = book.add_worksheet(str(name) if number == 1 else f"{name} {number}")
                 _write_tables(sheet, styles, part)
+
+
+def write_cover(book: xlsxwriter.Workbook, sheet: Worksheet, report: Report) -> None:
+    """Write a report to one sheet of a workbook: the cover with all tables below."""
+    _write_cover(sheet, _formats(book), report, report.tables)
+
+
+def _formats(book: xlsxwriter.Workbook) -> Formats:
+    return Formats(book, font_name=style.FONT, font_size=style.FONT_SIZE, valign="top")
 
 
 def _cell_format(styles: Formats, heading: Heading, value: Value, tone: Tone) -> Format:
@@ -106,9 +118,11 @@ class _SheetWriter:
     """Writer of a sheet from top to bottom, in rows high enough for wrapped texts, which Excel does
     not fit itself."""
 
-    def __init__(self, sheet: Worksheet, title: str, widths: Sequence[int]) -> None:
+    def __init__(
+        self, sheet: Worksheet, styles: Formats, title: str, widths: Sequence[int]
+    ) -> None:
         self.row = 0
-        self.sheet = sheet
+        self.sheet, self._styles = sheet, styles
         self._widths = widths
         for column, width in enumerate(widths):
             sheet.set_column(column, column, width)
@@ -132,30 +146,56 @@ class _SheetWriter:
                     self.sheet.write_datetime(*cell, day, form)
                 case _:
                     self.sheet.write_string(*cell, _clean(value), form)
-                    if form.text_wrap:
-                        length = (len(str(value)) + _INDENT) * letter_width
-                        lines = max(lines, math.ceil(length / self._widths[column]))
+                    length = (len(str(value)) + _INDENT) * letter_width
+                    lines = max(lines, math.ceil(length / self._widths[column]))
         if lines > 1:
-            self.sheet.set_row(self.row, min(lines * style.LINE_HEIGHT, style.MAX_ROW_HEIGHT))
-        self.row += 1
-
-    def paragraph(self, value: object, form: Format, padding: int = 0) -> None:
-        """Write a wrapped text across all columns."""
-        lines = math.ceil(len(str(value)) / max(sum(self._widths), _MIN_PARAGRAPH_WIDTH))
-        height = min(lines * style.LINE_HEIGHT + padding, style.MAX_ROW_HEIGHT)
-        if lines > 1 or padding:
+            height = min(lines * style.LINE_HEIGHT, style.MAX_ROW_HEIGHT)
             self.sheet.set_row(self.row, height)
-        self.sheet.merge_range(self.row, 0, self.row, max(len(self._widths) - 1, 1), "", form)
-        self.sheet.write_string(self.row, 0, _clean(value), form)
+        self.row += 1
+
+    def paragraph(self, value: object, form: Format, *, first: int = 0, padding: int = 0) -> None:
+        """Write a wrapped text across all columns from ``first`` on."""
+        width = sum(self._widths[first:]) if first else max(sum(self._widths), _MIN_WIDTH)
+        lines = math.ceil(len(str(value)) / width)
+        if lines > 1 or padding:
+            height = min(lines * style.LINE_HEIGHT + padding, style.MAX_ROW_HEIGHT)
+            self.sheet.set_row(self.row, height)
+        last = max(len(self._widths) - 1, 1)
+        if first < last:
+            self.sheet.merge_range(self.row, first, self.row, last, "", form)
+        self.sheet.write_string(self.row, first, _clean(value), form)
+        self.row += 1
+
+    def table(self, table: Table) -> None:
+        """Write the headings and the lines of a table, and go to the row after the next one."""
+        text, number = ({"align": "left", "indent": 1}, {"align": "right"})
+        forms = [
+            self._styles.format(**_HEADING, **(number if table.is_numeric(column) else text))
+            for column in range(len(table.headings))
+        ]
+        self.line([str(heading.title) for heading in table.headings], forms, _BOLD_WIDTH)
+        for line in table.lines:
+            cells = zip(table.headings, line.values, strict=True)
+            self.line(line.values, [_cell_format(self._styles, *c, line.tone) for c in cells])
         self.row += 1
 
 
-def _write_cover(sheet: Worksheet, styles: Formats, report: Report) -> None:
-    title = _clean(report.title)
-    writer = _SheetWriter(sheet, title, (_LABEL_WIDTH, _TEXT_WIDTH))
+def _widths(tables: Sequence[Table]) -> list[int]:
+    """Return the widths of the columns that tables below each other share."""
+    columns = range(max((len(table.headings) for table in tables), default=0))
+    return [max(t.headings[c].width for t in tables if c < len(t.headings)) for c in columns]
+
+
+def _write_cover(
+    sheet: Worksheet, styles: Formats, report: Report, tables: Sequence[Table]
+) -> None:
+    """Write a cover: the verdict with its explanations, the facts, and tables if any."""
+    title, widths = _clean(report.title), _widths(tables) or [_LABEL_WIDTH]
+    widths.append(_LABEL_WIDTH + _TEXT_WIDTH - sum(widths))
+    writer = _SheetWriter(sheet, styles, title, widths)
     heading = styles.format(bold=True, font_size=16, font_color=style.STRONG)
-    writer.line([title], [heading])
-    writer.row += 1
+    sheet.write_string(0, 0, title, heading)
+    writer.row = 2
     properties = _GRADE_FORMATS[report.grade]
     headline = styles.format(**properties, bold=True, text_wrap=True, font_size=12)
     writer.paragraph(report.verdict, headline)
@@ -171,40 +211,32 @@ def _write_cover(sheet: Worksheet, styles: Formats, report: Report) -> None:
     writer.row += 1
     label, text = styles.format(font_color=style.QUIET), styles.format(text_wrap=True)
     for fact, value in report.facts:
-        writer.line([str(fact), str(value_text(value))], [label, text])
+        sheet.write_string(writer.row, 0, _clean(fact), label)
+        writer.paragraph(value_text(value), text, first=1)
+    writer.row += 1
+    for table in tables:
+        writer.table(table)
 
 
 def _write_tables(sheet: Worksheet, styles: Formats, tables: Sequence[Table]) -> None:
-    columns = range(max(len(table.headings) for table in tables))
-    widths = [max(t.headings[c].width for t in tables if c < len(t.headings)) for c in columns]
-    writer = _SheetWriter(sheet, str(tables[0].sheet), widths)
+    writer = _SheetWriter(sheet, styles, str(tables[0].sheet), _widths(tables))
     title = styles.format(bold=True, font_size=13, font_color=style.STRONG, text_wrap=True)
     about = styles.format(font_color=style.QUIET, text_wrap=True)
     nothing = styles.format(italic=True, font_color=style.QUIET, text_wrap=True)
     for table in tables:
-        writer.paragraph(table.title or table.sheet, title, _PARAGRAPH_PADDING)
+        writer.paragraph(table.title or table.sheet, title, padding=_PADDING)
         if table.about is not None:
-            writer.paragraph(table.about, about, _PARAGRAPH_PADDING)
+            writer.paragraph(table.about, about, padding=_PADDING)
         if table.lines:
-            headings = [str(heading.title) for heading in table.headings]
-            text, number = ({"align": "left", "indent": 1}, {"align": "right"})
-            forms = [
-                styles.format(**_HEADING, **(number if table.is_numeric(column) else text))
-                for column in range(len(headings))
-            ]
-            writer.line(headings, forms, _BOLD_WIDTH)
-            if len(tables) == 1:
-                sheet.freeze_panes(writer.row, 0)
-                sheet.repeat_rows(writer.row - 1)
-                last = writer.row + table.body - 1
-                sheet.autofilter(writer.row - 1, 0, last, len(headings) - 1)
-            for line in table.lines:
-                cells = zip(table.headings, line.values, strict=True)
-                forms = [_cell_format(styles, *cell, line.tone) for cell in cells]
-                writer.line(line.values, forms)
+            writer.table(table)
         else:
-            writer.paragraph(table.none, nothing, _PARAGRAPH_PADDING)
-        writer.row += 1
+            writer.paragraph(table.none, nothing, padding=_PADDING)
+            writer.row += 1
+    if len(tables) == 1 and table.lines:
+        first = writer.row - len(table.lines) - 1
+        sheet.freeze_panes(first, 0)
+        sheet.repeat_rows(first - 1)
+        sheet.autofilter(first - 1, 0, first + table.body - 1, len(table.headings) - 1)
     sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{writer.row + 1}"})
 
 

@@ -57,62 +57,61 @@ class RejectedRows:
     wrong_columns: Mapping[int, Collection[str]] = field(default_factory=dict)
     record_numbers: Sequence[Mapping[str, str | int]] = ()
 
+    def write(
+        self,
+        path: Path,
+        numbers: Sequence[int],
+        origin: WorkbookOrigin,
+        children: Sequence["RejectedRows"] = (),
+    ) -> None:
+        """Write the rows in the layout of the template, to be corrected and uploaded again.
 
-def write_rejects(
-    path: Path,
-    records: RejectedRows,
-    numbers: Sequence[int],
-    origin: WorkbookOrigin,
-    children: Sequence[RejectedRows] = (),
-) -> None:
-    """Write rejected rows in the layout of the template, to be corrected and uploaded again.
+        ``numbers`` are the rows' numbers in the analyst's sheet; they are written in
+        ``REJECTS_COLUMNS``, with the reasons. ``origin`` is the upload, which the workbook carries
+        inside. ``children`` are the rows of the records' lists.
 
-    ``numbers`` are the rows' numbers in the analyst's sheet; they are written in
-    ``REJECTS_COLUMNS``, with the reasons. ``origin`` is the upload, which the workbook carries
-    inside. ``children`` are the rows of the records' lists.
-
-    Raises ``UsageError`` if the file cannot be written, ``ValueError`` if Excel cannot hold the
-    rows or the lengths differ.
-    """
-    reasons = records.reasons
-    if not len(records.frame) == len(numbers) == len(reasons):
-        raise ValueError(
-            f"{len(records.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
-        )
-    number_columns = dict.fromkeys(name for row in records.record_numbers for name in row)
-    widths = dict.fromkeys(number_columns, _NUMBER_WIDTH) | _REMARK_WIDTHS
-    with template_sheets(path, records.resource, widths, origin=origin) as (book, sheets):
-        writer = CellWriter(book)
-        for rows in (records, *children):
-            sheet = sheets[rows.resource.sheet]
-            columns, blank = rows.resource.columns, [None] * len(rows.frame)
-            values = [
-                cell_values(column.kind, rows.frame[column.name])
-                if column.name in rows.frame
-                else blank
-                for column in columns
-            ]
-            for position in range(len(rows.frame)):
-                contents = rows.contents.get(position, {})
-                wrong = rows.wrong_columns.get(position, ())
-                for index, column in enumerate(columns):
-                    value = contents.get(column.name, values[index][position])
-                    properties = {"num_format": style.NUMBER_FORMATS[column.kind]}
-                    if column.name in wrong:
-                        properties |= _WRONG
-                        reason = rows.reasons[position]
-                        sheet.write_comment(position + 1, index, reason, _COMMENT)
-                    if value is not None or column.name in wrong:
-                        writer.write(sheet, position + 1, index, value, properties)
-                if rows is records:
-                    # Text format, as reasons come from the remote system.
-                    reason_format = {**_REMARK, "num_format": "@"}
-                    row, after = position + 1, len(columns) + len(number_columns)
-                    for index, name in enumerate(number_columns, start=len(columns)):
-                        number = records.record_numbers[position].get(name)
-                        writer.write(sheet, row, index, number, {})
-                    writer.write(sheet, row, after, numbers[position], _REMARK)
-                    writer.write(sheet, row, after + 1, reasons[position], reason_format)
+        Raises ``UsageError`` if the file cannot be written, ``ValueError`` if Excel cannot hold the
+        rows or the lengths differ.
+        """
+        reasons = self.reasons
+        if not len(self.frame) == len(numbers) == len(reasons):
+            raise ValueError(
+                f"{len(self.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
+            )
+        number_columns = dict.fromkeys(name for row in self.record_numbers for name in row)
+        widths = dict.fromkeys(number_columns, _NUMBER_WIDTH) | _REMARK_WIDTHS
+        with template_sheets(path, self.resource, widths, origin=origin) as (book, sheets):
+            writer = CellWriter(book)
+            for rows in (self, *children):
+                sheet = sheets[rows.resource.sheet]
+                columns, blank = rows.resource.columns, [None] * len(rows.frame)
+                values = [
+                    cell_values(column.kind, rows.frame[column.name])
+                    if column.name in rows.frame
+                    else blank
+                    for column in columns
+                ]
+                for position in range(len(rows.frame)):
+                    contents = rows.contents.get(position, {})
+                    wrong = rows.wrong_columns.get(position, ())
+                    for index, column in enumerate(columns):
+                        value = contents.get(column.name, values[index][position])
+                        properties = {"num_format": style.NUMBER_FORMATS[column.kind]}
+                        if column.name in wrong:
+                            properties |= _WRONG
+                            reason = rows.reasons[position]
+                            sheet.write_comment(position + 1, index, reason, _COMMENT)
+                        if value is not None or column.name in wrong:
+                            writer.write(sheet, position + 1, index, value, properties)
+                    if rows is self:
+                        # Text format, as reasons come from the remote system.
+                        reason_format = {**_REMARK, "num_format": "@"}
+                        row, after = position + 1, len(columns) + len(number_columns)
+                        for index, name in enumerate(number_columns, start=len(columns)):
+                            number = self.record_numbers[position].get(name)
+                            writer.write(sheet, row, index, number, {})
+                        writer.write(sheet, row, after, numbers[position], _REMARK)
+                        writer.write(sheet, row, after + 1, reasons[position], reason_format)
 
 
 _EXTRA_COLUMN_WIDTH = 20

@@ -1,0 +1,81 @@
+"""Fields that the system does not take are told, once per column, and are not called done."""
+
+import json
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lossy_proxy import LossyProxy
+from sheets import write_records
+from update_parts import Run
+from upload_parts import new_cnpj
+
+
+def with_value(column: str, value: str | None) -> Callable[[str, Any], Any]:
+    """Return a change of answers: a field of listed records has another value."""
+
+    def reshape(_path: str, data: Any) -> Any:
+        for record in data if isinstance(data, list) else [data]:
+            if isinstance(record, dict) and column in record:
+                record[column] = value
+        return data
+
+    return reshape
+
+
+def make_payables(path: Path) -> Path:
+    document = new_cnpj()
+    rows = [
+        {
+            "numeroDoDocumento": f"{document}-{n}",
+            "dataDeVencimento": date(2026, 12, 10),
+            "historico": f"Energia {n}",
+        }
+        for n in range(12)
+    ]
+    return write_records(path, "contaspagar", rows)
+
+
+@pytest.mark.parametrize("mode", ["direct", "queue", "records"])
+def test_a_field_that_comes_back_empty_is_an_error_of_the_upload(
+    proxy: LossyProxy, run: Run, tmp_path: Path, mode: str
+) -> None:
+    proxy.reshape = with_value("historico", None)
+    code, report = run("upload", make_payables(tmp_path / "cp.xlsx"), "--mode", mode, "--yes")
+    assert (code, report["state"], report["rows"]["accepted"]) == (1, "partial", 12), report
+    (lost,) = report["lost_fields"]
+    assert (lost["column"], lost["sent"], lost["stored"]) == ("historico", "Energia 0", None)
+    assert lost["rows"] == list(range(2, 14))
+    code, again = run("jobs", report["job"])
+    assert (again["state"], again["lost_fields"]) == ("partial", [lost])
+
+
+def test_a_field_that_comes_back_different_is_told(
+    proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    proxy.reshape = with_value("historico", "ENERGIA")
+    code, report = run("upload", make_payables(tmp_path / "cp.xlsx"), "--yes")
+    assert (code, report["state"]) == (0, "done"), report
+    (lost,) = report["lost_fields"]
+    assert (lost["column"], lost["stored"]) == ("historico", "ENERGIA")
+
+
+def test_only_a_few_rows_are_read_back_where_no_undo_needs_them(
+    proxy: LossyProxy, run: Run, tmp_path: Path, xlbridge, proxy_environment: dict[str, str]
+) -> None:
+    rows = [{"cnpj": new_cnpj(), "nomeComercial": f"Cliente {n}"} for n in range(20)]
+    path = write_records(tmp_path / "clientes.xlsx", "cliente", rows)
+    proxy.reshape = with_value("nomeComercial", None)
+    code, report = run("upload", path, "--yes")
+    assert (code, report["state"]) == (1, "partial"), report
+    lost = {field["column"]: field["rows"] for field in report["lost_fields"]}
+    assert lost == {"nomeComercial": [2, 3, 4]}
+    text = xlbridge("jobs", report["job"], "--lang", "en", **proxy_environment).stdout
+    assert "nomeComercial: sent “Cliente 0”, the system has no value (rows 2, 3, 4)" in text
+
+
+def test_a_sound_system_loses_nothing(run: Run, tmp_path: Path) -> None:
+    code, report = run("upload", make_payables(tmp_path / "cp.xlsx"), "--yes")
+    assert (code, report["state"], report["lost_fields"]) == (0, "done", []), json.dumps(report)

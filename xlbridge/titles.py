@@ -1,0 +1,49 @@
+"""Titles of columns, facts and buttons that several reports share, and words for states.
+
+A title of one report alone is declared beside it.
+"""
+
+from xlbridge.i18n import Text, untranslated
+
+AFTER = Text(pt="Depois", en="After")
+BEFORE = Text(pt="Antes", en="Before")
+CELL = Text(pt="Célula", en="Cell")
+COLUMN = Text(pt="Coluna", en="Column")
+DATE = Text(pt="Data", en="Date")
+DETAILS = Text(pt="Detalhes", en="Details")
+DIFFERENCES = Text(pt="Diferenças", en="Differences")
+ENVIRONMENT = Text(pt="Ambiente", en="Environment")
+FILE = Text(pt="Arquivo", en="File")
+IN_SYSTEM = Text(pt="No sistema", en="In the system")
+LISTING = Text(pt="Listagem", en="Listing")
+LISTINGS = Text(pt="Listagens", en="Listings")
+MESSAGE = Text(pt="Mensagem", en="Message")
+MODE = Text(pt="Modo", en="Mode")
+NOTE = Text(pt="Observação", en="Note")
+PLAN = Text(pt="Plano", en="Plan")
+REASON = Text(pt="Motivo", en="Reason")
+RECORD = Text(pt="Registro", en="Record")
+RECORDS = Text(pt="Registros", en="Records")
+RESOURCE = Text(pt="Recurso", en="Resource")
+ROW = Text(pt="Linha", en="Row")
+ROWS = Text(pt="Linhas", en="Rows")
+SEVERITY = Text(pt="Gravidade", en="Severity")
+SHEET = Text(pt="Planilha", en="Sheet")
+STATE = Text(pt="Situação", en="State")
+STEP = Text(pt="Etapa", en="Step")
+STEPS = Text(pt="Etapas", en="Steps")
+TOTAL = untranslated("Total")
+UPLOAD = Text(pt="Envio", en="Upload")
+UPLOADS = Text(pt="Envios", en="Uploads")
+VALUE = Text(pt="Valor", en="Value")
+WHAT_IS_WRONG = Text(pt="O que está errado", en="What is wrong")
+WHAT_TO_DO = Text(pt="O que fazer", en="What to do")
+WORKBOOK = Text(pt="Arquivo", en="Workbook")
+WORKBOOKS = Text(pt="Arquivos", en="Workbooks")
+
+IN_DOUBT = Text(pt="em dúvida", en="in doubt")
+"""State of a job, a workbook, a row or a record whose outcome is not proven."""
+
+YES = Text(pt="sim", en="yes")
+NO = Text(pt="não", en="no")
+EMPHATIC_NO = Text(pt="NÃO", en="NO")
