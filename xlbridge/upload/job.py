@@ -134,6 +134,16 @@ NO_POSITION = -1
 """Position of a column that comes from a mapping's constants or a child sheet, not from a cell."""
 
 
+_MODES: Mapping[Mode, Text] = {
+    Mode.DIRECT: Text(pt="direto", en="direct"),
+    Mode.PREVIEW: Text(pt="prévia", en="preview"),
+    Mode.QUEUE: Text(pt="fila", en="queue"),
+    Mode.RECORDS: Text(pt="registros", en="records"),
+    Mode.UNDO: Text(pt="desfazer", en="undo"),
+    Mode.PROCESS: Text(pt="processar", en="process"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class JobSpec:
     """Description of a job before it exists.
@@ -161,6 +171,11 @@ class JobSpec:
     def scope(self) -> ClaimScope:
         """Scope in which the job's rows are claimed."""
         return ClaimScope(self.system, self.resource)
+
+    @property
+    def mode_name(self) -> Text:
+        """Displayed name of the mode."""
+        return _MODES[self.mode]
 
     def cell(self, row: int, column: str) -> str | None:
         """Return the address of a column's cell in the analyst's sheet, None if it has none."""

@@ -386,8 +386,10 @@ def test_rows_that_were_accepted_twice_are_reported(bench: Bench) -> None:
 def test_rejected_rows_that_are_in_the_system_are_reported(bench: Bench, proxy: LossyProxy) -> None:
     documents = [new_cnpj() for _ in range(2)]
     path = bench.write("c.xlsx", "cliente", *[{"cnpj": document} for document in documents])
-    proxy.fail_once("refuse after", "preview=false")
+    proxy.fail_once("refuse", "preview=false")
     assert bench.send("clientes", path, mode="direct").state is State.REJECTED
+    for document in documents:  # by somebody else, since
+        bench.client.registry.clients.create(nomeComercial="Outro", cnpj=document)
     proof = bench.prove()
     assert proof.counts == ProofCounts(read=2, rejected=2, not_written=2)
     codes = {bench.client.registry.clients.list(cnpjcpf=d).codigoDoCliente for d in documents}

@@ -19,7 +19,6 @@ from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow, token_line
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason, action_counts
-from xlbridge.upload.results.report import mode_name
 from xlbridge.upload.results.undo_report import undo_plan_report
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class ConsentRequest:
                 rows=job.row_counts["read"],
                 resource=spec.resource,
                 place=place,
-                mode=mode_name(spec.mode),
+                mode=spec.mode_name,
                 parts=_PARTS.format(n=job.parts) if job.parts else "",
             ),
             facts=list(_facts(job)),

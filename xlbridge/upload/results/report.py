@@ -124,21 +124,6 @@ _STATUS_COPY = Text(
 )
 
 
-_MODES: Mapping[Mode, Text] = {
-    Mode.DIRECT: Text(pt="direto", en="direct"),
-    Mode.PREVIEW: Text(pt="prévia", en="preview"),
-    Mode.QUEUE: Text(pt="fila", en="queue"),
-    Mode.RECORDS: Text(pt="registros", en="records"),
-    Mode.UNDO: Text(pt="desfazer", en="undo"),
-    Mode.PROCESS: Text(pt="processar", en="process"),
-}
-
-
-def mode_name(mode: Mode) -> Text:
-    """Return the displayed name of a mode."""
-    return _MODES[mode]
-
-
 def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str, Any]:
     """Return the job as JSON. See the product brief, ``upload --format json``.
 
@@ -411,7 +396,7 @@ def jobs_table(
                     job.id if job.parent is None else f"  {job.id}",
                     f"{job.created_at:%d/%m/%Y %H:%M}",
                     state_text(journal, job),
-                    mode_name(job.spec.mode),
+                    job.spec.mode_name,
                     job.spec.resource,
                     own["read"],
                     *(own[outcome] for outcome in counted),
