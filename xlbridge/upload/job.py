@@ -15,7 +15,7 @@ from typing import Any
 
 from xlbridge import titles
 from xlbridge.errors import UsageError
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
@@ -213,7 +213,7 @@ class Job:
 
     def arguments(self, *words: str | Path) -> str:
         """Return arguments for a command about the job, by default its id, with its profile."""
-        return " ".join(map(as_argument, (*(words or (self.id,)), *self.profile_arguments)))
+        return as_arguments(*(words or (self.id,)), *self.profile_arguments)
 
     @property
     def items(self) -> dict[str, ItemAddresses]:
@@ -327,7 +327,11 @@ class Job:
                 Text(
                     pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
                     en="The upload {job} belongs to {theirs}; now {ours} is configured.",
-                ).format(job=self.id, theirs=self.spec.profile, ours=profile)
+                ).format(job=self.id, theirs=self.spec.profile, ours=profile),
+                Text(
+                    pt="Escolha o ambiente do envio, por exemplo com --profile.",
+                    en="Choose the environment of the upload, for example with --profile.",
+                ),
             )
 
     def require_upload(self) -> None:
@@ -371,6 +375,12 @@ class Job:
                     en="To send new or changed rows: xlbridge upload {file}",
                 ).format(file=self.arguments(Path(self.spec.file))),
             )
+
+    @property
+    def target(self) -> Mapping[str, Any] | None:
+        """The environment as it was last used for the job; the embedded sandbox changes address."""
+        target: Mapping[str, Any] | None = self.last("target")
+        return target
 
     @property
     def planned_at(self) -> datetime | None:

@@ -192,7 +192,7 @@ class WorkbookOrigin:
                 Text(
                     pt="Informe o envio: xlbridge retry ENVIO --file {file}",
                     en="Name the upload: xlbridge retry JOB --file {file}",
-                ).format(file=files.as_argument(path)),
+                ).format(file=files.as_arguments(path)),
             )
         return origin.job
 

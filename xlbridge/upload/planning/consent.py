@@ -204,8 +204,12 @@ class ApproveAll:
     """Consent to any rows, except in production."""
 
     def __call__(self, request: ConsentRequest) -> bool:
-        """Agree. Raises ``UsageError`` if the target is a production system."""
+        """Agree.
+
+        Raises ``UsageError`` if the target is a production system, or nobody chose it.
+        """
         if not request.target.production:
+            request.target.require_choice()
             return True
         raise UsageError(
             Text(

@@ -126,7 +126,7 @@ def _facts(job: Job, in_doubt: int) -> Iterator[tuple[Text, Value]]:
     counts = Text(pt="{n} de {all}", en="{n} of {all}").format(n=in_doubt, all=len(spec.rows))
     yield titles.UPLOAD, job.id
     yield RowOutcome.UNKNOWN.count_title, counts
-    address = job.last("address") or spec.profile
+    address = spec.profile if job.target is None else job.target["base_url"]
     yield titles.ENVIRONMENT, " ".join(dict.fromkeys((spec.profile, address)))
     yield titles.RESOURCE, spec.resource
     yield titles.MODE, spec.mode_name

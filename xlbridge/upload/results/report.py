@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
-from xlbridge.files import as_argument, short_path
+from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.resources import Mode
@@ -135,6 +135,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "version": 1,
         "job": job.id,
         "state": job.public_state,
+        "target": job.target,
         "mode": job.spec.mode,
         "resource": job.spec.resource,
         "log_id": job.last("log_id"),
@@ -333,20 +334,22 @@ _REST = {
 def _next_step(job: Job, settled: LaterRows | None) -> Text:
     """Return the next step; rejected or held rows take precedence."""
     file = Path(job.spec.file)
-    known = {"job": job.arguments(), "file": as_argument(file)}
+    known = {"job": job.arguments(), "file": as_arguments(file)}
     if job.state in {State.DONE, State.PARTIAL, State.REJECTED}:
         rejects = job.last("rejects_file")
         if settled is not None and not settled.left:
             return _NEXT_STEPS[State.DONE]
         if rejects:
             step = _HELD if job.state is State.DONE else _RETRY
-            return step.format(rejects=as_argument(Path(rejects)), **known)
+            return step.format(rejects=as_arguments(Path(rejects)), **known)
         if job.has_lost_fields:
             return _COMPLETE.format(**known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
         if job.verdict.accepted:
-            copies = (as_argument(f"{file.stem}-{word}.xlsx") for word in ("enviada", "sent"))
+            copies = (
+                as_arguments(Path(f"{file.stem}-{word}.xlsx")) for word in ("enviada", "sent")
+            )
             return _STATUS_COPY.format(copy=Text(*copies), **known)
     settles = job.last("settled")
     moment = "–" if settles is None else f"{datetime.fromisoformat(settles):%d/%m/%Y %H:%M:%S}"
@@ -423,7 +426,7 @@ _HISTORY_HEADINGS = (
     Heading(titles.NOTE, 60),
 )
 _MESSAGES = ("reason", "unread")
-_UNLISTED_DETAILS = ("verdict", "origins", "file_hash", "proven")
+_UNLISTED_DETAILS = ("target", "verdict", "origins", "file_hash", "proven")
 
 
 def history_table(job: Job) -> Table:

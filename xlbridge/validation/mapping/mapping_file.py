@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from xlbridge.errors import UsageError
-from xlbridge.files import as_argument, write_private
+from xlbridge.files import as_arguments, write_private
 from xlbridge.i18n import Text
 from xlbridge.resources.models import (
     NOT_IN_FILES,
@@ -185,7 +185,7 @@ def read_mapping(path: Path) -> SheetMapping:
             Text(
                 pt="Proponha um com: xlbridge map ARQUIVO -o {path}",
                 en="Propose one with: xlbridge map FILE -o {path}",
-            ).format(path=path),
+            ).format(path=as_arguments(path)),
         )
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
@@ -372,7 +372,7 @@ def find_header(
                 "xlbridge map {file}",
                 en="Check that the mapping is for this sheet, or propose another: "
                 "xlbridge map {file}",
-            ).format(file=as_argument(path)),
+            ).format(file=as_arguments(path)),
         )
     raise _changed(path, mapping, min(best, key=lambda row: len(row.changes(mapping.header)[0])))
 
@@ -409,7 +409,7 @@ def _changed(path: Path, mapping: SheetMapping, row: HeaderCandidate) -> UsageEr
             "xlbridge map {file}",
             en="Correct header and columns of {mapping}, or propose another mapping: "
             "xlbridge map {file}",
-        ).format(mapping=mapping.path, file=as_argument(path)),
+        ).format(mapping=mapping.path, file=as_arguments(path)),
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from xlbridge.errors import UsageError
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import KEY, Catalogue, Kind, Resource
 from xlbridge.settings import NumberStyle, WorkbookLimits
@@ -480,7 +480,7 @@ def _no_resource(path: Path, ranked: Sequence[MappingProposal]) -> UsageError:
     names, example = joined(uses[:_MAX_LIKELY], ", "), fitting[0].resource.name
     return UsageError(
         _SEVERAL_LIKELY.format(file=path, names=names),
-        _FOR_EXAMPLE.format(file=as_argument(path), name=example),
+        _FOR_EXAMPLE.format(file=as_arguments(path), name=example),
     )
 
 

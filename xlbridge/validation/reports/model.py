@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from xlbridge import report_forms
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.report_forms import Grade, group_by_reason, list_first
 from xlbridge.resources import Kind, Resource
@@ -242,7 +242,7 @@ def _next_steps(report: Report, *, has_fixes: bool) -> Iterator[Text]:
     fixes = sheets[0].fixes
     file = sheets[0].file if fixes is None else fixes.file
     if has_fixes or not report.ok:
-        arguments = _arguments(file, [*report.options, *report.validation_options])
+        arguments = as_arguments(file, *report.options, *report.validation_options)
         findings = (finding for sheet in report.sheets for finding in sheet.findings)
         if has_fixes and fixes is None:
             copy = _copy_name(file, Text(pt="corrigida", en="fixed"))
@@ -253,10 +253,10 @@ def _next_steps(report: Report, *, has_fixes: bool) -> Iterator[Text]:
             copy = _copy_name(file, Text(pt="marcada", en="marked"))
             yield _MARK.format(arguments=arguments, copy=copy)
     elif len(sheets) == 1:
-        yield _UPLOAD.format(arguments=_arguments(file, report.options))
+        yield _UPLOAD.format(arguments=as_arguments(file, *report.options))
     else:
         for index, sheet in enumerate(_sending_order(sheets)):
-            arguments = _arguments(file, [*report.options, "--sheet", sheet.sheet])
+            arguments = as_arguments(file, *report.options, "--sheet", sheet.sheet)
             yield (_UPLOAD_TOO if index else _UPLOAD).format(arguments=arguments)
 
 
@@ -278,12 +278,8 @@ def _sending_order(sheets: Sequence[ValidatedSheet]) -> list[ValidatedSheet]:
     return ordered
 
 
-def _arguments(file: Path, options: Sequence[str]) -> str:
-    return " ".join(map(as_argument, [str(file), *options]))
-
-
 def _copy_name(file: Path, suffix: Text) -> Text:
-    pt, en = (as_argument(f"{file.stem}-{word}.xlsx") for word in (suffix.pt, suffix.en))
+    pt, en = (as_arguments(Path(f"{file.stem}-{word}.xlsx")) for word in (suffix.pt, suffix.en))
     return Text(pt=pt, en=en)
 
 
