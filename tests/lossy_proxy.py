@@ -76,7 +76,7 @@ class LossyProxy:
     ``answers`` are bodies that replace the system's, by a part of the path; ``added`` are fields
     added to a single record of an answer, by method and part of the path. ``reshape`` returns the
     data of each successful answer in another shape, by its path; ``rewrite`` another answer
-    altogether, status and document, or None: a text is sent as plain text. ``seen`` are the
+    altogether, status and document, or None: bytes are sent as plain text. ``seen`` are the
     requests (method and path), ``bodies`` their contents.
     """
 
@@ -166,8 +166,8 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
                 other = proxy.rewrite(self.command, self.path, answer.status_code, document)
                 if other is not None:
                     status, document = other
-                    if isinstance(document, str):
-                        self.answer(status, document.encode(), "text/plain; charset=utf-8")
+                    if isinstance(document, bytes):
+                        self.answer(status, document, "text/plain; charset=utf-8")
                     else:
                         self.answer(status, json.dumps(document).encode())
                     return

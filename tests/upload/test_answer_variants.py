@@ -63,8 +63,10 @@ REFUSALS: Mapping[str, Callable[[list[dict[str, str]]], tuple[int, Any]]] = {
         200,
         {"success": True, "data": {"notifications": items, "payload": None}},
     ),
-    "JSON string": lambda items: (400, ["; ".join(item["value"] for item in items)]),
-    "plain text": lambda items: (400, "; ".join(item["value"] for item in items)),
+    "JSON string": lambda items: (400, "; ".join(item["value"] for item in items)),
+    "list": lambda items: (400, [item["value"] for item in items]),
+    "object": lambda items: (400, {"title": "Bad Request", "message": items[0]["value"]}),
+    "plain text": lambda items: (400, "; ".join(item["value"] for item in items).encode()),
 }
 
 SUCCESSES: Mapping[str, Shape] = {
@@ -184,7 +186,7 @@ def contradiction(
     if rejected & present:
         return f"row {rejected} is said to be rejected, and is there"
     told = " ".join(row["message"] for row in report["rejected"])
-    if rows["rejected"] and not all(reason in told for reason in reasons):
+    if rows["rejected"] and not all(reason.rstrip(".") in told for reason in reasons):
         return f"reasons {reasons} became {told!r}"
     return None
 

@@ -81,8 +81,8 @@ class Doubtful:
     """Whether the request was applied is unknown.
 
     ``retry_after`` is the number of seconds that the remote system asks to wait, if it does;
-    ``answered``: there was an answer. ``refusal``: it was a plain text with a status of the
-    interface's refusals, which is its reason if the record proves not to be written.
+    ``answered``: there was an answer. ``refusal``: it was a text in no documented form, with a
+    status of the interface's refusals; it is the reason if the record proves not to be written.
     ``executed``: the answer reports success, and its data cannot be read.
     """
 
@@ -168,6 +168,9 @@ ReadData = Callable[[Any], Any]
 
 _EXCERPT_LENGTH = 80
 _REFUSAL_LENGTH = 500
+_MESSAGE_NAMES = ("message", "mensagem", "detail", "title", "error", "erro")
+"""Names, in lower case, of the message of an object that is no envelope."""
+
 _MAX_REDACTED_LENGTH = 10_000
 _BARE_MESSAGE_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 _NEVER_REJECTED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS)
@@ -234,7 +237,7 @@ def classify_reply(
             outcome = Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
     if outcome is not None:
         return outcome
-    if text := _plain_refusal(reply):
+    if text := _undocumented_refusal(reply):
         return Doubtful(untranslated(redactor.redact(text)[:_REFUSAL_LENGTH]), refusal=True)
     if reply.has_redirect_location:
         reason = _redirect_message(reply)
@@ -339,12 +342,26 @@ def _bare_message(reply: httpx.Response) -> str | None:
     return _printable(document) if isinstance(document, str) and document.strip() else None
 
 
-def _plain_refusal(reply: httpx.Response) -> str | None:
-    """Return the plain text of what may be a refusal, or a gateway's answer after the commit."""
-    is_text = content_type(reply).startswith("text/plain")
-    if reply.status_code not in _BARE_MESSAGE_STATUSES or not is_text:
+def _undocumented_refusal(reply: httpx.Response) -> str | None:
+    """Return the text of what may be a refusal, or a gateway's answer after the commit.
+
+    That is a plain text, a list of texts, or the message of another object.
+    """
+    if reply.status_code not in _BARE_MESSAGE_STATUSES:
         return None
-    return " ".join(_printable(reply.text[:_MAX_REDACTED_LENGTH]).split()) or None
+    if content_type(reply).startswith("text/plain"):
+        text = reply.text[:_MAX_REDACTED_LENGTH]
+    else:
+        try:
+            document = parse_json(reply)
+        except ValueError:
+            return None
+        found = document if isinstance(document, list) else [document]
+        if isinstance(document, Mapping):
+            named = {str(name).lower(): value for name, value in document.items()}
+            found = [named[name] for name in _MESSAGE_NAMES if name in named][:1]
+        text = "; ".join(one for one in found if isinstance(one, str))
+    return " ".join(_printable(text).split()) or None
 
 
 def _redirect_message(reply: httpx.Response) -> Text:
