@@ -29,6 +29,7 @@ import httpx
 from xlbridge import __version__
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
 from xlbridge.i18n import Text
+from xlbridge.resources.remote import NO_QUIRKS, Quirks
 from xlbridge.wire.model import UPLOAD_FIELD, XLSX_TYPE, Operation, WireModel
 
 
@@ -44,7 +45,7 @@ class Target:
     changes; None for any other system. ``trust_429``: the system answers 429 before it writes
     anything. ``exclusive``: nobody else writes during an upload. ``timeout`` limits each step of a
     request, in seconds; None is the default. ``by_default``: it is the embedded sandbox, and nobody
-    chose it.
+    chose it. ``quirks_file`` is the file of its ``quirks``, None if they are not from a file.
     """
 
     profile: str
@@ -58,6 +59,8 @@ class Target:
     exclusive: bool = False
     timeout: float | None = None
     by_default: bool = False
+    quirks: Quirks = field(default=NO_QUIRKS, hash=False, repr=False)
+    quirks_file: Path | None = None
 
     def require_choice(self) -> None:
         """Raise ``UsageError`` if nobody chose the target, and there is nobody to see it.

@@ -11,6 +11,7 @@ from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, Up
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode, Resource
+from xlbridge.resources.remote import Quirks
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import Journal
@@ -78,6 +79,11 @@ class RunContext:
     def resource(self, job: Job) -> Resource:
         """Return the resource of a job."""
         return self.environment.catalogue.named(job.spec.resource)
+
+    @property
+    def quirks(self) -> Quirks:
+        """Quirks of the installation."""
+        return self.client.target.quirks
 
     def rows(self, job: Job) -> Sequence[RowValues]:
         """Return the rows of a job as they are sent."""

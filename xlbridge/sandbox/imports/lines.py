@@ -17,6 +17,7 @@ from sqlalchemy import JSON, Column as TableColumn, Connection, Integer, Table, 
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue, Column, Kind, Resource
+from xlbridge.resources.remote import FIRST_LINE, Quirks
 from xlbridge.sandbox.areas.financial.titles import PayableRegistration, ReceivableRegistration
 from xlbridge.sandbox.areas.registry.codes import RecordRegistration
 from xlbridge.sandbox.areas.registry.records import ClientRegistration
@@ -134,10 +135,17 @@ def read_cached(content: bytes, resource: Resource, sandbox: Sandbox) -> list[Up
     return [replace(line, problems=[*line.problems]) for line in lines]
 
 
-def require_no_failed_lines(lines: Iterable[UploadedLine]) -> None:
+def sent_line(row: int, quirks: Quirks) -> int:
+    """Return the number that the system gives to a row of Excel."""
+    return row - FIRST_LINE + quirks.first_line
+
+
+def require_no_failed_lines(lines: Iterable[UploadedLine], quirks: Quirks) -> None:
     """Raise ``RequestError`` (400) with the problems of all lines, if there are any."""
     problems = [
-        (key, f"Linha {line.row}: {message}") for line in lines for key, message in line.problems
+        (key, f"Linha {sent_line(line.row, quirks)}: {message}")
+        for line in lines
+        for key, message in line.problems
     ]
     if problems:
         raise invalid(*problems)
