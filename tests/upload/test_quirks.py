@@ -123,7 +123,8 @@ def start(tmp_path: Path, xlbridge: Xlbridge) -> Iterator[Start]:
         yield start
 
 
-_GENERATED = {"ultimaAtualizacao", "dataDeInclusao"}
+_GENERATED = {"ultimaAtualizacao", "dataDeInclusao", "numeroDaTransacao"}
+"""Fields that depend on the time, and on the order of concurrent requests."""
 
 
 def outcome(tenant: Tenant) -> list[object]:
@@ -152,7 +153,8 @@ def outcome(tenant: Tenant) -> list[object]:
         "contaspagar": [],
     }.items():
         records = tenant.exported(listing, *options)
-        ends.append([{n: v for n, v in one.items() if n not in _GENERATED} for one in records])
+        kept = [{n: v for n, v in one.items() if n not in _GENERATED} for one in records]
+        ends.append(sorted(kept, key=json.dumps))
     return ends
 
 

@@ -194,6 +194,10 @@ class RunContext:
     ) -> Outcome:
         """Send a job's payload once; a ``harmless`` request writes nothing."""
         content = self.environment.load_payload(job.spec.payload)
+        if spelled := self.quirks.spellings:
+            from xlbridge.workbook.write import with_headers  # Few installations need it.
+
+            content = with_headers(content, lambda header: spelled.get(header, header))
         has_resource = "resource" in operation.path_parameters
         path = {"resource": job.spec.resource} if has_resource else {}
         file = UploadFile(f"{job.spec.resource}-{job.id}.xlsx", content)

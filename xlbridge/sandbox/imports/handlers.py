@@ -79,8 +79,7 @@ def release(connection: Connection, log_id: int) -> bool:
 
 
 def read_log(connection: Connection, log_id: int, quirks: Quirks = NO_QUIRKS) -> ImportLog:
-    """Return a file's log as the system words it. Raises ``RequestError`` (404) if there is none.
-    """
+    """Return a file's log in the system's words. Raises ``RequestError`` (404) if it is missing."""
     by_id = import_logs.c.id == log_id
     log = connection.execute(select(*_LOG_COLUMNS).where(by_id)).one_or_none()
     if log is None:
