@@ -87,12 +87,16 @@ class Target:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return what outcomes say about the environment. See the product brief, environment."""
-        return {
+        """Return what outcomes say about the environment, with its quirks file if it has one.
+
+        See the product brief, environment.
+        """
+        known = {
             "profile": self.profile,
             "base_url": self.base_url,
             "production": self.production,
         }
+        return known if self.quirks_file is None else {**known, "quirks": str(self.quirks_file)}
 
     @property
     def address_hint(self) -> Text:
