@@ -27,7 +27,7 @@ from click.core import ParameterSource
 from xlbridge.cli.main import main, root
 from xlbridge.i18n import active_language, set_language
 from xlbridge.resources import load_catalogue
-from xlbridge.resources.remote import NO_QUIRKS, read_quirks
+from xlbridge.resources.remote import read_quirks
 from xlbridge.sandbox import Behaviour, RunningSandbox, parse_faults
 from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.http.app import build_app
@@ -36,6 +36,7 @@ from xlbridge.sandbox.storage import Storage
 from xlbridge.sandbox.users import Account
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import Settings
+from xlbridge.wire.quirks import NO_QUIRKS
 
 NO_PROCESS = 2**30
 """Process id of a sandbox in this process: no process has it, so that none is killed by it."""

@@ -18,8 +18,8 @@ from xlbridge.profiles import (
     find_password,
 )
 from xlbridge.resources import load_catalogue
-from xlbridge.resources.remote import NO_QUIRKS, Quirks, quirks_path, read_quirks
 from xlbridge.settings import Settings
+from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 
 @contextmanager
@@ -111,10 +111,13 @@ def quirks_for(settings: Settings, profile: Profile) -> tuple[Quirks, Path | Non
     Words for the states of logs in the environment precede those of the file. Raises
     ``ConfigError`` for mistakes in the file.
     """
-    quirks, path = NO_QUIRKS, quirks_path(settings.home, profile.name)
+    quirks, path = NO_QUIRKS, settings.quirks_file(profile.name)
     # The name of an environment without a profile may be its address.
     is_declared = Path(profile.name).name == profile.name and path.is_file()
     if is_declared:
+        # Commands that need no file start without YAML.
+        from xlbridge.resources.remote import read_quirks
+
         quirks = read_quirks(path, load_catalogue(settings.schemas))
     if settings.log_words:
         quirks = replace(quirks, log_words={**quirks.log_words, **settings.log_words})

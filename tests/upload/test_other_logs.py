@@ -13,9 +13,9 @@ from upload_parts import AT_ONCE, MakeClients, new_cnpj, registered, write_job
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt
 from xlbridge.i18n import Text
-from xlbridge.resources.remote import Quirks
 from xlbridge.upload import Job, RequestedMode, State, UploadContext, Uploads
 from xlbridge.upload.results import job_json
+from xlbridge.wire.quirks import Quirks
 
 NO_PREVIEW = replace(AT_ONCE, preview=False)
 

@@ -20,9 +20,10 @@ from upload_parts import AT_ONCE, new_cnpj, write_job
 from xlbridge.connection import connect
 from xlbridge.errors import InDoubt
 from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.resources.remote import Quirks, read_quirks
+from xlbridge.resources.remote import read_quirks
 from xlbridge.settings import read_settings
 from xlbridge.upload import Journal, UploadContext, Uploads
+from xlbridge.wire.quirks import Quirks
 
 TENANTS = sorted((ROOT / "samples/quirks").glob("*.quirks.yaml"))
 SAMPLE = {"everything-else.quirks.yaml", "rows-from-zero.quirks.yaml"}
@@ -206,7 +207,7 @@ def test_a_queue_that_waits_says_so(start: Start, catalogue: Catalogue) -> None:
 def test_quirks_are_shown_where_the_environment_is(start: Start) -> None:
     tenant = start("first_line: 1")
     _, plan = tenant.run("upload", tenant.clients(new_cnpj()), "--yes")
-    assert plan["environment"]["quirks"] == str(tenant.quirks_file)
+    assert plan["target"]["quirks"] == str(tenant.quirks_file)
     assert str(tenant.quirks_file) in tenant.text("whoami")
     assert str(tenant.quirks_file) in tenant.text("doctor")
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xlbridge import titles
 from xlbridge.cli.environment import command_settings
@@ -17,9 +18,12 @@ from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import Profile, choose_profile
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table, Tone
-from xlbridge.resources.remote import Quirks, format_quirks, quirks_path
 from xlbridge.settings import Settings
-from xlbridge.upload import Certainty, FirstContact, Journal, JournalMarker, open_context
+from xlbridge.upload import Journal, JournalMarker, open_context
+from xlbridge.wire.quirks import Quirks
+
+if TYPE_CHECKING:
+    from xlbridge.upload.first_contact import FirstContact
 
 
 @described_command(
@@ -115,12 +119,12 @@ def _accept_journal(reason: str) -> None:
         )
 
 
-def _quirks_table(contact: FirstContact) -> Table:
+def _quirks_table(contact: "FirstContact") -> Table:
     lines = [
         Line(
-            (_CERTAINTIES[one.certainty], one.quirk, one.message),
-            Tone.OPEN if one.certainty is Certainty.SEEN else Tone.PLAIN,
-            text=f"{_CERTAINTIES[one.certainty]!s:22} {one.quirk:14} {one.message}",
+            (_CERTAINTIES[one.certainty.value], one.quirk, one.message),
+            Tone.OPEN if one.certainty.value == "seen" else Tone.PLAIN,
+            text=f"{_CERTAINTIES[one.certainty.value]!s:22} {one.quirk:14} {one.message}",
         )
         for one in contact.observations
     ]
@@ -129,10 +133,12 @@ def _quirks_table(contact: FirstContact) -> Table:
 
 def _write_quirks(quirks: Quirks) -> None:
     """Write the profile's quirks file, unless it declares the same already."""
+    from xlbridge.resources.remote import format_quirks  # YAML is slow to import.
+
     settings = command_settings()
     profile = choose_profile(settings)
     declared, _ = quirks_for(replace(settings, log_words={}), profile)
-    path = quirks_path(settings.home, profile.name)
+    path = settings.quirks_file(profile.name)
     if quirks == declared:
         message = Text(
             pt="Nenhuma outra particularidade foi vista; nada foi gravado.",
@@ -145,7 +151,7 @@ def _write_quirks(quirks: Quirks) -> None:
     print_message(message.format(path=path))
 
 
-def _checks(contact: list[FirstContact] | None) -> list[DiagnosticCheck]:
+def _checks(contact: "list[FirstContact] | None") -> list[DiagnosticCheck]:
     """Make all checks; with a list, add the first contact to it if they are good."""
     try:
         settings = command_settings()
@@ -163,6 +169,9 @@ def _checks(contact: list[FirstContact] | None) -> list[DiagnosticCheck]:
             with connect(settings, print_message, RetryPolicy.quick()) as client:
                 checks.extend(DiagnosticCheck.of_system(client))
                 if contact is not None and all(check.ok for check in checks):
+                    # It loads pandas, which --help does not need.
+                    from xlbridge.upload.first_contact import FirstContact
+
                     with open_context(settings) as context:
                         contact.append(FirstContact.make(context, client))
         except XlbridgeError as error:
@@ -237,9 +246,9 @@ _QUIRK_HEADINGS = (
     Heading(titles.MESSAGE, words=True),
 )
 _CERTAINTIES = {
-    Certainty.ASSUMED: Text(pt="como suposto", en="as assumed"),
-    Certainty.SEEN: Text(pt="vista", en="seen"),
-    Certainty.UNKNOWN: Text(pt="não se sabe ainda", en="not known yet"),
+    "as assumed": Text(pt="como suposto", en="as assumed"),
+    "seen": Text(pt="vista", en="seen"),
+    "unknown": Text(pt="não se sabe ainda", en="not known yet"),
 }
 
 _HEADINGS = (

@@ -14,9 +14,10 @@ from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.i18n import Text
 from xlbridge.profiles import EMBEDDED_NAME
 from xlbridge.resources import load_catalogue
-from xlbridge.resources.remote import NO_QUIRKS, read_quirks
+from xlbridge.resources.remote import read_quirks
 from xlbridge.sandbox import Behaviour, RunningSandbox, SeedKind, ServeOptions, parse_faults, serve
 from xlbridge.settings import read_settings
+from xlbridge.wire.quirks import NO_QUIRKS
 
 _SECONDS = click.FloatRange(min=0)
 

@@ -29,7 +29,6 @@ import httpx
 from xlbridge import __version__
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
 from xlbridge.i18n import Text
-from xlbridge.resources.remote import NO_QUIRKS, Quirks
 from xlbridge.wire.model import (
     MINUTE_FORMAT,
     UPLOAD_FIELD,
@@ -39,6 +38,7 @@ from xlbridge.wire.model import (
     format_moment,
     with_spellings,
 )
+from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 
 @dataclass(frozen=True, slots=True)

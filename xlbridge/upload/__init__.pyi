@@ -3,7 +3,6 @@ from .context import (
     known_numbers as known_numbers,
     open_context as open_context,
 )
-from .first_contact import Certainty as Certainty, FirstContact as FirstContact
 from .job import (
     Job as Job,
     Resolution as Resolution,

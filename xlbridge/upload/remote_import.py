@@ -72,7 +72,7 @@ def stage_again(context: "RunContext", job: Job) -> "Step":
 
 def start_or_poll(context: "RunContext", job: Job) -> "Step":
     """Start a staged file if it needs that, else poll its log."""
-    if not context.quirks.needs_start(context.resource(job)):
+    if not context.needs_start(job):
         return context.journal.record(job, State.POLLING), True
     return start(context, job)
 
@@ -133,7 +133,7 @@ def poll(context: "RunContext", job: Job) -> "Step":
     """
     if not context.options.wait:
         return job, False
-    needs_start = context.quirks.needs_start(context.resource(job))
+    needs_start = context.needs_start(job)
     wait, unknown = _FIRST_POLL, 0.0
     began = context.journal.now()
     progress = LogProgress(context.options, job)
@@ -367,7 +367,7 @@ def _is_trusted(context: "RunContext", job: Job, declined: Declined) -> bool:
 
 def _stage(context: "RunContext", job: Job) -> "Step":
     context.report_progress(job, Text(pt="enviando para a fila", en="sending to the queue"))
-    needs_start = context.quirks.needs_start(context.resource(job))
+    needs_start = context.needs_start(job)
     job, outcome = (_stage_inert if needs_start else _stage_running)(context, job)
     match outcome:
         case Executed(log_id):

@@ -11,7 +11,6 @@ from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, Up
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode, Resource
-from xlbridge.resources.remote import Quirks
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import Journal
@@ -26,6 +25,7 @@ from xlbridge.upload.planning.plan_builder import plan_still_holds
 from xlbridge.upload.results.verdict import RejectedRow, Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
+from xlbridge.wire.quirks import Quirks
 
 _ONCE_IT_ANSWERS = Text(
     pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
@@ -84,6 +84,11 @@ class RunContext:
     def quirks(self) -> Quirks:
         """Quirks of the installation."""
         return self.client.target.quirks
+
+    def needs_start(self, job: Job) -> bool:
+        """Return whether a job's file, once queued, waits for processar-arquivo."""
+        resource = self.resource(job)
+        return self.quirks.needs_start(resource.name, resource.paths.needs_processar)
 
     def rows(self, job: Job) -> Sequence[RowValues]:
         """Return the rows of a job as they are sent."""
@@ -195,7 +200,7 @@ class RunContext:
         """Send a job's payload once; a ``harmless`` request writes nothing."""
         content = self.environment.load_payload(job.spec.payload)
         if spelled := self.quirks.spellings:
-            from xlbridge.workbook.write import with_headers  # Few installations need it.
+            from xlbridge.workbook.edit import with_headers  # Few installations need it.
 
             content = with_headers(content, lambda header: spelled.get(header, header))
         has_resource = "resource" in operation.path_parameters

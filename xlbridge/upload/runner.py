@@ -113,7 +113,7 @@ def _is_previewed_only(context: "RunContext", job: Job) -> bool:
 
 
 def _resume_staging(context: "RunContext", job: Job) -> "Step":
-    if context.quirks.needs_start(context.resource(job)):
+    if context.needs_start(job):
         return remote_import.stage_again(context, job)
     return _doubt_interrupted_request(context, job)
 

@@ -1,10 +1,6 @@
-from .quirks import (
-    FIRST_LINE as FIRST_LINE,
-    NO_QUIRKS as NO_QUIRKS,
-    Quirks as Quirks,
+from .quirks_file import (
     format_quirks as format_quirks,
     quirks_format as quirks_format,
-    quirks_path as quirks_path,
     read_quirks as read_quirks,
 )
 from .record_operations import (

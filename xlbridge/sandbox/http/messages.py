@@ -20,7 +20,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
 
-from xlbridge.resources.remote import NO_QUIRKS, Quirks
 from xlbridge.sandbox.columns import plain_type
 from xlbridge.sandbox.handler_registry import UploadedFile
 from xlbridge.sandbox.problems import (
@@ -49,6 +48,7 @@ from xlbridge.wire import (
     with_spellings,
 )
 from xlbridge.wire.model import UPLOAD_FIELD
+from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 _JSON_TYPES: Mapping[Any, tuple[Any, str]] = {
     bool: ((bool,), "informe true ou false"),

@@ -22,7 +22,6 @@ from sqlalchemy import (
 )
 
 from xlbridge.resources import Resource
-from xlbridge.resources.remote import NO_QUIRKS, Quirks
 from xlbridge.sandbox.areas.registry.tables import users
 from xlbridge.sandbox.handler_registry import Call, Sandbox, handles
 from xlbridge.sandbox.imports.lines import (
@@ -51,6 +50,7 @@ from xlbridge.wire.imports import (
     RejectedLine,
 )
 from xlbridge.wire.model import AddressingPlace
+from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 _LOG_COLUMNS = [column for column in import_logs.c if column.name != "content"]
 
@@ -231,7 +231,9 @@ def queue_import(call: Call) -> int:
         filename=file.filename,
         content=file.content,
         user_id=call.authenticated_user_id,
-        released=not call.sandbox.behaviour.quirks.needs_start(resource),
+        released=not call.sandbox.behaviour.quirks.needs_start(
+            resource.name, resource.paths.needs_processar
+        ),
         now=call.now,
     )
     call.on_commit.append(call.sandbox.file_released.set)

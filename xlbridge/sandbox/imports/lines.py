@@ -19,7 +19,6 @@ from sqlalchemy import JSON, Column as TableColumn, Connection, Integer, Table, 
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue, Column, Kind, Resource
-from xlbridge.resources.remote import FIRST_LINE, Quirks
 from xlbridge.sandbox.areas.financial.titles import PayableRegistration, ReceivableRegistration
 from xlbridge.sandbox.areas.registry.codes import RecordRegistration
 from xlbridge.sandbox.areas.registry.records import ClientRegistration
@@ -32,11 +31,11 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
 from xlbridge.wire.financial import PayableInput, ReceivableInput
 from xlbridge.wire.model import UPLOAD_FIELD
+from xlbridge.wire.quirks import FIRST_LINE, Quirks
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.services import ServiceInvoiceInput
 from xlbridge.wire.stock import AddressingInput
 from xlbridge.workbook.read import require_xlsx
-from xlbridge.workbook.write import with_headers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,6 +144,8 @@ def _with_taken_headers(
 ) -> bytes:
     """Return a workbook in which headers with a spelling in ``spelled`` have a known name in that
     one only; one that reading refuses is returned unchanged."""
+    from xlbridge.workbook.edit import with_headers  # Few sandboxes need it.
+
     names = {spelling: name for name, spelling in spelled.items()}
     folded = {name.casefold() for name in spelled}
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from xlbridge.errors import ErrorDetail
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources.remote import Quirks
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.results.verdict import ItemAddresses, RejectedRow, Verdict, parse_item_column
+from xlbridge.wire.quirks import Quirks
 
 if TYPE_CHECKING:
     from xlbridge.resources import Catalogue

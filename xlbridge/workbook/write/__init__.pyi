@@ -1,4 +1,4 @@
-from .clean_workbook import with_headers as with_headers, write_records as write_records
+from .clean_workbook import write_records as write_records
 from .new_workbook import new_workbook as new_workbook, print_across_pages as print_across_pages
 from .report_workbook import (
     write_cover as write_cover,

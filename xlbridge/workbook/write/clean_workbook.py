@@ -11,7 +11,6 @@ from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from xml.sax.saxutils import escape, unescape
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pandas as pd
@@ -25,8 +24,6 @@ from xlbridge.workbook.write.template import cell_format
 _SHEET_PART = "xl/worksheets/sheet{number}.xml"
 _NO_FRAMES: Mapping[str, pd.DataFrame] = MappingProxyType({})
 _ROWS_END = "</sheetData>"
-_SHARED_TEXTS = "xl/sharedStrings.xml"
-_SHARED_TEXT = re.compile(r"(<t(?: [^>]*)?>)([^<]*)")
 _COMPRESSION = 3  # less than half the time of 6, 15 % larger
 _BLOCK = 2_000
 """Rows whose XML is in memory at a time."""
@@ -89,27 +86,6 @@ def write_records(
                 _write_sheet(target, entry.filename, content.decode(), *sheets[entry.filename])
             else:
                 target.writestr(entry, content)
-
-
-def with_headers(content: bytes, spelling: Callable[[str], str]) -> bytes:
-    """Return a clean workbook whose headers have another spelling.
-
-    They are its only shared texts, as xlsxwriter writes them and this module the rows.
-    """
-    changed = BytesIO()
-    with (
-        ZipFile(BytesIO(content)) as source,
-        ZipFile(changed, "w", ZIP_DEFLATED, compresslevel=_COMPRESSION) as target,
-    ):
-        for entry in source.infolist():
-            part = source.read(entry)
-            if entry.filename == _SHARED_TEXTS:
-                text = _SHARED_TEXT.sub(
-                    lambda found: found[1] + escape(spelling(unescape(found[2]))), part.decode()
-                )
-                part = text.encode()
-            target.writestr(entry, part)
-    return changed.getvalue()
 
 
 def cell_values(kind: Kind, series: pd.Series) -> list[Any]:

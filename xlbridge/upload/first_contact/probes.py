@@ -20,7 +20,6 @@ from xlbridge.client.listings import update_time
 from xlbridge.errors import ApiError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
-from xlbridge.resources.remote import Quirks
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.payload import frame_of_rows
@@ -34,6 +33,7 @@ from xlbridge.wire.imports import (
     ImportState,
     split_line_number,
 )
+from xlbridge.wire.quirks import Quirks
 from xlbridge.wire.registry import CLIENT_LIST
 from xlbridge.wire.sales import SALES_ORDER_LIST
 from xlbridge.workbook.write import write_records
@@ -131,20 +131,15 @@ class FirstContact:
 
     def _see_queues(self, context: UploadContext, logs: Sequence[tuple[Job, ImportLog]]) -> None:
         behaviour: dict[str, str] = {}
+        changed: dict[str, str] = {}
         for job, log in logs:
-            resource = context.catalogue.named(job.spec.resource)
-            is_pending = self.quirks.state_of(log) is ImportState.PENDING
             if job.was_started:
                 continue
-            if not is_pending:
-                behaviour[resource.name] = "runs"
-            elif not self.quirks.needs_start(resource):
-                behaviour[resource.name] = "waits"
-        changed = {
-            name: one
-            for name, one in behaviour.items()
-            if self.quirks.needs_start(context.catalogue.named(name)) != (one == "waits")
-        }
+            paths = context.catalogue.named(job.spec.resource).paths
+            waits = self.quirks.state_of(log) is ImportState.PENDING
+            behaviour[job.spec.resource] = "waits" if waits else "runs"
+            if waits != self.quirks.needs_start(job.spec.resource, paths.needs_processar):
+                changed[job.spec.resource] = behaviour[job.spec.resource]
         if behaviour:
             names = ", ".join(f"{name}: {one}" for name, one in behaviour.items())
             self._see("queue", changed or self.quirks.queue, _QUEUES, names=names)
@@ -217,12 +212,12 @@ class FirstContact:
         inclusive = structs.replace(client.target.quirks, window_end="inclusive")
         target = replace(client.target, quirks=inclusive)
         with Client(target, retry_policy=client.retry_policy) as plain:
-            times = {
+            times = [
                 (operation, time)
                 for operation in (CLIENT_LIST, SALES_ORDER_LIST)
                 for record in _first_records(plain, operation)
                 if (time := update_time(record)) is not None
-            }
+            ]
             within = next(((one, time) for one, time in times if time.second), None)
             if within is None:
                 self._add("window_end", Certainty.UNKNOWN, _NO_RECORDS)
