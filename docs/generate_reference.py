@@ -38,6 +38,7 @@ from xlbridge.i18n import Text, set_language
 from xlbridge.resources import KEY, Column, Resource, load_catalogue, schema_file_format
 from xlbridge.resources.checks import CATALOGUE, ROW_RULES, RULES
 from xlbridge.resources.findings import FindingKind
+from xlbridge.resources.remote import quirks_format
 from xlbridge.validation.mapping import mapping_format
 from xlbridge.wire import OPERATIONS, Operation
 
@@ -131,6 +132,7 @@ SCHEMA_PAGES = {
     "resource.schema.json": schema_file_format,
     "batch.schema.json": plan_format,
     "mapping.schema.json": mapping_format,
+    "quirks.schema.json": quirks_format,
 }
 """What the files that people write may hold, for editors."""
 

@@ -27,6 +27,7 @@ from click.core import ParameterSource
 from xlbridge.cli.main import main, root
 from xlbridge.i18n import active_language, set_language
 from xlbridge.resources import load_catalogue
+from xlbridge.resources.remote import read_quirks
 from xlbridge.sandbox import Behaviour, RunningSandbox, parse_faults
 from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.http.app import build_app
@@ -35,11 +36,12 @@ from xlbridge.sandbox.storage import Storage
 from xlbridge.sandbox.users import Account
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import Settings
+from xlbridge.wire.quirks import NO_QUIRKS
 
 NO_PROCESS = 2**30
 """Process id of a sandbox in this process: no process has it, so that none is killed by it."""
 
-_IMPLEMENTED = {"database", "seed", "scale", "faults", "strict"}
+_IMPLEMENTED = {"database", "seed", "scale", "faults", "strict", "quirks_file"}
 """Options of ``xlbridge sandbox`` that a sandbox in this process has."""
 
 _PROCESSES = {"forks", "page"}
@@ -154,7 +156,10 @@ def sandbox_behaviour(options: Sequence[str]) -> Behaviour | None:
     ):
         return None
     chosen = context.params
-    return Behaviour(faults=parse_faults(chosen["faults"] or ""), strict=chosen["strict"])
+    file = chosen["quirks_file"]
+    quirks = NO_QUIRKS if file is None else read_quirks(file, load_catalogue())
+    faults = parse_faults(chosen["faults"] or "")
+    return Behaviour(faults=faults, strict=chosen["strict"], quirks=quirks)
 
 
 @contextmanager

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec.structs import replace
 
 from xlbridge.client import Client, RetryPolicy, Target, TokenFile
 from xlbridge.errors import ConfigError
@@ -14,7 +17,9 @@ from xlbridge.profiles import (
     choose_profile,
     find_password,
 )
+from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
+from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 
 @contextmanager
@@ -51,7 +56,8 @@ def connect(
             home=settings.home,
         )
     )
-    with embedded_sandbox(settings) as server:
+    quirks, quirks_file = quirks_for(settings, profile)
+    with embedded_sandbox(settings, quirks_file) as server:
         target = Target(
             EMBEDDED_NAME,
             server.base_url,
@@ -60,6 +66,8 @@ def connect(
             system=server.system,
             timeout=profile.timeout_seconds,
             by_default=not profile.is_named,
+            quirks=quirks,
+            quirks_file=quirks_file,
         )
         with Client(target, retry_policy=retry_policy) as client:
             yield client
@@ -81,6 +89,7 @@ def target_of(settings: Settings, profile: Profile) -> Target:
                 "together with XLBRIDGE_PROFILE or XLBRIDGE_BASE_URL.",
             ).format(profile="".join(f" {word}" for word in profile.arguments)),
         )
+    quirks, quirks_file = quirks_for(settings, profile)
     return Target(
         profile.name,
         profile.base_url,
@@ -91,4 +100,25 @@ def target_of(settings: Settings, profile: Profile) -> Target:
         trust_429=profile.trust_429,
         exclusive=profile.exclusive,
         timeout=profile.timeout_seconds,
+        quirks=quirks,
+        quirks_file=quirks_file,
     )
+
+
+def quirks_for(settings: Settings, profile: Profile) -> tuple[Quirks, Path | None]:
+    """Return the quirks of a profile, and the file that declares them, None if there is none.
+
+    Words for the states of logs in the environment precede those of the file. Raises
+    ``ConfigError`` for mistakes in the file.
+    """
+    quirks, path = NO_QUIRKS, settings.quirks_file(profile.name)
+    # The name of an environment without a profile may be its address.
+    is_declared = Path(profile.name).name == profile.name and path.is_file()
+    if is_declared:
+        # Commands that need no file start without YAML.
+        from xlbridge.resources.remote import read_quirks
+
+        quirks = read_quirks(path, load_catalogue(settings.schemas))
+    if settings.log_words:
+        quirks = replace(quirks, log_words={**quirks.log_words, **settings.log_words})
+    return quirks, path if is_declared else None

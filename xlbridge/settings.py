@@ -233,6 +233,10 @@ class Settings:
         """The folder of the state of incremental exports."""
         return (self.state or self.home) / "exports"
 
+    def quirks_file(self, profile: str) -> Path:
+        """Return the file of a profile's quirks."""
+        return self.home / "profiles.d" / f"{profile}.quirks.yaml"
+
     @property
     def schemas(self) -> Path:
         """The folder of the user's own schema files."""

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from environment import ROOT
 from rehearsal_parts import (
     ROWS,
     Month,
@@ -18,6 +20,7 @@ from rehearsal_parts import (
     let_rows_be_written_twice,
     make_database,
 )
+from sampling import sampled
 from sheets import GOOD, write_records
 
 PASSWORD = "canary-password-4711"
@@ -105,6 +108,26 @@ def test_a_month_is_rehearsed_in_isolation_and_every_row_accounted_for(month: Mo
     assert gained == {
         "clients": (5, 5), "receivables": (8, 8), "payables": (3, 3), "addressings": (2, 2)
     }  # fmt: skip
+
+
+def figures(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what a rehearsal found that must not depend on quirks."""
+    return {name: found[name] for name in ("state", "assertions", "rows", "stand_ins", "tables")}
+
+
+QUIRKS = sorted((ROOT / "samples/quirks").glob("*.quirks.yaml"))
+
+
+@pytest.mark.parametrize(
+    "quirks", sampled(QUIRKS, lambda _, file: file.name == "everything-else.quirks.yaml")
+)
+def test_a_month_is_rehearsed_with_the_quirks_of_the_profile(month: Month, quirks: Path) -> None:
+    expected = figures(month.report(0, "--stand-ins"))
+    assert expected["rows"]["accepted"] == ROWS
+    file = month.home / "profiles.d/sandbox.quirks.yaml"
+    file.parent.mkdir(parents=True)
+    shutil.copyfile(quirks, file)
+    assert figures(month.report(0, "--stand-ins")) == expected
 
 
 @pytest.mark.slow

@@ -74,7 +74,6 @@ def test_the_profiles_are_read(home: Path) -> None:
         ("[profiles.dev]\ntrust_429 = 1", "profiles.dev.trust_429"),
         ("[profiles.dev]\ntimeout_seconds = -1", "profiles.dev.timeout_seconds"),
         ("[profiles.dev]\ntimeout_seconds = 0", "profiles.dev.timeout_seconds"),
-        ('[profiles.dev]\nlog_words = {a = "over"}', "profiles.dev.log_words"),
         ('[profiles.dev]\npassword = "x"', "unknown key profiles.dev.password"),
         ('default = "none"', "default is not one of the profiles"),
         (TWO.replace('default = "dev"', 'default = "prod"'), "default is a production profile"),

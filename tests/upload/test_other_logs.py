@@ -1,7 +1,6 @@
 """Logs and answers in shapes that the interface does not exclude are read as far as possible."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ from upload_parts import AT_ONCE, MakeClients, new_cnpj, registered, write_job
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, State, UploadContext, Uploads
+from xlbridge.upload import Job, RequestedMode, State, UploadContext, Uploads
 from xlbridge.upload.results import job_json
+from xlbridge.wire.quirks import Quirks
 
 NO_PREVIEW = replace(AT_ONCE, preview=False)
 
@@ -30,13 +30,10 @@ def upload(
     client: Client,
     make_clients: MakeClients,
     *documents: str,
-    mode: str = "queue",
-    log_words: Mapping[str, str] | None = None,
+    mode: RequestedMode = "queue",
 ) -> Job:
-    settings = replace(context.settings, log_words=log_words or {})
-    configured = UploadContext(settings, context.catalogue, context.journal)
-    job = write_job(configured, client, make_clients(*documents), mode)  # type: ignore[arg-type]
-    return Uploads(configured, client).run(job, NO_PREVIEW if mode == "queue" else AT_ONCE)
+    job = write_job(context, client, make_clients(*documents), mode)
+    return Uploads(context, client).run(job, NO_PREVIEW if mode == "queue" else AT_ONCE)
 
 
 FINISHED = {"situacao": "Finalizado"}
@@ -124,9 +121,8 @@ def test_an_unknown_log_state_is_polled_until_a_setting_explains_it(
     assert sum("“Concluído”" in text.en for text in output) > 3
     assert "XLBRIDGE_LOG_WORDS" in str(caught.value.hint)
     assert context.journal.job(job.id).state is State.POLLING
-    settings = replace(context.settings, log_words={"concluído": "finished"})
-    configured = UploadContext(settings, context.catalogue, context.journal)
-    assert Uploads(configured, client).run(job, options).state is State.DONE
+    client.target = replace(client.target, quirks=Quirks(log_words={"concluído": "finished"}))
+    assert Uploads(context, client).run(job, options).state is State.DONE
     assert sum("/fila" in path for _, path in proxy.seen) == 1
 
 

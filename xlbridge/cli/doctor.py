@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xlbridge import titles
 from xlbridge.cli.environment import command_settings
@@ -10,12 +12,18 @@ from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import described_command, format_option, option
 from xlbridge.cli.output import print_message, print_report
 from xlbridge.client import DiagnosticCheck, RetryPolicy
-from xlbridge.connection import connect
+from xlbridge.connection import connect, quirks_for
 from xlbridge.errors import ConfigError, UsageError, XlbridgeError
+from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
-from xlbridge.profiles import choose_profile
+from xlbridge.profiles import Profile, choose_profile
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table, Tone
-from xlbridge.upload import Journal, JournalMarker
+from xlbridge.settings import Settings
+from xlbridge.upload import Journal, JournalMarker, open_context
+from xlbridge.wire.quirks import Quirks
+
+if TYPE_CHECKING:
+    from xlbridge.upload.first_contact import FirstContact
 
 
 @described_command(
@@ -30,15 +38,37 @@ from xlbridge.upload import Journal, JournalMarker
     pt="Aceita o diário de envios como está, depois de conferir no sistema; o motivo fica nele.",
     en="Accepts the upload journal as it is, after a check in the system; records the reason.",
 )
+@option(
+    "--first-contact",
+    is_flag=True,
+    pt="Sonda o sistema, sem gravar nada nele, em busca de particularidades.",
+    en="Probes the system for quirks, without writing anything there.",
+)
+@option(
+    "--write-quirks",
+    is_flag=True,
+    pt="Com --first-contact: grava as que foram vistas no arquivo de particularidades do perfil.",
+    en="With --first-contact: writes those that were seen to the profile's quirks file.",
+)
 @format_option
-def command(accept_journal_because: str | None, form: str) -> ExitCode:
+def command(
+    accept_journal_because: str | None, first_contact: bool, write_quirks: bool, form: str
+) -> ExitCode:
     if accept_journal_because is not None:
         _accept_journal(accept_journal_because)
-    checks = _checks()
+    if write_quirks and not first_contact:
+        raise UsageError(
+            Text(
+                pt="--write-quirks só vale com --first-contact.",
+                en="--write-quirks is only valid with --first-contact.",
+            )
+        )
+    contact: list[FirstContact] = []
+    checks = _checks(contact if first_contact else None)
     good = all(check.ok for check in checks)
     sheet = Text(pt="Conferências", en="Checks")
     table = Table(sheet=sheet, headings=_HEADINGS, lines=list(map(_line, checks)))
-    document = {
+    document: dict[str, object] = {
         "version": 1,
         "ok": good,
         "checks": [
@@ -51,7 +81,21 @@ def command(accept_journal_because: str | None, form: str) -> ExitCode:
             for check in checks
         ],
     }
-    print_report(ReportForms.of_report(lambda: Report(tables=[table]), lambda: document), form)
+    tables = [table]
+    if contact:
+        (found,) = contact
+        tables.append(_quirks_table(found))
+        document["quirks"] = [
+            {
+                "quirk": one.quirk,
+                "certainty": one.certainty.value,
+                "message": str(one.message),
+            }
+            for one in found.observations
+        ]
+    print_report(ReportForms.of_report(lambda: Report(tables=tables), lambda: document), form)
+    if contact and write_quirks:
+        _write_quirks(contact[0].quirks)
     if any(not check.ok and check.remote for check in checks):
         return ExitCode.FAILED
     if any(check.local for check in checks):
@@ -75,7 +119,40 @@ def _accept_journal(reason: str) -> None:
         )
 
 
-def _checks() -> list[DiagnosticCheck]:
+def _quirks_table(contact: "FirstContact") -> Table:
+    lines = [
+        Line(
+            (_CERTAINTIES[one.certainty.value], one.quirk, one.message),
+            Tone.OPEN if one.certainty.value == "seen" else Tone.PLAIN,
+            text=f"{_CERTAINTIES[one.certainty.value]!s:22} {one.quirk:14} {one.message}",
+        )
+        for one in contact.observations
+    ]
+    return Table(sheet=_QUIRKS, headings=_QUIRK_HEADINGS, lines=lines)
+
+
+def _write_quirks(quirks: Quirks) -> None:
+    """Write the profile's quirks file, unless it declares the same already."""
+    from xlbridge.resources.remote import format_quirks  # YAML is slow to import.
+
+    settings = command_settings()
+    profile = choose_profile(settings)
+    declared, _ = quirks_for(replace(settings, log_words={}), profile)
+    path = settings.quirks_file(profile.name)
+    if quirks == declared:
+        message = Text(
+            pt="Nenhuma outra particularidade foi vista; nada foi gravado.",
+            en="No other quirk was seen; nothing was written.",
+        )
+        print_message(message)
+        return
+    write_private(path, format_quirks(quirks))
+    message = Text(pt="Particularidades gravadas em {path}.", en="Quirks written to {path}.")
+    print_message(message.format(path=path))
+
+
+def _checks(contact: "list[FirstContact] | None") -> list[DiagnosticCheck]:
+    """Make all checks; with a list, add the first contact to it if they are good."""
     try:
         settings = command_settings()
         profile = choose_profile(settings)
@@ -85,11 +162,18 @@ def _checks() -> list[DiagnosticCheck]:
         *DiagnosticCheck.of_computer(settings, profile),
         *_journal(settings.journal),
         *_schemas(settings.schemas),
+        *_declared_quirks(settings, profile),
     ]
     if all(check.ok for check in checks):
         try:
             with connect(settings, print_message, RetryPolicy.quick()) as client:
                 checks.extend(DiagnosticCheck.of_system(client))
+                if contact is not None and all(check.ok for check in checks):
+                    # It loads pandas, which --help does not need.
+                    from xlbridge.upload.first_contact import FirstContact
+
+                    with open_context(settings) as context:
+                        contact.append(FirstContact.make(context, client))
         except XlbridgeError as error:
             checks.append(DiagnosticCheck.failed("address", error))
     return checks
@@ -123,6 +207,17 @@ def _schemas(folder: Path) -> Iterator[DiagnosticCheck]:
         yield DiagnosticCheck("schemas", True, message.format(names=", ".join(own)))
 
 
+def _declared_quirks(settings: Settings, profile: Profile) -> Iterator[DiagnosticCheck]:
+    """Check the quirks file of the profile, if there is one."""
+    try:
+        _, path = quirks_for(settings, profile)
+    except XlbridgeError as error:
+        yield DiagnosticCheck.failed("quirks", error)
+        return
+    if path is not None:
+        yield DiagnosticCheck("quirks", True, untranslated("{path}").format(path=path))
+
+
 _NAMES = {
     text.en: text
     for text in (
@@ -138,10 +233,23 @@ _NAMES = {
         Text(pt="relógio", en="clock"),
         Text(pt="diário", en="journal"),
         Text(pt="recursos", en="schemas"),
+        Text(pt="particulares", en="quirks"),
     )
 }
 """Displayed names of checks, by their stable names."""
 
+
+_QUIRKS = Text(pt="Particularidades", en="Quirks")
+_QUIRK_HEADINGS = (
+    Heading(titles.STATE),
+    Heading(Text(pt="Particularidade", en="Quirk")),
+    Heading(titles.MESSAGE, words=True),
+)
+_CERTAINTIES = {
+    "as assumed": Text(pt="como suposto", en="as assumed"),
+    "seen": Text(pt="vista", en="seen"),
+    "unknown": Text(pt="não se sabe ainda", en="not known yet"),
+}
 
 _HEADINGS = (
     Heading(titles.STATE),

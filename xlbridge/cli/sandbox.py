@@ -13,8 +13,11 @@ from xlbridge.cli.output import print_message
 from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.i18n import Text
 from xlbridge.profiles import EMBEDDED_NAME
+from xlbridge.resources import load_catalogue
+from xlbridge.resources.remote import read_quirks
 from xlbridge.sandbox import Behaviour, RunningSandbox, SeedKind, ServeOptions, parse_faults, serve
 from xlbridge.settings import read_settings
+from xlbridge.wire.quirks import NO_QUIRKS
 
 _SECONDS = click.FloatRange(min=0)
 
@@ -98,6 +101,14 @@ _SECONDS = click.FloatRange(min=0)
     en="Accepts names, dates and documents only as the interface's description writes them.",
 )
 @option(
+    "--quirks",
+    "quirks_file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    pt="Comporta-se como a instalação que um arquivo de particularidades descreve.",
+    en="Behaves like the installation that a quirks file describes.",
+)
+@option(
     "--request-timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=30.0,
@@ -119,14 +130,20 @@ def command(
     faults: str | None,
     token_lifetime: float,
     strict: bool,
+    quirks_file: Path | None,
     request_timeout: float,
 ) -> None:
+    settings = read_settings()
+    quirks = NO_QUIRKS
+    if quirks_file is not None:
+        quirks = read_quirks(quirks_file, load_catalogue(settings.schemas))
     behaviour = Behaviour(
         token_lifetime=timedelta(seconds=token_lifetime),
         request_timeout=timedelta(seconds=request_timeout),
         faults=parse_faults(faults or ""),
         host_names=host_names,
         strict=strict,
+        quirks=quirks,
     )
     options = ServeOptions(
         port=port,
@@ -146,7 +163,7 @@ def command(
             stack.close()
             _announce(ready_file, running)
 
-        serve(options, read_settings(), announce, partial(_show_seeding, activity))
+        serve(options, settings, announce, partial(_show_seeding, activity))
 
 
 def _show_seeding(activity: ProgressDisplay, done: int, total: int) -> None:

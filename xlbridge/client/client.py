@@ -176,14 +176,14 @@ class Client(Operations):
         ``TransportError``, ``AuthenticationFailed``, ``RemoteRejected``, and ``InDoubt`` for an
         operation that is not retryable.
         """
-        call = build_call(operation, path, query, body, file)
+        call = build_call(operation, path, query, body, file, self.target.quirks)
         if operation.retryable:
             reply = self.retry_policy.repeat(
                 lambda: self._session.exchange(call), pause_after_reply
             )
         else:
             reply = self._session.exchange_write(call)
-        return self._data_of(operation, reply, data_reader(operation))
+        return self._data_of(operation, reply, data_reader(operation, self.target.quirks))
 
     def records(
         self,
@@ -248,7 +248,7 @@ class Client(Operations):
 
         Raises what ``call`` raises.
         """
-        call = build_call(operation, path, query)
+        call = build_call(operation, path, query, quirks=self.target.quirks)
         reply = self.retry_policy.repeat(
             lambda: self._session.exchange(call, streamed=True), pause_after_reply
         )
@@ -270,10 +270,10 @@ class Client(Operations):
     ) -> Outcome:
         """Attempt a write once and return its outcome, remote failures included.
 
-        A ``body`` that is not a model is sent unchanged as JSON. A ``harmless`` request, such as a
+        A ``body`` that is not a model is sent as JSON. A ``harmless`` request, such as a
         preview, is repeated with a new token after a 401.
         """
-        call = build_call(operation, path, query, body, file)
+        call = build_call(operation, path, query, body, file, self.target.quirks)
         try:
             if harmless:
                 reply, expired = self._session.exchange(call), False
@@ -289,7 +289,7 @@ class Client(Operations):
             return NotExecuted(TOKEN_REFUSED, permanent=True, answered=True)
         if isinstance(reply, httpx.Response) and is_busy(reply):
             return Declined(BUSY, retry_after(reply), trusted=self.target.trust_429)
-        return self._classify(operation, reply, data_reader(operation))
+        return self._classify(operation, reply, data_reader(operation, self.target.quirks))
 
     def raw(
         self,
@@ -372,4 +372,10 @@ class Client(Operations):
 
     def _classify(self, operation: Operation, reply: Reply, read: ReadData) -> Outcome:
         refuses_in_data = None if operation.method == "GET" else operation.refuses_in_data
-        return classify_reply(reply, read, self._redactor, refuses_in_data=refuses_in_data)
+        return classify_reply(
+            reply,
+            read,
+            self._redactor,
+            refuses_in_data=refuses_in_data,
+            quirks=self.target.quirks,
+        )

@@ -6,7 +6,7 @@ Source: the spec, Response envelope and Errors.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any, get_origin
 
@@ -18,6 +18,7 @@ from xlbridge.client.transport import NoAnswer, Reply, Target, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.wire import Envelope, Operation, WireModel, spellings
+from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 _MIN_SECRET_LENGTH = 4
 """Minimum length to mask: masking every "a" would hide the message, not the secret."""
@@ -184,6 +185,7 @@ def classify_envelope(
     *,
     status: int = HTTPStatus.OK,
     refuses_in_data: bool | None = None,
+    quirks: Quirks = NO_QUIRKS,
 ) -> Outcome | None:
     """Return the outcome reported by an envelope; None for a failure without details.
 
@@ -200,8 +202,9 @@ def classify_envelope(
         return Rejected(
             status,
             tuple(
-                ErrorDetail(_printable(item.key), redactor.redact(_printable(item.value)))
+                ErrorDetail(_printable(item.key), redactor.redact(_printable(message)))
                 for item in errors
+                for message in quirks.messages(item.value)
             ),
         )
     try:
@@ -216,6 +219,7 @@ def classify_reply(
     redactor: SecretRedactor,
     *,
     refuses_in_data: bool | None = None,
+    quirks: Quirks = NO_QUIRKS,
 ) -> Outcome:
     """Return the outcome of a request; ``refuses_in_data`` is the operation's, None for a read.
 
@@ -229,10 +233,14 @@ def classify_reply(
     outcome: Outcome | None = None
     envelope = _envelope(reply)
     if reply.is_success and envelope is not None:
-        outcome = classify_envelope(envelope, read_data, redactor, refuses_in_data=refuses_in_data)
+        outcome = classify_envelope(
+            envelope, read_data, redactor, refuses_in_data=refuses_in_data, quirks=quirks
+        )
     elif reply.is_client_error and reply.status_code not in _NEVER_REJECTED:
         if envelope is not None and not envelope.success:
-            outcome = classify_envelope(envelope, read_data, redactor, status=reply.status_code)
+            outcome = classify_envelope(
+                envelope, read_data, redactor, status=reply.status_code, quirks=quirks
+            )
         elif message := _bare_message(reply):
             outcome = Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
     if outcome is not None:
@@ -396,20 +404,21 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
-def data_reader(operation: Operation) -> Callable[[Any], Any]:
+def data_reader(operation: Operation, quirks: Quirks) -> Callable[[Any], Any]:
     """Return the function that reads an operation's ``data``; it raises ``ValueError``.
 
     The data of a GET must have the documented types. The answer to a write is read leniently: its
     content does not change that the request was applied.
     """
     annotation = operation.data
-    validate = _adapter(annotation).validate_python
+    names = quirks.names or None
+    validate = partial(_adapter(annotation).validate_python, context=names)
     is_get = operation.method == "GET"
     if get_origin(annotation) is list:
         return lambda data: _read_list(validate, data, strict=is_get)
     if is_get or not (isinstance(annotation, type) and issubclass(annotation, WireModel)):
         return validate
-    return lambda data: _read_leniently(annotation, data)
+    return lambda data: _read_leniently(annotation, data, names)
 
 
 def _read_list(validate: Callable[[Any], Any], data: Any, *, strict: bool) -> Any:
@@ -422,22 +431,24 @@ def _read_list(validate: Callable[[Any], Any], data: Any, *, strict: bool) -> An
         return []
 
 
-def _read_leniently(model: type[WireModel], data: Any) -> WireModel:
+def _read_leniently(
+    model: type[WireModel], data: Any, answered: Mapping[str, str] | None
+) -> WireModel:
     """Read a record, leaving out fields that do not fit the model.
 
     Raises ``ValueError`` if a required field is among them.
     """
     try:
-        return model.model_validate(data)
+        return model.model_validate(data, context=answered)
     except ValidationError as error:
         if isinstance(data, list) and len(data) == 1:
-            return _read_leniently(model, data[0])
+            return _read_leniently(model, data[0], answered)
         if not isinstance(data, Mapping):
             return model.model_validate({})
-        names = spellings(model)
+        names = spellings(model) | dict(answered or {})
         invalid = {problem["loc"][0] for problem in error.errors() if problem["loc"]}
         valid = {name: v for name, v in data.items() if names.get(name, name) not in invalid}
-        return model.model_validate(valid)
+        return model.model_validate(valid, context=answered)
 
 
 @cache

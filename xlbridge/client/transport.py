@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http import HTTPStatus
@@ -29,7 +29,16 @@ import httpx
 from xlbridge import __version__
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
 from xlbridge.i18n import Text
-from xlbridge.wire.model import UPLOAD_FIELD, XLSX_TYPE, Operation, WireModel
+from xlbridge.wire.model import (
+    MINUTE_FORMAT,
+    UPLOAD_FIELD,
+    XLSX_TYPE,
+    Operation,
+    WireModel,
+    format_moment,
+    with_spellings,
+)
+from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,7 @@ class Target:
     changes; None for any other system. ``trust_429``: the system answers 429 before it writes
     anything. ``exclusive``: nobody else writes during an upload. ``timeout`` limits each step of a
     request, in seconds; None is the default. ``by_default``: it is the embedded sandbox, and nobody
-    chose it.
+    chose it. ``quirks_file`` is the file of its ``quirks``, None if they are not from a file.
     """
 
     profile: str
@@ -58,6 +67,8 @@ class Target:
     exclusive: bool = False
     timeout: float | None = None
     by_default: bool = False
+    quirks: Quirks = field(default=NO_QUIRKS, hash=False, repr=False)
+    quirks_file: Path | None = None
 
     def require_choice(self) -> None:
         """Raise ``UsageError`` if nobody chose the target, and there is nobody to see it.
@@ -76,12 +87,16 @@ class Target:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return what outcomes say about the environment. See the product brief, environment."""
-        return {
+        """Return what outcomes say about the environment, with its quirks file if it has one.
+
+        See the product brief, environment.
+        """
+        known = {
             "profile": self.profile,
             "base_url": self.base_url,
             "production": self.production,
         }
+        return known if self.quirks_file is None else {**known, "quirks": str(self.quirks_file)}
 
     @property
     def address_hint(self) -> Text:
@@ -192,19 +207,48 @@ def build_call(
     query: WireModel | None = None,
     body: WireModel | Mapping[str, object] | None = None,
     file: UploadFile | None = None,
+    quirks: Quirks = NO_QUIRKS,
 ) -> Call:
     """Return the call of an operation with some values; fields that are None are not sent.
 
-    A body that is not a model is sent unchanged.
+    ``quirks`` decide the spelling of the body's fields, and the end of a window of update times.
     """
     values = {name: quote(str(path[name]), safe="") for name in operation.path_parameters}
     return Call(
         method=operation.method,
         path=operation.path.format(**values),
-        query={} if query is None else _dump(query),
-        body=_dump(body) if isinstance(body, WireModel) else body,
+        query={} if query is None else _query_of(query, quirks),
+        body=_body_of(operation, body, quirks),
         file=file,
     )
+
+
+def _body_of(
+    operation: Operation, body: WireModel | Mapping[str, object] | None, quirks: Quirks
+) -> Mapping[str, object] | None:
+    sent = _dump(body) if isinstance(body, WireModel) else body
+    model = type(body) if isinstance(body, WireModel) else operation.body
+    if sent is None or model is None or not quirks.spellings:
+        return sent
+    return with_spellings(model, sent, quirks.spellings)
+
+
+_WINDOW_END = "dataSuperior"
+
+
+def _query_of(query: WireModel, quirks: Quirks) -> dict[str, Any]:
+    """Return the parameters of a query; a window that would end too early ends a minute later.
+
+    A period that a listing requires is one of dates, not of update times.
+    """
+    parameters = _dump(query)
+    end: str | None = parameters.get(_WINDOW_END)
+    if end is None or quirks.window_end == "inclusive":
+        return parameters
+    if not type(query).model_fields[_WINDOW_END].is_required():
+        later = datetime.strptime(end, MINUTE_FORMAT) + timedelta(minutes=1)
+        parameters[_WINDOW_END] = format_moment(later)
+    return parameters
 
 
 def _dump(model: WireModel) -> dict[str, Any]:

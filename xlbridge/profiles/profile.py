@@ -33,7 +33,6 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.settings import (
     DEFAULT_SETTLE_SECONDS,
     DEFAULT_TIMEOUT_SECONDS,
-    LOG_MEANINGS,
     Settings,
 )
 
@@ -65,9 +64,9 @@ class Profile:
     an import whose answer was lost may still be in progress. ``ca_bundle`` is a PEM file with the
     certificate authorities to trust instead of the default ones. ``trust_429``: the system answers
     429 before it writes anything. ``exclusive``: nobody else writes there during an upload.
-    ``timeout_seconds`` is how long to wait for an answer. ``log_words`` maps the system's words for
-    the status of a queued file to ``LOG_MEANINGS``. ``time_zone`` is the name of its time zone,
-    None for that of this computer. ``is_named``: it was chosen by its name, not as the default.
+    ``timeout_seconds`` is how long to wait for an answer. ``time_zone`` is the name of its time
+    zone, None for that of this computer. ``is_named``: it was chosen by its name, not as the
+    default.
 
     Source: the spec, What the service does (two independent environments).
     """
@@ -81,7 +80,6 @@ class Profile:
     trust_429: bool = False
     exclusive: bool = False
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
-    log_words: Mapping[str, str] = field(default_factory=dict, hash=False)
     time_zone: str | None = None
     source: ProfileSource = ProfileSource.FILE
     is_named: bool = field(default=False, compare=False)
@@ -146,7 +144,6 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "trust_429": bool,
     "exclusive": bool,
     "timeout_seconds": (int, float),
-    "log_words": dict,
     "time_zone": str,
 }
 _REQUIRED = ("base_url", "email")
@@ -238,7 +235,6 @@ def _parse_profile(path: Path, name: str, table: Any) -> Profile:
         ca_bundle=None if bundle is None else path.parent / Path(bundle).expanduser(),
         trust_429=table.get("trust_429", False),
         exclusive=table.get("exclusive", False),
-        log_words=table.get("log_words", {}),
         time_zone=table.get("time_zone"),
         timeout_seconds=float(table.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)),
     )
@@ -258,8 +254,6 @@ def _check_value(path: Path, place: str, kind: type | tuple[type, ...] | None, v
     negative = isinstance(value, int | float) and not 0 <= value < float("inf")
     if place.endswith(".timeout_seconds"):
         wrong |= value == 0
-    if isinstance(value, dict):
-        wrong |= any(meaning not in LOG_MEANINGS for meaning in value.values())
     if place.endswith(".time_zone") and isinstance(value, str):
         wrong |= _zone(value) is None
     if wrong or negative:
@@ -368,7 +362,7 @@ def choose_profile(settings: Settings) -> Profile:
 
 
 def settings_for(settings: Settings, profile: Profile) -> Settings:
-    """Return the settings for a profile: its settle time, log words, and state folder.
+    """Return the settings for a profile: its settle time and state folder.
 
     Profiles of the file have a folder each, the others share ``settings.home``.
     """
@@ -377,7 +371,6 @@ def settings_for(settings: Settings, profile: Profile) -> Settings:
         settings,
         settle=profile.settle_seconds,
         state=settings.home / "profiles" / profile.name if from_file else settings.home,
-        log_words={**profile.log_words, **settings.log_words},
     )
 
 

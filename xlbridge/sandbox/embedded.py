@@ -77,8 +77,10 @@ def default_ready_file(settings: Settings) -> Path:
 
 
 @contextmanager
-def embedded_sandbox(settings: Settings) -> Iterator[RunningSandbox]:
-    """Run a sandbox on the default database while the context lasts.
+def embedded_sandbox(
+    settings: Settings, quirks_file: Path | None = None
+) -> Iterator[RunningSandbox]:
+    """Run a sandbox on the default database while the context lasts, with the quirks of a file.
 
     If the user already runs one on it, that one is used and left running. Raises ``ConfigError``
     if the ``sandbox`` extra is not installed, ``TransportError`` if the sandbox does not start.
@@ -87,7 +89,8 @@ def embedded_sandbox(settings: Settings) -> Iterator[RunningSandbox]:
     if running is not None and _is_answering(running):
         yield running
         return
-    with sandbox_process(settings.home, schemas=settings.custom_schemas) as started:
+    options = [] if quirks_file is None else ["--quirks", str(quirks_file)]
+    with sandbox_process(settings.home, options, schemas=settings.custom_schemas) as started:
         yield started
 
 

@@ -226,7 +226,8 @@ def window_conditions(
 ) -> Iterator[ColumnElement[bool]]:
     """Yield the conditions of the query's ``dataInferior`` and ``dataSuperior``.
 
-    The upper bound includes the whole day, or the whole minute if it has a time.
+    The upper bound includes the whole day, or the whole minute if it has a time; only its first
+    moment, or not even that, if a quirk of the installation says so.
     Source: the spec, Sales and billing (``dd/MM/yyyy``, optionally followed by ``HH:mm``).
     """
     query: Any = call.query
@@ -234,6 +235,12 @@ def window_conditions(
     if lower is not None:
         yield updated >= lower
     if upper is not None:
+        window_end = call.sandbox.behaviour.quirks.window_end
+        # A period that a listing requires is one of dates, not of update times.
+        is_period = type(query).model_fields["dataSuperior"].is_required()
+        if window_end != "inclusive" and not is_period:
+            yield updated <= upper if window_end == "minute" else updated < upper
+            return
         texts = {name.lower(): value.strip() for name, value in call.query_text.items()}
         span = _DAY if texts.get("datasuperior") == upper.strftime(DAY_FORMAT) else _MINUTE
         yield updated < min(upper, _LATEST) + span

@@ -9,6 +9,7 @@ from random import Random
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 _FAULT_PATTERN = re.compile(
     r"(?P<kind>[a-z-]+)(?:=(?P<value>\d+(?:\.\d+)?))?(?:@(?P<share>0?\.\d+|0|1(?:\.0+)?))?"
@@ -109,7 +110,8 @@ class Behaviour:
 
     ``faults``: planned faults. ``exposed``: it listens beyond loopback, also under
     ``host_names``. ``request_timeout``: time after which a stalled request is closed.
-    ``strict``: names and values must be written exactly as in the spec's samples.
+    ``strict``: names and values must be written exactly as in the spec's samples. ``quirks``: those
+    of the installation that it stands for.
     """
 
     token_lifetime: timedelta = timedelta(hours=1)
@@ -118,3 +120,4 @@ class Behaviour:
     exposed: bool = False
     host_names: tuple[str, ...] = ()
     strict: bool = False
+    quirks: Quirks = NO_QUIRKS

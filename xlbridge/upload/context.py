@@ -20,7 +20,6 @@ from xlbridge.upload.single_records.write_journal import WriteState
 
 if TYPE_CHECKING:
     from xlbridge.client import Client
-    from xlbridge.wire.imports import ImportLog, ImportState
 
 
 def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[int, ...]:
@@ -104,22 +103,6 @@ class UploadContext:
                 with closing(Journal(path)) as journal:
                     journal.abandon_unsent(scope, claims, known.get(path, ClaimedRows()))
             yield
-
-    def state_of(self, log: "ImportLog") -> "ImportState | None":
-        """Return the meaning of a log's status, None if the word is unknown.
-
-        The interface does not document the words; the settings may define them.
-        """
-        # Imported here, as most commands read no log.
-        from xlbridge.wire.imports import FAILURE_WORDS, ImportState
-
-        word = (log.situacao or "").strip().casefold()
-        configured = {w.casefold(): state for w, state in self.settings.log_words.items()}
-        if word in configured:
-            return ImportState[configured[word].upper()]
-        if word in FAILURE_WORDS:
-            return ImportState.FAILED
-        return next((state for state in ImportState if state.casefold() == word), None)
 
 
 @contextmanager

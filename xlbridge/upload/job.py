@@ -289,6 +289,11 @@ class Job:
         return sum("attempt" in event.detail for event in self.events)
 
     @property
+    def was_started(self) -> bool:
+        """True if the processing of a staged file was requested."""
+        return any(event.state is State.STARTING for event in self.events)
+
+    @property
     def doubted_at(self) -> datetime | None:
         """Time since which the outcome of the last request is in doubt, None if it is not."""
         since = None

@@ -12,7 +12,6 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.progress import LogProgress
 from xlbridge.upload.reconcile import can_be_read_back, is_as_before, rows_written
 from xlbridge.upload.results.remote_verdict import (
-    FIRST_LINE,
     ROW_COUNT_DIFFERS,
     accounts_for_every_row,
     failure_of_log,
@@ -34,12 +33,11 @@ from xlbridge.wire.imports import (
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
 
-_FIRST_LINES = (FIRST_LINE, FIRST_LINE - 1, FIRST_LINE - 2)
-"""Numbers that a system may give to the first row: the header is line 1, is not counted, or lines
-are counted from zero."""
-
 _FIRST_POLL, _POLL_GROWTH, _MAX_POLL = 0.1, 1.25, 5.0
 """Seconds between polls of a log, growing in proportion to the time elapsed."""
+
+_LEAST_PENDING_SECONDS = 30.0
+"""Seconds that a file may wait in a queue that runs by itself, if the settle time is shorter."""
 
 _UNPROVEN = Text(
     pt="os totais do log não fecham com as linhas enviadas",
@@ -73,7 +71,7 @@ def stage_again(context: "RunContext", job: Job) -> "Step":
 
 def start_or_poll(context: "RunContext", job: Job) -> "Step":
     """Start a staged file if it needs that, else poll its log."""
-    if not context.resource(job).paths.needs_processar:
+    if not context.needs_start(job):
         return context.journal.record(job, State.POLLING), True
     return start(context, job)
 
@@ -123,7 +121,7 @@ def start(context: "RunContext", job: Job) -> "Step":
 def _is_pending(context: "RunContext", job: Job) -> bool:
     """Return whether, by its log, a staged file is still waiting to be started."""
     log = read_log(context, job)
-    return not isinstance(log, Text) and context.environment.state_of(log) is ImportState.PENDING
+    return not isinstance(log, Text) and context.quirks.state_of(log) is ImportState.PENDING
 
 
 def poll(context: "RunContext", job: Job) -> "Step":
@@ -135,13 +133,15 @@ def poll(context: "RunContext", job: Job) -> "Step":
     """
     if not context.options.wait:
         return job, False
+    needs_start = context.needs_start(job)
     wait, unknown = _FIRST_POLL, 0.0
+    began = context.journal.now()
     progress = LogProgress(context.options, job)
     while True:
         log = read_log(context, job)
         if isinstance(log, Text):
             return context.doubt(job, log)
-        state = context.environment.state_of(log)
+        state = context.quirks.state_of(log)
         complete = state is None and accounts_for_every_row(job.spec, log)
         if complete or state is ImportState.FINISHED:
             return finish(context, job, log)
@@ -150,9 +150,35 @@ def poll(context: "RunContext", job: Job) -> "Step":
         unknown = unknown + wait if state is None else 0.0
         if unknown > context.settle_seconds:
             raise _unknown_status(job, log)
+        if state is ImportState.PENDING and not job.was_started:
+            if needs_start:
+                # It was staged when its queue was taken for one that runs by itself.
+                return start(context, job)
+            waited = (context.journal.now() - began).total_seconds()
+            if waited > max(context.settle_seconds, _LEAST_PENDING_SECONDS):
+                raise _never_started(job, log)
         progress.report(log, state)
         context.options.sleep(wait)
         wait = min(wait * _POLL_GROWTH, _MAX_POLL)
+
+
+def _never_started(job: Job, log: ImportLog) -> InDoubt:
+    return InDoubt(
+        Text(
+            pt="O log {id} continua “{word}”: o arquivo não foi processado; a fila talvez espere "
+            "por processar-arquivo.",
+            en="Log {id} still has the status “{word}”: the file was not processed; the queue may "
+            "wait for processar-arquivo.",
+        ).format(id=job.last("log_id"), word=log.situacao),
+        Text(
+            pt="Se for assim neste sistema, declare no arquivo de particularidades do perfil "
+            "(profiles.d/{profile}.quirks.yaml) queue: {{{resource}: waits}}, e depois xlbridge "
+            "resume {job}; se a fila só demora: xlbridge resume {job}",
+            en="If it does in this system, declare queue: {{{resource}: waits}} in the profile's "
+            "quirks file (profiles.d/{profile}.quirks.yaml), then xlbridge resume {job}; if the "
+            "queue is only slow: xlbridge resume {job}",
+        ).format(resource=job.spec.resource, profile=job.spec.profile, job=job.arguments()),
+    )
 
 
 def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
@@ -164,17 +190,18 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
         ).format(id=job.last("log_id"), word=word),
         Text(
             pt="Se o sistema terminou: XLBRIDGE_LOG_WORDS='{word}=finished' (ou log_words no "
-            "perfil), e depois xlbridge resume {job}",
+            "arquivo de particularidades do perfil), e depois xlbridge resume {job}",
             en="If the system has finished: XLBRIDGE_LOG_WORDS='{word}=finished' (or log_words in "
-            "the profile), then xlbridge resume {job}",
+            "the profile's quirks file), then xlbridge resume {job}",
         ).format(word=word, job=job.arguments()),
     )
 
 
 def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "Step":
     """End a job by its finished log or answer, or doubt it if that proves no verdict."""
-    by_line = {line: verdict_of_log(job.spec, log, line) for line in _FIRST_LINES}
-    verdict = by_line[FIRST_LINE]
+    quirks = context.quirks
+    by_line = {line: verdict_of_log(job.spec, log, quirks, line) for line in quirks.first_lines}
+    verdict = by_line[quirks.first_line]
     if not any(by_line.values()):
         return context.doubt(job, _UNPROVEN, ended=True)
     uncounted = log.registrosImportados is None and log.totalDeRegistros is None
@@ -195,7 +222,7 @@ def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "
 
 def fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
     """End the job of a file that the system gave up: by its lines, else by what was written."""
-    verdict = verdict_of_log(job.spec, log)
+    verdict = verdict_of_log(job.spec, log, context.quirks)
     if verdict is not None and verdict.rejected:
         return finish(context, job, log)
     return context.doubt(job, failure_of_log(log), ended=True, refusal=True)
@@ -206,7 +233,7 @@ def _agreeing_verdict(
 ) -> Verdict | None:
     """Return the verdict that agrees with the rows written, None if there is none.
 
-    ``by_line`` has the verdicts by the number of the first line. Another than the usual number is
+    ``by_line`` has the verdicts by the number of the first line, the declared one first. Another is
     believed only if it is the only one that agrees with rows that could be read.
     """
 
@@ -223,7 +250,7 @@ def _agreeing_verdict(
         if verdict is not None and agrees(verdict)
     }
     only = list(agreeing.values()) if len(agreeing) == 1 and any(written) else [None]
-    return agreeing.get(FIRST_LINE, only[0])
+    return agreeing.get(next(iter(by_line)), only[0])
 
 
 def read_log(context: "RunContext", job: Job) -> ImportLog | Text:
@@ -248,7 +275,8 @@ def read_log(context: "RunContext", job: Job) -> ImportLog | Text:
             ).format(job=job.arguments()),
         ) from error
     log_id, catalogue = job.last("log_id"), context.environment.catalogue
-    if not is_about(job.spec, job.id, log_id, log, catalogue):
+    as_sent = context.quirks.file_names == "sent"
+    if not is_about(job, log_id, log, catalogue, as_sent=as_sent):
         other = log.nomeDoArquivo or log.recurso or log.id
         return _OTHER_FILE.format(id=log_id, file=other)
     return log
@@ -288,7 +316,7 @@ def _end_rejected(context: "RunContext", job: Job, details: Sequence[ErrorDetail
 
     A balancer may repeat a request whose answer it has lost, and return the second answer.
     """
-    verdict = verdict_of_rejection(job.spec, details)
+    verdict = verdict_of_rejection(job.spec, details, context.quirks.first_line)
     try:
         is_certain = True not in rows_written(context, job)
     except ApiError:
@@ -337,13 +365,14 @@ def _send_at_once(
 
 def _stage(context: "RunContext", job: Job) -> "Step":
     context.report_progress(job, Text(pt="enviando para a fila", en="sending to the queue"))
-    needs_start = context.resource(job).paths.needs_processar
+    needs_start = context.needs_start(job)
     job, outcome = (_stage_inert if needs_start else _stage_running)(context, job)
     match outcome:
         case Executed(log_id):
             return context.journal.record(job, State.STAGED, log_id=log_id), True
         case Rejected(_, details):
-            return context.end(job, State.REJECTED, verdict_of_rejection(job.spec, details)), False
+            verdict = verdict_of_rejection(job.spec, details, context.quirks.first_line)
+            return context.end(job, State.REJECTED, verdict), False
         case NotExecuted():
             raise context.record_unsent(job, outcome)
         case Doubtful(reason, executed=False) if needs_start:
@@ -418,9 +447,12 @@ def preview(context: "RunContext", job: Job) -> "Step":
     outcome = context.repeat_while(lambda: context.upload(job, operation, query, harmless=True))
     match outcome:
         case Rejected(_, details):
-            return context.end(job, State.REJECTED, verdict_of_rejection(job.spec, details)), False
-        case Executed(data) if data.rejected and (verdict := verdict_of_log(job.spec, data)):
-            rejected = replace(verdict, read=len(job.spec.rows), accepted=0)
+            verdict = verdict_of_rejection(job.spec, details, context.quirks.first_line)
+            return context.end(job, State.REJECTED, verdict), False
+        case Executed(data) if data.rejected and (
+            found := verdict_of_log(job.spec, data, context.quirks)
+        ):
+            rejected = replace(found, read=len(job.spec.rows), accepted=0)
             return context.end(job, State.REJECTED, rejected), False
         case Executed(data) if data.count not in (None, len(job.spec.rows)):
             reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows)))

@@ -25,6 +25,7 @@ from xlbridge.upload.planning.plan_builder import plan_still_holds
 from xlbridge.upload.results.verdict import RejectedRow, Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
+from xlbridge.wire.quirks import Quirks
 
 _ONCE_IT_ANSWERS = Text(
     pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
@@ -90,6 +91,16 @@ class RunContext:
     def resource(self, job: Job) -> Resource:
         """Return the resource of a job."""
         return self.environment.catalogue.named(job.spec.resource)
+
+    @property
+    def quirks(self) -> Quirks:
+        """Quirks of the installation."""
+        return self.client.target.quirks
+
+    def needs_start(self, job: Job) -> bool:
+        """Return whether a job's file, once queued, waits for processar-arquivo."""
+        resource = self.resource(job)
+        return self.quirks.needs_start(resource.name, resource.paths.needs_processar)
 
     def rows(self, job: Job) -> Sequence[RowValues]:
         """Return the rows of a job as they are sent."""
@@ -200,6 +211,10 @@ class RunContext:
     ) -> Outcome:
         """Send a job's payload once; a ``harmless`` request writes nothing."""
         content = self.environment.load_payload(job.spec.payload)
+        if spelled := self.quirks.spellings:
+            from xlbridge.workbook.edit import with_headers  # Few installations need it.
+
+            content = with_headers(content, lambda header: spelled.get(header, header))
         has_resource = "resource" in operation.path_parameters
         path = {"resource": job.spec.resource} if has_resource else {}
         file = UploadFile(f"{job.spec.resource}-{job.id}.xlsx", content)

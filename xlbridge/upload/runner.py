@@ -113,7 +113,7 @@ def _is_previewed_only(context: "RunContext", job: Job) -> bool:
 
 
 def _resume_staging(context: "RunContext", job: Job) -> "Step":
-    if context.resource(job).paths.needs_processar:
+    if context.needs_start(job):
         return remote_import.stage_again(context, job)
     return _doubt_interrupted_request(context, job)
 
@@ -134,7 +134,7 @@ def _settle_doubt(context: "RunContext", job: Job) -> "Step":
     log = remote_import.read_log(context, job)
     if isinstance(log, Text):
         return reconcile.reconcile_by_snapshots(context, job)
-    state = context.environment.state_of(log)
+    state = context.quirks.state_of(log)
     if state is ImportState.FINISHED:
         return remote_import.finish(context, job, log)
     if state is ImportState.FAILED:

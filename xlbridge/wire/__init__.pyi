@@ -12,5 +12,6 @@ from .model import (
     record_model as record_model,
     spellings as spellings,
     wire_model as wire_model,
+    with_spellings as with_spellings,
 )
 from .operations import OPERATIONS as OPERATIONS

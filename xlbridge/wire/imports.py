@@ -47,13 +47,13 @@ class ImportQuery(WireModel):
 
 
 _ERROR_ITEM_FIELDS = {"key": "coluna", "value": "mensagem"}
-_LINE_NUMBER = re.compile(r"\blinha\s+(\d+)\s*:\s*", re.IGNORECASE)
+LINE_NUMBER = re.compile(r"\blinha\s+(\d+)\s*:\s*", re.IGNORECASE)
 
 
 def split_line_number(message: str) -> tuple[int | None, str]:
     """Split ``Linha N:`` off a message; return N, or None, and the rest of the message."""
-    found = _LINE_NUMBER.search(message)
-    return (int(found[1]), _LINE_NUMBER.sub("", message, count=1)) if found else (None, message)
+    found = LINE_NUMBER.search(message)
+    return (int(found[1]), LINE_NUMBER.sub("", message, count=1)) if found else (None, message)
 
 
 class RejectedLine(WireModel):

@@ -31,6 +31,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     ValidationError,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
     WrapValidator,
@@ -141,13 +142,42 @@ class WireModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _accept_other_spellings(cls, data: Any) -> Any:
+    def _accept_other_spellings(cls, data: Any, info: ValidationInfo) -> Any:
+        """Return fields by the spec's names; ``info`` may have those of an installation."""
         if not isinstance(data, Mapping):
             return data
         others = _other_spellings(cls)
+        if info.context is not None:
+            names: Mapping[str, str] = info.context
+            others = others | {o: name for o, name in names.items() if name in cls.model_fields}
         if others.keys().isdisjoint(data):
             return dict(data)
         return {others.get(key, key): value for key, value in data.items()}
+
+
+def with_spellings(
+    model: type[WireModel], document: Mapping[str, Any], spelled: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return an object as JSON in which some fields are spelled otherwise.
+
+    ``spelled`` has the spellings by the spec's names. Objects within are changed too.
+    """
+    changed: dict[str, Any] = {}
+    names = spellings(model)
+    for key, value in document.items():
+        name = names.get(key, key)
+        field_info = model.model_fields.get(name)
+        inner = None if field_info is None else record_model(field_info.annotation)
+        is_field = field_info is not None
+        new = value if inner is None else _with_spellings_in(inner, value, spelled)
+        changed[spelled.get(name, key) if is_field else key] = new
+    return changed
+
+
+def _with_spellings_in(model: type[WireModel], value: Any, spelled: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_with_spellings_in(model, item, spelled) for item in value]
+    return with_spellings(model, value, spelled) if isinstance(value, Mapping) else value
 
 
 def fields_in_order(model: type[WireModel]) -> list[str]:

@@ -20,6 +20,7 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
 from xlbridge.i18n import Text
+from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import list_first
 from xlbridge.sandbox import (
     FaultKind,
@@ -56,12 +57,19 @@ class Workspace:
         """The folder of the copies."""
         return self.folder / "month"
 
+    @property
+    def quirks_file(self) -> Path:
+        """The quirks of the user's system, which the practice system has too."""
+        return self.settings.quirks_file(_PROFILE)
+
     @contextmanager
     def sandbox(self, faults: str | None) -> Iterator[RunningSandbox]:
         """Run the practice system. Raises what ``sandbox_process`` raises."""
         options = ["--db", str(_database(self.folder)), "--port", str(self.port)]
         if faults:
             options += ["--faults", faults]
+        if self.quirks_file.is_file():
+            options += ["--quirks", str(self.quirks_file)]
         schemas = self.settings.custom_schemas
         with sandbox_process(self.settings.home, options, schemas=schemas) as running:
             yield running
@@ -82,8 +90,8 @@ def prepare_workspace(
 ) -> Workspace:
     """Create a private workspace with a copy of the ``original`` database, or a new one.
 
-    Schemas and limits are those of the user's ``settings``. Raises ``UsageError`` if there is no
-    such database, ``ConfigError`` if it is not one of the practice system.
+    Schemas, limits and quirks are those of the user's ``settings``. Raises ``UsageError`` if there
+    is no such database, ``ConfigError`` if it is not one of the practice system.
     """
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
@@ -100,6 +108,10 @@ def prepare_workspace(
     workspace = Workspace(folder, private, port)
     private.home.mkdir(parents=True)
     workspace.month.mkdir()
+    quirks_file = settings.quirks_file(choose_profile(settings).name)
+    if quirks_file.is_file():
+        workspace.quirks_file.parent.mkdir()
+        shutil.copyfile(quirks_file, workspace.quirks_file)
     if original is not None:
         _copy_database(original, _database(folder))
     try:

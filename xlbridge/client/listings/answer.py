@@ -6,7 +6,7 @@ Names have the spec's spelling, values are as in the JSON (decimal numbers exact
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
 from itertools import chain, islice
@@ -74,6 +74,15 @@ class RecordShape:
     names: Mapping[str, str]
     nested: Mapping[str, "RecordShape"] = field(default_factory=dict)
     keep_unknown: bool = False
+
+    def with_names(self, answered: Mapping[str, str]) -> "RecordShape":
+        """Return the shape with an installation's names of its fields."""
+        if not answered:
+            return self
+        fields = set(self.names.values())
+        own = {other: name for other, name in answered.items() if name in fields}
+        nested = {name: shape.with_names(answered) for name, shape in self.nested.items()}
+        return replace(self, names={**self.names, **own}, nested=nested)
 
     def record_type(self) -> type[Any]:
         """Return a type of records with all fields of the spec, null by default, and no others.
@@ -255,6 +264,7 @@ class ListingAnswer:
         The records of a list may all be of ``record_type``, that of ``shape``: like dicts, they
         have ``get``.
         """
+        shape = shape.with_names(self._target.quirks.names)
         selector = RecordSelector(wanted, shape.names) if wanted else None
         reader = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, selector, record_type)
         convert = shape.converter()

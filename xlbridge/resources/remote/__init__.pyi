@@ -1,3 +1,8 @@
+from .quirks_file import (
+    format_quirks as format_quirks,
+    quirks_format as quirks_format,
+    read_quirks as read_quirks,
+)
 from .record_operations import (
     ExistingPolicy as ExistingPolicy,
     Lookup as Lookup,

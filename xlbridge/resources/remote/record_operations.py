@@ -405,7 +405,7 @@ def are_fields_of_others(names: Set[str], columns: Set[str], operations: Iterabl
     the given ``columns``, whose records ``operations`` return."""
     operations = list(operations)
     known = len(names & {*columns, *chain.from_iterable(map(record_fields, operations))})
-    own_kinds = frozenset().union(*(_field_sets(operation_named(one).data) for one in operations))
+    own_kinds = frozenset().union(*(field_sets(operation_named(one).data) for one in operations))
     return any(len(names & fields) > known for fields in _all_field_sets() - own_kinds)
 
 
@@ -415,17 +415,17 @@ def _all_field_sets() -> frozenset[frozenset[str]]:
     returns."""
     from xlbridge.wire import OPERATIONS
 
-    return frozenset().union(*(_field_sets(one.data) for one in OPERATIONS.values()))
+    return frozenset().union(*(field_sets(one.data) for one in OPERATIONS.values()))
 
 
-def _field_sets(data: Any, parents: frozenset[str] = frozenset()) -> frozenset[frozenset[str]]:
-    """Return the fields of the records in an answer, and of the items of their lists, each with
-    those of their parents."""
+def field_sets(data: Any, parents: frozenset[str] = frozenset()) -> frozenset[frozenset[str]]:
+    """Return the fields of the records in an answer or a request, and of the items of their lists,
+    each with those of their parents."""
     from xlbridge.wire import record_model
 
     model = record_model(data)
     if model is None:
         return frozenset()
     fields = parents | frozenset(model.model_fields)
-    items = (_field_sets(field.annotation, fields) for field in model.model_fields.values())
+    items = (field_sets(field.annotation, fields) for field in model.model_fields.values())
     return frozenset({fields}).union(*items)

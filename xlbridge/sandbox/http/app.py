@@ -168,7 +168,8 @@ class Endpoint:
             response = messages.bare_message_response(error)
         except RequestError as error:
             headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
-            response = messages.failure_response(error.status, error.problems, headers)
+            separator = service.sandbox.behaviour.quirks.line_breaks
+            response = messages.failure_response(error.status, error.problems, headers, separator)
         except ClientDisconnect:
             problem = ("body", "A requisição chegou incompleta.")
             response = messages.failure_response(400, [problem])
@@ -227,14 +228,16 @@ def _run_handler(call: Call, request: Request, token: str, content: bytes) -> Re
                 return messages.success_response(call.operation, handler.on_invalid(error.problems))
             raise
         # Serialised inside the transaction, so that a failure here rolls it back.
-        response = messages.success_response(call.operation, handler.handle(call))
+        quirks = call.sandbox.behaviour.quirks
+        response = messages.success_response(call.operation, handler.handle(call), quirks)
     for callback in call.on_commit:
         callback()
     return response
 
 
 def _read_request(call: Call, request: Request, content: bytes) -> None:
-    operation, strict = call.operation, call.sandbox.behaviour.strict
+    operation, behaviour = call.operation, call.sandbox.behaviour
+    strict = behaviour.strict
     try:
         call.path = parse_path(operation.path_parameters, request.path_params)
         if operation.query is not None:
@@ -247,7 +250,13 @@ def _read_request(call: Call, request: Request, content: bytes) -> None:
         raise
     if operation.body is not None:
         media_type = request.headers.get("Content-Type")
-        call.body = parse_body(operation.body, content, media_type, strict=strict)
+        call.body = parse_body(
+            operation.body,
+            content,
+            media_type,
+            strict=strict,
+            spelled=behaviour.quirks.spellings,
+        )
 
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})

@@ -37,8 +37,18 @@ from xlbridge.sandbox.problems import (
     misspelled_names,
     validation_problems,
 )
-from xlbridge.wire import OPERATIONS, Envelope, ErrorItem, Operation, WireModel, spellings
+from xlbridge.wire import (
+    OPERATIONS,
+    Envelope,
+    ErrorItem,
+    Operation,
+    WireModel,
+    record_model,
+    spellings,
+    with_spellings,
+)
 from xlbridge.wire.model import UPLOAD_FIELD
+from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 _JSON_TYPES: Mapping[Any, tuple[Any, str]] = {
     bool: ((bool,), "informe true ou false"),
@@ -58,9 +68,16 @@ _TEXT_PATTERNS: Mapping[Any, re.Pattern[str]] = {
 
 
 def parse_body(
-    model: type[WireModel], raw: bytes, media_type: str | None, *, strict: bool
+    model: type[WireModel],
+    raw: bytes,
+    media_type: str | None,
+    *,
+    strict: bool,
+    spelled: Mapping[str, str],
 ) -> WireModel:
     """Parse a JSON body; ``strict`` requires the spelling and formats of the spec's samples.
+
+    Fields with a spelling in ``spelled`` are ignored in any other one.
 
     Raises ``RequestError`` (400) if the body is missing, has another media type, is not JSON, or
     has missing or invalid fields.
@@ -80,6 +97,8 @@ def parse_body(
         raise invalid(("body", "O corpo da requisição não é um JSON válido.")) from error
     if not isinstance(document, dict):
         raise invalid(("body", "O corpo da requisição deve ser um objeto JSON."))
+    if spelled:
+        document = _taken_fields(model, document, spelled)
     problems = dict(_object_problems(model, document, "", strict=strict))
     try:
         parsed = model.model_validate(document)
@@ -88,6 +107,29 @@ def parse_body(
     if problems:
         raise invalid(*problems.items())
     return parsed
+
+
+def _taken_fields(
+    model: type[WireModel], document: Mapping[str, Any], spelled: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the fields that are taken, in the spelling of the spec's samples."""
+    fields = model.model_fields
+    exact = {
+        spelled[name]: str(fields[name].serialization_alias) for name in spelled if name in fields
+    }
+    taken: dict[str, Any] = {}
+    for key, value in document.items():
+        name = spellings(model).get(key, key)
+        if key not in exact and name in spelled:
+            continue
+        inner = record_model(fields[name].annotation) if name in fields else None
+        if inner is not None and isinstance(value, list):
+            value = [
+                _taken_fields(inner, item, spelled) if isinstance(item, dict) else item
+                for item in value
+            ]
+        taken[exact.get(key, key)] = value
+    return taken
 
 
 def parse_query(model: type[WireModel], query: QueryParams, *, strict: bool) -> WireModel:
@@ -281,18 +323,43 @@ def bounded_request(scope: Scope, receive: Receive, limit: int) -> Request:
 JSON_TYPE = "application/json"
 
 
-def success_response(operation: Operation, data: Any) -> Response:
+def success_response(operation: Operation, data: Any, quirks: Quirks = NO_QUIRKS) -> Response:
     """Return a response with an operation's data, in the envelope if the operation has one."""
-    content = _data_adapter(operation.name).dump_json(data, exclude_none=not operation.enveloped)
+    adapter, exclude_none = _data_adapter(operation.name), not operation.enveloped
+    model = record_model(operation.data) if quirks.names else None
+    if model is None:
+        content = adapter.dump_json(data, exclude_none=exclude_none)
+    else:
+        answered = {name: other for other, name in quirks.names.items()}
+        plain = adapter.dump_python(data, mode="json", exclude_none=exclude_none)
+        named = _with_names(model, plain, answered)
+        content = json.dumps(named, ensure_ascii=False).encode()
     if operation.enveloped:
         content = b'{"success":true,"data":' + content + b"}"
     return Response(content, media_type=JSON_TYPE)
 
 
+def _with_names(model: type[WireModel], data: Any, answered: Mapping[str, str]) -> Any:
+    if isinstance(data, list):
+        return [_with_names(model, item, answered) for item in data]
+    return with_spellings(model, data, answered) if isinstance(data, dict) else data
+
+
 def failure_response(
-    status: int, problems: Sequence[Problem], headers: Mapping[str, str] | None = None
+    status: int,
+    problems: Sequence[Problem],
+    headers: Mapping[str, str] | None = None,
+    separator: str | None = None,
 ) -> Response:
-    """Return a response with the error envelope."""
+    """Return a response with the error envelope.
+
+    With a ``separator`` the messages of a field are one text.
+    """
+    if separator is not None:
+        texts: dict[str, list[str]] = {}
+        for key, value in problems:
+            texts.setdefault(key, []).append(value)
+        problems = [(key, separator.join(values)) for key, values in texts.items()]
     now = datetime.now().replace(microsecond=0)
     items = [ErrorItem(key=key, value=value, dateOccurred=now) for key, value in problems]
     content = Envelope(success=False, errors=items).model_dump_json(exclude_none=True)

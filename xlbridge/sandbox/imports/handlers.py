@@ -30,6 +30,7 @@ from xlbridge.sandbox.imports.lines import (
     line_input,
     read_cached,
     require_no_failed_lines,
+    sent_line,
 )
 from xlbridge.sandbox.imports.tables import import_logs, outbox, rejected_lines
 from xlbridge.sandbox.problems import RequestError, invalid, not_found
@@ -49,6 +50,7 @@ from xlbridge.wire.imports import (
     RejectedLine,
 )
 from xlbridge.wire.model import AddressingPlace
+from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 _LOG_COLUMNS = [column for column in import_logs.c if column.name != "content"]
 
@@ -76,8 +78,8 @@ def release(connection: Connection, log_id: int) -> bool:
     return connection.execute(statement.values(released=True)).rowcount == 1
 
 
-def read_log(connection: Connection, log_id: int) -> ImportLog:
-    """Return a file's log. Raises ``RequestError`` (404) if there is none."""
+def read_log(connection: Connection, log_id: int, quirks: Quirks = NO_QUIRKS) -> ImportLog:
+    """Return a file's log in the system's words. Raises ``RequestError`` (404) if it is missing."""
     by_id = import_logs.c.id == log_id
     log = connection.execute(select(*_LOG_COLUMNS).where(by_id)).one_or_none()
     if log is None:
@@ -87,8 +89,10 @@ def read_log(connection: Connection, log_id: int) -> ImportLog:
     return ImportLog(
         id=log.id,
         recurso=log.resource,
-        nomeDoArquivo=log.filename or None,
-        situacao=ImportState(log.state),
+        nomeDoArquivo=(
+            log.filename or None if quirks.file_names == "sent" else f"importacao-{log.id}.xlsx"
+        ),
+        situacao=_word_for(ImportState(log.state), quirks),
         dataDeInclusao=log.included,
         dataDeInicio=log.started,
         dataDeConclusao=log.finished,
@@ -96,11 +100,19 @@ def read_log(connection: Connection, log_id: int) -> ImportLog:
         registrosImportados=log.imported,
         registrosRejeitados=len(lines),
         linhasRejeitadas=[
-            RejectedLine(linha=line.line, coluna=line.column, mensagem=line.message)
+            RejectedLine(
+                linha=sent_line(line.line, quirks), coluna=line.column, mensagem=line.message
+            )
             for line in lines
         ],
         mensagem=log.message,
     )
+
+
+def _word_for(state: ImportState, quirks: Quirks) -> str:
+    """Return the system's word for a state."""
+    words = quirks.log_words.items()
+    return next((word for word, name in words if ImportState[name.upper()] is state), state.value)
 
 
 def start_next_file(connection: Connection, now: datetime) -> Row[Any] | None:
@@ -140,9 +152,14 @@ def count_done_lines(connection: Connection, log_id: int) -> int | None:
 
 
 def record_lines(
-    connection: Connection, log_id: int, lines: Sequence[UploadedLine], total: int
+    connection: Connection,
+    log_id: int,
+    lines: Sequence[UploadedLine],
+    total: int,
+    separator: str = "; ",
 ) -> None:
-    """Record the outcome of the next lines of a file with ``total`` lines."""
+    """Record the outcome of the next lines of a file with ``total`` lines; ``separator`` is what
+    separates the messages of a line."""
     failed = [line for line in lines if line.problems]
     imported = import_logs.c.imported + len(lines) - len(failed)
     statement = update(import_logs).where(_is_running(log_id))
@@ -150,7 +167,7 @@ def record_lines(
     rejections = []
     for line in failed:
         (column, first), *others = line.problems
-        message = "; ".join([first, *(f"{key}: {value}" for key, value in others)])
+        message = separator.join([first, *(f"{key}: {value}" for key, value in others)])
         rejections.append(
             {"log_id": log_id, "line": line.row, "column": column or None, "message": message}
         )
@@ -205,7 +222,9 @@ def queue_import(call: Call) -> int:
         filename=file.filename,
         content=file.content,
         user_id=call.authenticated_user_id,
-        released=not resource.paths.needs_processar,
+        released=not call.sandbox.behaviour.quirks.needs_start(
+            resource.name, resource.paths.needs_processar
+        ),
         now=call.now,
     )
     call.on_commit.append(call.sandbox.file_released.set)
@@ -224,7 +243,7 @@ def process(call: Call) -> ImportLog:
 
 @handles(IMPORT_LOG)
 def show_log(call: Call) -> ImportLog:
-    return read_log(call.connection, call.path["id"])
+    return read_log(call.connection, call.path["id"], call.sandbox.behaviour.quirks)
 
 
 def _resource(call: Call) -> Resource:
@@ -243,10 +262,11 @@ def _resource(call: Call) -> Resource:
 def _import(call: Call) -> list[dict[str, Any]]:
     resource = _resource(call)
     lines = read_cached(call.workbook().content, resource, call.sandbox)
-    require_no_failed_lines(lines)
+    quirks = call.sandbox.behaviour.quirks
+    require_no_failed_lines(lines, quirks)
     if not call.query_as(ImportQuery).preview:
         import_lines(lines, resource, call.connection, call.now)
-        require_no_failed_lines(lines)
+        require_no_failed_lines(lines, quirks)
     records = (line_input(line, resource) for line in lines)
     return [
         record.model_dump(mode="json", exclude_none=True)
@@ -331,7 +351,8 @@ class ImportWorker:
                 return False
             batch = lines[done : done + LINES_PER_TRANSACTION]
             import_lines(batch, resource, connection, self._now())
-            record_lines(connection, log_id, batch, len(lines))
+            separator = self._sandbox.behaviour.quirks.line_breaks or "; "
+            record_lines(connection, log_id, batch, len(lines), separator)
             has_more = done + len(batch) < len(lines)
             if not has_more:
                 finish_file(connection, log_id, self._now())

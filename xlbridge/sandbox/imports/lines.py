@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 from pydantic import ValidationError
 from sqlalchemy import JSON, Column as TableColumn, Connection, Integer, Table, Text
@@ -29,6 +31,7 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
 from xlbridge.wire.financial import PayableInput, ReceivableInput
 from xlbridge.wire.model import UPLOAD_FIELD
+from xlbridge.wire.quirks import FIRST_LINE, Quirks
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.services import ServiceInvoiceInput
 from xlbridge.wire.stock import AddressingInput
@@ -128,16 +131,47 @@ def read_cached(content: bytes, resource: Resource, sandbox: Sandbox) -> list[Up
     if entry is not None and entry[0] == key:
         lines: list[UploadedLine] = entry[1]
     else:
-        lines = read_upload(content, resource, sandbox.catalogue, sandbox.limits)
+        spelled = sandbox.behaviour.quirks.spellings
+        taken = _with_taken_headers(content, spelled, sandbox.limits) if spelled else content
+        lines = read_upload(taken, resource, sandbox.catalogue, sandbox.limits)
     sandbox.last_upload = (key, lines) if len(lines) <= _MAX_CACHED_LINES else None
     # Copies: callers add problems that may not apply the next time.
     return [replace(line, problems=[*line.problems]) for line in lines]
 
 
-def require_no_failed_lines(lines: Iterable[UploadedLine]) -> None:
+def _with_taken_headers(
+    content: bytes, spelled: Mapping[str, str], limits: WorkbookLimits
+) -> bytes:
+    """Return a workbook in which headers with a spelling in ``spelled`` have a known name in that
+    one only; one that reading refuses is returned unchanged."""
+    from xlbridge.workbook.edit import with_headers  # Few sandboxes need it.
+
+    names = {spelling: name for name, spelling in spelled.items()}
+    folded = {name.casefold() for name in spelled}
+
+    def taken(header: str) -> str:
+        is_ignored = header not in names and header.casefold() in folded
+        return f"{header} (ignored)" if is_ignored else names.get(header, header)
+
+    try:
+        with ZipFile(BytesIO(content)) as book:
+            size = sum(entry.file_size for entry in book.infolist())
+        return content if size > limits.total_size else with_headers(content, taken)
+    except (BadZipFile, UnicodeDecodeError):
+        return content
+
+
+def sent_line(row: int, quirks: Quirks) -> int:
+    """Return the number that the system gives to a row of Excel."""
+    return row - FIRST_LINE + quirks.first_line
+
+
+def require_no_failed_lines(lines: Iterable[UploadedLine], quirks: Quirks) -> None:
     """Raise ``RequestError`` (400) with the problems of all lines, if there are any."""
     problems = [
-        (key, f"Linha {line.row}: {message}") for line in lines for key, message in line.problems
+        (key, f"Linha {sent_line(line.row, quirks)}: {message}")
+        for line in lines
+        for key, message in line.problems
     ]
     if problems:
         raise invalid(*problems)

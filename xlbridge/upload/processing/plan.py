@@ -79,7 +79,7 @@ def plan_processing(
     elsewhere = context.claimed_elsewhere(scope, claims)
     everywhere = reduce(ClaimedRows.merge, elsewhere.values(), known)
     staged = _unfinished_uploads(context, client) if kind.is_queued else {}
-    states = StateReader(context, client, kind, at_once).read(numbers.numbers)
+    states = StateReader(client, kind, at_once).read(numbers.numbers)
     records = [
         _plan_record(kind, number, row, states[number], everywhere, staged, again=again)
         for number, row in zip(numbers.numbers, numbers.rows, strict=True)

@@ -24,7 +24,6 @@ from xlbridge.wire.services import SERVICE_INVOICE_GET, SERVICE_INVOICE_PROCESS
 
 if TYPE_CHECKING:
     from xlbridge.client import Client
-    from xlbridge.upload.context import UploadContext
     from xlbridge.wire import WireModel
 
 Record = Mapping[str, Any]
@@ -317,10 +316,7 @@ _NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 class StateReader:
     """Reader of the states of records, with ``at_once`` concurrent requests."""
 
-    def __init__(
-        self, context: "UploadContext", client: "Client", kind: ProcessKind, at_once: int = 1
-    ) -> None:
-        self._context = context
+    def __init__(self, client: "Client", kind: ProcessKind, at_once: int = 1) -> None:
         self._client = client
         self._kind = kind
         self._at_once = at_once
@@ -343,7 +339,7 @@ class StateReader:
         if data is None:
             return None
         record = data.model_dump(mode="json", exclude_unset=True)
-        return self._kind.state_of(record, self._context.state_of)
+        return self._kind.state_of(record, self._client.target.quirks.state_of)
 
     def _read_one(self, number: int) -> RecordState:
         operation = self._kind.read
@@ -356,7 +352,7 @@ class StateReader:
             return RecordState(RecordStatus.MISSING, remark=error.message)
         if not records:
             return RecordState(RecordStatus.MISSING)
-        return self._kind.state_of(records[0], self._context.state_of)
+        return self._kind.state_of(records[0], self._client.target.quirks.state_of)
 
     def _read_listing(self, numbers: Sequence[int]) -> dict[int, RecordState]:
         """Read the whole listing, and return the states of the given records."""
@@ -364,5 +360,5 @@ class StateReader:
         for record in self._client.records(self._kind.read):
             number = record.get(self._kind.number)
             if number in found:
-                found[number] = self._kind.state_of(record, self._context.state_of)
+                found[number] = self._kind.state_of(record, self._client.target.quirks.state_of)
         return found

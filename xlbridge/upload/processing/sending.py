@@ -82,7 +82,7 @@ class RecordProcessor(RecordChannel):
         self._context = context
         self._job = job
         self._kind: ProcessKind = find_kind(job.spec.resource)
-        self._reader = StateReader(context.environment, context.client, self._kind, at_once)
+        self._reader = StateReader(context.client, self._kind, at_once)
         self._pause = pause
         self._listed = _ListedStates(context, self._reader, writes)
 

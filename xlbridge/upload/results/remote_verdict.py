@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from xlbridge.errors import ErrorDetail
 from xlbridge.i18n import Text, untranslated
-from xlbridge.upload.job import JobSpec
+from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.results.verdict import ItemAddresses, RejectedRow, Verdict, parse_item_column
+from xlbridge.wire.quirks import Quirks
 
 if TYPE_CHECKING:
     from xlbridge.resources import Catalogue
@@ -24,31 +25,32 @@ _FAILED = Text(
     en="the system gave the file up (status “{word}”: {message})",
 )
 
-FIRST_LINE = 2
-"""Line of the payload's first row: the header is line 1."""
-
 _NO_ITEMS: Mapping[str, ItemAddresses] = MappingProxyType({})
 
 
-def verdict_of_rejection(job: JobSpec, details: Sequence[ErrorDetail]) -> Verdict:
-    """Return the verdict on a sheet that was rejected as a whole."""
+def verdict_of_rejection(job: JobSpec, details: Sequence[ErrorDetail], first_line: int) -> Verdict:
+    """Return the verdict on a sheet that was rejected as a whole.
+
+    ``first_line`` is the number of the first row.
+    """
     return Verdict(
         read=len(job.rows),
         accepted=0,
         unknown=0,
-        rejected_rows=tuple(_rejected_by_detail(job, detail) for detail in details),
+        rejected_rows=tuple(_rejected_by_detail(job, detail, first_line) for detail in details),
     )
 
 
 def verdict_of_log(
-    job: JobSpec, log: "ImportLog | ImportRecords", first_line: int = FIRST_LINE
+    job: JobSpec, log: "ImportLog | ImportRecords", quirks: Quirks, first_line: int | None = None
 ) -> Verdict | None:
     """Return the verdict of a finished log, or of an import's own answer; None if it proves none.
 
     The interface guarantees the status and the rejected lines. Optional counts must agree: rows
     read with rows sent, accepted plus rejected with the total, rejected lines with their count.
-    ``first_line`` is the number of the first row.
+    ``first_line`` is the number of the first row, by default the declared one.
     """
+    first = quirks.first_line if first_line is None else first_line
     lines = log.linhasRejeitadas or []
     named = {line.linha for line in lines}
     rejected = log.rejected
@@ -60,7 +62,7 @@ def verdict_of_log(
     agrees = log.totalDeRegistros in (None, len(job.rows))
     if not agrees or log.registrosImportados not in (None, accepted):
         return None
-    if any(_sheet_row(job, line, first_line) is None for line in named):
+    if any(_sheet_row(job, line, first) is None for line in named):
         return None
     return Verdict(
         read=len(job.rows),
@@ -68,28 +70,27 @@ def verdict_of_log(
         unknown=0,
         rejected_rows=tuple(
             rejected_row(
-                job,
-                _sheet_row(job, line.linha, first_line),
-                line.coluna,
-                untranslated(line.mensagem),
+                job, _sheet_row(job, line.linha, first), line.coluna, untranslated(message)
             )
             for line in sorted(lines, key=lambda line: line.linha or 0)
+            for message in quirks.messages(line.mensagem)
         ),
     )
 
 
 def is_about(
-    job: JobSpec, job_id: str, log_id: int, log: "ImportLog", resources: "Catalogue"
+    job: Job, log_id: int, log: "ImportLog", resources: "Catalogue", *, as_sent: bool
 ) -> bool:
     """Return whether a log is that of a job's file, as far as it tells.
 
-    Its id is the job's, its file name bears the job's id as that of the sent file does, and its
+    Its id is the job's, its file name, if files are named ``as_sent``, bears the job's id, and its
     resource is not another one. The interface promises none of these.
     """
-    if log.id not in (None, log_id) or (log.nomeDoArquivo and job_id not in log.nomeDoArquivo):
+    is_named_otherwise = as_sent and log.nomeDoArquivo and job.id not in log.nomeDoArquivo
+    if log.id not in (None, log_id) or is_named_otherwise:
         return False
     named = (log.recurso or "").strip().casefold()
-    return named == job.resource or named not in resources
+    return named == job.spec.resource or named not in resources
 
 
 def failure_of_log(log: "ImportLog") -> Text:
@@ -106,12 +107,12 @@ def accounts_for_every_row(job: JobSpec, log: "ImportLog") -> bool:
     return imported + rejected == total == len(job.rows)
 
 
-def _rejected_by_detail(job: JobSpec, detail: ErrorDetail) -> RejectedRow:
+def _rejected_by_detail(job: JobSpec, detail: ErrorDetail, first_line: int) -> RejectedRow:
     # Imported here, as most commands only read verdicts from the journal.
     from xlbridge.wire.imports import split_line_number
 
     number, rest = split_line_number(detail.value)
-    row = _sheet_row(job, number)
+    row = _sheet_row(job, number, first_line)
     message = untranslated(rest if row else detail.value)
     return rejected_row(job, row, detail.key or None, message)
 
@@ -134,7 +135,7 @@ def rejected_row(
     return RejectedRow(row, cell, column, message, itself)
 
 
-def _sheet_row(job: JobSpec, line: int | None, first_line: int = FIRST_LINE) -> int | None:
+def _sheet_row(job: JobSpec, line: int | None, first_line: int) -> int | None:
     """Return the analyst's row for a line of the payload."""
     if line is None:
         return None

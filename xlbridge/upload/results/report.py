@@ -111,10 +111,12 @@ _HELD = Text(
     "xlbridge retry {job}",
 )
 _COMPLETE = Text(
-    pt="A seguir: confira um destes registros no sistema; o nome do campo pode ser outro ali. "
-    "Depois complete-os: xlbridge upload {file} --update",
-    en="Next: look at one of these records in the system; the field may have another name there. "
-    "Then complete them: xlbridge upload {file} --update",
+    pt="A seguir: confira um destes registros no sistema; a grafia do campo pode ser outra ali "
+    "(declare-a em spellings, no arquivo de particularidades). Depois complete-os: "
+    "xlbridge upload {file} --update",
+    en="Next: look at one of these records in the system; the field may be spelled otherwise there "
+    "(declare that under spellings, in the quirks file). Then complete them: "
+    "xlbridge upload {file} --update",
 )
 _STATUS_COPY = Text(
     pt="A seguir: nada mais a fazer; uma cópia do arquivo com os códigos do sistema: "

@@ -1,5 +1,9 @@
 from .editable_cells import EditableCells as EditableCells
-from .editable_package import EditablePackage as EditablePackage, edit_package as edit_package
+from .editable_package import (
+    EditablePackage as EditablePackage,
+    edit_package as edit_package,
+    with_headers as with_headers,
+)
 from .marked_copies import (
     MAX_SHOWN as MAX_SHOWN,
     AnnotatedSheet as AnnotatedSheet,

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from itertools import count
 from pathlib import Path
+from xml.sax.saxutils import escape, unescape
 
 from lxml import etree
 
@@ -351,3 +352,28 @@ class SheetList:
             names, "definedName", name=name, localSheetId=sheet_id, **attributes
         )
         defined.text = formula
+
+
+_SHARED_TEXTS = "xl/sharedStrings.xml"
+_SHARED_TEXT = re.compile(r"(<t(?: [^>]*)?>)([^<]*)")
+
+
+def with_headers(content: bytes, spelling: Callable[[str], str]) -> bytes:
+    """Return a payload whose headers have another spelling.
+
+    They are its only shared texts. Raises ``BadZipFile`` if it is not a workbook.
+    """
+    changed = BytesIO()
+    with (
+        zipfile.ZipFile(BytesIO(content)) as source,
+        zipfile.ZipFile(changed, "w", zipfile.ZIP_DEFLATED) as target,
+    ):
+        for entry in source.infolist():
+            part = source.read(entry)
+            if entry.filename == _SHARED_TEXTS:
+                text = _SHARED_TEXT.sub(
+                    lambda found: found[1] + escape(spelling(unescape(found[2]))), part.decode()
+                )
+                part = text.encode()
+            target.writestr(entry, part)
+    return changed.getvalue()

@@ -1,0 +1,302 @@
+"""An installation with quirks is used like one without, given the file that declares them."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from databases import database_options
+from environment import ROOT, Xlbridge, clean_environment, credentials
+from sampling import sampled
+from sandboxes import sandbox_process
+from sheets import write_records
+from upload_parts import AT_ONCE, new_cnpj, write_job
+
+from xlbridge.connection import connect
+from xlbridge.errors import InDoubt
+from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.resources.remote import read_quirks
+from xlbridge.settings import read_settings
+from xlbridge.upload import Journal, UploadContext, Uploads
+from xlbridge.wire.quirks import Quirks
+
+TENANTS = sorted((ROOT / "samples/quirks").glob("*.quirks.yaml"))
+SAMPLE = {"everything-else.quirks.yaml", "rows-from-zero.quirks.yaml"}
+DOCUMENTS = [new_cnpj() for _ in range(3)]
+DUE = date(2026, 12, 10)
+NOW = datetime(2026, 10, 1, 12)
+
+Report = dict[str, Any]
+
+
+class Tenant:
+    """A sandbox, commands that use it, and its quirks file."""
+
+    def __init__(self, xlbridge: Xlbridge, folder: Path, environment: dict[str, str]) -> None:
+        self._xlbridge = xlbridge
+        self.environment = {"XLBRIDGE_HOME": str(folder / "home"), **environment}
+        self.folder = folder
+        self.quirks_file = folder / "home/profiles.d/rehearsal.quirks.yaml"
+
+    def declare(self, quirks: str | Path | None) -> None:
+        """Write the quirks file that commands use, or remove it."""
+        self.quirks_file.parent.mkdir(parents=True, exist_ok=True)
+        match quirks:
+            case None:
+                self.quirks_file.unlink(missing_ok=True)
+            case str():
+                self.quirks_file.write_text(quirks, "utf-8")
+            case _:
+                shutil.copyfile(quirks, self.quirks_file)
+
+    def run(self, *arguments: object, **environment: str) -> tuple[int, Report]:
+        """Run a command that reports in JSON; return its exit code and its report."""
+        ended = self._xlbridge(
+            *arguments, "--format", "json", **{**self.environment, **environment}
+        )
+        assert ended.stdout, ended.stderr
+        return ended.returncode, json.loads(ended.stdout)
+
+    def text(self, *arguments: object, **environment: str) -> str:
+        """Run a command; return all that it prints."""
+        ended = self._xlbridge(*arguments, **{**self.environment, **environment})
+        return ended.stdout + ended.stderr
+
+    def clients(self, *documents: str, name: str = "clientes.xlsx") -> Path:
+        """Write a workbook of clients."""
+        rows = [{"cnpj": one, "nomeComercial": f"Cliente {one}"} for one in documents]
+        return write_records(self.folder / name, "cliente", rows)
+
+    def receivables(self, document: str, *customers: int) -> Path:
+        """Write a workbook of receivables."""
+        rows = [
+            {
+                "codigoDoCliente": one,
+                "numeroDoDocumento": f"{document}-{n}",
+                "dataDeVencimento": DUE,
+            }
+            for n, one in enumerate(customers)
+        ]
+        return write_records(self.folder / f"receber-{document}.xlsx", "contasreceber", rows)
+
+    def payables(self, document: str) -> Path:
+        """Write a workbook of payables, with fields whose spelling the interface leaves open."""
+        rows = [
+            {
+                "numeroDoDocumento": f"{document}-{n}",
+                "dataDeVencimento": DUE,
+                "ValorPISRetido": 0.65,
+                "ValorBruto": 95.65,
+            }
+            for n in range(2)
+        ]
+        return write_records(self.folder / f"pagar-{document}.xlsx", "contaspagar", rows)
+
+    def exported(self, listing: str, *options: object) -> list[dict[str, Any]]:
+        """Export a listing; return its records."""
+        path = self.folder / f"{listing}.jsonl"
+        said = self.text("export", listing, "-o", path, "--force", *options)
+        assert path.exists(), said
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+Start = Callable[[str | Path | None], Tenant]
+
+
+@pytest.fixture
+def start(tmp_path: Path, xlbridge: Xlbridge) -> Iterator[Start]:
+    """Start a sandbox with quirks, which commands know too."""
+    with ExitStack() as stack:
+
+        def start(quirks: str | Path | None) -> Tenant:
+            folder = tmp_path / f"tenant-{len(list(tmp_path.iterdir()))}"
+            folder.mkdir()
+            options = ["--seed", "empty", *database_options(folder)]
+            if isinstance(quirks, str):
+                (folder / "quirks.yaml").write_text(quirks, "utf-8")
+            if quirks is not None:
+                file = quirks if isinstance(quirks, Path) else folder / "quirks.yaml"
+                options += ["--quirks", str(file)]
+            running = stack.enter_context(
+                sandbox_process(folder, options, clean_environment(folder), ignore_run_options=True)
+            )
+            environment = credentials(running, XLBRIDGE_SETTLE="0")
+            tenant = Tenant(xlbridge, folder, environment)
+            tenant.declare(quirks)
+            return tenant
+
+        yield start
+
+
+_GENERATED = {"ultimaAtualizacao", "dataDeInclusao", "numeroDaTransacao"}
+"""Fields that depend on the time, and on the order of concurrent requests."""
+
+
+def outcome(tenant: Tenant) -> list[object]:
+    """Send and export what a month has; return all that must not depend on quirks."""
+    ends: list[object] = []
+
+    def end(*command: object) -> None:
+        code, report = tenant.run("upload", *command, "--yes")
+        rejected = [(row["row"], row["column"], row["message"]) for row in report["rejected"]]
+        ends.append((code, report["state"], report["rows"], rejected, report["lost_fields"]))
+
+    end(tenant.clients(*DOCUMENTS), "--mode", "queue")
+    client = tenant.exported("cliente")[0]["codigoDoCliente"]
+    bad = tenant.receivables("R", client, 999_999, client)
+    for mode in ("direct", "queue"):
+        end(bad, "--mode", mode, "--no-preview")
+    end(tenant.receivables("S", client, client), "--mode", "records")
+    for mode in ("queue", "records"):
+        end(tenant.payables(mode), "--mode", mode)
+    end(tenant.payables("queue"), "--mode", "queue")
+    month = ["--from", f"{datetime.now() - timedelta(days=2):%d/%m/%Y}"]
+    to = ["--to", f"{datetime.now():%d/%m/%Y %H:%M}"]
+    for listing, options in {
+        "cliente": [*month, *to],
+        "contasreceber": [],
+        "contaspagar": [],
+    }.items():
+        records = tenant.exported(listing, *options)
+        kept = [{n: v for n, v in one.items() if n not in _GENERATED} for one in records]
+        ends.append(sorted(kept, key=json.dumps))
+    return ends
+
+
+@pytest.mark.parametrize("quirks", sampled(TENANTS, lambda _, file: file.name in SAMPLE))
+def test_an_installation_with_quirks_gives_the_same_outcome(start: Start, quirks: Path) -> None:
+    expected = outcome(start(None))
+    assert [one[1] for one in expected if isinstance(one, tuple)] == [
+        *("done", "rejected", "partial", "done", "done", "done", "done"),
+    ]
+    assert outcome(start(quirks)) == expected
+
+
+def test_a_queue_that_waits_says_so(start: Start, catalogue: Catalogue) -> None:
+    tenant = start("queue: {cliente: waits}")
+    tenant.declare(None)
+    path = tenant.clients(new_cnpj())
+    passed = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal passed
+        passed += seconds
+
+    settings = read_settings(tenant.environment)
+    with (
+        connect(settings, print) as client,
+        closing(Journal(settings.journal, lambda: NOW + timedelta(seconds=passed))) as journal,
+    ):
+        context = UploadContext(settings, catalogue, journal)
+        job = write_job(context, client, path, "queue")
+        options = replace(AT_ONCE, preview=False, settle_seconds=60, sleep=sleep)
+        with pytest.raises(InDoubt, match="processar-arquivo") as caught:
+            Uploads(context, client).run(job, options)
+    assert "queue: {cliente: waits}" in str(caught.value.hint)
+    assert passed > 60
+    tenant.declare("queue: {cliente: waits}")
+    code, report = tenant.run("resume", job.id)
+    assert (code, report["state"], report["rows"]["accepted"]) == (0, "done", 1), report
+
+
+def test_quirks_are_shown_where_the_environment_is(start: Start) -> None:
+    tenant = start("first_line: 1")
+    _, plan = tenant.run("upload", tenant.clients(new_cnpj()), "--yes")
+    assert plan["target"]["quirks"] == str(tenant.quirks_file)
+    assert str(tenant.quirks_file) in tenant.text("whoami")
+    assert str(tenant.quirks_file) in tenant.text("doctor")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("log_words: {Pronto: over}", "1: log_words.Pronto: 'over' is not known"),
+        ("first_line: 3", "1: first_line: 3 is not known"),
+        ("\nqueue:\n  clientes: waits", "3: queue.clientes: 'clientes' is not known"),
+        ("queue: {pedido: waits}", "1: queue.pedido: 'pedido' is not known"),
+        ("spellings: {valorBruto: x}", "valorBruto is not a field of the interface. Did you mean"),
+        ("names: {x: nomeComercio}", "nomeComercio is not a field of the interface"),
+        ("spelings: {}", "'spelings' is not known; did you mean spellings?"),
+        ("- a", "a block of keys and values"),
+        ("first_line: [", "this is not valid YAML"),
+    ],
+)
+def test_mistakes_in_a_quirks_file_are_told_with_their_lines(
+    xlbridge: Xlbridge, home: Path, tmp_path: Path, text: str, message: str
+) -> None:
+    file = home / "profiles.d/sandbox.quirks.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(text, "utf-8")
+    for command in (["whoami"], ["sandbox", "--quirks", file], ["doctor"]):
+        ended = xlbridge(*command)
+        assert (ended.returncode, message in ended.stdout + ended.stderr) == (2, True), ended
+
+
+def test_the_sandbox_of_a_profile_is_not_changed_by_the_quirks_of_another(
+    xlbridge: Xlbridge, home: Path
+) -> None:
+    file = home / "profiles.d/other.quirks.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("first_line: [", "utf-8")
+    assert xlbridge("whoami").returncode == 0
+
+
+def contact(tenant: Tenant, *options: str) -> dict[str, str]:
+    """Make the first contact; return what was found about each quirk."""
+    code, report = tenant.run("doctor", "--first-contact", *options)
+    assert code == 0, report
+    return {one["quirk"]: one["certainty"] for one in report["quirks"]}
+
+
+def test_a_first_contact_tells_what_only_a_write_can_show(start: Start) -> None:
+    tenant = start(None)
+    assert contact(tenant) == {
+        "log_words": "unknown",
+        "file_names": "unknown",
+        "queue": "unknown",
+        "first_line": "as assumed",
+        "line_breaks": "as assumed",
+        "names": "unknown",
+        "window_end": "unknown",
+        "spellings": "unknown",
+    }
+    assert tenant.exported("cliente") == []
+
+
+def test_a_first_contact_after_an_upload_writes_the_quirks_that_it_saw(start: Start) -> None:
+    declared = """\
+log_words: {Na fila: pending, Concluído: finished}
+first_line: 0
+file_names: own
+names: {NOME_COMERCIAL: nomeComercial}
+window_end: exclusive
+line_breaks: "<br>"
+"""
+    tenant = start(declared)
+    code, _ = tenant.run("upload", tenant.clients(*DOCUMENTS), "--yes", "--mode", "queue")
+    assert code == 0
+    tenant.declare(None)
+    found = contact(tenant, "--write-quirks")
+    assert {name for name, certainty in found.items() if certainty == "seen"} == {
+        *("log_words", "first_line", "file_names", "names", "window_end", "line_breaks"),
+    }
+    written = read_quirks(tenant.quirks_file, load_catalogue())
+    assert written == Quirks(
+        log_words={"Concluído": "finished"},
+        first_line=0,
+        file_names="own",
+        names={"NOME_COMERCIAL": "nomeComercial"},
+        window_end="exclusive",
+        line_breaks="<br>",
+    )
+    assert "seen" not in contact(tenant).values()
+    assert "nothing was written" in tenant.text("doctor", "--first-contact", "--write-quirks")
+
+
+def test_quirks_are_only_written_after_a_first_contact(start: Start) -> None:
+    assert "--first-contact" in start(None).text("doctor", "--write-quirks")

@@ -1,0 +1,1 @@
+from .probes import FirstContact as FirstContact

@@ -1,0 +1,335 @@
+"""Harmless probes of an installation for its quirks: reads, and a preview that cannot be imported.
+
+What only a write can show, the journal of earlier uploads may tell: their logs are read again.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from msgspec import structs
+
+from xlbridge.client import Client, Executed, Rejected, UploadFile
+from xlbridge.client.listings import update_time
+from xlbridge.errors import ApiError
+from xlbridge.i18n import Text
+from xlbridge.resources import Mode
+from xlbridge.upload.context import UploadContext
+from xlbridge.upload.job import Job
+from xlbridge.upload.payload import frame_of_rows
+from xlbridge.upload.results.remote_verdict import is_about
+from xlbridge.wire import Operation, format_moment, record_model
+from xlbridge.wire.financial import PAYABLE_LIST_OPEN, RECEIVABLE_LIST_OPEN
+from xlbridge.wire.imports import (
+    IMPORT_LOG,
+    ImportLog,
+    ImportQuery,
+    ImportState,
+    split_line_number,
+)
+from xlbridge.wire.quirks import Quirks
+from xlbridge.wire.registry import CLIENT_LIST
+from xlbridge.wire.sales import SALES_ORDER_LIST
+from xlbridge.workbook.write import write_records
+
+_RECORDS = 20
+"""Records of each listing that are looked at."""
+
+_LOGS = 5
+"""Newest logs that are read again."""
+
+_SEPARATORS = ("\r\n", "\n", "<br>", "<br/>", " | ", "; ")
+"""What may separate the messages in one text; others are not recognised."""
+
+
+class Certainty(StrEnum):
+    """What the probes say about a quirk."""
+
+    ASSUMED = "as assumed"
+    SEEN = "seen"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What was found about one quirk, named as in the quirks file."""
+
+    quirk: str
+    certainty: Certainty
+    message: Text
+
+
+@dataclass(slots=True)
+class FirstContact:
+    """Quirks of an installation, the declared and the seen ones, and what was found about each."""
+
+    quirks: Quirks
+    observations: list[Observation] = field(default_factory=list)
+
+    def _add(self, quirk: str, certainty: Certainty, message: Text, **values: object) -> None:
+        self.observations.append(Observation(quirk, certainty, message.format(**values)))
+
+    @classmethod
+    def make(cls, context: UploadContext, client: Client) -> "FirstContact":
+        """Probe an installation. Raises ``ApiError`` if it cannot be read."""
+        contact = cls(client.target.quirks)
+        contact._read_logs(context, client)
+        contact._preview(context, client)
+        contact._read_names(client)
+        contact._read_window(client)
+        contact._read_lost_fields(context, client)
+        return contact
+
+    def _see(self, quirk: str, value: Any, message: Text, **values: object) -> None:
+        """Keep a value of a quirk; tell whether it is what was declared or assumed."""
+        before = getattr(self.quirks, quirk)
+        if isinstance(value, Mapping):
+            value = {**before, **value}
+        certainty = Certainty.ASSUMED if value == before else Certainty.SEEN
+        self.quirks = structs.replace(self.quirks, **{quirk: value})
+        self._add(quirk, certainty, message, **values)
+
+    def _read_logs(self, context: UploadContext, client: Client) -> None:
+        """Read the logs of earlier uploads for words, names of files and queues."""
+        logs: list[tuple[Job, ImportLog]] = []
+        for job in _queued_jobs(context, client)[:_LOGS]:
+            try:
+                logs.append((job, client.call(IMPORT_LOG, path={"id": job.last("log_id")})))
+            except ApiError:
+                continue  # Systems may delete logs.
+        if not logs:
+            for quirk in ("log_words", "file_names", "queue"):
+                self._add(quirk, Certainty.UNKNOWN, _NEEDS_QUEUED_FILE)
+            return
+        words = {log.situacao or "–": log for _, log in logs if self.quirks.state_of(log) is None}
+        finished = {
+            word: "finished"
+            for word, log in words.items()
+            if log.totalDeRegistros is not None
+            and (log.registrosImportados or 0) + (log.rejected or 0) == log.totalDeRegistros
+        }
+        if unknown := [word for word in words if word not in finished]:
+            self._add("log_words", Certainty.UNKNOWN, _UNKNOWN_WORDS, words=", ".join(unknown))
+        found = finished or self.quirks.log_words
+        self._see(
+            "log_words", found, _WORDS, words=", ".join({log.situacao or "–" for _, log in logs})
+        )
+        own = any(
+            not is_about(job, job.last("log_id"), log, context.catalogue, as_sent=True)
+            and is_about(job, job.last("log_id"), log, context.catalogue, as_sent=False)
+            for job, log in logs
+        )
+        names = ", ".join({log.nomeDoArquivo or "–" for _, log in logs})
+        self._see("file_names", "own" if own else self.quirks.file_names, _FILE_NAMES, names=names)
+        self._see_queues(context, logs)
+
+    def _see_queues(self, context: UploadContext, logs: Sequence[tuple[Job, ImportLog]]) -> None:
+        behaviour: dict[str, str] = {}
+        changed: dict[str, str] = {}
+        for job, log in logs:
+            if job.was_started:
+                continue
+            paths = context.catalogue.named(job.spec.resource).paths
+            waits = self.quirks.state_of(log) is ImportState.PENDING
+            behaviour[job.spec.resource] = "waits" if waits else "runs"
+            if waits != self.quirks.needs_start(job.spec.resource, paths.needs_processar):
+                changed[job.spec.resource] = behaviour[job.spec.resource]
+        if behaviour:
+            names = ", ".join(f"{name}: {one}" for name, one in behaviour.items())
+            self._see("queue", changed or self.quirks.queue, _QUEUES, names=names)
+        else:
+            self._add("queue", Certainty.UNKNOWN, _NEEDS_QUEUED_FILE)
+
+    def _preview(self, context: UploadContext, client: Client) -> None:
+        """Preview two clients that cannot be imported, to see how lines and messages are told."""
+        resource = context.catalogue.named("cliente")
+        rows = [{"nomeComercial": f"xlbridge {n}", "cnpj": "1", "cpf": "1"} for n in (1, 2)]
+        with TemporaryDirectory(prefix="xlbridge-") as folder:
+            book = Path(folder) / "xlbridge.xlsx"
+            write_records(book, resource, frame_of_rows(resource, rows))
+            file = UploadFile.of(book)
+        path = {"resource": resource.name}
+        query = ImportQuery(preview=True)
+        outcome = client.send(
+            resource.paths.direct, path=path, query=query, file=file, harmless=True
+        )
+        texts: list[str] = []
+        lines: set[int | None] = set()
+        match outcome:
+            case Rejected(_, details):
+                texts = [detail.value for detail in details]
+                lines = {split_line_number(text)[0] for text in texts}
+            case Executed(data) if data.rejected:
+                texts = [line.mensagem for line in data.linhasRejeitadas or ()]
+                lines = {line.linha for line in data.linhasRejeitadas or ()}
+        numbers = sorted(line for line in lines if line is not None)
+        first = numbers[0] if len(numbers) == len(rows) and numbers[1] == numbers[0] + 1 else None
+        if first in (0, 1, 2):
+            self._see("first_line", first, _FIRST_LINE, line=first)
+        else:
+            self._add("first_line", Certainty.UNKNOWN, _NO_LINES)
+        found = [one for one in _SEPARATORS if any(one in text.strip() for text in texts)]
+        if found:
+            self._see("line_breaks", found[0], _LINE_BREAKS, separator=repr(found[0]))
+        elif texts:
+            self._see("line_breaks", self.quirks.line_breaks, _ONE_BY_ONE, n=len(texts))
+        else:
+            self._add("line_breaks", Certainty.UNKNOWN, _NO_LINES)
+
+    def _read_names(self, client: Client) -> None:
+        """Look for fields of records that have another name."""
+        names: dict[str, str] = {}
+        unknown: set[str] = set()
+        read = 0
+        for operation in (CLIENT_LIST, RECEIVABLE_LIST_OPEN, PAYABLE_LIST_OPEN, SALES_ORDER_LIST):
+            model = record_model(operation.data)
+            records = _first_records(client, operation)
+            if model is None or not records:
+                continue
+            read += len(records)
+            answered = {name for record in records for name in record}
+            missing = {_folded(name): name for name in model.model_fields if name not in answered}
+            for name in answered - model.model_fields.keys():
+                if _folded(name) in missing:
+                    names[name] = missing[_folded(name)]
+                else:
+                    unknown.add(name)
+        if not read:
+            self._add("names", Certainty.UNKNOWN, _NO_RECORDS)
+            return
+        told = ", ".join(f"{name} → {field}" for name, field in names.items()) or "–"
+        others = ", ".join(sorted(unknown)) or "–"
+        self._see("names", names, _NAMES, names=told, others=others)
+
+    def _read_window(self, client: Client) -> None:
+        """Ask for the minute of a record's last update, as an installation without quirks."""
+        inclusive = structs.replace(client.target.quirks, window_end="inclusive")
+        target = replace(client.target, quirks=inclusive)
+        with Client(target, retry_policy=client.retry_policy) as plain:
+            times = [
+                (operation, time)
+                for operation in (CLIENT_LIST, SALES_ORDER_LIST)
+                for record in _first_records(plain, operation)
+                if (time := update_time(record)) is not None
+            ]
+            within = next(((one, time) for one, time in times if time.second), None)
+            if within is None:
+                self._add("window_end", Certainty.UNKNOWN, _NO_RECORDS)
+                return
+            operation, time = within
+            minute = time.replace(second=0, microsecond=0)
+            if _is_in_window(plain, operation, time, minute):
+                end = "inclusive"
+            else:
+                at_first = next(((o, t) for o, t in times if not t.second), None)
+                is_minute = at_first is not None and _is_in_window(plain, *at_first, at_first[1])
+                end = "minute" if is_minute else "exclusive"
+        self._see(
+            "window_end",
+            end,
+            _WINDOW_END,
+            end=format_moment(minute),
+            found=f"{time:%d/%m/%Y %H:%M:%S}",
+        )
+
+    def _read_lost_fields(self, context: UploadContext, client: Client) -> None:
+        """Name the fields that earlier uploads have lost: another spelling may be taken."""
+        lost = {
+            f"{one.column}: {_other_spelling(one.column, job.spec.mode)}"
+            for job in context.journal.jobs()
+            if job.spec.system == client.identity
+            for one in job.lost_fields
+            if one.stored is None
+        }
+        if lost:
+            text = "; ".join(sorted(lost))
+            self._add("spellings", Certainty.UNKNOWN, _LOST_FIELDS, fields=text)
+        else:
+            self._add("spellings", Certainty.UNKNOWN, _NEEDS_WRITE)
+
+
+def _queued_jobs(context: UploadContext, client: Client) -> list[Job]:
+    """Return the jobs whose file was queued in the system, newest first."""
+    journal = context.journal
+    jobs = journal.jobs()
+    every = (*jobs, *(part for parent in jobs for part in journal.parts_of(parent)))
+    return [
+        job
+        for job in every
+        if job.spec.system == client.identity and job.last("log_id") is not None
+    ]
+
+
+def _first_records(client: Client, operation: Operation) -> Sequence[Mapping[str, Any]]:
+    with closing(client.records(operation, keep_unknown=True)) as records:
+        return list(islice(records, _RECORDS))
+
+
+def _is_in_window(client: Client, operation: Operation, time: datetime, end: datetime) -> bool:
+    """Return whether a listing's window that ends at ``end`` has a record updated at ``time``."""
+    query: Any = operation.query
+    window = query(dataInferior=time.replace(second=0, microsecond=0), dataSuperior=end)
+    return any(update_time(record) == time for record in client.records(operation, query=window))
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").casefold()
+
+
+def _other_spelling(column: str, mode: Mode) -> str:
+    """Return the spelling of a field that was not sent: not camelCase of a record."""
+    camel = column[0].lower() + column[1:]
+    return column[0].upper() + column[1:] if mode is Mode.RECORDS or column == camel else camel
+
+
+_NEEDS_QUEUED_FILE = Text(
+    pt="só se sabe depois de um envio pela fila",
+    en="known only after an upload through the queue",
+)
+_UNKNOWN_WORDS = Text(
+    pt="situações de logs cujo significado não se sabe: {words}",
+    en="statuses of logs whose meaning is not known: {words}",
+)
+_WORDS = Text(pt="situações dos últimos logs: {words}", en="statuses of the latest logs: {words}")
+_FILE_NAMES = Text(pt="arquivos dos logs: {names}", en="files of the logs: {names}")
+_QUEUES = Text(pt="filas dos últimos envios: {names}", en="queues of the latest uploads: {names}")
+_FIRST_LINE = Text(
+    pt="a prévia chama a primeira linha de {line}", en="the preview calls the first row {line}"
+)
+_NO_LINES = Text(
+    pt="a prévia de linhas inválidas não diz números de linhas",
+    en="the preview of invalid rows does not name lines",
+)
+_LINE_BREAKS = Text(
+    pt="as mensagens da prévia são separadas por {separator}",
+    en="the messages of the preview are separated by {separator}",
+)
+_ONE_BY_ONE = Text(
+    pt="a prévia deu {n} {n:mensagem separada|mensagens, cada uma à parte}",
+    en="the preview gave {n} {n:separate message|separate messages}",
+)
+_NO_RECORDS = Text(
+    pt="não há registros para conferir", en="there are no records that would show it"
+)
+_NAMES = Text(
+    pt="outros nomes: {names}; campos que a interface não descreve: {others}",
+    en="other names: {names}; fields that the interface does not describe: {others}",
+)
+_WINDOW_END = Text(
+    pt="um registro alterado em {found}, pedido até {end}",
+    en="a record updated at {found}, asked for until {end}",
+)
+_LOST_FIELDS = Text(
+    pt="campos que o sistema não gravou; tente outra grafia: {fields}",
+    en="fields that the system has not taken; try another spelling: {fields}",
+)
+_NEEDS_WRITE = Text(
+    pt="só se sabe depois de uma gravação, que avisa dos campos perdidos",
+    en="known only after a write, which tells the fields that were lost",
+)
