@@ -4,6 +4,7 @@
 """
 
 import math
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -58,7 +59,9 @@ _CLOCK_TOLERANCE = timedelta(days=1)
 _RECORDS_PER_PART = 100
 """Maximum number of records per part when they are read by key."""
 
-_MAX_CODE_LENGTH, _MAX_SHOWN_LENGTH = 15, 40
+_MAX_SHOWN_LENGTH = 40
+_CODE = re.compile(r"([0-9]{1,15})(?:\.0+)?").fullmatch
+"""A number as a code; a system may send 1 as 1.0."""
 
 
 class Fetcher:
@@ -361,11 +364,12 @@ def _first_of_month(moment: datetime) -> datetime:
 def _code(value: object, field: str) -> int:
     """Return a code from another listing. Raises ``TransportError`` if it is not one."""
     text = str(value)
-    if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_CODE_LENGTH):
+    code = _CODE(text)
+    if code is None:
         raise TransportError(
             Text(
                 pt="O sistema informou {field} {text!r}, que não é um código.",
                 en="The system returned {field} {text!r}, which is not a code.",
             ).format(field=field, text=text[:_MAX_SHOWN_LENGTH])
         )
-    return int(text)
+    return int(code[1])
