@@ -226,7 +226,7 @@ class PreparedExport:
                 result = self._result(fetcher, store, spec)
                 tables = [
                     Table(
-                        sheet,
+                        sheet.with_text_columns(result.as_text),
                         result.sheets[sheet.name],
                         store.widths(index, len(sheet.columns)),
                         store.blocks(index),
@@ -277,6 +277,7 @@ class PreparedExport:
             excess=dict(fetcher.excess),
             inferred_values=fetcher.inferred_values,
             zones=store.zones(),
+            as_text=store.odd_values(),
             left_out=sum_left_out(store.blocks(spec.left_out_index)),
         )
 

@@ -16,7 +16,7 @@ from xlbridge.client.listings import (
     record_shape,
     update_time,
 )
-from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.errors import RemoteRejected
 from xlbridge.export.filters import Filters
 from xlbridge.export.flatten import Flattener, LinesOfRecord, Rearrange, are_typed
 from xlbridge.export.formats.base import LineFormat
@@ -24,7 +24,6 @@ from xlbridge.export.listing_model import Listing, ListingCall
 from xlbridge.export.part_store import Part
 from xlbridge.export.record_filter import RecordFilter
 from xlbridge.export.sheets import MarkedDigits, Sheet
-from xlbridge.i18n import Text
 from xlbridge.resources.remote import SeparateList, operation_named
 from xlbridge.wire import record_model
 
@@ -120,7 +119,6 @@ class PartReader:
         self._spec = spec
         others = (spec.totals, spec.left_out)
         self._flattener = Flattener(spec.sheets, spec.line_formats, spec.rearrange, others)
-        self._documented = frozenset(spec.shape.names.values())
         typed = spec.fits_typed_records and on_record is None
         self._record_type = spec.shape.record_type() if typed else None
         self._on_record = on_record
@@ -154,6 +152,7 @@ class PartReader:
             self._count_done(-done)
             raise
         part.widths, part.zones = self._flattener.widths, self._flattener.zones
+        part.odd_values = self._flattener.odd_values
 
     def write(
         self, part: Part, records: Sequence[Record], known_fields: Record
@@ -185,14 +184,6 @@ class PartReader:
 
     def _accepts(self, part: Part, record: Record, records_before: int) -> bool:
         """Return whether a record passes the filter, and count it if not."""
-        if self._documented.isdisjoint(record):
-            raise TransportError(
-                Text(
-                    pt="Um registro veio sem nenhum dos campos que a interface mostra: {fields}.",
-                    en="A record came without any of the fields that the interface shows: "
-                    "{fields}.",
-                ).format(fields=", ".join(sorted(record)) or "{}")
-            )
         if not self._spec.record_filter:
             return True
         failed = self._spec.record_filter.failed_filter(record, records_before)

@@ -56,6 +56,7 @@ class _SavedPart(TypedDict):
     rows: list[int]
     widths: list[list[int]]
     zones: dict[str, list[str]]
+    odd_values: dict[str, str]
     last_update: str
     update_times: list[datetime]
     window: Window
@@ -71,7 +72,7 @@ class Part:
     those of them that the system was asked to leave out. ``last_update`` is the latest update
     time, ``update_times`` are all of them if the ``LineSpec`` wants them. ``widths`` are the
     lengths of each column's longest text, sheet by sheet; ``zones`` the time zones of moments by
-    column name. ``digest`` is SHA-256 of the answers. A saved part has its ``window`` and the time
+    column name, ``odd_values`` the first value of a column that is not of its type. ``digest`` is SHA-256 of the answers. A saved part has its ``window`` and the time
     its run ``started``.
     """
 
@@ -83,6 +84,7 @@ class Part:
         self.rows = [0] * line_files
         self.widths: list[list[int]] = []
         self.zones: dict[str, list[str]] = {}
+        self.odd_values: dict[str, str] = {}
         self.last_update = ""
         self.update_times: list[datetime] = []
         self.window: Window | None = None
@@ -236,6 +238,13 @@ class PartStore:
             for name, zones in part.zones.items():
                 found.setdefault(name, set()).update(zones)
         return {name: sorted(zones) for name, zones in sorted(found.items())}
+
+    def odd_values(self) -> dict[str, str]:
+        """Return the first value that is not of its column's type, by sheet and column."""
+        found: dict[str, str] = {}
+        for part in self._parts:
+            found = part.odd_values | found
+        return found
 
     def find_replaced(self) -> int:
         """Find the records that a later part has again, and return their number.

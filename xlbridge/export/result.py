@@ -34,6 +34,7 @@ class ExportResult:
     several records have, with the first of them, ``reused`` the windows of an earlier run.
     ``last_update`` is the latest update time as received. ``attachments`` counts the downloaded
     files, None if none were wanted. ``zones`` are the time zones of each column's times;
+    ``as_text`` has the first value of each column whose values are not all of the documented type;
     ``left_out`` counts the filled fields for which an import sheet has no column. ``excess``
     counts by filter the removed records that the system should not have sent; ``inferred_values``
     are the values used for a filter that was not given.
@@ -55,6 +56,7 @@ class ExportResult:
     attachments: int | None = None
     attachment_problems: tuple[Text, ...] = ()
     zones: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    as_text: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     excess: Mapping[str, int] = field(default_factory=dict)
     inferred_values: InferredValues | None = None
@@ -97,6 +99,9 @@ class ExportResult:
         if self.zones:
             columns = "; ".join(f"{name} {', '.join(found)}" for name, found in self.zones.items())
             remarks.append(_ZONES.format(columns=columns))
+        if self.as_text:
+            columns = ", ".join(f"{name} ({text!r})" for name, text in self.as_text.items())
+            remarks.append(_AS_TEXT.format(columns=columns))
         return remarks
 
     def report(self, file: Path) -> Report:
@@ -173,6 +178,7 @@ class ExportResult:
             "excess": dict(self.excess),
             "seen": {inferred.filter.value: list(inferred.values)} if inferred else {},
             "left_out": dict(self.left_out),
+            "as_text": dict(self.as_text),
             "zones": {name: list(zones) for name, zones in self.zones.items()},
             "totals": [
                 {
@@ -274,6 +280,12 @@ _LEFT_OUT = Text(
 _ZONES = Text(
     pt="Os horários vieram com fuso e foram gravados sem conversão: {columns}.",
     en="Times came with a time zone and were written without conversion: {columns}.",
+)
+_AS_TEXT = Text(
+    pt="Valores de outro tipo que o documentado ficaram como texto, e não entram nos totais: "
+    "{columns}.",
+    en="Values of another type than the documented one were kept as text, and are not in the "
+    "totals: {columns}.",
 )
 _EXCESS = Text(
     pt="O sistema mandou {n} {n:registro|registros} fora do filtro --{name}; "

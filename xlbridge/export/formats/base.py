@@ -76,6 +76,11 @@ def line_blocks(file: Path) -> Iterator[bytes]:
             yield block + stream.readline()
 
 
+def text_of(cell: Cell) -> str | None:
+    """Return the cell of a column that was written as text, though some values have its type."""
+    return cell if cell is None or isinstance(cell, str) else encode_json(cell)
+
+
 def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
     """Yield the cells of each line in the format ``CELLS_AS_JSON``."""
     for block in blocks:
