@@ -68,8 +68,9 @@ class LossyProxy:
 
     ``answers`` are bodies that replace the system's, by a part of the path; ``added`` are fields
     added to a single record of an answer, by method and part of the path. ``reshape`` returns the
-    data of each successful answer in another shape, by its path. ``seen`` are the requests (method
-    and path), ``bodies`` their contents.
+    data of each successful answer in another shape, by its path; ``rewrite`` another answer
+    altogether, status and document, or None: a text is sent as plain text. ``seen`` are the
+    requests (method and path), ``bodies`` their contents.
     """
 
     target: str
@@ -78,6 +79,7 @@ class LossyProxy:
     answers: dict[str, bytes] = field(default_factory=dict)
     added: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     reshape: Callable[[str, Any], Any] | None = None
+    rewrite: Callable[[str, str, int, Any], tuple[int, Any] | None] | None = None
     seen: list[tuple[str, str]] = field(default_factory=list)
     bodies: list[tuple[str, bytes]] = field(default_factory=list)
 
@@ -145,6 +147,16 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             if fault == "lose answer":
                 self.close_connection = True
                 return
+            if proxy.rewrite is not None and answer.headers["Content-Type"] == "application/json":
+                document = answer.json()
+                other = proxy.rewrite(self.command, self.path, answer.status_code, document)
+                if other is not None:
+                    status, document = other
+                    if isinstance(document, str):
+                        self.answer(status, document.encode(), "text/plain; charset=utf-8")
+                    else:
+                        self.answer(status, json.dumps(document).encode())
+                    return
             replaced = [body for part, body in proxy.answers.items() if part in self.path]
             status, content, kind = REPLACED_ANSWERS.get(
                 fault, (answer.status_code, answer.content, "application/json")

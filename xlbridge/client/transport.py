@@ -10,6 +10,7 @@ import ipaddress
 import random
 import socket
 import ssl
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -18,6 +19,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http import HTTPStatus
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -41,7 +43,8 @@ class Target:
     ones. ``system`` is the id stored in the database of the embedded sandbox, whose address
     changes; None for any other system. ``trust_429``: the system answers 429 before it writes
     anything. ``exclusive``: nobody else writes during an upload. ``timeout`` limits each step of a
-    request, in seconds; None is the default.
+    request, in seconds; None is the default. ``by_default``: it is the embedded sandbox, and nobody
+    chose it.
     """
 
     profile: str
@@ -54,6 +57,16 @@ class Target:
     trust_429: bool = False
     exclusive: bool = False
     timeout: float | None = None
+    by_default: bool = False
+
+    def require_choice(self) -> None:
+        """Raise ``UsageError`` if nobody chose the target, and there is nobody to see it.
+
+        Otherwise a script whose settings are missing would write to the embedded sandbox, and
+        report success.
+        """
+        if self.by_default and not (sys.stdin and sys.stdin.isatty()):
+            raise UsageError(_NOBODY_CHOSE, _CHOOSE_BY_NAME)
 
     @property
     def label(self) -> str:
@@ -61,6 +74,14 @@ class Target:
         return (
             self.profile if self.profile == self.base_url else f"{self.profile} ({self.base_url})"
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what outcomes say about the environment. See the product brief, environment."""
+        return {
+            "profile": self.profile,
+            "base_url": self.base_url,
+            "production": self.production,
+        }
 
     @property
     def address_hint(self) -> Text:
@@ -79,6 +100,36 @@ class UploadFile:
     filename: str
     content: bytes = field(repr=False)
 
+    @classmethod
+    def of(cls, source: "UploadFile | str | PathLike[str]") -> "UploadFile":
+        """Return the workbook at a path. Raises ``UsageError`` if it cannot be read."""
+        if isinstance(source, UploadFile):
+            return source
+        path = Path(source)
+        try:
+            return cls(path.name, path.read_bytes())
+        except OSError as error:
+            raise UsageError(
+                Text(
+                    pt="O arquivo {path} não pôde ser lido: {reason}",
+                    en="The file {path} cannot be read: {reason}",
+                ).format(path=path, reason=os_error_reason(error)),
+                Text(pt="Confira o caminho.", en="Check the path."),
+            ) from error
+
+
+_NOBODY_CHOSE = Text(
+    pt="Nenhum ambiente foi escolhido, e sem um terminal nada é gravado no ambiente de testes "
+    "embutido.",
+    en="No environment was chosen, and without a terminal nothing is written to the embedded "
+    "sandbox.",
+)
+_CHOOSE_BY_NAME = Text(
+    pt="Escolha-o pelo nome: --profile sandbox, XLBRIDGE_PROFILE=sandbox ou, em Python, "
+    'connect(profile="sandbox"). Para o seu sistema: xlbridge login --profile NOME --url ENDEREÇO',
+    en="Choose it by name: --profile sandbox, XLBRIDGE_PROFILE=sandbox or, in Python, "
+    'connect(profile="sandbox"). For your system: xlbridge login --profile NAME --url ADDRESS',
+)
 
 _MAX_CONNECT_SECONDS = 10.0
 _UNKNOWN_HOST = Text(pt="servidor não encontrado", en="host not found")
@@ -166,7 +217,8 @@ class Transport:
                 Text(
                     pt="SSL_CERT_FILE não é um arquivo PEM de certificados: {reason}",
                     en="SSL_CERT_FILE is not a PEM file of certificates: {reason}",
-                ).format(reason=os_error_reason(error))
+                ).format(reason=os_error_reason(error)),
+                Text(pt="Corrija a variável ou remova-a.", en="Correct the variable, or unset it."),
             ) from None
         except (ImportError, ValueError, httpx.InvalidURL):
             # The proxy is not quoted: its address may contain a password.
@@ -248,7 +300,11 @@ def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLCo
             Text(
                 pt="{file} não é um arquivo PEM de certificados: {reason}",
                 en="{file} is not a PEM file of certificates: {reason}",
-            ).format(file=ca_bundle, reason=os_error_reason(error))
+            ).format(file=ca_bundle, reason=os_error_reason(error)),
+            Text(
+                pt="Confira --ca-bundle, XLBRIDGE_CA_BUNDLE ou ca_bundle em profiles.toml.",
+                en="Check --ca-bundle, XLBRIDGE_CA_BUNDLE, or ca_bundle in profiles.toml.",
+            ),
         ) from None
 
 
@@ -371,26 +427,31 @@ def parse_base_url(base_url: str) -> httpx.URL:
                 pt="O endereço do sistema não é um endereço http(s) completo.",
                 en="The system's address is not a complete http(s) address.",
             ),
-            Text(
-                pt="Exemplo: XLBRIDGE_BASE_URL=https://erp.exemplo.com.br",
-                en="Example: XLBRIDGE_BASE_URL=https://erp.example.com",
-            ),
+            _EXAMPLE,
         )
     if url.userinfo or url.query or url.fragment:
         raise ConfigError(
             Text(
                 pt="O endereço do sistema não pode conter usuário, senha, ? nem #.",
                 en="The system's address must not contain a user, a password, ? or #.",
-            )
+            ),
+            _EXAMPLE,
         )
     if url.scheme == "http" and not is_loopback(url.host):
         raise ConfigError(
             Text(
                 pt="http sem TLS só é aceito para este computador: {host} precisa de https.",
                 en="http without TLS is only accepted for this computer: {host} needs https.",
-            ).format(host=url.host)
+            ).format(host=url.host),
+            _EXAMPLE,
         )
     return url
+
+
+_EXAMPLE = Text(
+    pt="Exemplo de endereço: https://erp.exemplo.com.br",
+    en="Example of an address: https://erp.example.com",
+)
 
 
 def is_loopback(host: str) -> bool:

@@ -37,10 +37,11 @@ class ExportResult:
     ``as_text`` has the first value of each column whose values are not all of the documented type;
     ``left_out`` counts the filled fields for which an import sheet has no column. ``excess``
     counts by filter the removed records that the system should not have sent; ``inferred_values``
-    are the values used for a filter that was not given.
+    are the values used for a filter that was not given. ``target`` is the environment, as JSON.
     """
 
     listing: str
+    target: Mapping[str, Any]
     records: int
     sheets: Mapping[str, int]
     windows: tuple[FetchedWindow, ...]
@@ -164,6 +165,7 @@ class ExportResult:
         return {
             "version": _MANIFEST_VERSION,
             "listing": self.listing,
+            "target": dict(self.target),
             "complete": self.complete,
             "records": self.records,
             "replaced": self.replaced,

@@ -1,6 +1,6 @@
 """Requests to import a job's file: preview, direct import, or staging, start and polling."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -34,6 +34,10 @@ from xlbridge.wire.imports import (
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
+
+_FIRST_LINES = (FIRST_LINE, FIRST_LINE - 1, FIRST_LINE - 2)
+"""Numbers that a system may give to the first row: the header is line 1, is not counted, or lines
+are counted from zero."""
 
 _FIRST_POLL, _POLL_GROWTH, _MAX_POLL = 0.1, 1.25, 5.0
 """Seconds between polls of a log, growing in proportion to the time elapsed."""
@@ -169,13 +173,14 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
 
 def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "Step":
     """End a job by its finished log or answer, or doubt it if that proves no verdict."""
-    verdict = verdict_of_log(job.spec, log)
-    if verdict is None:
+    by_line = {line: verdict_of_log(job.spec, log, line) for line in _FIRST_LINES}
+    verdict = by_line[FIRST_LINE]
+    if not any(by_line.values()):
         return context.doubt(job, _UNPROVEN, ended=True)
     uncounted = log.registrosImportados is None and log.totalDeRegistros is None
-    if verdict.rejected or uncounted:
+    if verdict is None or verdict.rejected or uncounted:
         try:
-            verdict = _agreeing_verdict(context, job, log, rows_written(context, job))
+            verdict = _agreeing_verdict(job, by_line, rows_written(context, job))
         except ApiError as error:
             return context.doubt(job, error.message)
         if verdict is None:
@@ -197,26 +202,28 @@ def fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
 
 
 def _agreeing_verdict(
-    context: "RunContext",
-    job: Job,
-    log: ImportLog | ImportRecords,
-    written: Sequence[bool | None],
+    job: Job, by_line: Mapping[int, Verdict | None], written: Sequence[bool | None]
 ) -> Verdict | None:
     """Return the verdict that agrees with the rows written, None if there is none.
 
-    A system may count the lines of a file without its header, or from zero.
+    ``by_line`` has the verdicts by the number of the first line. Another than the usual number is
+    believed only if it is the only one that agrees with rows that could be read.
     """
-    for first_line in (FIRST_LINE, FIRST_LINE - 1, FIRST_LINE - 2):
-        verdict = verdict_of_log(job.spec, log, first_line)
-        if verdict is None:
-            continue
+
+    def agrees(verdict: Verdict) -> bool:
         rejected = {row.row for row in verdict.rejected_rows}
-        if all(
+        return all(
             there is None or there is not (row in rejected)
             for row, there in zip(job.spec.rows, written, strict=True)
-        ):
-            return verdict
-    return None
+        )
+
+    agreeing = {
+        line: verdict
+        for line, verdict in by_line.items()
+        if verdict is not None and agrees(verdict)
+    }
+    only = list(agreeing.values()) if len(agreeing) == 1 and any(written) else [None]
+    return agreeing.get(FIRST_LINE, only[0])
 
 
 def read_log(context: "RunContext", job: Job) -> ImportLog | Text:

@@ -165,7 +165,7 @@ class RunContext:
             State.IN_DOUBT,
             reason=asdict(reason),
             verdict=stored,
-            address=self.client.target.base_url,
+            target=self.client.target.to_json(),
             settled=settled.isoformat(timespec="seconds"),
             **detail,
         ), True
