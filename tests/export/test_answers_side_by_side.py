@@ -146,9 +146,6 @@ BAD_ANSWERS = {
     "cut": document([order(7), order(8)])[:-30],
     "too much": document([order(7)]) + b"{}",
     "no object": document([order(7), 8]),
-    "wrong type": document([order(7), order(8, quantidadeDeParcelas="two")]),
-    "true for a number": document([order(7, idNF=1), order(8, idNF=True), order(9)]),
-    "a number for true": document([order(7, pendente=True), order(8, pendente=1), order(9)]),
     "an object for a list": document([order(7, parcelas={"valor": 1})]),
     "refused late": b'{"data": [{"numeroDoPedido": 7}], "success": false, "errors": '
     b'[{"key": "k", "value": "late"}]}',
@@ -180,6 +177,9 @@ def test_concurrent_answers_give_the_same_error_for_a_truncated_answer(
 
 
 UNUSUAL = {
+    "wrong type": document([order(7), order(8, quantidadeDeParcelas="two")]),
+    "true for a number": document([order(7, idNF=1), order(8, idNF=True), order(9)]),
+    "a number for true": document([order(7, pendente=True), order(8, pendente=1), order(9)]),
     "half a surrogate": order(7, nomeDoCliente="a\ud800b", bairro="\x00\x1f"),
     "a name twice": b'{"numeroDoPedido": 1, "numeroDoPedido": 7, "uf": "SP"}',
     "large numbers": b'{"numeroDoPedido": 123456789012345678901234567890, '

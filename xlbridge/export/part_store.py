@@ -72,8 +72,8 @@ class Part:
     those of them that the system was asked to leave out. ``last_update`` is the latest update
     time, ``update_times`` are all of them if the ``LineSpec`` wants them. ``widths`` are the
     lengths of each column's longest text, sheet by sheet; ``zones`` the time zones of moments by
-    column name, ``odd_values`` the first value of a column that is not of its type. ``digest`` is SHA-256 of the answers. A saved part has its ``window`` and the time
-    its run ``started``.
+    column name, ``odd_values`` the first value of a column that is not of its type. ``digest`` is
+    SHA-256 of the answers. A saved part has its ``window`` and the time its run ``started``.
     """
 
     def __init__(self, folder: Path, line_files: int) -> None:

@@ -1,8 +1,8 @@
 """Sheets, their columns and control totals, and the conversion of JSON values into cells.
 
 A column accepts only values of the documented type; others are written as text. Integers are
-``int``, other numbers their digits; a number in a JSON string is the same number. Totals are summed from lines that are written
-together with those of each record.
+``int``, other numbers their digits; a number in a JSON string is the same number. Totals are summed
+from lines that are written together with those of each record.
 """
 
 import json

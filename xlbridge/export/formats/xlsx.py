@@ -340,7 +340,7 @@ def _either_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:
         with suppress(ValueError):
             if read(cell) == cell:
                 return write(row, index, cell, cell_style)
-        return int(sheet.write_string(row, index, text_of(cell), cell_style))
+        return int(sheet.write_string(row, index, text_of(cell) or "", cell_style))
 
     return write_either
 
