@@ -128,7 +128,7 @@ def test_a_record_that_changes_is_exported_once(
 def test_a_workbook_has_no_compressed_rows_that_were_replaced_later(
     tmp_path: Path, client: Client, system: ChangingSystem
 ) -> None:
-    system.before_call[3] = lambda: system.update(10)
+    system.before_call[4] = lambda: system.update(10)
     done = export(client, "clientes", tmp_path / "c.xlsx")
     header, *rows = read_calamine(tmp_path / "c.xlsx")["clientes"]
     codes = [row[header.index("codigoDoCliente")] for row in rows]

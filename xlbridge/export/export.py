@@ -273,6 +273,8 @@ class PreparedExport:
             calls=fetcher.reader.calls,
             replaced=replaced,
             repeated=store.repeated_keys(SHOWN_KEYS),
+            lost=store.lost_keys(SHOWN_KEYS),
+            ends=fetcher.ends,
             reused=fetcher.reused,
             last_update=fetcher.last_update,
             totals=total_tables(self.listing.totals, store.blocks(spec.totals_index)),

@@ -121,6 +121,7 @@ class PartReader:
         self._flattener = Flattener(spec.sheets, spec.line_formats, spec.rearrange, others)
         typed = spec.fits_typed_records and on_record is None
         self._record_type = spec.shape.record_type() if typed else None
+        self._record_filter = spec.record_filter
         self._on_record = on_record
         self._on_count = on_count
         self._stop = threading.Event()
@@ -133,6 +134,11 @@ class PartReader:
     def stop(self) -> None:
         """Make all reads end, with ``Stopped`` or another error."""
         self._stop.set()
+
+    def check_updates(self) -> None:
+        """Check the last update of each record from now on, as the system does not."""
+        self._record_filter = self._record_filter.with_updates_checked()
+        self._record_type = None
 
     @property
     def is_stopped(self) -> bool:
@@ -176,17 +182,18 @@ class PartReader:
                 if moment is None:
                     continue
                 part.update_times.append(moment)
-            if isinstance(text, str):
+            if isinstance(text, str) and text:
                 part.last_update = max(part.last_update, text)
+                part.first_update = min(part.first_update or text, text)
         keys = [list(map(record.get, self._spec.key)) for record in accepted]
         part.add(keys, self._flattener.lines(accepted))
         return accepted
 
     def _accepts(self, part: Part, record: Record, records_before: int) -> bool:
         """Return whether a record passes the filter, and count it if not."""
-        if not self._spec.record_filter:
+        if not self._record_filter:
             return True
-        failed = self._spec.record_filter.failed_filter(record, records_before)
+        failed = self._record_filter.failed_filter(record, records_before)
         if failed is None:
             return True
         part.refused += 1

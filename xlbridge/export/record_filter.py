@@ -58,13 +58,18 @@ class RecordFilter:
     interface does not document it.
     """
 
-    def __init__(self, listing: Listing, filters: Filters) -> None:
+    def __init__(self, listing: Listing, filters: Filters, *, checks_updates: bool = False) -> None:
+        self._listing = listing
         self._filters = filters
         self._criteria = tuple(_criteria(listing, filters))
-        updates = {Filter.FROM, Filter.TO} & listing.undocumented & filters.values.keys()
-        self._checks_updates = bool(updates)
+        updates = {Filter.FROM, Filter.TO} & filters.values.keys()
+        self._checks_updates = bool(updates if checks_updates else updates & listing.undocumented)
         self._limit = filters.values.get(Filter.LIMIT)
         self._period_field = listing.period_field if filters.start and filters.end else None
+
+    def with_updates_checked(self) -> "RecordFilter":
+        """Return the same conditions, and the period of updates even if it is documented."""
+        return RecordFilter(self._listing, self._filters, checks_updates=True)
 
     def __bool__(self) -> bool:
         return bool(self._criteria or self._checks_updates or self._limit or self._period_field)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
+from xlbridge.client.listings import WindowEnds
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.listing_model import FetchedWindow, InferredValues, Listing
@@ -29,15 +30,16 @@ class ExportResult:
     """Result of a finished export.
 
     ``sheets`` counts the rows of each sheet, without the header. ``holes`` are the windows that
-    cannot be proven complete, ``missing`` the requested keys that do not exist. ``replaced``
-    counts the records that changed during the export and came again, ``repeated`` the keys that
-    several records have, with the first of them, ``reused`` the windows of an earlier run.
-    ``last_update`` is the latest update time as received. ``attachments`` counts the downloaded
-    files, None if none were wanted. ``zones`` are the time zones of each column's times;
-    ``as_text`` has the first value of each column whose values are not all of the documented type;
-    ``left_out`` counts the filled fields for which an import sheet has no column. ``excess``
-    counts by filter the removed records that the system should not have sent; ``inferred_values``
-    are the values used for a filter that was not given. ``target`` is the environment, as JSON.
+    cannot be proven complete, ``missing`` the requested keys that do not exist. ``replaced`` counts
+    the records that came again in a later window, ``repeated`` the keys that several records have,
+    with the first of them, ``lost`` those that a full answer had and its parts lack, ``reused`` the
+    windows of an earlier run. ``ends`` is how the system reads the end of a window. ``last_update``
+    is the latest update time as received. ``attachments`` counts the downloaded files, None if none
+    were wanted. ``zones`` are the time zones of each column's times; ``as_text`` has the first
+    value of each column whose values are not all of the documented type; ``left_out`` counts the
+    filled fields for which an import sheet has no column. ``excess`` counts by filter the removed
+    records that the system should not have sent; ``inferred_values`` are the values used for a
+    filter that was not given.
     """
 
     listing: str
@@ -50,6 +52,8 @@ class ExportResult:
     calls: int = 0
     replaced: int = 0
     repeated: tuple[int, Sequence[tuple[object, ...]]] = (0, ())
+    lost: tuple[int, Sequence[tuple[object, ...]]] = (0, ())
+    ends: WindowEnds | None = None
     reused: int = 0
     last_update: str = ""
     totals: Sequence[TotalTable] = ()
@@ -70,18 +74,23 @@ class ExportResult:
     @property
     def complete(self) -> bool:
         """True if nothing can be missing."""
-        return not self.holes and not self.limited and self.inferred_values is None
+        lacking = self.holes or self.limited or self.lost[0] or self.inferred_values
+        return not lacking
 
     @property
     def is_whole(self) -> bool:
         """True if everything requested was exported, attached files included."""
-        lacking = self.holes or self.missing or self.attachment_problems or self.inferred_values
-        return not lacking
+        lacking = self.holes or self.lost[0] or self.missing or self.inferred_values
+        return not (lacking or self.attachment_problems)
 
     @property
     def remarks(self) -> list[Text]:
         """Remarks on what may be missing and why, and on records left out or changed."""
-        remarks = list(map(_hole_text, self.holes))
+        remarks = [_ENDS[self.ends]] if self.ends in _ENDS else []
+        remarks += map(_hole_text, self.holes)
+        count, lost = self.lost
+        if count:
+            remarks.append(_LOST.format(n=count, keys=_first_keys(lost, count)))
         if self.limited:
             remarks.append(_LIMITED.format(n=self.limited))
         if (inferred := self.inferred_values) is not None:
@@ -123,6 +132,7 @@ class ExportResult:
             problems=[] if self.is_whole else [_INCOMPLETE.format(file=file)],
             next_steps=[
                 *([_ASK_FOR_LESS] if self.holes else []),
+                *([_FETCH_AGAIN] if self.lost[0] else []),
                 *([_GIVE_FILTER.format(name=inferred.filter)] if inferred else []),
                 *([_CHECK_KEYS] if self.missing else []),
                 *([_ASK_AGAIN] if self.attachment_problems else []),
@@ -176,6 +186,8 @@ class ExportResult:
             "windows": [_window_json(fetched) for fetched in self.windows],
             "holes": [_window_json(h) | {"message": render(_hole_text(h))} for h in self.holes],
             "missing": [dict(path) for path in self.missing],
+            "lost": [list(key) for key in self.lost[1]],
+            "window_ends": self.ends,
             "limited": bool(self.limited),
             "excess": dict(self.excess),
             "seen": {inferred.filter.value: list(inferred.values)} if inferred else {},
@@ -247,6 +259,30 @@ _INCOMPLETE = Text(
 _ASK_FOR_LESS = Text(
     pt="A seguir: exporte em partes, cada uma com um filtro que traga menos registros.",
     en="Next: export in parts, each with a filter that returns fewer records.",
+)
+_ENDS: Mapping[WindowEnds | None, Text] = {
+    WindowEnds.EXCLUSIVE: Text(
+        pt="O sistema não inclui o último minuto de um período: pediu-se sempre um minuto a mais.",
+        en="The system leaves out the last minute of a period: one minute more was requested.",
+    ),
+    WindowEnds.IGNORED: Text(
+        pt="O sistema não filtra pela última atualização: veio tudo, numa só resposta, e o filtro "
+        "foi aplicado aqui.",
+        en="The system does not filter by the last update: everything came in one answer, and was "
+        "filtered here.",
+    ),
+}
+_LOST = Text(
+    pt="{n} {n:registro veio|registros vieram} numa resposta cheia e não nos períodos que a "
+    "substituem: {keys}",
+    en="{n} {n:record|records} came in a full answer and not in the periods that replace it: "
+    "{keys}",
+)
+_FETCH_AGAIN = Text(
+    pt="A seguir: exporte de novo com --fresh; se os mesmos registros faltarem, o sistema lê os "
+    "períodos de outro modo.",
+    en="Next: export again with --fresh; if the same records are missing, the system reads periods "
+    "in another way.",
 )
 _GIVE_FILTER = Text(
     pt="A seguir: o mesmo comando com --{name} e todos os valores que existem.",

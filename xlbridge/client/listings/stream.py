@@ -303,7 +303,8 @@ class JsonReader:
             if self._text[start] == "{" and self._text.find("}", start) < 0 and self._receive():
                 continue
             try:
-                value, end = self._decode(self._text, start)
+                # Receiving nothing more moves the text, too.
+                value, end = self._decode(self._text, self._position)
             except json.JSONDecodeError as error:
                 if self._is_final(error):
                     raise InvalidJson from None
