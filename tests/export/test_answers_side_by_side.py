@@ -40,8 +40,11 @@ class System:
             return self.bad_answer
         if start == BAD_MONTH:
             self.released.wait(self.delay)
-        month = int(start[3:5]) + 12 * int(start[6:10])
-        orders = [order(100 * month + n) for n in range(3)]
+        year, number = int(start[6:10]), int(start[3:5])
+        if year > 2025:
+            return document([])
+        month, moment = number + 12 * year, f"{year}-{number:02}-02T03:04:05"
+        orders = [order(100 * month + n, ultimaAtualizacao=moment) for n in range(3)]
         return document(orders, padding=self.padding if start == FIRST_MONTH else "")
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import (
     CLOCK_TOLERANCE,
+    DISTANT,
     MINUTE,
     Window,
     WindowEnds,
@@ -112,6 +113,7 @@ class Fetcher:
         self.inferred_values: InferredValues | None = None
         self.last_update = ""
         self.ends: WindowEnds | None = None
+        self._heeds_windows: bool | None = None
 
     def run(self) -> None:
         """Fetch everything. Raises what ``Client.records`` raises."""
@@ -157,7 +159,7 @@ class Fetcher:
 
     def _fetch_without_windows(self) -> None:
         """Fetch from a system that ignores windows: all in one answer, filtered here."""
-        self.ends = WindowEnds.IGNORED
+        self.ends, self._heeds_windows = WindowEnds.IGNORED, False
         self.reader.check_updates()
         self._windows_left = None
         window = Window(self._filters.start, self._filters.end)
@@ -297,7 +299,12 @@ class Fetcher:
         saturated: bool = False,
         keys: Sequence[Mapping[str, object]] = (),
     ) -> None:
-        if self.ends is not WindowEnds.IGNORED and self._shows_ignored_windows(window, part):
+        if self._heeds_windows is None and self._shows_other_records(window, part):
+            far = (self.started + DISTANT).replace(second=0, microsecond=0)
+            test = self._fetch_part((self._window_call(Window(far, far)),), is_kept=False)
+            self._heeds_windows = test.received == 0
+            self._report(-test.records)
+        if self._heeds_windows is False and self.ends is not WindowEnds.IGNORED:
             self._report(-part.records)
             raise _IgnoredWindows
         self._store.keep(part)
@@ -315,8 +322,11 @@ class Fetcher:
             self._windows_left -= 1
         self._report(0)
 
-    def _shows_ignored_windows(self, window: Window, part: Part) -> bool:
-        """Return whether a part has records far from its window, or those of another one."""
+    def _shows_other_records(self, window: Window, part: Part) -> bool:
+        """Return whether a part has records far from its window, or those of another one.
+
+        The system ignores windows then, or filters by another time than it shows.
+        """
         if span := part.update_span:
             return any(map(window.is_far_from, span))
         windows = {one.window for one in self.fetched if one.records and one.digest == part.digest}

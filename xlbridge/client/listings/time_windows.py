@@ -26,7 +26,7 @@ MINUTE = timedelta(minutes=1)
 CLOCK_TOLERANCE = timedelta(days=1)
 """Maximum difference between the remote clock, time zone included, and the local one."""
 
-_FAR = timedelta(days=1_000)
+DISTANT = timedelta(days=1_000)
 """Distance from the latest records at which no window has any."""
 
 _EPOCH = datetime(2000, 1, 1)
@@ -159,7 +159,7 @@ class WindowSplitter:
         self._after_test = self.next
         known = [time for time in updated if window.contains(time)]
         self._tested_time = max(known, key=lambda t: (t.second, t.microsecond), default=None)
-        minute = (self._tested_time or self._latest + _FAR).replace(second=0, microsecond=0)
+        minute = (self._tested_time or self._latest + DISTANT).replace(second=0, microsecond=0)
         self.next = Window(minute, minute)
 
     def _judge(self, tested: Window, updated: Sequence[datetime], records: int) -> None:
