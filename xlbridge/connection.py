@@ -91,4 +91,5 @@ def target_of(settings: Settings, profile: Profile) -> Target:
         trust_429=profile.trust_429,
         exclusive=profile.exclusive,
         timeout=profile.timeout_seconds,
+        zone=profile.zone,
     )

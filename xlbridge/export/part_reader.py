@@ -4,11 +4,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import datetime
 from http import HTTPStatus
 from itertools import chain, count
 
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import (
+    CLOCK_TOLERANCE,
     UPDATE_FIELD,
     ListingAnswer,
     Numbers,
@@ -102,7 +104,8 @@ class PartReader:
 
     ``on_record`` receives every record unchanged, ``on_count`` the change in the number of
     records, both from any thread. ``calls`` counts the calls, ``done`` the requests fully read;
-    ``missing`` are the requested keys that do not exist.
+    ``missing`` are the requested keys that do not exist. ``clock`` is the system's own time at the
+    first answer; records of more than a day later are from the future.
     """
 
     def __init__(
@@ -127,6 +130,9 @@ class PartReader:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._write_lock = threading.Lock()
+        self.clock: datetime | None = None
+        self._latest = datetime.now() + CLOCK_TOLERANCE
+        self._future = self._latest.isoformat()
         self.calls = 0
         self.done = 0
         self.missing: list[dict[str, object]] = []
@@ -175,17 +181,22 @@ class PartReader:
                 if self._accepts(part, record, part.records + len(accepted)):
                     lacking = {n: v for n, v in known_fields.items() if record.get(n) is None}
                     accepted.append(record | lacking if lacking else record)
-        for record in accepted:
+        keys = [list(map(record.get, self._spec.key)) for record in accepted]
+        for record, key in zip(accepted, keys, strict=True):
             text = record.get(UPDATE_FIELD)
             if self._spec.collects_update_times:
                 moment = update_time(record)
                 if moment is None:
                     continue
                 part.update_times.append(moment)
-            if isinstance(text, str) and text:
+            if isinstance(text, str) and text[4:5] == "-":
+                # Texts are compared first, as that is faster.
+                moment = update_time(record) if text > self._future else None
+                if moment is not None and moment > self._latest:
+                    part.future.append([None if one is None else str(one) for one in key])
+                    continue
                 part.last_update = max(part.last_update, text)
                 part.first_update = min(part.first_update or text, text)
-        keys = [list(map(record.get, self._spec.key)) for record in accepted]
         part.add(keys, self._flattener.lines(accepted))
         return accepted
 
@@ -235,9 +246,13 @@ class PartReader:
 
     def _call(self, request: ListingCall, path: Mapping[str, object]) -> "closing[ListingAnswer]":
         self._require_running()
+        answer = self._client.listing(request.operation, path=path, query=request.query)
         with self._lock:
             self.calls += 1
-        return closing(self._client.listing(request.operation, path=path, query=request.query))
+            if self.clock is None and (time := answer.system_time):
+                self.clock, self._latest = time, time + CLOCK_TOLERANCE
+                self._future = self._latest.isoformat()
+        return closing(answer)
 
     def _require_running(self) -> None:
         if self.is_stopped:

@@ -60,6 +60,7 @@ class _SavedPart(TypedDict):
     first_update: str
     last_update: str
     update_times: list[datetime]
+    future: list[list[str | None]]
     window: Window
     started: datetime
     digest: str
@@ -72,10 +73,10 @@ class Part:
     ``records`` counts those kept, ``refused`` those that a filter removed, ``excess`` by filter
     those of them that the system was asked to leave out. ``first_update`` and ``last_update`` are
     the earliest and the latest update time as texts, ``update_times`` are all of them if the
-    ``LineSpec`` wants them. ``widths`` are the lengths of each column's longest text, sheet by
-    sheet; ``zones`` the time zones of moments by column name, ``odd_values`` the first value of a
-    column that is not of its type. ``digest`` is SHA-256 of the answers. A saved part has its
-    ``window`` and the time its run ``started``.
+    ``LineSpec`` wants them; ``future`` are the keys of records updated after now. ``widths`` are
+    the lengths of each column's longest text, sheet by sheet; ``zones`` the time zones of moments
+    by column name, ``odd_values`` the first value of a column that is not of its type. ``digest``
+    is SHA-256 of the answers. A saved part has its ``window`` and the time its run ``started``.
     """
 
     def __init__(self, folder: Path, line_files: int) -> None:
@@ -89,6 +90,7 @@ class Part:
         self.odd_values: dict[str, str] = {}
         self.first_update = self.last_update = ""
         self.update_times: list[datetime] = []
+        self.future: list[list[str | None]] = []
         self.window: Window | None = None
         self.started: datetime | None = None
         self.digest = ""
@@ -275,6 +277,10 @@ class PartStore:
         for part in self._parts:
             found = part.odd_values | found
         return found
+
+    def future(self) -> list[tuple[str | None, ...]]:
+        """Return the keys of the records whose last update is in the future."""
+        return list(dict.fromkeys(tuple(key) for part in self._parts for key in part.future))
 
     def find_replaced(self) -> int:
         """Find the records that a later part has again, and return their number.

@@ -1,21 +1,19 @@
 """Result of an export: counts, the manifest, and the state of ``--since-last``."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
 from xlbridge.client.listings import WindowEnds
-from xlbridge.errors import UsageError
-from xlbridge.export.filters import Filter, Filters
-from xlbridge.export.listing_model import FetchedWindow, InferredValues, Listing
+from xlbridge.export.filters import Filters
+from xlbridge.export.listing_model import FetchedWindow, InferredValues
 from xlbridge.export.sheets import TotalTable
-from xlbridge.files import make_private_folder, replace_atomically
+from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.wire import format_moment
@@ -33,13 +31,14 @@ class ExportResult:
     cannot be proven complete, ``missing`` the requested keys that do not exist. ``replaced`` counts
     the records that came again in a later window, ``repeated`` the keys that several records have,
     with the first of them, ``lost`` those that a full answer had and its parts lack, ``reused`` the
-    windows of an earlier run. ``ends`` is how the system reads the end of a window. ``last_update``
-    is the latest update time as received. ``attachments`` counts the downloaded files, None if none
-    were wanted. ``zones`` are the time zones of each column's times; ``as_text`` has the first
-    value of each column whose values are not all of the documented type; ``left_out`` counts the
-    filled fields for which an import sheet has no column. ``excess`` counts by filter the removed
-    records that the system should not have sent; ``inferred_values`` are the values used for a
-    filter that was not given.
+    windows of an earlier run. ``clock`` is the system's own time at the start, ``future`` has the
+    keys of records updated after it. ``ends`` is how the system reads the end of a window.
+    ``last_update`` is the latest update time as received. ``attachments`` counts the downloaded
+    files, None if none were wanted. ``zones`` are the time zones of each column's times;
+    ``as_text`` has the first value of each column whose values are not all of the documented type;
+    ``left_out`` counts the filled fields for which an import sheet has no column. ``excess`` counts
+    by filter the removed records that the system should not have sent; ``inferred_values`` are the
+    values used for a filter that was not given.
     """
 
     listing: str
@@ -52,6 +51,8 @@ class ExportResult:
     calls: int = 0
     replaced: int = 0
     repeated: tuple[int, Sequence[tuple[object, ...]]] = (0, ())
+    clock: datetime | None = None
+    future: Sequence[tuple[str | None, ...]] = ()
     lost: tuple[int, Sequence[tuple[object, ...]]] = (0, ())
     ends: WindowEnds | None = None
     reused: int = 0
@@ -102,6 +103,10 @@ class ExportResult:
         count, repeated = self.repeated
         if count:
             remarks.append(_REPEATED.format(n=count, keys=_first_keys(repeated, count)))
+        if self.future:
+            count = len(self.future)
+            shown = _first_keys(self.future[:SHOWN_KEYS], count)
+            remarks.append(_FUTURE.format(n=count, keys=shown))
         remarks += (_EXCESS.format(name=name, n=n) for name, n in self.excess.items())
         if self.left_out:
             fields = ", ".join(f"{name} ({n})" for name, n in self.left_out.items())
@@ -186,6 +191,7 @@ class ExportResult:
             "windows": [_window_json(fetched) for fetched in self.windows],
             "holes": [_window_json(h) | {"message": render(_hole_text(h))} for h in self.holes],
             "missing": [dict(path) for path in self.missing],
+            "future": ["/".join(part or "" for part in key) for key in self.future],
             "lost": [list(key) for key in self.lost[1]],
             "window_ends": self.ends,
             "limited": bool(self.limited),
@@ -325,6 +331,11 @@ _AS_TEXT = Text(
     en="Values of another type than the documented one were kept as text, and are not in the "
     "totals: {columns}.",
 )
+_FUTURE = Text(
+    pt="{n} {n:registro tem|registros têm} a última atualização no futuro; confira no sistema: "
+    "{keys}",
+    en="{n} {n:record has|records have} a last update in the future; check in the system: {keys}",
+)
 _EXCESS = Text(
     pt="O sistema mandou {n} {n:registro|registros} fora do filtro --{name}; "
     "{n:ficou|ficaram} de fora.",
@@ -367,70 +378,3 @@ def _window_json(fetched: FetchedWindow) -> dict[str, Any]:
         "digest": fetched.digest,
         **({"keys": [dict(key) for key in fetched.keys]} if fetched.keys else {}),
     }
-
-
-_OVERLAP = timedelta(minutes=5)
-"""Maximum delay before a change shows up in a listing; this much is requested again."""
-
-_CLOCK_TOLERANCE = timedelta(days=1)
-_STATE_VERSION = 1
-
-
-class LastRuns:
-    """State of ``--since-last``: one file for each environment, listing and set of filters."""
-
-    def __init__(self, folder: Path, profile: str) -> None:
-        self._folder = folder
-        self._profile = profile
-
-    def since_last(self, listing: Listing, filters: Filters) -> Filters:
-        """Return the filters, starting where the last complete export with the same ones ended.
-
-        Returns them unchanged if there was none. Raises ``UsageError`` for a listing that cannot
-        be filtered by the last update, or if the filters have a start.
-        """
-        if Filter.FROM in filters.values:
-            raise UsageError(
-                Text(
-                    pt="--since-last substitui --from; use um dos dois.",
-                    en="--since-last replaces --from; use one of the two.",
-                )
-            )
-        if not listing.is_windowed:
-            raise UsageError(
-                Text(
-                    pt="A listagem {listing} não serve para --since-last: ela não é filtrada "
-                    "pela última atualização dos seus próprios registros.",
-                    en="The listing {listing} cannot be used with --since-last: it is not "
-                    "filtered by the last update of its own records.",
-                ).format(listing=listing.name)
-            )
-        path = self._path(listing, filters)
-        if not path.exists():
-            return filters
-        reached = datetime.fromisoformat(json.loads(path.read_text(encoding="utf-8"))["reached"])
-        return filters.within(reached, filters.end)
-
-    def save(self, listing: Listing, filters: Filters, result: ExportResult) -> None:
-        """Store the end of a complete export; one with a hole or an end date changes nothing."""
-        if not result.complete or not listing.is_windowed or filters.end is not None:
-            return
-        # By the remote clock, the time up to which the export is certain to be complete.
-        reached = result.started - _CLOCK_TOLERANCE
-        if result.last_update:
-            reached = datetime.fromisoformat(result.last_update).replace(tzinfo=None) - _OVERLAP
-        reached = reached.replace(second=0, microsecond=0)
-        path = self._path(listing, filters)
-        if path.exists():
-            earlier = json.loads(path.read_text(encoding="utf-8"))["reached"]
-            reached = max(reached, datetime.fromisoformat(earlier))
-        make_private_folder(path.parent)
-        state = {"version": _STATE_VERSION, "listing": listing.name, "reached": reached.isoformat()}
-        with replace_atomically(path) as temporary:
-            temporary.write_text(json.dumps(state) + "\n", encoding="utf-8")
-
-    def _path(self, listing: Listing, filters: Filters) -> Path:
-        others = {str(k): str(v) for k, v in filters.values.items() if k is not Filter.FROM}
-        state_key = json.dumps([self._profile, listing.name, others], sort_keys=True)
-        digest = hashlib.sha256(state_key.encode()).hexdigest()[:16]
-        return self._folder / f"{listing.name}-{digest}.json"

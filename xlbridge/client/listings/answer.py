@@ -7,7 +7,9 @@ Names have the spec's spelling, values are as in the JSON (decimal numbers exact
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from decimal import Decimal
+from email.utils import parsedate_to_datetime
 from functools import cache
 from itertools import chain, islice
 from typing import Any
@@ -267,6 +269,16 @@ class ListingAnswer:
     def close(self) -> None:
         """Release the connection."""
         self._reply.close()
+
+    @property
+    def system_time(self) -> datetime | None:
+        """The system's own time when it answered, in its zone and naive; None if it tells none."""
+        try:
+            time = parsedate_to_datetime(self._reply.headers.get("Date", ""))
+        except ValueError:
+            return None
+        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return aware.astimezone(self._target.zone).replace(tzinfo=None)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the decompressed body as it is received, once.
