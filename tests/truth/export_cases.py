@@ -5,6 +5,7 @@ Inside: export.
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -143,8 +144,11 @@ def _outcome(case: ExportCase, read: Any) -> Outcome:
 
 def _same(case: ExportCase, read: Any) -> bool:
     if case.field == "historico":
-        # CSV disarms what a spreadsheet would take for a formula, as its documentation says.
-        return read in (case.value, *(["'" + case.value] if case.form.startswith("csv") else []))
+        # The Brazilian CSV writes what Excel would convert as a formula that shows the text.
+        if case.form == "csv pt-br" and re.fullmatch(r'=".*"', read, re.DOTALL):
+            literals = re.findall(r'"((?:[^"]|"")*)"', read)
+            read = "".join(literal.replace('""', '"') for literal in literals)
+        return bool(read == case.value)
     if case.field == "dataDeVencimento":
         return _same_moment(case, read)
     try:

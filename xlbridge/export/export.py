@@ -292,6 +292,7 @@ class PreparedExport:
             inferred_values=fetcher.inferred_values,
             zones=store.zones(),
             as_text=store.odd_values(),
+            formulas=store.risky_texts(),
             left_out=sum_left_out(store.blocks(spec.left_out_index)),
         )
 

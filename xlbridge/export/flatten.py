@@ -122,7 +122,8 @@ class _ListCells:
 class _ColumnWriter:
     """Writes the values of one column.
 
-    A value that is not of the documented type is written as text; ``odd`` is the first of them.
+    A value that is not of the documented type is written as text; ``odd`` is the first of them,
+    ``risky`` the first text that a program may evaluate.
     """
 
     def __init__(self, column: ExportColumn, index: int, line_format: LineFormat) -> None:
@@ -131,6 +132,8 @@ class _ColumnWriter:
         as_text = replace(column, kind=Kind.TEXT, is_list=False)
         self._write_as_text = line_format.cell_writer(as_text, index)
         self.odd: str | None = None
+        self._is_risky = line_format.is_risky
+        self.risky: str | None = None
         self._empty_cell = line_format.empty_cell(column)
         # 1 and true are the same key of a dict.
         self._unexpected = int if column.kind is Kind.BOOLEAN else bool
@@ -171,21 +174,34 @@ class _ColumnWriter:
 
     def write(self, value: Any) -> str:
         """Return the cell of a value that is not null. Raises ``TextTooLong``."""
+        column = self.column
         try:
-            if self.column.kind is Kind.TEXT and type(value) is int:
-                self._note_odd(str(value))
-            return self._write(value)
+            cell = self._write(value)
         except TextTooLong:
             raise
         except (ValueError, TypeError):
-            text = value if isinstance(value, str) else as_json(value)
-            self._note_odd(text)
+            return self._write_odd(value)
+        if column.kind is Kind.TEXT:
+            if type(value) is int:
+                self._note_odd(str(value))
+            self._note_risky("\n".join(value) if column.is_list else str(value))
+        return cell
+
+    def _write_odd(self, value: Any) -> str:
+        """Return the cell of a value that is not of the column's type, as text."""
+        text = value if isinstance(value, str) else as_json(value)
+        self._note_odd(text)
+        self._note_risky(text)
         try:
             return self._write_as_text(text)
         except TextTooLong:
             raise
         except ValueError:
             return self._empty_cell  # An address that is none may hold a token.
+
+    def _note_risky(self, text: str) -> None:
+        if self.risky is None and self._is_risky is not None and self._is_risky(text):
+            self.risky = "…" if self.column.is_secret else text[:_MAX_SHOWN_LENGTH]
 
     def _note_odd(self, text: str) -> None:
         if self.odd is None:
@@ -245,6 +261,15 @@ class SheetLines:
             f"{self._sheet.name}.{writer.column.name}": writer.odd
             for writer in self._writers
             if writer.odd is not None
+        }
+
+    @property
+    def risky_texts(self) -> dict[str, str]:
+        """First text so far that a program may evaluate, by sheet and column."""
+        return {
+            f"{self._sheet.name}.{writer.column.name}": writer.risky
+            for writer in self._writers
+            if writer.risky is not None
         }
 
     @property
@@ -361,6 +386,11 @@ class Flattener:
     def odd_values(self) -> dict[str, str]:
         """First value so far that is not of its column's type, by sheet and column."""
         return {name: text for sheet in self._sheets for name, text in sheet.odd_values.items()}
+
+    @property
+    def risky_texts(self) -> dict[str, str]:
+        """First text so far that a program may evaluate, by sheet and column."""
+        return {name: text for sheet in self._sheets for name, text in sheet.risky_texts.items()}
 
     @property
     def zones(self) -> dict[str, list[str]]:

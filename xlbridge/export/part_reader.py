@@ -165,6 +165,7 @@ class PartReader:
             raise
         part.widths, part.zones = self._flattener.widths, self._flattener.zones
         part.odd_values = self._flattener.odd_values
+        part.risky_texts = self._flattener.risky_texts
 
     def write(
         self, part: Part, records: Sequence[Record], known_fields: Record

@@ -57,6 +57,7 @@ class _SavedPart(TypedDict):
     widths: list[list[int]]
     zones: dict[str, list[str]]
     odd_values: dict[str, str]
+    risky_texts: dict[str, str]
     first_update: str
     last_update: str
     update_times: list[datetime]
@@ -75,8 +76,9 @@ class Part:
     the earliest and the latest update time as texts, ``update_times`` are all of them if the
     ``LineSpec`` wants them; ``future`` are the keys of records updated after now. ``widths`` are
     the lengths of each column's longest text, sheet by sheet; ``zones`` the time zones of moments
-    by column name, ``odd_values`` the first value of a column that is not of its type. ``digest``
-    is SHA-256 of the answers. A saved part has its ``window`` and the time its run ``started``.
+    by column name, ``odd_values`` the first value of a column that is not of its type,
+    ``risky_texts`` the first that a program may evaluate. ``digest`` is SHA-256 of the answers. A
+    saved part has its ``window`` and the time its run ``started``.
     """
 
     def __init__(self, folder: Path, line_files: int) -> None:
@@ -88,6 +90,7 @@ class Part:
         self.widths: list[list[int]] = []
         self.zones: dict[str, list[str]] = {}
         self.odd_values: dict[str, str] = {}
+        self.risky_texts: dict[str, str] = {}
         self.first_update = self.last_update = ""
         self.update_times: list[datetime] = []
         self.future: list[list[str | None]] = []
@@ -276,6 +279,13 @@ class PartStore:
         found: dict[str, str] = {}
         for part in self._parts:
             found = part.odd_values | found
+        return found
+
+    def risky_texts(self) -> dict[str, str]:
+        """Return the first text that a program may evaluate, by sheet and column."""
+        found: dict[str, str] = {}
+        for part in self._parts:
+            found = part.risky_texts | found
         return found
 
     def future(self) -> list[tuple[str | None, ...]]:

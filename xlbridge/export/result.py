@@ -35,7 +35,8 @@ class ExportResult:
     keys of records updated after it. ``ends`` is how the system reads the end of a window.
     ``last_update`` is the latest update time as received. ``attachments`` counts the downloaded
     files, None if none were wanted. ``zones`` are the time zones of each column's times;
-    ``as_text`` has the first value of each column whose values are not all of the documented type;
+    ``as_text`` has the first value of each column whose values are not all of the documented type,
+    ``formulas`` the first text of each that a spreadsheet program would evaluate;
     ``left_out`` counts the filled fields for which an import sheet has no column. ``excess`` counts
     by filter the removed records that the system should not have sent; ``inferred_values`` are the
     values used for a filter that was not given.
@@ -63,6 +64,7 @@ class ExportResult:
     attachment_problems: tuple[Text, ...] = ()
     zones: Mapping[str, Sequence[str]] = field(default_factory=dict)
     as_text: Mapping[str, str] = field(default_factory=dict)
+    formulas: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     excess: Mapping[str, int] = field(default_factory=dict)
     inferred_values: InferredValues | None = None
@@ -117,6 +119,9 @@ class ExportResult:
         if self.as_text:
             columns = ", ".join(f"{name} ({text!r})" for name, text in self.as_text.items())
             remarks.append(_AS_TEXT.format(columns=columns))
+        if self.formulas:
+            columns = ", ".join(f"{name} ({text!r})" for name, text in self.formulas.items())
+            remarks.append(_FORMULAS.format(columns=columns))
         return remarks
 
     def report(self, file: Path) -> Report:
@@ -198,6 +203,7 @@ class ExportResult:
             "excess": dict(self.excess),
             "seen": {inferred.filter.value: list(inferred.values)} if inferred else {},
             "left_out": dict(self.left_out),
+            "formulas": dict(self.formulas),
             "as_text": dict(self.as_text),
             "zones": {name: list(zones) for name, zones in self.zones.items()},
             "totals": [
@@ -335,6 +341,12 @@ _FUTURE = Text(
     pt="{n} {n:registro tem|registros têm} a última atualização no futuro; confira no sistema: "
     "{keys}",
     en="{n} {n:record has|records have} a last update in the future; check in the system: {keys}",
+)
+_FORMULAS = Text(
+    pt="Numa planilha estes textos seriam fórmulas; para abrir no Excel, use --csv-dialect pt-br: "
+    "{columns}.",
+    en="In a spreadsheet these texts would be formulas; to open them in Excel, use --csv-dialect "
+    "pt-br: {columns}.",
 )
 _EXCESS = Text(
     pt="O sistema mandou {n} {n:registro|registros} fora do filtro --{name}; "

@@ -37,12 +37,13 @@ class LineFormat:
     its empty cell. ``affixes`` returns the texts before and after a common number, whose digits
     are written unchanged (an integer of at most eight characters, a number with eight digits and
     six decimal places, an amount with twelve and two), None if digits are converted. The same
-    goes for texts if ``are_plain``.
+    goes for texts if ``are_plain``. ``is_risky`` tells which texts a program may evaluate.
     """
 
     cell_writer: Callable[[ExportColumn, int], WriteValue]
     affixes: Callable[[ExportColumn, int], tuple[str, str] | None]
     are_plain: Callable[[Sequence[str]], bool] | None = None
+    is_risky: Callable[[str], bool] | None = None
     empty_cell: Callable[[ExportColumn], str] = lambda _column: ""
     prefix: str = ""
     separator: str = ""
