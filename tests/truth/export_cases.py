@@ -154,7 +154,9 @@ def _same(case: ExportCase, read: Any) -> bool:
     try:
         # Parquet's columns hold 12 decimal places, as its documentation says.
         tolerance = Decimal("1e-12") if case.form == "parquet" else Decimal(0)
-        return abs(Decimal(str(read).replace(",", ".")) - Decimal(case.value)) <= tolerance
+        if case.form == "csv pt-br":
+            read = read.replace(".", "").replace(",", ".")
+        return abs(Decimal(str(read)) - Decimal(case.value)) <= tolerance
     except InvalidOperation:
         return False
 
