@@ -143,11 +143,11 @@ def _outcome(case: ExportCase, read: Any) -> Outcome:
 
 
 def _same(case: ExportCase, read: Any) -> bool:
+    # The Brazilian CSV writes what Excel would convert as a formula that shows the text.
+    if case.form == "csv pt-br" and re.fullmatch(r'=".*"', read, re.DOTALL):
+        literals = re.findall(r'"((?:[^"]|"")*)"', read)
+        read = "".join(literal.replace('""', '"') for literal in literals)
     if case.field == "historico":
-        # The Brazilian CSV writes what Excel would convert as a formula that shows the text.
-        if case.form == "csv pt-br" and re.fullmatch(r'=".*"', read, re.DOTALL):
-            literals = re.findall(r'"((?:[^"]|"")*)"', read)
-            read = "".join(literal.replace('""', '"') for literal in literals)
         return bool(read == case.value)
     if case.field == "dataDeVencimento":
         return _same_moment(case, read)
