@@ -18,7 +18,6 @@ from typing import Any
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import (
     CLOCK_TOLERANCE,
-    DISTANT,
     MINUTE,
     Window,
     WindowEnds,
@@ -300,8 +299,8 @@ class Fetcher:
         keys: Sequence[Mapping[str, object]] = (),
     ) -> None:
         if self._heeds_windows is None and self._shows_other_records(window, part):
-            far = (self.started + DISTANT).replace(second=0, microsecond=0)
-            test = self._fetch_part((self._window_call(Window(far, far)),), is_kept=False)
+            call = self._window_call(Window.distant(self.started))
+            test = self._fetch_part((call,), is_kept=False)
             self._heeds_windows = test.received == 0
             self._report(-test.records)
         if self._heeds_windows is False and self.ends is not WindowEnds.IGNORED:

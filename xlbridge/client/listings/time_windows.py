@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, get_origin
+from typing import Any, Self, get_origin
 
 from xlbridge.resources.references import REFERENCES
 from xlbridge.wire import OPERATIONS, Operation, record_model
@@ -26,7 +26,7 @@ MINUTE = timedelta(minutes=1)
 CLOCK_TOLERANCE = timedelta(days=1)
 """Maximum difference between the remote clock, time zone included, and the local one."""
 
-DISTANT = timedelta(days=1_000)
+_DISTANT = timedelta(days=1_000)
 """Distance from the latest records at which no window has any."""
 
 _EPOCH = datetime(2000, 1, 1)
@@ -57,6 +57,12 @@ class Window:
         return (self.start is None or time >= self.start) and (
             self.end is None or time < self.end + MINUTE
         )
+
+    @classmethod
+    def distant(cls, now: datetime) -> Self:
+        """Return a window in which no system has records."""
+        minute = (now + _DISTANT).replace(second=0, microsecond=0)
+        return cls(minute, minute)
 
     def is_far_from(self, time: datetime) -> bool:
         """Return whether a time is outside of the window by any clock."""
@@ -159,8 +165,11 @@ class WindowSplitter:
         self._after_test = self.next
         known = [time for time in updated if window.contains(time)]
         self._tested_time = max(known, key=lambda t: (t.second, t.microsecond), default=None)
-        minute = (self._tested_time or self._latest + DISTANT).replace(second=0, microsecond=0)
-        self.next = Window(minute, minute)
+        if self._tested_time is None:
+            self.next = Window.distant(self._latest)
+        else:
+            minute = self._tested_time.replace(second=0, microsecond=0)
+            self.next = Window(minute, minute)
 
     def _judge(self, tested: Window, updated: Sequence[datetime], records: int) -> None:
         """Conclude from the answer to a test how the system reads the end of a window."""
