@@ -138,11 +138,12 @@ def split(
     settled: list[tuple[Window, int]] = []
     calls = 0
     while (window := splitter.next) is not None:
+        is_test = splitter.is_testing
         first = 0 if window.start is None else bisect_left(ordered, window.start)
         end = len(ordered) if window.end is None else bisect_left(ordered, window.end + MINUTE)
         inside = ordered[first:end]
         count = min(len(inside), cap)
-        calls += 1
+        calls += not is_test
         if count == cap:
             inside = inside[:cap] if shown is None else shown(inside)
         if splitter.add_answer(inside, count):

@@ -102,6 +102,7 @@ def target_of(settings: Settings, profile: Profile) -> Target:
         timeout=profile.timeout_seconds,
         quirks=quirks,
         quirks_file=quirks_file,
+        zone=profile.zone,
     )
 
 

@@ -142,6 +142,10 @@ class TruncatedAnswer(TransportError):
     """The answer to a listing was cut short: a retry may return all of it."""
 
 
+class UnknownFields(TransportError):
+    """The records of an answer have fields that are not understood, and none that names them."""
+
+
 class AuthenticationFailed(ApiError):
     """The credentials were not accepted."""
 

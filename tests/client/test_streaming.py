@@ -20,9 +20,8 @@ from sampling import examples
 from scripted_server import ScriptedServer, answer, ok
 
 from xlbridge.client import Client
-from xlbridge.client.listings import Numbers, RecordShape
+from xlbridge.client.listings import RecordShape
 from xlbridge.client.listings.stream import (
-    EXACT_NUMBERS,
     InvalidJson,
     JsonReader,
     RecordSelector,
@@ -181,11 +180,13 @@ ABSURD_NUMBERS = [
 
 
 @pytest.mark.parametrize("number", ABSURD_NUMBERS, ids=lambda number: number[:12])
-@pytest.mark.parametrize("numbers", [EXACT_NUMBERS, (str, int)])
-def test_an_absurdly_large_number_is_refused(number: str, numbers: Numbers) -> None:
+def test_an_absurdly_large_number_is_refused_unless_it_remains_text(number: str) -> None:
     for size in range(0, len(number), 7):
+        content = pieces(f"[{number}]".encode(), [size])
         with pytest.raises(InvalidJson):
-            list(JsonReader(pieces(f"[{number}]".encode(), [size]), numbers).items())
+            list(JsonReader(content).items())
+        content = pieces(f"[{number}]".encode(), [size])
+        assert list(JsonReader(content, (str, int)).items()) == [number]
 
 
 @pytest.mark.parametrize("number", ["1e400", "1e-400", "9" * 400, "1.50", "12e-2"])

@@ -40,8 +40,11 @@ class System:
             return self.bad_answer
         if start == BAD_MONTH:
             self.released.wait(self.delay)
-        month = int(start[3:5]) + 12 * int(start[6:10])
-        orders = [order(100 * month + n) for n in range(3)]
+        year, number = int(start[6:10]), int(start[3:5])
+        if year > 2025:
+            return document([])
+        month, moment = number + 12 * year, f"{year}-{number:02}-02T03:04:05"
+        orders = [order(100 * month + n, ultimaAtualizacao=moment) for n in range(3)]
         return document(orders, padding=self.padding if start == FIRST_MONTH else "")
 
 
@@ -146,9 +149,6 @@ BAD_ANSWERS = {
     "cut": document([order(7), order(8)])[:-30],
     "too much": document([order(7)]) + b"{}",
     "no object": document([order(7), 8]),
-    "wrong type": document([order(7), order(8, quantidadeDeParcelas="two")]),
-    "true for a number": document([order(7, idNF=1), order(8, idNF=True), order(9)]),
-    "a number for true": document([order(7, pendente=True), order(8, pendente=1), order(9)]),
     "an object for a list": document([order(7, parcelas={"valor": 1})]),
     "refused late": b'{"data": [{"numeroDoPedido": 7}], "success": false, "errors": '
     b'[{"key": "k", "value": "late"}]}',
@@ -180,6 +180,9 @@ def test_concurrent_answers_give_the_same_error_for_a_truncated_answer(
 
 
 UNUSUAL = {
+    "wrong type": document([order(7), order(8, quantidadeDeParcelas="two")]),
+    "true for a number": document([order(7, idNF=1), order(8, idNF=True), order(9)]),
+    "a number for true": document([order(7, pendente=True), order(8, pendente=1), order(9)]),
     "half a surrogate": order(7, nomeDoCliente="a\ud800b", bairro="\x00\x1f"),
     "a name twice": b'{"numeroDoPedido": 1, "numeroDoPedido": 7, "uf": "SP"}',
     "large numbers": b'{"numeroDoPedido": 123456789012345678901234567890, '

@@ -19,14 +19,13 @@ from sampling import across
 
 from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.errors import TransportError, TruncatedAnswer
-from xlbridge.export import LISTINGS, Filter, Filters
+from xlbridge.export import LISTINGS, Filters
 from xlbridge.export.attachments import AttachmentDownloads, safe_name
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.layout import UNKNOWN_FIELDS
 from xlbridge.export.listing_model import ListingCall
 from xlbridge.export.part_reader import LineSpec, PartReader, Stopped
 from xlbridge.export.part_store import Part, PartStore
-from xlbridge.export.result import LastRuns
 from xlbridge.wire.registry import CLIENT_LIST
 
 pytestmark = pytest.mark.one_database
@@ -128,7 +127,7 @@ def test_a_record_that_changes_is_exported_once(
 def test_a_workbook_has_no_compressed_rows_that_were_replaced_later(
     tmp_path: Path, client: Client, system: ChangingSystem
 ) -> None:
-    system.before_call[3] = lambda: system.update(10)
+    system.before_call[4] = lambda: system.update(10)
     done = export(client, "clientes", tmp_path / "c.xlsx")
     header, *rows = read_calamine(tmp_path / "c.xlsx")["clientes"]
     codes = [row[header.index("codigoDoCliente")] for row in rows]
@@ -205,23 +204,6 @@ def test_unknown_fields_are_kept_on_request(tmp_path: Path, client: Client) -> N
     _, kept = exported_lines(client, tmp_path / "k.jsonl", keep_unknown=True)
     assert json.loads(kept[0][UNKNOWN_FIELDS]) == {"corFavorita": "azul"}
     assert kept[0]["codigoDoCliente"] == without[0]["codigoDoCliente"]
-
-
-def test_the_next_run_starts_at_the_last_complete_one(
-    tmp_path: Path, client: Client, system: ChangingSystem
-) -> None:
-    listing, runs = LISTINGS["clientes"], LastRuns(tmp_path / "state", "t")
-    assert runs.since_last(listing, Filters()) == Filters()
-    done, _ = exported_lines(client, tmp_path / "c.jsonl")
-    runs.save(listing, Filters(), done)
-    system.update(7)
-    within = runs.since_last(listing, Filters())
-    output = tmp_path / "next.jsonl"
-    later = export(client, "clientes", output, within)
-    codes = [json.loads(line)["codigoDoCliente"] for line in output.read_text().splitlines()]
-    assert 7 in codes
-    assert later.records == len(codes) < 10
-    assert within.values[Filter.FROM] < system.updated[7]
 
 
 def attachment(url: str, name: str = "a.pdf", number: int = 1) -> dict[str, Any]:

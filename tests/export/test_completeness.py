@@ -37,8 +37,8 @@ from xlbridge.wire.registry import CLIENT_CAP
 MAX_CALL_RATIO = 1.7
 """Ratio to the fewest possible calls, for spread records with some bursts."""
 
-LEARNING_CALLS = 3
-"""Extra calls until the first answers have shown the distribution of the records."""
+LEARNING_CALLS = 4
+"""Extra calls until the first answers have shown how records are distributed and windows read."""
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import pytest
 from reading import write_all
 
 from xlbridge.export import CSV_DIALECTS, LISTINGS
-from xlbridge.export.formats.text import csv_opener, neutralize_formula, open_jsonl
+from xlbridge.export.formats.text import begins_formula, csv_opener, open_jsonl
 
 pytestmark = pytest.mark.one_database
 
@@ -39,7 +39,7 @@ def read_csv(path: Path, delimiter: str) -> list[dict[str, str]]:
     ("dialect", "expected"),
     [
         ("plain", ("2026-01-31", "2026-01-31T08:05:09", "true", "-1234.50", "0.10")),
-        ("pt-br", ("31/01/2026", "31/01/2026 08:05:09", "VERDADEIRO", "-1234,50", "0,10")),
+        ("pt-br", ("31/01/2026", "31/01/2026 08:05:09", "VERDADEIRO", "-1.234,50", "0,10")),
     ],
 )
 def test_csv_is_exact_in_both_dialects(
@@ -62,19 +62,24 @@ def test_csv_is_exact_in_both_dialects(
         order["transportadoraValorFrete"],
         first["valor"],
     ) == expected
-    assert (order["cep"], order["nomeDoCliente"]) == (ORDER["cep"], ORDER["nomeDoCliente"])
+    cep = "01310-100" if dialect == "plain" else '="01310-100"'
+    assert (order["cep"], order["nomeDoCliente"]) == (cep, ORDER["nomeDoCliente"])
     assert (first["numeroDoPedido"], second["numeroDoPedido"]) == ("7", "7")
     assert read_csv(tmp_path / "p.produtos.csv", written.delimiter) == []
 
 
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\rx", "  =1", "＝1", " +1"])
-def test_text_like_a_formula_gets_an_apostrophe(text: str) -> None:
-    assert neutralize_formula(text) == "'" + text
+FORMULAS = ["=1", "+1", "-1", "@a", "\t=1", "\rx", "  =1", "＝1", " +1"]
+FORMULAS += ["a,=cmd|' /C calc'!A0", "a\t=1", "a|@x", 'a,"=1', "a\n+1", "a; -1"]
 
 
-@pytest.mark.parametrize("text", ["", "a=1", "1-2", "Ação", "'=1", "(-1)"])
-def test_other_text_is_unchanged(text: str) -> None:
-    assert neutralize_formula(text) == text
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_formula_is_recognised_whatever_the_separator(text: str) -> None:
+    assert begins_formula(text)
+
+
+@pytest.mark.parametrize("text", ["", "a=1", "1-2", "Ação", "'=1", "(-1)", "a, b", "a;'=1"])
+def test_other_text_is_no_formula(text: str) -> None:
+    assert not begins_formula(text)
 
 
 def test_json_lines_are_exact(tmp_path: Path) -> None:

@@ -113,6 +113,81 @@ def test_records_outside_the_filter_are_not_written(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "field", "values", "kept"),
+    [
+        (["--cost-centre", "11.1"], "codigoDoCentroDeCusto", ["11.1", "1.11", "111"], [0]),
+        (["--cost-centre", "1"], "codigoDoCentroDeCusto", ["1", "01", "1.0", "1 "], [0, 3]),
+        (["--category", "a-1"], "codigoDoItemDeLancamento", ["a-1", "A-1", "a1"], [0]),
+        (["--branch", "1"], "codigoDaFilial", ["1.0", 1.0, "01", 1, 10, "1.5"], [0, 1, 2, 3]),
+        (["--branch", "10"], "codigoDaFilial", ["1.0", 10, "10.0", "A10", ""], [1, 2]),
+    ],
+    ids=str,
+)
+def test_codes_are_compared_as_texts_and_numbers_as_numbers(
+    tmp_path: Path,
+    xlbridge: Xlbridge,
+    arguments: Sequence[str],
+    field: str,
+    values: Sequence[object],
+    kept: list[int],
+) -> None:
+    payables = [
+        PAYABLES[0] | {"numeroDaTransacao": n, field: value} for n, value in enumerate(values)
+    ]
+    with fake_system({"/v2/financeiro/contaspagar": payables}) as system:
+        done, rows, _ = exported(xlbridge, tmp_path, system, "contaspagar", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert [int(row["numeroDaTransacao"]) for row in rows] == kept
+
+
+def test_identifiers_are_compared_exactly(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    clients = [CLIENTS[0] | {"codigoDoCliente": n} for n in (1, 2, 3)]
+    for client, idws in zip(clients, ("C-1", "C1", "c-1"), strict=True):
+        client["idws"] = idws
+    with fake_system({"/v2/cliente": clients}) as system:
+        done, rows, manifest = exported(xlbridge, tmp_path, system, "clientes", "--idws", "C-1")
+    assert done.returncode == 0, done.stderr
+    assert [row["codigoDoCliente"] for row in rows] == ["1"]
+    assert manifest["excess"] == {"idws": 2}
+
+
+@pytest.mark.parametrize("document", ["12.345.678/000A-08", "123456780 00a08"])
+def test_documents_are_compared_without_punctuation(
+    tmp_path: Path, xlbridge: Xlbridge, document: str
+) -> None:
+    clients = [CLIENTS[0] | {"cnpjcpf": text} for text in ("12.345.678/000A-08", "12345678000B08")]
+    with fake_system({"/v2/cliente": clients}) as system:
+        done, rows, _ = exported(xlbridge, tmp_path, system, "clientes", "--document", document)
+    assert (done.returncode, len(rows)) == (0, 1), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("listing", "path", "option", "record"),
+    [
+        ("estoque", "/v2/estoque", "--with-balance", {"idProd": 1, "quantidadeTotal": "1,5"}),
+        (
+            "tipos-compra",
+            "/v2/compras/gerenciamento/tipodecompra",
+            "--active",
+            {"codigoDoTipoDeCompra": 1, "ativo": "S"},
+        ),
+    ],
+)
+def test_a_value_that_a_filter_does_not_understand_is_reported(
+    tmp_path: Path,
+    xlbridge: Xlbridge,
+    listing: str,
+    path: str,
+    option: str,
+    record: dict[str, Any],
+) -> None:
+    with fake_system({path: [record]}) as system:
+        done, rows, _ = exported(xlbridge, tmp_path, system, listing, option)
+    assert (done.returncode, rows) == (4, []), done.stderr
+    assert option in done.stderr
+
+
+@pytest.mark.parametrize(
     ("arguments", "path", "record"),
     [
         (["pedidos", "--branch", "1"], "/v2/faturamento/pedido", {"numeroDoPedido": 1}),

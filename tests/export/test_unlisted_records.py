@@ -144,7 +144,8 @@ def test_import_logs_are_exported_by_id_or_from_the_journal(
 
 def test_records_without_a_number_are_not_merged(tmp_path: Path, xlbridge: Xlbridge) -> None:
     def invoices(query: dict[str, list[str]]) -> list[dict[str, Any]]:
-        return [{"codigoDaFilial": 1, "ultimaAtualizacao": "2026-10-05T10:00:00"}]
+        until = query.get("dataSuperior", ["31/12/2026"])[0]
+        return [{"codigoDaFilial": 1, "ultimaAtualizacao": f"{until[6:10]}-{until[3:5]}-01"}]
 
     output, manifest = tmp_path / "n.csv", tmp_path / "n.json"
     with fake_system({"/v2/faturamento/nfse": invoices}) as system:

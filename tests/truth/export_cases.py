@@ -5,6 +5,7 @@ Inside: export.
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -142,15 +143,20 @@ def _outcome(case: ExportCase, read: Any) -> Outcome:
 
 
 def _same(case: ExportCase, read: Any) -> bool:
+    # The Brazilian CSV writes what Excel would convert as a formula that shows the text.
+    if case.form == "csv pt-br" and re.fullmatch(r'=".*"', read, re.DOTALL):
+        literals = re.findall(r'"((?:[^"]|"")*)"', read)
+        read = "".join(literal.replace('""', '"') for literal in literals)
     if case.field == "historico":
-        # CSV disarms what a spreadsheet would take for a formula, as its documentation says.
-        return read in (case.value, *(["'" + case.value] if case.form.startswith("csv") else []))
+        return bool(read == case.value)
     if case.field == "dataDeVencimento":
         return _same_moment(case, read)
     try:
         # Parquet's columns hold 12 decimal places, as its documentation says.
         tolerance = Decimal("1e-12") if case.form == "parquet" else Decimal(0)
-        return abs(Decimal(str(read).replace(",", ".")) - Decimal(case.value)) <= tolerance
+        if case.form == "csv pt-br":
+            read = read.replace(".", "").replace(",", ".")
+        return abs(Decimal(str(read)) - Decimal(case.value)) <= tolerance
     except InvalidOperation:
         return False
 

@@ -111,8 +111,14 @@ def _parameter_name(name: Filter) -> str:
 @option(
     "--since-last",
     is_flag=True,
-    pt="Continua de onde parou a última exportação completa com os mesmos filtros.",
-    en="Continues where the last complete export with the same filters ended.",
+    pt="Continua de onde parou a última exportação completa com --since-last e os mesmos filtros.",
+    en="Continues where the last complete export with --since-last and the same filters ended.",
+)
+@option(
+    "--chain",
+    metavar="NAME",
+    pt="O mesmo que --since-last, numa cadeia com esse nome, quaisquer que sejam os filtros.",
+    en="The same as --since-last, in a chain of that name, whatever the filters are.",
 )
 @option(
     "--flat",
@@ -186,6 +192,7 @@ class ExportArguments:
     csv_dialect: str | None
     manifest: Path | None
     since_last: bool
+    chain: str | None
     flat: str | None
     as_template: str | None
     settled: bool
@@ -196,6 +203,11 @@ class ExportArguments:
     fresh: bool
     scheduler: str | None
     force: bool
+
+    @property
+    def continues_chain(self) -> bool:
+        """True if the export starts where the last run of a chain ended."""
+        return self.since_last or self.chain is not None
 
 
 def run_export(arguments: ExportArguments) -> ExitCode:
@@ -209,21 +221,23 @@ def run_export(arguments: ExportArguments) -> ExitCode:
         connect(settings, print_message) as client,
         show_progress(export.listing.title) as activity,
     ):
-        profile = client.target.profile
         if export.accepts_known_ids:
             # Slow to import, and few listings need the journal.
             from xlbridge.upload import known_numbers
 
             export = export.with_known_ids(known_numbers(settings, export.listing.name, client))
-        if arguments.since_last:
-            export = export.since_last(settings.exports, profile)
+        chain = None
+        if arguments.continues_chain:
+            chain = export.chain(settings.exports, client, arguments.chain)
+            export = export.since(chain)
         if arguments.scheduler is None:
             result = _export_locally(client, arguments, export, settings, activity)
         else:
             result = _export_on_cluster(arguments.scheduler, client.target, export, settings)
     if arguments.manifest:
         result.write_manifest(arguments.manifest)
-    export.remember(settings.exports, profile, result)
+    if chain is not None:
+        chain.save(export.request.filters, result)
     for path in export.leftover_files():
         print_message(_OTHER_FILE.format(path=path))
     return _report(result, arguments.output)
@@ -249,6 +263,8 @@ def _prepare(arguments: ExportArguments, settings: Settings) -> PreparedExport:
     )
     output = OutputFile(arguments.output, arguments.form, arguments.csv_dialect)
     export = request.prepare(output, partial(load_catalogue, settings.schemas))
+    if arguments.continues_chain:
+        export.require_chainable()
     require_distinct([*export.files, arguments.manifest])
     for path in filter(None, (arguments.output, arguments.manifest)):
         OutputFile(path).require_writable()

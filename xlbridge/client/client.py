@@ -230,7 +230,7 @@ class Client(Operations):
             return
         query: Any = operation.query
         splitter = WindowSplitter(UNBOUNDED_WINDOW, cap, datetime.now())
-        while (window := splitter.next) is not None:
+        while (window := splitter.requested) is not None:
             bounds = query(dataInferior=window.start, dataSuperior=window.end)
             records = list(self.records(operation, query=bounds))
             times = [time for record in records if (time := update_time(record)) is not None]

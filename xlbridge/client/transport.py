@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http import HTTPStatus
@@ -52,8 +52,9 @@ class Target:
     ones. ``system`` is the id stored in the database of the embedded sandbox, whose address
     changes; None for any other system. ``trust_429``: the system answers 429 before it writes
     anything. ``exclusive``: nobody else writes during an upload. ``timeout`` limits each step of a
-    request, in seconds; None is the default. ``by_default``: it is the embedded sandbox, and nobody
-    chose it. ``quirks_file`` is the file of its ``quirks``, None if they are not from a file.
+    request, in seconds; None is the default. ``zone`` is the time zone of its times, None for that
+    of this computer. ``by_default``: it is the embedded sandbox, and nobody chose it.
+    ``quirks_file`` is the file of its ``quirks``, None if they are not from a file.
     """
 
     profile: str
@@ -66,6 +67,7 @@ class Target:
     trust_429: bool = False
     exclusive: bool = False
     timeout: float | None = None
+    zone: tzinfo | None = None
     by_default: bool = False
     quirks: Quirks = field(default=NO_QUIRKS, hash=False, repr=False)
     quirks_file: Path | None = None

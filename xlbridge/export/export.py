@@ -16,6 +16,7 @@ from xlbridge.client import Client, Target
 from xlbridge.errors import RemoteRejected
 from xlbridge.export.all_listings import LISTINGS, find_listing
 from xlbridge.export.attachments import AttachmentDownloads
+from xlbridge.export.chains import Chain, require_chainable
 from xlbridge.export.fetcher import Fetcher, OnProgress
 from xlbridge.export.filters import NO_FILTERS, Filters
 from xlbridge.export.formats.all_formats import (
@@ -29,7 +30,7 @@ from xlbridge.export.layout import Layout, resource_of, sum_left_out
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
 from xlbridge.export.part_store import Part, PartStore, ResumeStore, temporary_folder
-from xlbridge.export.result import SHOWN_KEYS, ExportResult, LastRuns
+from xlbridge.export.result import SHOWN_KEYS, ExportResult
 from xlbridge.export.sheets import total_tables
 from xlbridge.files import require_new
 from xlbridge.resources import Catalogue
@@ -104,7 +105,7 @@ def _checked_layout(request: ExportRequest, load_catalogue: LoadCatalogue) -> La
 class PreparedExport:
     """Checked request, and the files that it will write.
 
-    ``filters`` are those of the request, possibly narrowed by ``since_last``.
+    ``filters`` are those of the request, possibly narrowed by ``since``.
     """
 
     request: ExportRequest
@@ -138,14 +139,24 @@ class PreparedExport:
         possible = {path.with_name(f"{path.stem}.{name}{path.suffix}") for name in names}
         return sorted(found for found in possible.difference(self.files) if found.exists())
 
-    def since_last(self, folder: Path, profile: str) -> "PreparedExport":
-        """Return the export starting where the last complete one with the same filters ended.
+    def require_chainable(self) -> None:
+        """Raise ``UsageError`` if the listing cannot be filtered by the last update, or is."""
+        require_chainable(self.listing, self.filters)
 
-        ``folder`` holds the state. Raises ``UsageError`` for a listing that cannot be filtered by
-        the last update, or if the request has a start.
+    def chain(self, folder: Path, client: Client, name: str | None) -> Chain:
+        """Return the chain that the export continues: that of a name, or its own.
+
+        ``folder`` holds the state. Raises ``UsageError`` if the name is that of a chain of another
+        system or listing.
         """
-        filters = LastRuns(folder, profile).since_last(self.listing, self.filters)
-        return replace(self, filters=filters)
+        system = f"{client.target.base_url}#{client.target.email.casefold()}"
+        with suppress(RemoteRejected):
+            system = client.identity
+        return Chain.open(folder, system, self.listing, self.request.filters, name)
+
+    def since(self, chain: Chain) -> "PreparedExport":
+        """Return the export starting where the last complete run of a chain ended."""
+        return replace(self, filters=chain.narrowed(self.filters))
 
     @property
     def accepts_known_ids(self) -> bool:
@@ -155,10 +166,6 @@ class PreparedExport:
     def with_known_ids(self, known_ids: tuple[int, ...]) -> "PreparedExport":
         """Return the same export with the numbers of records known from elsewhere."""
         return replace(self, request=replace(self.request, known_ids=known_ids))
-
-    def remember(self, folder: Path, profile: str, result: ExportResult) -> None:
-        """Store the end of the export for ``since_last``, if it is complete."""
-        LastRuns(folder, profile).save(self.listing, self.request.filters, result)
 
     def resume_store(self, folder: Path, target: Target, *, fresh: bool) -> ResumeStore:
         """Return the store of this request's windows, for the next run after a failure.
@@ -226,7 +233,7 @@ class PreparedExport:
                 result = self._result(fetcher, store, spec, client.target)
                 tables = [
                     Table(
-                        sheet,
+                        sheet.with_text_columns(result.as_text),
                         result.sheets[sheet.name],
                         store.widths(index, len(sheet.columns)),
                         store.blocks(index),
@@ -273,6 +280,10 @@ class PreparedExport:
             calls=fetcher.reader.calls,
             replaced=replaced,
             repeated=store.repeated_keys(SHOWN_KEYS),
+            clock=fetcher.reader.clock,
+            future=tuple(store.future()),
+            lost=store.lost_keys(SHOWN_KEYS),
+            ends=fetcher.ends,
             reused=fetcher.reused,
             last_update=fetcher.last_update,
             totals=total_tables(self.listing.totals, store.blocks(spec.totals_index)),
@@ -280,6 +291,8 @@ class PreparedExport:
             excess=dict(fetcher.excess),
             inferred_values=fetcher.inferred_values,
             zones=store.zones(),
+            as_text=store.odd_values(),
+            formulas=store.risky_texts(),
             left_out=sum_left_out(store.blocks(spec.left_out_index)),
         )
 

@@ -4,18 +4,25 @@
 """
 
 import math
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import MINUTE, Window, WindowSplitter
+from xlbridge.client.listings import (
+    CLOCK_TOLERANCE,
+    MINUTE,
+    Window,
+    WindowEnds,
+    WindowSplitter,
+)
 from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.export.filters import NO_FILTERS, Filter, Filters
 from xlbridge.export.listing_model import (
@@ -51,14 +58,12 @@ OnProgress = Callable[[ExportProgress], None]
 _MONTHS_BACK = 36
 """Number of monthly windows; everything updated before them is one window."""
 
-_CLOCK_TOLERANCE = timedelta(days=1)
-"""Maximum difference between the remote clock, time zone included, and the local one."""
-
-
 _RECORDS_PER_PART = 100
 """Maximum number of records per part when they are read by key."""
 
-_MAX_CODE_LENGTH, _MAX_SHOWN_LENGTH = 15, 40
+_MAX_SHOWN_LENGTH = 40
+_CODE = re.compile(r"([0-9]{1,15})(?:\.0+)?").fullmatch
+"""A number as a code; a system may send 1 as 1.0."""
 
 
 class Fetcher:
@@ -69,7 +74,8 @@ class Fetcher:
     ``holes`` those that cannot be proven complete, ``reused`` the number of windows of an earlier
     run. ``excess`` counts by filter the records that the system should not have sent;
     ``inferred_values`` are the values used for a filter that was not given. ``last_update`` is
-    the latest update time as received.
+    the latest update time as received. ``ends`` is how the system reads the end of a window, None
+    if that is unknown.
     """
 
     def __init__(
@@ -105,6 +111,8 @@ class Fetcher:
         self.excess: Counter[str] = Counter()
         self.inferred_values: InferredValues | None = None
         self.last_update = ""
+        self.ends: WindowEnds | None = None
+        self._heeds_windows: bool | None = None
 
     def run(self) -> None:
         """Fetch everything. Raises what ``Client.records`` raises."""
@@ -117,24 +125,46 @@ class Fetcher:
             self._fetch_all(self._calls_by_value(listing.per_value))
         elif is_one_call or not listing.is_windowed:
             self._fetch_all([(call,) for call in _plain_calls(listing, filters)])
-        elif listing.cap is not None:
-            self._fetch_capped(listing.cap)
         else:
-            self._fetch_by_month()
+            try:
+                if listing.cap is not None:
+                    self._fetch_capped(listing.cap)
+                else:
+                    self._fetch_by_month()
+            except _IgnoredWindows:
+                self._fetch_without_windows()
 
     def _fetch_capped(self, cap: int) -> None:
         """Fetch a capped listing from its earliest window on; full windows are split."""
         splitter = WindowSplitter(Window(self._filters.start, self._filters.end), cap, self.started)
         while (window := splitter.next) is not None:
-            part = self._count_reused(self._store.finished_part_from(window.start))
+            is_test = splitter.is_testing
+            part = None
+            if not is_test:
+                part = self._count_reused(self._store.finished_part_from(window.start))
             if part is None or part.window is None:
-                part = self._fetch_part((self._window_call(window),))
+                call = self._window_call(window, splitter.requested)
+                part = self._fetch_part((call,), is_kept=not is_test)
             else:
                 window = splitter.next = part.window
             if splitter.add_answer(part.update_times, part.received):
                 self._keep(window, part, saturated=part.received >= cap)
             else:
+                self._store.set_aside(part)
                 self._report(-part.records)
+            self.ends = splitter.ends
+            if self.ends is WindowEnds.IGNORED:
+                raise _IgnoredWindows
+
+    def _fetch_without_windows(self) -> None:
+        """Fetch from a system that ignores windows: all in one answer, filtered here."""
+        self.ends, self._heeds_windows = WindowEnds.IGNORED, False
+        self.reader.check_updates()
+        self._windows_left = None
+        window = Window(self._filters.start, self._filters.end)
+        part = self._fetch_part((self._window_call(window),), is_kept=False)
+        cap = self._listing.cap
+        self._keep(window, part, saturated=cap is not None and part.received >= cap)
 
     def _count_reused(self, part: Part | None) -> Part | None:
         """Count a part of an earlier run, if there is one."""
@@ -153,9 +183,11 @@ class Fetcher:
         for window in windows[len(final) :]:
             self._keep(window, self._fetch_part((self._window_call(window),)))
 
-    def _window_call(self, window: Window) -> ListingCall:
+    def _window_call(self, window: Window, requested: Window | None = None) -> ListingCall:
+        """Return the call for a window, by another one if the system reads its end differently."""
         operation = self._listing.operation
-        within = self._filters.within(window.start, window.end)
+        bounds = requested or window
+        within = self._filters.within(bounds.start, bounds.end)
         return ListingCall(operation, query=within.query(operation.query), window=window)
 
     def _calls_by_key(self, by_key: PerRecord) -> Iterator[Sequence[ListingCall]]:
@@ -244,8 +276,9 @@ class Fetcher:
                         self._keep_first(pending)
                 while pending:
                     self._keep_first(pending)
-            except BaseException:
-                self.reader.stop()
+            except BaseException as error:
+                if not isinstance(error, _IgnoredWindows):
+                    self.reader.stop()
                 for _, found in pending:
                     if isinstance(found, Future):
                         found.cancel()
@@ -265,6 +298,14 @@ class Fetcher:
         saturated: bool = False,
         keys: Sequence[Mapping[str, object]] = (),
     ) -> None:
+        if self._heeds_windows is None and self._shows_other_records(window, part):
+            call = self._window_call(Window.distant(self.started))
+            test = self._fetch_part((call,), is_kept=False)
+            self._heeds_windows = test.received == 0
+            self._report(-test.records)
+        if self._heeds_windows is False and self.ends is not WindowEnds.IGNORED:
+            self._report(-part.records)
+            raise _IgnoredWindows
         self._store.keep(part)
         self.last_update = max(self.last_update, part.last_update)
         limit = self._filters.values.get(Filter.LIMIT)
@@ -280,10 +321,21 @@ class Fetcher:
             self._windows_left -= 1
         self._report(0)
 
-    def _fetch_part(self, calls: Sequence[ListingCall]) -> Part:
+    def _shows_other_records(self, window: Window, part: Part) -> bool:
+        """Return whether a part has records far from its window, or those of another one.
+
+        The system ignores windows then, or filters by another time than it shows.
+        """
+        if span := part.update_span:
+            return any(map(window.is_far_from, span))
+        windows = {one.window for one in self.fetched if one.records and one.digest == part.digest}
+        return part.records > 0 and bool(windows - {window})
+
+    def _fetch_part(self, calls: Sequence[ListingCall], *, is_kept: bool = True) -> Part:
         """Make some calls as one part, again if an answer breaks off.
 
-        Calls without an answer, or with an error, are repeated by the client.
+        Calls without an answer, or with an error, are repeated by the client. With ``is_kept`` a
+        later run can use the part.
         """
         window, cap = calls[0].window, self._listing.cap
 
@@ -294,7 +346,7 @@ class Fetcher:
             except TruncatedAnswer as error:
                 self._report(-part.records)
                 return error
-            if _is_final(window, self.started) and (cap is None or part.received < cap):
+            if is_kept and _is_final(window, self.started) and (cap is None or part.received < cap):
                 part.save(window, self.started)
             return part
 
@@ -316,6 +368,10 @@ class Fetcher:
             self._on_progress(ExportProgress(self._records, windows, self._windows_left, left))
 
 
+class _IgnoredWindows(Exception):
+    """The system does not heed the windows of last-update times."""
+
+
 def _plain_calls(listing: Listing, filters: Filters) -> Iterator[ListingCall]:
     """Yield the calls of a listing without windows."""
     for name, operation in listing.path_filters.items():
@@ -332,9 +388,10 @@ def _monthly_windows(filters: Filters, now: datetime) -> list[Window]:
     """Return windows that cover the period of the filters, the earliest first.
 
     Each is a month; the first is everything updated before, the last the time in which records
-    may change during the export.
+    may change during the export. Each begins with the last minute of the one before it: a system
+    may leave out the last minute of a window, or all but its first second.
     """
-    last = _first_of_month(now - _CLOCK_TOLERANCE)
+    last = _first_of_month(now - CLOCK_TOLERANCE)
     bounds = [last]
     for _ in range(_MONTHS_BACK):
         bounds.append(_first_of_month(bounds[-1] - MINUTE))
@@ -345,13 +402,13 @@ def _monthly_windows(filters: Filters, now: datetime) -> list[Window]:
         and (filters.end is None or bound <= filters.end)
     ]
     starts = [filters.start, *inside]
-    ends = [*(bound - MINUTE for bound in inside), filters.end]
+    ends = [*inside, filters.end]
     return [Window(start, end) for start, end in zip(starts, ends, strict=True)]
 
 
 def _is_final(window: Window, now: datetime) -> bool:
     """Return whether a window is past by any clock, so that no record can enter it any more."""
-    return window.end is not None and window.end < now - _CLOCK_TOLERANCE
+    return window.end is not None and window.end < now - CLOCK_TOLERANCE
 
 
 def _first_of_month(moment: datetime) -> datetime:
@@ -361,11 +418,12 @@ def _first_of_month(moment: datetime) -> datetime:
 def _code(value: object, field: str) -> int:
     """Return a code from another listing. Raises ``TransportError`` if it is not one."""
     text = str(value)
-    if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_CODE_LENGTH):
+    code = _CODE(text)
+    if code is None:
         raise TransportError(
             Text(
                 pt="O sistema informou {field} {text!r}, que não é um código.",
                 en="The system returned {field} {text!r}, which is not a code.",
             ).format(field=field, text=text[:_MAX_SHOWN_LENGTH])
         )
-    return int(text)
+    return int(code[1])

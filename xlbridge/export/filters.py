@@ -66,7 +66,8 @@ class FilterType:
 
     ``fields`` are the query fields that carry the filter, ``record_fields`` the fields of a record
     that show its value. With ``is_nonzero`` a record passes if these are not zero, with
-    ``is_empty`` if all of them are empty.
+    ``is_empty`` if all of them are empty. ``is_document``: the values are written with and without
+    punctuation.
     """
 
     kind: ValueKind
@@ -76,6 +77,7 @@ class FilterType:
     record_fields: tuple[str, ...] = ()
     is_nonzero: bool = False
     is_empty: bool = False
+    is_document: bool = False
 
     @property
     def is_flag(self) -> bool:
@@ -170,6 +172,7 @@ _TYPES: Mapping[Filter, FilterType] = {
         Text(pt="Só o registro com este CNPJ ou CPF.", en="The record with this CNPJ or CPF only."),
         ("cnpjcpf",),
         record_fields=("cnpjcpf",),
+        is_document=True,
     ),
     Filter.IDWS: FilterType(
         ValueKind.TEXT,

@@ -6,6 +6,7 @@ Rows are written column by column; the cells of repeated values are cached.
 import codecs
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, repeat
 from operator import itemgetter
 from types import NoneType
@@ -14,9 +15,9 @@ from typing import Any
 import msgspec
 
 from xlbridge.client import Record
-from xlbridge.errors import TransportError, UsageError, XlbridgeError
+from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import LineFormat, TextTooLong, WriteValue
-from xlbridge.export.sheets import ExportColumn, Sheet, UnexpectedValue, moment_suffix
+from xlbridge.export.sheets import ExportColumn, Sheet, as_json, moment_suffix
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 
@@ -34,6 +35,8 @@ _COMMON_NUMBERS = {
 
 _NUMBER_TYPES = {int, str, NoneType}
 _NULLS = {NoneType}
+_UNHASHABLE = {dict, list}
+_MAX_SHOWN_LENGTH = 40
 _MAX_COMMON_INTEGER = 10**8
 """Integers below are common numbers of any column; negative ones have a digit less."""
 
@@ -90,7 +93,7 @@ class _MomentCells(_CellCache):
 
     def __missing__(self, value: Any) -> str:
         cell = super().__missing__(value)
-        if len(value) != _BARE_MOMENT_LENGTH:
+        if isinstance(value, str) and len(value) != _BARE_MOMENT_LENGTH:
             _, zone = moment_suffix(value)
             if zone:
                 self.zones.add(zone)
@@ -111,27 +114,37 @@ class _ListCells:
         if value is None:
             return self._empty_cell
         cell = self._write(value)
-        self.width = max(self.width, *map(len, value), 0)
+        texts = map(str, value if isinstance(value, list) else [value])
+        self.width = max(self.width, *map(len, texts), 0)
         return cell
 
 
 class _ColumnWriter:
-    """Writes the values of one column."""
+    """Writes the values of one column.
+
+    A value that is not of the documented type is written as text; ``odd`` is the first of them,
+    ``risky`` the first text that a program may evaluate.
+    """
 
     def __init__(self, column: ExportColumn, index: int, line_format: LineFormat) -> None:
         self.column = column
         self._write = line_format.cell_writer(column, index)
+        as_text = replace(column, kind=Kind.TEXT, is_list=False)
+        self._write_as_text = line_format.cell_writer(as_text, index)
+        self.odd: str | None = None
+        self._is_risky = line_format.is_risky
+        self.risky: str | None = None
         self._empty_cell = line_format.empty_cell(column)
         # 1 and true are the same key of a dict.
         self._unexpected = int if column.kind is Kind.BOOLEAN else bool
         self.cells: _CellCache | _ListCells
         if column.is_list:
-            self.cells = _ListCells(self._write, self._empty_cell)
+            self.cells = _ListCells(self.write, self._empty_cell)
         elif column.kind is Kind.DATE:
-            self.cells = _MomentCells(self._write, self._empty_cell)
+            self.cells = _MomentCells(self.write, self._empty_cell)
         else:
             is_text = column.kind is Kind.TEXT
-            self.cells = _CellCache(self._write, self._empty_cell, is_text=is_text)
+            self.cells = _CellCache(self.write, self._empty_cell, is_text=is_text)
         is_number = column.kind in _COMMON_NUMBERS
         is_text = column.kind is Kind.TEXT and line_format.are_plain is not None
         unchanged = (is_number or is_text) and not column.is_list and not column.is_secret
@@ -146,8 +159,8 @@ class _ColumnWriter:
         types = set(map(type, values))
         if types == _NULLS:
             return self._empty_cell, None, ""
-        if self._unexpected in types:
-            raise UnexpectedValue
+        if self._unexpected in types or (types & _UNHASHABLE and not self.column.is_list):
+            return "", map(self._write_uncached, values), ""
         if self._affixes is None or not types <= _NUMBER_TYPES:
             return "", map(self.cells.__getitem__, values), ""
         filled = values if NoneType not in types else [v for v in values if v is not None]
@@ -159,10 +172,47 @@ class _ColumnWriter:
         empty_cell = self._empty_cell
         return "", [empty_cell if v is None else f"{before}{v}{after}" for v in values], ""
 
-    def check(self, value: Any) -> None:
-        """Raise ``ValueError`` or ``TypeError`` for an unexpected value."""
-        if value is not None and (value != "" or self.column.kind is Kind.TEXT):
-            self._write(value)
+    def write(self, value: Any) -> str:
+        """Return the cell of a value that is not null. Raises ``TextTooLong``."""
+        column = self.column
+        try:
+            cell = self._write(value)
+        except TextTooLong:
+            raise
+        except (ValueError, TypeError):
+            return self._write_odd(value)
+        if column.kind is Kind.TEXT:
+            if type(value) is int:
+                self._note_odd(str(value))
+            self._note_risky("\n".join(value) if column.is_list else str(value))
+        return cell
+
+    def _write_odd(self, value: Any) -> str:
+        """Return the cell of a value that is not of the column's type, as text."""
+        text = value if isinstance(value, str) else as_json(value)
+        self._note_odd(text)
+        self._note_risky(text)
+        try:
+            return self._write_as_text(text)
+        except TextTooLong:
+            raise
+        except ValueError:
+            return self._empty_cell  # An address that is none may hold a token.
+
+    def _note_risky(self, text: str) -> None:
+        if self.risky is None and self._is_risky is not None and self._is_risky(text):
+            self.risky = "…" if self.column.is_secret else text[:_MAX_SHOWN_LENGTH]
+
+    def _note_odd(self, text: str) -> None:
+        if self.odd is None:
+            self.odd = "…" if self.column.is_secret else text[:_MAX_SHOWN_LENGTH]
+
+    def _write_uncached(self, value: Any) -> str:
+        """Return a cell of a column that also has values which equal those of another type."""
+        if value is None or (value == "" and self.column.kind is not Kind.TEXT):
+            return self._empty_cell
+        self.cells.width = max(self.cells.width, len(str(value)))
+        return self.write(value)
 
     def _are_common(self, values: Sequence[Any], types: set[type]) -> bool:
         """Return whether values are written unchanged."""
@@ -205,6 +255,24 @@ class SheetLines:
         return [writer.cells.width for writer in self._writers]
 
     @property
+    def odd_values(self) -> dict[str, str]:
+        """First value so far that is not of its column's type, by sheet and column."""
+        return {
+            f"{self._sheet.name}.{writer.column.name}": writer.odd
+            for writer in self._writers
+            if writer.odd is not None
+        }
+
+    @property
+    def risky_texts(self) -> dict[str, str]:
+        """First text so far that a program may evaluate, by sheet and column."""
+        return {
+            f"{self._sheet.name}.{writer.column.name}": writer.risky
+            for writer in self._writers
+            if writer.risky is not None
+        }
+
+    @property
     def zones(self) -> dict[str, set[str]]:
         """Time zones of moments so far, by column name."""
         return {
@@ -214,10 +282,7 @@ class SheetLines:
         }
 
     def of_records(self, records: Sequence[Record]) -> Lines:
-        """Return the lines of records.
-
-        Raises ``ValueError`` or ``TypeError`` for unexpected values.
-        """
+        """Return the lines of records. Raises ``TextTooLong``."""
         if not self._sheet.within:
             return _encode(self.of_columns(self._columns(records))), [1] * len(records)
         if len(self._sheet.within) == 1 and not self._sheet.is_joined:
@@ -249,14 +314,15 @@ class SheetLines:
         parts.append(repeat(common, len(columns[0])))
         return list(map("".join, zip(*parts, strict=False)))
 
-    def first_error(self, record: Record) -> XlbridgeError | None:
-        """Return the error of a record's first value that cannot be written, None if all can."""
+    def first_error(self, record: Record) -> UsageError | None:
+        """Return the error of a record's first text that is too long, None if all fit."""
         for row in self._rows(record):
             for index, (writer, value) in enumerate(zip(self._writers, row, strict=True)):
                 try:
-                    writer.check(value)
-                except (ValueError, TypeError) as error:
-                    return _value_error(self._sheet, row, index, error)
+                    if value is not None:
+                        writer.write(value)
+                except TextTooLong as error:
+                    return _too_long(self._sheet, row, index, error)
         return None
 
     def _columns(self, objects: Sequence[Any]) -> Sequence[Sequence[Any]]:
@@ -317,6 +383,16 @@ class Flattener:
         return [sheet.widths for sheet in self._sheets]
 
     @property
+    def odd_values(self) -> dict[str, str]:
+        """First value so far that is not of its column's type, by sheet and column."""
+        return {name: text for sheet in self._sheets for name, text in sheet.odd_values.items()}
+
+    @property
+    def risky_texts(self) -> dict[str, str]:
+        """First text so far that a program may evaluate, by sheet and column."""
+        return {name: text for sheet in self._sheets for name, text in sheet.risky_texts.items()}
+
+    @property
     def zones(self) -> dict[str, list[str]]:
         """Time zones of moments so far, by column name."""
         found: dict[str, set[str]] = {}
@@ -328,13 +404,12 @@ class Flattener:
     def lines(self, records: Sequence[Record]) -> list[Lines]:
         """Return the lines of records, sheet by sheet.
 
-        Raises ``TransportError`` for a value that contradicts the interface's description,
-        ``UsageError`` for a text that the format cannot hold.
+        Raises ``UsageError`` for a text that the format cannot hold.
         """
         arranged = records if self._rearrange is None else list(map(self._rearrange, records))
         try:
             lines = [sheet.of_records(arranged) for sheet in self._sheets]
-        except (ValueError, TypeError):
+        except TextTooLong:
             errors = (
                 sheet.first_error(record)
                 for record in _as_dicts(arranged)
@@ -392,38 +467,24 @@ def _as_dicts(objects: Sequence[Any]) -> Sequence[Record]:
     return records
 
 
-def _value_error(sheet: Sheet, row: Sequence[Any], index: int, reason: Exception) -> XlbridgeError:
-    """Return the error of a value that cannot be written, with the key of its row."""
-    column, value = sheet.columns[index], row[index]
+def _too_long(sheet: Sheet, row: Sequence[Any], index: int, reason: TextTooLong) -> UsageError:
+    """Return the error of a text that a cell cannot hold, with the key of its row."""
     names = [column.field for column in sheet.columns]
     key = (f"{name} {row[names.index(name)]}" for name in sheet.key if name in names)
-    label = ", ".join([sheet.name, *key])
-    if isinstance(reason, TextTooLong):
-        return UsageError(
-            Text(
-                pt="{row}, campo {field}: o texto tem {length} caracteres, e o máximo de uma "
-                "célula é {limit}.",
-                en="{row}, field {field}: the text has {length} characters, and the maximum of a "
-                "cell is {limit}.",
-            ).format(
-                row=label,
-                field=column.name,
-                length=reason.length,
-                limit=reason.limit,
-            ),
-            Text(
-                pt="Exporte para .csv ou .jsonl, que não têm esse limite.",
-                en="Export to .csv or .jsonl, which have no such limit.",
-            ),
-        )
-    return TransportError(
+    return UsageError(
         Text(
-            pt="{row}: o campo {field} veio como {kind}, e a interface documenta {expected}.",
-            en="{row}: the field {field} came as {kind}, and the interface documents {expected}.",
+            pt="{row}, campo {field}: o texto tem {length} caracteres, e o máximo de uma célula é "
+            "{limit}.",
+            en="{row}, field {field}: the text has {length} characters, and the maximum of a cell "
+            "is {limit}.",
         ).format(
-            row=label,
-            field=column.name,
-            kind=f"{type(value).__name__} {str(value)[:40]!r}",
-            expected=column.kind,
-        )
+            row=", ".join([sheet.name, *key]),
+            field=sheet.columns[index].name,
+            length=reason.length,
+            limit=reason.limit,
+        ),
+        Text(
+            pt="Exporte para .csv ou .jsonl, que não têm esse limite.",
+            en="Export to .csv or .jsonl, which have no such limit.",
+        ),
     )

@@ -111,9 +111,12 @@ class Layout:
             lists = self.template.read_back.lists
         elif self.keep_unknown:
             rearrange = UnknownFieldCollector(listing.model)
+        # An import sheet counts the fields that it leaves out, unknown ones included.
+        shape = record_shape(listing.model, keep_unknown=rearrange is not None)
+        # Records requested by key or value need not repeat it.
+        names_itself = listing.per_record is None and listing.per_value is None
         return LineSpec(
-            # An import sheet counts the fields that it leaves out, unknown ones included.
-            shape=record_shape(listing.model, keep_unknown=rearrange is not None),
+            shape=replace(shape, naming=listing.key) if names_itself else shape,
             key=listing.key,
             record_filter=RecordFilter(listing, filters),
             collects_update_times=listing.cap is not None,

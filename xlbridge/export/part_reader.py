@@ -4,11 +4,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import datetime
 from http import HTTPStatus
 from itertools import chain, count
 
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import (
+    CLOCK_TOLERANCE,
     UPDATE_FIELD,
     ListingAnswer,
     Numbers,
@@ -16,7 +18,7 @@ from xlbridge.client.listings import (
     record_shape,
     update_time,
 )
-from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.errors import RemoteRejected
 from xlbridge.export.filters import Filters
 from xlbridge.export.flatten import Flattener, LinesOfRecord, Rearrange, are_typed
 from xlbridge.export.formats.base import LineFormat
@@ -24,7 +26,6 @@ from xlbridge.export.listing_model import Listing, ListingCall
 from xlbridge.export.part_store import Part
 from xlbridge.export.record_filter import RecordFilter
 from xlbridge.export.sheets import MarkedDigits, Sheet
-from xlbridge.i18n import Text
 from xlbridge.resources.remote import SeparateList, operation_named
 from xlbridge.wire import record_model
 
@@ -103,7 +104,8 @@ class PartReader:
 
     ``on_record`` receives every record unchanged, ``on_count`` the change in the number of
     records, both from any thread. ``calls`` counts the calls, ``done`` the requests fully read;
-    ``missing`` are the requested keys that do not exist.
+    ``missing`` are the requested keys that do not exist. ``clock`` is the system's own time at the
+    first answer; records of more than a day later are from the future.
     """
 
     def __init__(
@@ -120,14 +122,17 @@ class PartReader:
         self._spec = spec
         others = (spec.totals, spec.left_out)
         self._flattener = Flattener(spec.sheets, spec.line_formats, spec.rearrange, others)
-        self._documented = frozenset(spec.shape.names.values())
         typed = spec.fits_typed_records and on_record is None
         self._record_type = spec.shape.record_type() if typed else None
+        self._record_filter = spec.record_filter
         self._on_record = on_record
         self._on_count = on_count
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._write_lock = threading.Lock()
+        self.clock: datetime | None = None
+        self._latest = datetime.now() + CLOCK_TOLERANCE
+        self._future = self._latest.isoformat()
         self.calls = 0
         self.done = 0
         self.missing: list[dict[str, object]] = []
@@ -135,6 +140,11 @@ class PartReader:
     def stop(self) -> None:
         """Make all reads end, with ``Stopped`` or another error."""
         self._stop.set()
+
+    def check_updates(self) -> None:
+        """Check the last update of each record from now on, as the system does not."""
+        self._record_filter = self._record_filter.with_updates_checked()
+        self._record_type = None
 
     @property
     def is_stopped(self) -> bool:
@@ -154,6 +164,8 @@ class PartReader:
             self._count_done(-done)
             raise
         part.widths, part.zones = self._flattener.widths, self._flattener.zones
+        part.odd_values = self._flattener.odd_values
+        part.risky_texts = self._flattener.risky_texts
 
     def write(
         self, part: Part, records: Sequence[Record], known_fields: Record
@@ -170,32 +182,30 @@ class PartReader:
                 if self._accepts(part, record, part.records + len(accepted)):
                     lacking = {n: v for n, v in known_fields.items() if record.get(n) is None}
                     accepted.append(record | lacking if lacking else record)
-        for record in accepted:
+        keys = [list(map(record.get, self._spec.key)) for record in accepted]
+        for record, key in zip(accepted, keys, strict=True):
             text = record.get(UPDATE_FIELD)
             if self._spec.collects_update_times:
                 moment = update_time(record)
                 if moment is None:
                     continue
                 part.update_times.append(moment)
-            if isinstance(text, str):
+            if isinstance(text, str) and text[4:5] == "-":
+                # Texts are compared first, as that is faster.
+                moment = update_time(record) if text > self._future else None
+                if moment is not None and moment > self._latest:
+                    part.future.append([None if one is None else str(one) for one in key])
+                    continue
                 part.last_update = max(part.last_update, text)
-        keys = [list(map(record.get, self._spec.key)) for record in accepted]
+                part.first_update = min(part.first_update or text, text)
         part.add(keys, self._flattener.lines(accepted))
         return accepted
 
     def _accepts(self, part: Part, record: Record, records_before: int) -> bool:
         """Return whether a record passes the filter, and count it if not."""
-        if self._documented.isdisjoint(record):
-            raise TransportError(
-                Text(
-                    pt="Um registro veio sem nenhum dos campos que a interface mostra: {fields}.",
-                    en="A record came without any of the fields that the interface shows: "
-                    "{fields}.",
-                ).format(fields=", ".join(sorted(record)) or "{}")
-            )
-        if not self._spec.record_filter:
+        if not self._record_filter:
             return True
-        failed = self._spec.record_filter.failed_filter(record, records_before)
+        failed = self._record_filter.failed_filter(record, records_before)
         if failed is None:
             return True
         part.refused += 1
@@ -237,9 +247,13 @@ class PartReader:
 
     def _call(self, request: ListingCall, path: Mapping[str, object]) -> "closing[ListingAnswer]":
         self._require_running()
+        answer = self._client.listing(request.operation, path=path, query=request.query)
         with self._lock:
             self.calls += 1
-        return closing(self._client.listing(request.operation, path=path, query=request.query))
+            if self.clock is None and (time := answer.system_time):
+                self.clock, self._latest = time, time + CLOCK_TOLERANCE
+                self._future = self._latest.isoformat()
+        return closing(answer)
 
     def _require_running(self) -> None:
         if self.is_stopped:

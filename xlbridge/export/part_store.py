@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Self, TypedDict
 import msgspec
 from filelock import FileLock, Timeout
 
-from xlbridge.client.listings import Window
+from xlbridge.client.listings import UPDATE_FIELD, Window, update_time
 from xlbridge.export.flatten import SURROGATE_ERRORS, Lines
 from xlbridge.export.formats.base import line_blocks
 from xlbridge.export.sheets import encode_json
@@ -56,8 +56,12 @@ class _SavedPart(TypedDict):
     rows: list[int]
     widths: list[list[int]]
     zones: dict[str, list[str]]
+    odd_values: dict[str, str]
+    risky_texts: dict[str, str]
+    first_update: str
     last_update: str
     update_times: list[datetime]
+    future: list[list[str | None]]
     window: Window
     started: datetime
     digest: str
@@ -68,11 +72,13 @@ class Part:
     """Records of one or more answers: a file for the lines of each sheet, and others.
 
     ``records`` counts those kept, ``refused`` those that a filter removed, ``excess`` by filter
-    those of them that the system was asked to leave out. ``last_update`` is the latest update
-    time, ``update_times`` are all of them if the ``LineSpec`` wants them. ``widths`` are the
-    lengths of each column's longest text, sheet by sheet; ``zones`` the time zones of moments by
-    column name. ``digest`` is SHA-256 of the answers. A saved part has its ``window`` and the time
-    its run ``started``.
+    those of them that the system was asked to leave out. ``first_update`` and ``last_update`` are
+    the earliest and the latest update time as texts, ``update_times`` are all of them if the
+    ``LineSpec`` wants them; ``future`` are the keys of records updated after now. ``widths`` are
+    the lengths of each column's longest text, sheet by sheet; ``zones`` the time zones of moments
+    by column name, ``odd_values`` the first value of a column that is not of its type,
+    ``risky_texts`` the first that a program may evaluate. ``digest`` is SHA-256 of the answers. A
+    saved part has its ``window`` and the time its run ``started``.
     """
 
     def __init__(self, folder: Path, line_files: int) -> None:
@@ -83,8 +89,11 @@ class Part:
         self.rows = [0] * line_files
         self.widths: list[list[int]] = []
         self.zones: dict[str, list[str]] = {}
-        self.last_update = ""
+        self.odd_values: dict[str, str] = {}
+        self.risky_texts: dict[str, str] = {}
+        self.first_update = self.last_update = ""
         self.update_times: list[datetime] = []
+        self.future: list[list[str | None]] = []
         self.window: Window | None = None
         self.started: datetime | None = None
         self.digest = ""
@@ -124,6 +133,14 @@ class Part:
     def received(self) -> int:
         """Number of records received, refused ones included."""
         return self.records + self.refused
+
+    @property
+    def update_span(self) -> list[datetime]:
+        """The earliest and the latest update time, as far as they are ISO 8601."""
+        found = [
+            update_time({UPDATE_FIELD: text}) for text in (self.first_update, self.last_update)
+        ]
+        return [time for time in found if time is not None]
 
     @property
     def keys_file(self) -> Path:
@@ -199,6 +216,7 @@ class PartStore:
         self._line_files = line_files
         self._on_keep = on_keep
         self._parts: list[Part] = []
+        self._set_aside: list[Part] = []
         parts = (Part.load(path) for path in folder.iterdir() if path.is_dir())
         self._finished = {part.window: part for part in parts if part and part.window}
         self._keys: LocalDatabase | None = None
@@ -222,6 +240,25 @@ class PartStore:
         self._parts.append(part)
         self._on_keep(part)
 
+    def set_aside(self, part: Part) -> None:
+        """Note a part whose records must come again in the parts that are kept."""
+        self._set_aside.append(part)
+
+    def lost_keys(self, limit: int) -> tuple[int, list[tuple[Any, ...]]]:
+        """Return how many records of the parts set aside are in no other, and the first keys."""
+        if not self._set_aside:
+            return 0, []
+        database = self._key_database()
+        database.execute("CREATE TABLE aside (key TEXT)")
+        for part in self._set_aside:
+            with part.keys_file.open(encoding="utf-8") as keys:
+                database.executemany("INSERT INTO aside VALUES (?)", ((key,) for key in keys))
+        found = database.execute(
+            "SELECT DISTINCT key FROM aside WHERE key NOT IN (SELECT key FROM seen)"
+        )
+        lost = [key for (key,) in found if key.strip(_EMPTY_KEY_CHARACTERS)]
+        return len(lost), [tuple(json.loads(key)) for key in lost[:limit]]
+
     def widths(self, sheet: int, columns: int) -> list[int]:
         """Return the length of the longest text in each column of a sheet."""
         widths = [0] * columns
@@ -236,6 +273,24 @@ class PartStore:
             for name, zones in part.zones.items():
                 found.setdefault(name, set()).update(zones)
         return {name: sorted(zones) for name, zones in sorted(found.items())}
+
+    def odd_values(self) -> dict[str, str]:
+        """Return the first value that is not of its column's type, by sheet and column."""
+        found: dict[str, str] = {}
+        for part in self._parts:
+            found = part.odd_values | found
+        return found
+
+    def risky_texts(self) -> dict[str, str]:
+        """Return the first text that a program may evaluate, by sheet and column."""
+        found: dict[str, str] = {}
+        for part in self._parts:
+            found = part.risky_texts | found
+        return found
+
+    def future(self) -> list[tuple[str | None, ...]]:
+        """Return the keys of the records whose last update is in the future."""
+        return list(dict.fromkeys(tuple(key) for part in self._parts for key in part.future))
 
     def find_replaced(self) -> int:
         """Find the records that a later part has again, and return their number.

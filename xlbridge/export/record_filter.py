@@ -1,21 +1,22 @@
 """Check of records against the requested filters, which a system may ignore."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from decimal import Decimal
 
 from xlbridge.client import Record
 from xlbridge.client.listings import UPDATE_FIELD, update_time
 from xlbridge.errors import TransportError
-from xlbridge.export.filters import Filter, Filters
+from xlbridge.export.filters import Filter, Filters, FilterType, ValueKind
 from xlbridge.export.listing_model import Listing
 from xlbridge.i18n import Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """Accepted values of a record's ``field``, as texts, for the filter ``name``.
+    """Accepted values of a record's ``field``, as ``_comparable`` ones, for the filter ``name``.
 
     ``is_sent``: the request carries the filter; ``is_undocumented``: under a name that the
     interface's description does not show.
@@ -23,7 +24,7 @@ class Criterion:
 
     name: Filter
     field: str
-    values: frozenset[str]
+    values: frozenset[object]
     is_sent: bool
     is_undocumented: bool
 
@@ -31,7 +32,7 @@ class Criterion:
         """Return whether a record has an accepted value.
 
         A record without the field is accepted if a documented filter was sent. Raises
-        ``TransportError`` if that is unknown.
+        ``TransportError`` if that is unknown, or the value is not of the field's type.
         """
         value = record.get(self.field)
         if self.name.type.is_empty:
@@ -42,9 +43,12 @@ class Criterion:
             if self.is_undocumented:
                 raise _uncheckable_filter(self.name, self.field)
             return self.is_sent
-        if self.name.type.is_nonzero:
-            return float(value) != 0
-        return _comparable(value) in self.values
+        comparable = _comparable(self.name.type, value)
+        if self.name.type.is_nonzero and isinstance(comparable, Decimal):
+            return comparable != 0
+        if self.name.type.is_flag and not isinstance(comparable, bool):
+            raise _uncheckable_filter(self.name, self.field, value)
+        return comparable in self.values
 
 
 class RecordFilter:
@@ -54,13 +58,18 @@ class RecordFilter:
     interface does not document it.
     """
 
-    def __init__(self, listing: Listing, filters: Filters) -> None:
+    def __init__(self, listing: Listing, filters: Filters, *, checks_updates: bool = False) -> None:
+        self._listing = listing
         self._filters = filters
         self._criteria = tuple(_criteria(listing, filters))
-        updates = {Filter.FROM, Filter.TO} & listing.undocumented & filters.values.keys()
-        self._checks_updates = bool(updates)
+        updates = {Filter.FROM, Filter.TO} & filters.values.keys()
+        self._checks_updates = bool(updates if checks_updates else updates & listing.undocumented)
         self._limit = filters.values.get(Filter.LIMIT)
         self._period_field = listing.period_field if filters.start and filters.end else None
+
+    def with_updates_checked(self) -> "RecordFilter":
+        """Return the same conditions, and the period of updates even if it is documented."""
+        return RecordFilter(self._listing, self._filters, checks_updates=True)
 
     def __bool__(self) -> bool:
         return bool(self._criteria or self._checks_updates or self._limit or self._period_field)
@@ -129,29 +138,54 @@ def _criteria(listing: Listing, filters: Filters) -> Iterator[Criterion]:
             yield Criterion(
                 name=name,
                 field=field,
-                values=frozenset(map(_comparable, value if isinstance(value, tuple) else (value,))),
+                values=frozenset(
+                    _comparable(name.type, one)
+                    for one in (value if isinstance(value, tuple) else (value,))
+                ),
                 is_sent=name not in listing.local_filters,
                 is_undocumented=name in listing.undocumented,
             )
 
 
-def _comparable(value: Any) -> str:
-    """Return a value as a normalised text, without the punctuation of documents."""
-    if isinstance(value, bool):
-        return str(value)
-    return str(value).strip().translate(_PUNCTUATION).upper()
+_NUMBER = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?").fullmatch
+_BOOLEANS = {"true": True, "false": False}
+
+
+def _comparable(kind: FilterType, value: object) -> object:
+    """Return a value so that equal ones compare equal: as a number, a yes or no, or a text.
+
+    A value that is none of its kind is returned as a text.
+    """
+    text = str(value).strip()
+    if kind.is_document:
+        return text.translate(_PUNCTUATION).upper()
+    if kind.is_flag and not kind.is_nonzero:
+        return _BOOLEANS.get(text.lower(), text)
+    is_number = kind.kind not in (ValueKind.TEXT, ValueKind.TEXTS) and _NUMBER(text)
+    return Decimal(text) if is_number else text
 
 
 _PUNCTUATION: Mapping[int, None] = dict.fromkeys(map(ord, "./- "))
 
 
-def _uncheckable_filter(name: Filter, field: str) -> TransportError:
-    """Return the error for a filter that the system may have ignored."""
+def _uncheckable_filter(name: Filter, field: str, value: object = None) -> TransportError:
+    """Return the error for a filter that the system may have ignored.
+
+    The ``value`` of the field is not of its type; without one, the record lacks the field.
+    """
+    reason = _WITHOUT_FIELD if value is None else _ODD_VALUE
     return TransportError(
-        Text(
-            pt="Não há como saber se o sistema filtrou por --{name}: um registro veio sem {field}.",
-            en="It is not known whether the system applied --{name}: a record came without "
-            "{field}.",
-        ).format(name=name, field=field),
+        reason.format(name=name, field=field, value=str(value)[:_MAX_SHOWN_LENGTH]),
         Text(pt="Exporte sem --{name}.", en="Export without --{name}.").format(name=name),
     )
+
+
+_MAX_SHOWN_LENGTH = 40
+_WITHOUT_FIELD = Text(
+    pt="Não há como saber se o sistema filtrou por --{name}: um registro veio sem {field}.",
+    en="It is not known whether the system applied --{name}: a record came without {field}.",
+)
+_ODD_VALUE = Text(
+    pt="Não há como saber se o sistema filtrou por --{name}: {field} veio com {value!r}.",
+    en="It is not known whether the system applied --{name}: {field} came with {value!r}.",
+)

@@ -1,20 +1,19 @@
 """Result of an export: counts, the manifest, and the state of ``--since-last``."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
-from xlbridge.errors import UsageError
-from xlbridge.export.filters import Filter, Filters
-from xlbridge.export.listing_model import FetchedWindow, InferredValues, Listing
+from xlbridge.client.listings import WindowEnds
+from xlbridge.export.filters import Filters
+from xlbridge.export.listing_model import FetchedWindow, InferredValues
 from xlbridge.export.sheets import TotalTable
-from xlbridge.files import make_private_folder, replace_atomically
+from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.wire import format_moment
@@ -29,14 +28,18 @@ class ExportResult:
     """Result of a finished export.
 
     ``sheets`` counts the rows of each sheet, without the header. ``holes`` are the windows that
-    cannot be proven complete, ``missing`` the requested keys that do not exist. ``replaced``
-    counts the records that changed during the export and came again, ``repeated`` the keys that
-    several records have, with the first of them, ``reused`` the windows of an earlier run.
+    cannot be proven complete, ``missing`` the requested keys that do not exist. ``replaced`` counts
+    the records that came again in a later window, ``repeated`` the keys that several records have,
+    with the first of them, ``lost`` those that a full answer had and its parts lack, ``reused`` the
+    windows of an earlier run. ``clock`` is the system's own time at the start, ``future`` has the
+    keys of records updated after it. ``ends`` is how the system reads the end of a window.
     ``last_update`` is the latest update time as received. ``attachments`` counts the downloaded
     files, None if none were wanted. ``zones`` are the time zones of each column's times;
-    ``left_out`` counts the filled fields for which an import sheet has no column. ``excess``
-    counts by filter the removed records that the system should not have sent; ``inferred_values``
-    are the values used for a filter that was not given. ``target`` is the environment, as JSON.
+    ``as_text`` has the first value of each column whose values are not all of the documented type,
+    ``formulas`` the first text of each that a spreadsheet program would evaluate;
+    ``left_out`` counts the filled fields for which an import sheet has no column. ``excess`` counts
+    by filter the removed records that the system should not have sent; ``inferred_values`` are the
+    values used for a filter that was not given.
     """
 
     listing: str
@@ -49,6 +52,10 @@ class ExportResult:
     calls: int = 0
     replaced: int = 0
     repeated: tuple[int, Sequence[tuple[object, ...]]] = (0, ())
+    clock: datetime | None = None
+    future: Sequence[tuple[str | None, ...]] = ()
+    lost: tuple[int, Sequence[tuple[object, ...]]] = (0, ())
+    ends: WindowEnds | None = None
     reused: int = 0
     last_update: str = ""
     totals: Sequence[TotalTable] = ()
@@ -56,6 +63,8 @@ class ExportResult:
     attachments: int | None = None
     attachment_problems: tuple[Text, ...] = ()
     zones: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    as_text: Mapping[str, str] = field(default_factory=dict)
+    formulas: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     excess: Mapping[str, int] = field(default_factory=dict)
     inferred_values: InferredValues | None = None
@@ -68,18 +77,23 @@ class ExportResult:
     @property
     def complete(self) -> bool:
         """True if nothing can be missing."""
-        return not self.holes and not self.limited and self.inferred_values is None
+        lacking = self.holes or self.limited or self.lost[0] or self.inferred_values
+        return not lacking
 
     @property
     def is_whole(self) -> bool:
         """True if everything requested was exported, attached files included."""
-        lacking = self.holes or self.missing or self.attachment_problems or self.inferred_values
-        return not lacking
+        lacking = self.holes or self.lost[0] or self.missing or self.inferred_values
+        return not (lacking or self.attachment_problems)
 
     @property
     def remarks(self) -> list[Text]:
         """Remarks on what may be missing and why, and on records left out or changed."""
-        remarks = list(map(_hole_text, self.holes))
+        remarks = [_ENDS[self.ends]] if self.ends in _ENDS else []
+        remarks += map(_hole_text, self.holes)
+        count, lost = self.lost
+        if count:
+            remarks.append(_LOST.format(n=count, keys=_first_keys(lost, count)))
         if self.limited:
             remarks.append(_LIMITED.format(n=self.limited))
         if (inferred := self.inferred_values) is not None:
@@ -91,6 +105,10 @@ class ExportResult:
         count, repeated = self.repeated
         if count:
             remarks.append(_REPEATED.format(n=count, keys=_first_keys(repeated, count)))
+        if self.future:
+            count = len(self.future)
+            shown = _first_keys(self.future[:SHOWN_KEYS], count)
+            remarks.append(_FUTURE.format(n=count, keys=shown))
         remarks += (_EXCESS.format(name=name, n=n) for name, n in self.excess.items())
         if self.left_out:
             fields = ", ".join(f"{name} ({n})" for name, n in self.left_out.items())
@@ -98,6 +116,12 @@ class ExportResult:
         if self.zones:
             columns = "; ".join(f"{name} {', '.join(found)}" for name, found in self.zones.items())
             remarks.append(_ZONES.format(columns=columns))
+        if self.as_text:
+            columns = ", ".join(f"{name} ({text!r})" for name, text in self.as_text.items())
+            remarks.append(_AS_TEXT.format(columns=columns))
+        if self.formulas:
+            columns = ", ".join(f"{name} ({text!r})" for name, text in self.formulas.items())
+            remarks.append(_FORMULAS.format(columns=columns))
         return remarks
 
     def report(self, file: Path) -> Report:
@@ -118,6 +142,7 @@ class ExportResult:
             problems=[] if self.is_whole else [_INCOMPLETE.format(file=file)],
             next_steps=[
                 *([_ASK_FOR_LESS] if self.holes else []),
+                *([_FETCH_AGAIN] if self.lost[0] else []),
                 *([_GIVE_FILTER.format(name=inferred.filter)] if inferred else []),
                 *([_CHECK_KEYS] if self.missing else []),
                 *([_ASK_AGAIN] if self.attachment_problems else []),
@@ -171,10 +196,15 @@ class ExportResult:
             "windows": [_window_json(fetched) for fetched in self.windows],
             "holes": [_window_json(h) | {"message": render(_hole_text(h))} for h in self.holes],
             "missing": [dict(path) for path in self.missing],
+            "future": ["/".join(part or "" for part in key) for key in self.future],
+            "lost": [list(key) for key in self.lost[1]],
+            "window_ends": self.ends,
             "limited": bool(self.limited),
             "excess": dict(self.excess),
             "seen": {inferred.filter.value: list(inferred.values)} if inferred else {},
             "left_out": dict(self.left_out),
+            "formulas": dict(self.formulas),
+            "as_text": dict(self.as_text),
             "zones": {name: list(zones) for name, zones in self.zones.items()},
             "totals": [
                 {
@@ -242,6 +272,30 @@ _ASK_FOR_LESS = Text(
     pt="A seguir: exporte em partes, cada uma com um filtro que traga menos registros.",
     en="Next: export in parts, each with a filter that returns fewer records.",
 )
+_ENDS: Mapping[WindowEnds | None, Text] = {
+    WindowEnds.EXCLUSIVE: Text(
+        pt="O sistema não inclui o último minuto de um período: pediu-se sempre um minuto a mais.",
+        en="The system leaves out the last minute of a period: one minute more was requested.",
+    ),
+    WindowEnds.IGNORED: Text(
+        pt="O sistema não filtra pela última atualização: veio tudo, numa só resposta, e o filtro "
+        "foi aplicado aqui.",
+        en="The system does not filter by the last update: everything came in one answer, and was "
+        "filtered here.",
+    ),
+}
+_LOST = Text(
+    pt="{n} {n:registro veio|registros vieram} numa resposta cheia e não nos períodos que a "
+    "substituem: {keys}",
+    en="{n} {n:record|records} came in a full answer and not in the periods that replace it: "
+    "{keys}",
+)
+_FETCH_AGAIN = Text(
+    pt="A seguir: exporte de novo com --fresh; se os mesmos registros faltarem, o sistema lê os "
+    "períodos de outro modo.",
+    en="Next: export again with --fresh; if the same records are missing, the system reads periods "
+    "in another way.",
+)
 _GIVE_FILTER = Text(
     pt="A seguir: o mesmo comando com --{name} e todos os valores que existem.",
     en="Next: the same command with --{name} and all values that exist.",
@@ -276,6 +330,23 @@ _LEFT_OUT = Text(
 _ZONES = Text(
     pt="Os horários vieram com fuso e foram gravados sem conversão: {columns}.",
     en="Times came with a time zone and were written without conversion: {columns}.",
+)
+_AS_TEXT = Text(
+    pt="Valores de outro tipo que o documentado ficaram como texto, e não entram nos totais: "
+    "{columns}.",
+    en="Values of another type than the documented one were kept as text, and are not in the "
+    "totals: {columns}.",
+)
+_FUTURE = Text(
+    pt="{n} {n:registro tem|registros têm} a última atualização no futuro; confira no sistema: "
+    "{keys}",
+    en="{n} {n:record has|records have} a last update in the future; check in the system: {keys}",
+)
+_FORMULAS = Text(
+    pt="Numa planilha estes textos seriam fórmulas; para abrir no Excel, use --csv-dialect pt-br: "
+    "{columns}.",
+    en="In a spreadsheet these texts would be formulas; to open them in Excel, use --csv-dialect "
+    "pt-br: {columns}.",
 )
 _EXCESS = Text(
     pt="O sistema mandou {n} {n:registro|registros} fora do filtro --{name}; "
@@ -319,70 +390,3 @@ def _window_json(fetched: FetchedWindow) -> dict[str, Any]:
         "digest": fetched.digest,
         **({"keys": [dict(key) for key in fetched.keys]} if fetched.keys else {}),
     }
-
-
-_OVERLAP = timedelta(minutes=5)
-"""Maximum delay before a change shows up in a listing; this much is requested again."""
-
-_CLOCK_TOLERANCE = timedelta(days=1)
-_STATE_VERSION = 1
-
-
-class LastRuns:
-    """State of ``--since-last``: one file for each environment, listing and set of filters."""
-
-    def __init__(self, folder: Path, profile: str) -> None:
-        self._folder = folder
-        self._profile = profile
-
-    def since_last(self, listing: Listing, filters: Filters) -> Filters:
-        """Return the filters, starting where the last complete export with the same ones ended.
-
-        Returns them unchanged if there was none. Raises ``UsageError`` for a listing that cannot
-        be filtered by the last update, or if the filters have a start.
-        """
-        if Filter.FROM in filters.values:
-            raise UsageError(
-                Text(
-                    pt="--since-last substitui --from; use um dos dois.",
-                    en="--since-last replaces --from; use one of the two.",
-                )
-            )
-        if not listing.is_windowed:
-            raise UsageError(
-                Text(
-                    pt="A listagem {listing} não serve para --since-last: ela não é filtrada "
-                    "pela última atualização dos seus próprios registros.",
-                    en="The listing {listing} cannot be used with --since-last: it is not "
-                    "filtered by the last update of its own records.",
-                ).format(listing=listing.name)
-            )
-        path = self._path(listing, filters)
-        if not path.exists():
-            return filters
-        reached = datetime.fromisoformat(json.loads(path.read_text(encoding="utf-8"))["reached"])
-        return filters.within(reached, filters.end)
-
-    def save(self, listing: Listing, filters: Filters, result: ExportResult) -> None:
-        """Store the end of a complete export; one with a hole or an end date changes nothing."""
-        if not result.complete or not listing.is_windowed or filters.end is not None:
-            return
-        # By the remote clock, the time up to which the export is certain to be complete.
-        reached = result.started - _CLOCK_TOLERANCE
-        if result.last_update:
-            reached = datetime.fromisoformat(result.last_update).replace(tzinfo=None) - _OVERLAP
-        reached = reached.replace(second=0, microsecond=0)
-        path = self._path(listing, filters)
-        if path.exists():
-            earlier = json.loads(path.read_text(encoding="utf-8"))["reached"]
-            reached = max(reached, datetime.fromisoformat(earlier))
-        make_private_folder(path.parent)
-        state = {"version": _STATE_VERSION, "listing": listing.name, "reached": reached.isoformat()}
-        with replace_atomically(path) as temporary:
-            temporary.write_text(json.dumps(state) + "\n", encoding="utf-8")
-
-    def _path(self, listing: Listing, filters: Filters) -> Path:
-        others = {str(k): str(v) for k, v in filters.values.items() if k is not Filter.FROM}
-        state_key = json.dumps([self._profile, listing.name, others], sort_keys=True)
-        digest = hashlib.sha256(state_key.encode()).hexdigest()[:16]
-        return self._folder / f"{listing.name}-{digest}.json"

@@ -1,14 +1,14 @@
 """Sheets, their columns and control totals, and the conversion of JSON values into cells.
 
-A column accepts only values of the documented type. Integers are ``int``, other numbers their
-digits; a number in a JSON string is the same number. Totals are summed from lines that are written
-together with those of each record.
+A column accepts only values of the documented type; others are written as text. Integers are
+``int``, other numbers their digits; a number in a JSON string is the same number. Totals are summed
+from lines that are written together with those of each record.
 """
 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -72,6 +72,14 @@ class Sheet:
         """True if rows hold a record and one of its children."""
         return self.record_columns > 0
 
+    def with_text_columns(self, names: Container[str]) -> "Sheet":
+        """Return the sheet with the columns called ``sheet.column`` in ``names`` as text."""
+        columns = (
+            replace(c, kind=Kind.TEXT, is_list=False) if f"{self.name}.{c.name}" in names else c
+            for c in self.columns
+        )
+        return replace(self, columns=tuple(columns))
+
 
 def join_child_sheet(sheets: tuple[Sheet, ...], child: str) -> tuple[Sheet, ...]:
     """Return a single sheet with a row for each child, the record's columns in front.
@@ -98,6 +106,10 @@ def join_child_sheet(sheets: tuple[Sheet, ...], child: str) -> tuple[Sheet, ...]
 
 
 _MONTH = slice(0, 7)
+_MONTH_START = re.compile(r"[0-9]{4}-[0-9]{2}").match
+
+_NO_NUMBER = "?"
+"""Amount of a line that is not a number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,15 +132,21 @@ class TotalsSpec:
         Each is a JSON list of month, branch and situation, a tab, and the amount.
         """
         parts = [record] if self.sheet is None else record.get(self.sheet) or ()
-        situation = next((name for name in self.situations if record.get(name)), None)
+        situation = next((name for name in self.situations if record.get(name) is True), None)
         lines = []
         for part in parts:
             branch = part.get(self.branch or "")
             branch = record.get(self.branch or "") if branch is None else branch
             day = part.get(self.due or "")
-            month = day[_MONTH] if isinstance(day, str) else None
+            month = day[_MONTH] if isinstance(day, str) and _MONTH_START(day) else None
             labels = _encode_labels(month, None if branch is None else str(branch), situation)
-            lines.append(f"{labels}\t{part.get(self.amount) or 0}\n")
+            amount: object = part.get(self.amount) or 0
+            if not isinstance(amount, str) or not _DECIMAL(amount):
+                try:
+                    amount = _read_number(amount)
+                except UnexpectedValue:
+                    amount = _NO_NUMBER
+            lines.append(f"{labels}\t{amount}\n")
         return lines
 
 
@@ -154,7 +172,10 @@ class TotalTable:
 
 
 def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[TotalTable, ...]:
-    """Sum the lines of ``TotalsSpec.lines`` by month, branch and situation, as far as known."""
+    """Sum the lines of ``TotalsSpec.lines`` by month, branch and situation, as far as known.
+
+    There are no totals if an amount is not a number.
+    """
     if totals is None:
         return ()
     titles = (
@@ -168,6 +189,8 @@ def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[To
     by_labels: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, Decimal(0)))
     for line in chain.from_iterable(block.splitlines() for block in blocks):
         labels, _, digits = line.rpartition(b"\t")
+        if digits == _NO_NUMBER.encode():
+            return ()
         count, so_far = by_labels[labels]
         by_labels[labels] = (count + 1, so_far + Decimal(digits.decode()))
     for labels, (count, amount) in by_labels.items():

@@ -101,14 +101,17 @@ class Profile:
         }
 
     @property
-    def today(self) -> date:
-        """Today's date in its time zone, by default in that of this computer, or Brasília's if
-        none was chosen for it."""
+    def zone(self) -> tzinfo | None:
+        """Its time zone, None for that of this computer; Brasília's if none was chosen for it."""
         if self.time_zone is None and (os.environ.get("TZ") or time.tzname != _NO_CHOICE):
-            return datetime.now().date()
+            return None
         # Without a database of time zones Brasília's is known, as it has no daylight saving time.
-        zone = _zone(self.time_zone or _BRASILIA) or timezone(timedelta(hours=-3))
-        return datetime.now(zone).date()
+        return _zone(self.time_zone or _BRASILIA) or timezone(timedelta(hours=-3))
+
+    @property
+    def today(self) -> date:
+        """Today's date in its time zone."""
+        return datetime.now(self.zone).date()
 
     @property
     def arguments(self) -> list[str]:

@@ -8,10 +8,12 @@ from .stream import (
     Numbers as Numbers,
 )
 from .time_windows import (
+    CLOCK_TOLERANCE as CLOCK_TOLERANCE,
     MINUTE as MINUTE,
     UNBOUNDED_WINDOW as UNBOUNDED_WINDOW,
     UPDATE_FIELD as UPDATE_FIELD,
     Window as Window,
+    WindowEnds as WindowEnds,
     WindowSplitter as WindowSplitter,
     complete_listings_for as complete_listings_for,
     listing_cap as listing_cap,

@@ -7,7 +7,9 @@ Names have the spec's spelling, values are as in the JSON (decimal numbers exact
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from decimal import Decimal
+from email.utils import parsedate_to_datetime
 from functools import cache
 from itertools import chain, islice
 from typing import Any
@@ -32,8 +34,9 @@ from xlbridge.client.outcomes import (
     describe_reply,
 )
 from xlbridge.client.transport import Target
-from xlbridge.errors import TransportError, TruncatedAnswer
+from xlbridge.errors import TransportError, TruncatedAnswer, UnknownFields
 from xlbridge.i18n import Text
+from xlbridge.resources.references import REFERENCES
 from xlbridge.wire import Envelope, Operation, WireModel, record_model, spellings
 
 _MAX_OPENING_LENGTH = 10_000
@@ -52,6 +55,16 @@ _NOT_JSON = Text(
     en="The answer is not valid JSON after {n} {n:record|records}.",
 )
 
+_NOT_UNDERSTOOD = Text(
+    pt="{n} {n:registro veio|registros vieram} sem {names}: não entendo os campos {fields}.",
+    en="{n} {n:record|records} came without {names}: the fields {fields} are not understood.",
+)
+_ANY_FIELD = Text(pt="nenhum dos campos documentados", en="any of the documented fields")
+_HOW_TO_MAP = Text(
+    pt="Em profiles.d/{profile}.quirks.yaml, na seção names, ligue cada nome ao da interface.",
+    en="In profiles.d/{profile}.quirks.yaml, section names, map each name to the interface's.",
+)
+
 ENVELOPE_NAMES: Mapping[str, str] = spellings(Envelope)
 """Accepted spellings of the envelope's names, mapped to the spec's."""
 
@@ -60,7 +73,7 @@ _Convert = Callable[[list[Any]], list[Record]]
 _Rename = Callable[[Record], Record]
 
 _MAX_PLANS = 1_000
-_MAX_SHOWN_LENGTH = 40
+_MAX_SHOWN_LENGTH, _MAX_SHOWN_FIELDS = 40, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +81,14 @@ class RecordShape:
     """Fields of a record: accepted spellings of their names, mapped to the spec's.
 
     ``nested`` are the fields that contain lists of objects. ``keep_unknown`` keeps other fields
-    unchanged; otherwise they are dropped.
+    unchanged; otherwise they are dropped. ``naming`` are the fields of which a record needs at
+    least one to be told from others, none if any field does.
     """
 
     names: Mapping[str, str]
     nested: Mapping[str, "RecordShape"] = field(default_factory=dict)
     keep_unknown: bool = False
+    naming: tuple[str, ...] = ()
 
     def with_names(self, answered: Mapping[str, str]) -> "RecordShape":
         """Return the shape with an installation's names of its fields."""
@@ -195,6 +210,43 @@ def record_shape(model: type[WireModel], *, keep_unknown: bool = False) -> Recor
     return RecordShape(spellings(model), nested, keep_unknown)
 
 
+class _UnreadRecords:
+    """Records without a field that names them, whose other fields are not understood."""
+
+    def __init__(self, shape: RecordShape) -> None:
+        self._names = shape.names
+        self._naming = shape.naming
+        self._known = frozenset(shape.naming or shape.names.values())
+        self.count = 0
+        self._fields: dict[str, None] = {}
+
+    def note(self, rows: Iterable[Any], records: Iterable[Record]) -> None:
+        """Note those of some records; ``rows`` are the same with their fields as received."""
+        for row, record in zip(rows, records, strict=True):
+            if self._known.isdisjoint(record):
+                unknown = [name for name in row if name not in self._names]
+                if unknown or not record:
+                    self.count += 1
+                    self._fields.update(dict.fromkeys(unknown))
+
+    def error(self, profile: str) -> UnknownFields:
+        """Return the error that names the fields, and where to map them."""
+        names = ", ".join(self._naming) or _ANY_FIELD
+        fields = ", ".join(islice(self._fields, _MAX_SHOWN_FIELDS)) or "{}"
+        return UnknownFields(
+            _NOT_UNDERSTOOD.format(n=self.count, names=names, fields=fields),
+            _HOW_TO_MAP.format(profile=profile),
+        )
+
+
+def _naming_fields(operation: Operation) -> tuple[str, ...]:
+    """Return the fields with the code and the name, if an operation lists a registry."""
+    for reference in REFERENCES.values():
+        if operation is reference.listing and not operation.path_parameters:
+            return tuple(dict.fromkeys((reference.key, reference.label)))
+    return ()
+
+
 def rows_of_data(data: Any) -> list[Any]:
     """Return the rows of a listing's ``data``: a single object is one row, null is none."""
     if data is None:
@@ -226,6 +278,16 @@ class ListingAnswer:
     def close(self) -> None:
         """Release the connection."""
         self._reply.close()
+
+    @property
+    def system_time(self) -> datetime | None:
+        """The system's own time when it answered, in its zone and naive; None if it tells none."""
+        try:
+            time = parsedate_to_datetime(self._reply.headers.get("Date", ""))
+        except ValueError:
+            return None
+        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return aware.astimezone(self._target.zone).replace(tzinfo=None)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the decompressed body as it is received, once.
@@ -262,12 +324,14 @@ class ListingAnswer:
         """Yield the records in lists, each of those decoded together.
 
         The records of a list may all be of ``record_type``, that of ``shape``: like dicts, they
-        have ``get``.
+        have ``get``. Raises ``UnknownFields`` at the end if records cannot be told from others.
         """
         shape = shape.with_names(self._target.quirks.names)
         selector = RecordSelector(wanted, shape.names) if wanted else None
         reader = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, selector, record_type)
-        convert = shape.converter()
+        if not shape.naming:
+            shape = replace(shape, naming=_naming_fields(self._operation))
+        convert, unread = shape.converter(), _UnreadRecords(shape)
         is_object = False
         try:
             with suppress(InvalidJson):
@@ -275,11 +339,19 @@ class ListingAnswer:
             opening = reader.opening(_MAX_OPENING_LENGTH)
             if not is_object:
                 raise self._undocumented(opening)
-            for records in _read_records(reader, selector):
-                is_typed = record_type is not None and isinstance(records[0], record_type)
-                yield records if is_typed else convert(records)
+            for rows in _read_records(reader, selector):
+                if record_type is not None and isinstance(rows[0], record_type):
+                    yield rows
+                    continue
+                records = convert(rows)
+                unread.note(rows, records)
+                yield records
             if remaining := self._remaining_rows(reader, opening):
-                yield convert(remaining)
+                records = convert(remaining)
+                unread.note(remaining, records)
+                yield records
+            if unread.count:
+                raise unread.error(self._target.profile)
         except TruncatedBody:
             reason = _TRUNCATED.format(n=0)
             raise TruncatedAnswer(reason, self._target.address_hint) from None

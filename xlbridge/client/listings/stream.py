@@ -82,6 +82,7 @@ def exact_decoder(
     ``short_integers`` promises that no integer is too long, which saves a check for each.
     """
     parse_decimal, parse_integer = numbers
+    keeps_digits = _keeps_digits(numbers)
 
     def refuse_constant(_name: str) -> Any:
         # JSON has no NaN or Infinity.
@@ -91,15 +92,23 @@ def exact_decoder(
         return parse_decimal(_require_in_limits(text))
 
     def parse_limited_integer(text: str) -> Any:
-        if len(text) > _MAX_DIGITS:
-            raise InvalidJson
-        return parse_integer(text)
+        if len(text) <= _MAX_DIGITS:
+            return parse_integer(text)
+        if keeps_digits:
+            return parse_decimal(text)
+        raise InvalidJson
 
     return json.JSONDecoder(
-        parse_float=parse_limited_decimal,
+        parse_float=parse_decimal if keeps_digits else parse_limited_decimal,
         parse_int=parse_integer if short_integers else parse_limited_integer,
         parse_constant=refuse_constant,
     )
+
+
+def _keeps_digits(numbers: Numbers) -> bool:
+    """Return whether numbers remain text, so that none takes excessive time or memory."""
+    parse_decimal, _ = numbers
+    return isinstance(parse_decimal, type) and issubclass(parse_decimal, str)
 
 
 class _NumberCache(dict[str, Any]):
@@ -138,8 +147,8 @@ def _fast_decoder(numbers: Numbers) -> Callable[[str], Any]:
         return exact_decoder(numbers).decode
     import msgspec  # Imported late: most commands read no long listing.
 
-    # A number that stays text is checked faster than it is looked up.
-    parse = _require_in_limits if parse_decimal is str else _NumberCache(parse_decimal).__getitem__
+    # A number that remains text is faster made than looked up.
+    parse = parse_decimal if _keeps_digits(numbers) else _NumberCache(parse_decimal).__getitem__
     return msgspec.json.Decoder(float_hook=parse).decode
 
 
@@ -294,7 +303,8 @@ class JsonReader:
             if self._text[start] == "{" and self._text.find("}", start) < 0 and self._receive():
                 continue
             try:
-                value, end = self._decode(self._text, start)
+                # Receiving nothing more moves the text, too.
+                value, end = self._decode(self._text, self._position)
             except json.JSONDecodeError as error:
                 if self._is_final(error):
                     raise InvalidJson from None

@@ -5,19 +5,29 @@ again in smaller parts. Only the *number* of records decides whether a window is
 update times only suggest where the next window should end. A bad suggestion costs a call, never a
 record.
 
+Before the first part, one call shows how the system reads the end of a window, which the interface
+promises to include with its whole minute.
+
 Source: the spec, Limits.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, get_origin
+from enum import StrEnum
+from typing import Any, Self, get_origin
 
 from xlbridge.resources.references import REFERENCES
 from xlbridge.wire import OPERATIONS, Operation, record_model
 
 MINUTE = timedelta(minutes=1)
 """Resolution of windows: the interface accepts ``dd/MM/yyyy HH:mm``."""
+
+CLOCK_TOLERANCE = timedelta(days=1)
+"""Maximum difference between the remote clock, time zone included, and the local one."""
+
+_DISTANT = timedelta(days=1_000)
+"""Distance from the latest records at which no window has any."""
 
 _EPOCH = datetime(2000, 1, 1)
 """Origin of minute numbers, and start of an unbounded window when it is split."""
@@ -48,6 +58,30 @@ class Window:
             self.end is None or time < self.end + MINUTE
         )
 
+    @classmethod
+    def distant(cls, now: datetime) -> Self:
+        """Return a window in which no system has records."""
+        minute = (now + _DISTANT).replace(second=0, microsecond=0)
+        return cls(minute, minute)
+
+    def is_far_from(self, time: datetime) -> bool:
+        """Return whether a time is outside of the window by any clock."""
+        return (self.start is not None and time < self.start - CLOCK_TOLERANCE) or (
+            self.end is not None and time > self.end + MINUTE + CLOCK_TOLERANCE
+        )
+
+
+class WindowEnds(StrEnum):
+    """How a system reads the end of a window.
+
+    ``INCLUSIVE``: with its whole minute, as the interface promises; ``EXCLUSIVE``: without it, or
+    with its first moment only; ``IGNORED``: it does not heed windows at all.
+    """
+
+    INCLUSIVE = "inclusive"
+    EXCLUSIVE = "exclusive"
+    IGNORED = "ignored"
+
 
 UNBOUNDED_WINDOW = Window(None, None)
 
@@ -71,11 +105,14 @@ class WindowSplitter:
     """Chooses the next window to request, from the earliest on, based on the answers so far.
 
     ``cap`` is the maximum number of records of an answer. ``now`` is the end of an unbounded window
-    when it is split; later records are still found, as the last window remains unbounded.
+    when it is split; later records are still found, as the last window remains unbounded. Before
+    the first part ``is_testing`` is true: the answer then only shows ``ends``, None if unknown. A
+    system that ignores windows is asked for the whole once more.
     """
 
     def __init__(self, whole: Window, cap: int, now: datetime) -> None:
         self._cap = cap
+        self._whole = whole
         self._end = whole.end
         self._latest = whole.end or max(now, whole.start or now)
         self._earliest_first = True
@@ -83,8 +120,21 @@ class WindowSplitter:
         self._seen_minutes: Sequence[int] = ()
         self._halved_ends: list[int] = []
         self._records = self._minutes = 0.0
+        self._tested_time: datetime | None = None
+        self._after_test: Window | None = None
+        self._is_tested = False
+        self.is_testing = False
+        self.ends: WindowEnds | None = None
         self.next: Window | None = whole
-        """The window to request; None when all is done."""
+        """The window whose records are wanted next; None when all is done."""
+
+    @property
+    def requested(self) -> Window | None:
+        """The window to request for ``next``: longer if the system leaves out its last minute."""
+        window = self.next
+        if window is None or window.end is None or self.ends is not WindowEnds.EXCLUSIVE:
+            return window
+        return Window(window.start, window.end + MINUTE)
 
     def add_answer(self, updated: Sequence[datetime], records: int) -> bool:
         """Add the answer to ``next``, and return whether that window is done.
@@ -95,6 +145,54 @@ class WindowSplitter:
         window = self.next
         if window is None:
             raise AssertionError("no window was requested")
+        if self.is_testing:
+            self._judge(window, updated, records)
+            return False
+        if self.ends is WindowEnds.IGNORED:
+            self.next = None
+            return True
+        is_done = self._add_answer(window, updated, records)
+        if not self._is_tested and self.next is not None and self.next.end not in (None, self._end):
+            self._start_test(window, updated)
+        return is_done
+
+    def _start_test(self, window: Window, updated: Sequence[datetime]) -> None:
+        """Request the minute of a known record: its latest second, which a literal end excludes.
+
+        Without one, request a window that has no records.
+        """
+        self._is_tested = self.is_testing = True
+        self._after_test = self.next
+        known = [time for time in updated if window.contains(time)]
+        self._tested_time = max(known, key=lambda t: (t.second, t.microsecond), default=None)
+        if self._tested_time is None:
+            self.next = Window.distant(self._latest)
+        else:
+            minute = self._tested_time.replace(second=0, microsecond=0)
+            self.next = Window(minute, minute)
+
+    def _judge(self, tested: Window, updated: Sequence[datetime], records: int) -> None:
+        """Conclude from the answer to a test how the system reads the end of a window."""
+        time = self._tested_time
+        outside = not all(map(tested.contains, updated))
+        if records and (time is None or (time in updated and outside)):
+            self.ends = WindowEnds.IGNORED
+            self._after_test = self._whole
+        elif (
+            time is not None
+            and time not in updated
+            and tested.start == tested.end
+            and records < self._cap
+        ):
+            self.next = Window(tested.start, _to_time(_to_minute(time) + 1))
+            return
+        elif time in updated:
+            is_usual = tested.start == tested.end
+            self.ends = WindowEnds.INCLUSIVE if is_usual else WindowEnds.EXCLUSIVE
+        self.is_testing = False
+        self.next = self._after_test
+
+    def _add_answer(self, window: Window, updated: Sequence[datetime], records: int) -> bool:
         minutes = sorted(_to_minute(time) for time in updated if window.contains(time))
         if records >= self._cap:
             end = self._split(window, minutes)

@@ -37,12 +37,13 @@ class LineFormat:
     its empty cell. ``affixes`` returns the texts before and after a common number, whose digits
     are written unchanged (an integer of at most eight characters, a number with eight digits and
     six decimal places, an amount with twelve and two), None if digits are converted. The same
-    goes for texts if ``are_plain``.
+    goes for texts if ``are_plain``. ``is_risky`` tells which texts a program may evaluate.
     """
 
     cell_writer: Callable[[ExportColumn, int], WriteValue]
     affixes: Callable[[ExportColumn, int], tuple[str, str] | None]
     are_plain: Callable[[Sequence[str]], bool] | None = None
+    is_risky: Callable[[str], bool] | None = None
     empty_cell: Callable[[ExportColumn], str] = lambda _column: ""
     prefix: str = ""
     separator: str = ""
@@ -74,6 +75,11 @@ def line_blocks(file: Path) -> Iterator[bytes]:
     with file.open("rb", buffering=_BLOCK_SIZE) as stream:
         while block := stream.read(_BLOCK_SIZE):
             yield block + stream.readline()
+
+
+def text_of(cell: Cell) -> str | None:
+    """Return the cell of a column that was written as text, though some values have its type."""
+    return cell if cell is None or isinstance(cell, str) else encode_json(cell)
 
 
 def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:

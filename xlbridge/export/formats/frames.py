@@ -14,6 +14,7 @@ from xlbridge.export.formats.base import (
     OutputWriter,
     Table,
     cells_of,
+    text_of,
 )
 from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.report_forms import Report
@@ -25,7 +26,8 @@ class FrameOutput(OutputWriter):
 
     Money is ``Decimal`` (dtype ``object``), dates are ``datetime64[us]``, whole numbers ``Int64``
     (``object`` beyond 64 bits), other numbers ``Float64``, yes or no ``boolean``, codes and other
-    text ``str``. A cell of several texts is a list of them.
+    text ``str``. A cell of several texts is a list of them. A column with values of another type
+    than the documented one is text.
     """
 
     def __init__(self) -> None:
@@ -70,7 +72,7 @@ def _series(column: ExportColumn, cells: Sequence[Any]) -> pd.Series:
         case Kind.BOOLEAN:
             return pd.Series(cells, dtype="boolean", name=name)
         case _:
-            return pd.Series(cells, dtype="str", name=name)
+            return pd.Series(list(map(text_of, cells)), dtype="str", name=name)
 
 
 def _converted(convert: Callable[[Any], Any], cells: Sequence[Any]) -> list[Any]:

@@ -21,6 +21,7 @@ from xlbridge.export.formats.base import (
     Table,
     cells_of,
     sheet_paths,
+    text_of,
 )
 from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.files import replace_atomically
@@ -54,27 +55,26 @@ def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
         output = _ParquetOutput()
         for target, sheet in zip(sheet_paths(path, sheets), sheets, strict=True):
             temporary = files.enter_context(replace_atomically(target, shared=True))
-            schema = pa.schema([(column.name, _type(column)) for column in sheet.columns])
-            output.writers[sheet.name] = files.enter_context(
-                pq.ParquetWriter(str(temporary), schema, compression="zstd")
-            )
+            output.paths[sheet.name] = str(temporary)
         yield output
 
 
 class _ParquetOutput(OutputWriter):
     def __init__(self) -> None:
-        self.writers: dict[str, pq.ParquetWriter] = {}
+        self.paths: dict[str, str] = {}
 
     def line_format(self, sheet: Sheet) -> LineFormat:
         return CELLS_AS_JSON
 
     def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
         for table in tables:
-            writer, rows = self.writers[table.sheet.name], cells_of(table.blocks)
-            while batch := list(islice(rows, _ROWS_PER_BATCH)):
-                columns = zip(table.sheet.columns, zip(*batch, strict=True), strict=True)
-                arrays = [_array(table.sheet, column, cells) for column, cells in columns]
-                writer.write_batch(pa.record_batch(arrays, schema=writer.schema))
+            path, rows = self.paths[table.sheet.name], cells_of(table.blocks)
+            schema = pa.schema([(column.name, _type(column)) for column in table.sheet.columns])
+            with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+                while batch := list(islice(rows, _ROWS_PER_BATCH)):
+                    columns = zip(table.sheet.columns, zip(*batch, strict=True), strict=True)
+                    arrays = [_array(table.sheet, column, cells) for column, cells in columns]
+                    writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
 def _type(column: ExportColumn) -> pa.DataType:
@@ -82,7 +82,9 @@ def _type(column: ExportColumn) -> pa.DataType:
 
 
 def _array(sheet: Sheet, column: ExportColumn, cells: Sequence[Any]) -> pa.Array:
-    read = _CONVERTERS.get(column.kind)
+    read = (
+        text_of if column.kind is Kind.TEXT and not column.is_list else _CONVERTERS.get(column.kind)
+    )
     values = cells if read is None else [None if c is None else read(c) for c in cells]
     try:
         try:

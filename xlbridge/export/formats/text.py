@@ -1,18 +1,20 @@
 """Text formats, one file per sheet: CSV and JSON Lines.
 
 CSV is UTF-8 with a byte-order mark, which Excel needs. The plain dialect has commas, decimal
-points and ISO dates; ``pt-br``, which Brazilian Excel opens by a double click, has semicolons,
-decimal commas and dd/mm/yyyy. JSON Lines has one object per row with exact numbers.
+points, ISO dates, and texts exactly as received. ``pt-br``, which Brazilian Excel opens by a double
+click, has semicolons, amounts such as 3.294,80 and dd/mm/yyyy; a text that Excel would convert or
+evaluate is written as ``="…"``, which shows it unchanged. JSON Lines has one object per row with
+exact numbers. Times have neither zone nor fraction of a second, as in a workbook.
 """
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,7 +29,6 @@ from xlbridge.export.formats.base import (
 from xlbridge.export.sheets import (
     ExportColumn,
     Sheet,
-    moment_suffix,
     naive_moment,
     value_reader,
 )
@@ -64,12 +65,34 @@ class _TextOutput(OutputWriter):
 
 
 _BYTE_ORDER_MARK = "\ufeff"
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_SEPARATORS = ",;|\t\r\n"
+"""Characters at which some program splits a line."""
+
+_FORMULA = re.compile(rf"(?:^|(?<=[{_SEPARATORS}]))[\s\"]*[=+@\t\r＝＋－＠﹢﹣﹫−-]")
+"""Beginning of a formula, wherever a program splits; also in forms that it may normalise."""
+
+_MONTHS = "jan|fev|feb|mar|abr|apr|mai|may|jun|jul|ago|aug|set|sep|out|oct|nov|dez|dec"
+_CONVERTED = re.compile(
+    rf"\s*(?:(?:R\$|[$€£])?[\s(]*[\d.,/:() %e-]*\d[\d.,/:() %e-]*(?:[ap]m?)?"
+    rf"|(?:\d{{1,2}}[ /.-]*)?(?:de )?(?:{_MONTHS})[a-zç]*\.?(?:(?: de )?[ /.-]*\d{{1,4}})?"
+    r"|verdadeiro|falso|true|false)\s*",
+    re.IGNORECASE,
+).fullmatch
+"""Texts that Excel takes for a number, a date, a time or a boolean."""
+
+_MAX_LITERAL = 250
+"""Characters of a text within a formula, below Excel's limit of 255."""
+
+_EXACT_INTEGER = 15
+"""Digits that Excel keeps."""
 
 
 @dataclass(frozen=True, slots=True)
 class CsvDialect:
-    """Notation of values in CSV; with ``has_zones``, times have zones and fractions of seconds."""
+    """Notation of values in CSV.
+
+    With ``protects_texts``, Excel shows every text unchanged, and amounts have ``thousands``.
+    """
 
     delimiter: str
     decimal_point: str
@@ -77,18 +100,29 @@ class CsvDialect:
     time: str
     true: str
     false: str
-    has_zones: bool
+    thousands: str = ""
+    protects_texts: bool = False
 
 
 CSV_DIALECTS: dict[str, CsvDialect] = {
-    "plain": CsvDialect(",", ".", "%Y-%m-%d", "T%H:%M:%S", "true", "false", has_zones=True),
-    "pt-br": CsvDialect(";", ",", "%d/%m/%Y", " %H:%M:%S", "VERDADEIRO", "FALSO", has_zones=False),
+    "plain": CsvDialect(",", ".", "%Y-%m-%d", "T%H:%M:%S", "true", "false"),
+    "pt-br": CsvDialect(
+        ";",
+        ",",
+        "%d/%m/%Y",
+        " %H:%M:%S",
+        "VERDADEIRO",
+        "FALSO",
+        thousands=".",
+        protects_texts=True,
+    ),
 }
 
 
 def csv_opener(dialect: CsvDialect) -> OpenOutput:
     """Return the opener of CSV in a dialect."""
-    special = re.compile(f'[{dialect.delimiter}"\r\n]').search
+    separators = dialect.delimiter + "\r\n" if dialect.protects_texts else _SEPARATORS
+    special = re.compile(f'[{separators}"]').search
     common_affixes = ("", "") if dialect.decimal_point == "." else None
 
     def quote(text: str) -> str:
@@ -105,6 +139,7 @@ def csv_opener(dialect: CsvDialect) -> OpenOutput:
 
     line_format = LineFormat(
         cell_writer,
+        is_risky=None if dialect.protects_texts else begins_formula,
         affixes=lambda _column, _index: common_affixes,
         separator=dialect.delimiter,
         suffix="\r\n",
@@ -112,43 +147,62 @@ def csv_opener(dialect: CsvDialect) -> OpenOutput:
     return partial(open_text, line_format=line_format, header=header)
 
 
-def neutralize_formula(text: str) -> str:
-    """Return a text that no spreadsheet program evaluates as a formula.
+def begins_formula(text: str) -> bool:
+    """Return whether some program evaluates a text, or what it splits from it, as a formula."""
+    return _FORMULA.search(text) is not None
 
-    A text that starts like one, even after spaces or in a compatibility form, gets an apostrophe
-    in front.
+
+def as_text_formula(text: str) -> str:
+    """Return the formula by which Excel shows a text unchanged.
+
+    It is cut wherever a program that splits at another character would find a formula.
     """
-    if text.isalnum() and text.isascii():
-        return text
-    plain = unicodedata.normalize("NFKC", text)
-    if plain.startswith(_FORMULA_STARTS) or plain.strip().startswith(_FORMULA_STARTS):
-        return "'" + text
-    return text
+    cuts = {match.start() for match in _FORMULA.finditer(text)} | {0, len(text)}
+    bounds = sorted(cuts | set(range(0, len(text), _MAX_LITERAL)))
+    parts = (text[start:end] for start, end in pairwise(bounds))
+    literals = ('"' + part.replace('"', '""') + '"' for part in parts)
+    return "=" + "&".join(literals)
+
+
+def _protected(text: str) -> str:
+    return as_text_formula(text) if begins_formula(text) or _CONVERTED(text) else text
 
 
 def _csv_text(dialect: CsvDialect, column: ExportColumn) -> Callable[[Any], str]:
+    as_text: Callable[[str], str] = _protected if dialect.protects_texts else str
     if column.is_list:
-        return lambda texts: neutralize_formula("\n".join(texts))
+        return lambda texts: as_text("\n".join(texts))
     match column.kind:
         case Kind.BOOLEAN:
             return lambda flag: dialect.true if flag else dialect.false
         case Kind.INTEGER:
-            return str
-        case Kind.NUMBER | Kind.MONEY:
+            return lambda digits: digits if len(digits) <= _EXACT_INTEGER else as_text(digits)
+        case Kind.NUMBER:
             return lambda digits: str(digits).replace(".", dialect.decimal_point)
+        case Kind.MONEY if dialect.thousands:
+            return partial(_csv_amount, dialect)
+        case Kind.MONEY:
+            return str
         case Kind.DATE:
             return partial(_csv_moment, dialect)
         case _:
-            return neutralize_formula
+            return as_text
+
+
+def _csv_amount(dialect: CsvDialect, digits: str) -> str:
+    """Return an amount with at least two decimal places and separated thousands."""
+    whole, _, decimals = digits.partition(".")
+    sign, whole = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
+    grouped = f"{int(whole):,}".replace(",", dialect.thousands)
+    return f"{sign}{grouped}{dialect.decimal_point}{decimals.ljust(2, '0')}"
 
 
 def _csv_moment(dialect: CsvDialect, text: str) -> str:
     moment = naive_moment(text)
     # strftime drops leading zeros of years before 1000 on some platforms.
     day = dialect.day.replace("%Y", f"{moment.year:04d}")
-    suffix = "".join(moment_suffix(text)) if dialect.has_zones else ""
-    is_day = not suffix and moment.replace(microsecond=0).time() == datetime.min.time()
-    return moment.strftime(day if is_day else day + dialect.time) + suffix
+    is_day = moment.replace(microsecond=0).time() == datetime.min.time()
+    return moment.strftime(day if is_day else day + dialect.time)
 
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -160,7 +214,13 @@ def _json_member(column: ExportColumn, _index: int) -> WriteValue:
     # A number's cell is its exact digits, which JSON has without quotes.
     if column.kind.is_number and not column.is_list:
         return lambda value: f"{name}: {read(value)}"
+    if column.kind is Kind.DATE and not column.is_list:
+        return lambda value: f"{name}: {_encode(_bare_moment(str(read(value))))}"
     return lambda value: f"{name}: {_encode(read(value))}"
+
+
+def _bare_moment(text: str) -> str:
+    return naive_moment(text).replace(microsecond=0).isoformat()
 
 
 open_jsonl: OpenOutput = partial(

@@ -8,7 +8,7 @@ filled through xlsxwriter, cell by cell.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -31,6 +31,7 @@ from xlbridge.export.formats.base import (
     OutputWriter,
     Table,
     cells_of,
+    text_of,
 )
 from xlbridge.export.formats.xlsx_rows import (
     COMPRESSION_LEVEL,
@@ -42,7 +43,7 @@ from xlbridge.export.formats.xlsx_rows import (
     TableRows,
     row_format,
 )
-from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
+from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment, value_reader
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, active_language
 from xlbridge.report_forms import Report
@@ -287,7 +288,7 @@ def open_template(
             formats = [cell_format(book, column) for column in declared.columns]
             formats += [plain] * (len(sheet.columns) - len(formats))
             worksheet = worksheets[declared.sheet]
-            cell_writers = [_template_cell_writer(worksheet, column) for column in sheet.columns]
+            cell_writers = [_either_writer(worksheet, column) for column in sheet.columns]
             writers.append(list(zip(cell_writers, formats, strict=True)))
         yield _TemplateOutput(book, writers)
 
@@ -329,6 +330,19 @@ _TOO_LONG = Text(
     pt="{cell}, campo {field}: o texto tem mais de {limit} caracteres, o máximo de uma célula.",
     en="{cell}, field {field}: the text has more than {limit} characters, the maximum of a cell.",
 )
+
+
+def _either_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:
+    """Return what writes a cell: one that is not of the column's type as text."""
+    write, read = _template_cell_writer(sheet, column), value_reader(column)
+
+    def write_either(row: int, index: int, cell: Any, cell_style: Format) -> int:
+        with suppress(ValueError):
+            if read(cell) == cell:
+                return write(row, index, cell, cell_style)
+        return int(sheet.write_string(row, index, text_of(cell) or "", cell_style))
+
+    return write_either
 
 
 def _template_cell_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:

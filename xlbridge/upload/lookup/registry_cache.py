@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from xlbridge.client import Client, Record
-from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.errors import RemoteRejected, TransportError, UnknownFields
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.references import REFERENCES, Link, Reference
@@ -186,8 +186,10 @@ def registry_lists(
         progress(_READING.format(registry=title))
         try:
             lists.append(_registry_list(registries, link, warn))
-        except RemoteRejected as error:
+        except (RemoteRejected, UnknownFields) as error:
             warn(_UNREAD.format(registry=title, reason=error.message))
+            if isinstance(error, UnknownFields) and error.hint is not None:
+                warn(error.hint)
     moment = datetime.now().strftime("%d/%m/%Y %H:%M")
     return RegistryLists(f"{client.target.profile}, {moment}", tuple(lists))
 

@@ -125,7 +125,9 @@ _SAMPLE_ROWS = 200
 _MAX_RAGGED_SHARE = 5
 """At most one row in this many may have another number of cells than the rest."""
 
-_TEXT_FORMULA = re.compile(r'="([^"]*)"')
+_LITERAL = r'"(?:[^"]|"")*+"'
+_TEXT_FORMULA = re.compile(rf"={_LITERAL}(?:&{_LITERAL})*+")
+_TEXT_LITERAL = re.compile(_LITERAL)
 _NUMBER = r"[-+(]?(?:R\$ ?)?(?:\d{1,3}(?:%s\d{3})+|\d+)%s(?:\d{1,2}|\d{4,})[)%%]?"
 _COMMA_NUMBER = re.compile(_NUMBER % (r"\.", ","), re.ASCII)
 _POINT_NUMBER = re.compile(_NUMBER % (",", r"\."), re.ASCII)
@@ -186,7 +188,7 @@ def parse_csv(
     if '="' in text:
         # Programs write ="…" to make Excel keep a cell as text.
         for row in rows:
-            row[:] = [m[1] if (m := _TEXT_FORMULA.fullmatch(cell)) else cell for cell in row]
+            row[:] = [_text_of(cell) if _TEXT_FORMULA.fullmatch(cell) else cell for cell in row]
     is_unterminated = not text.endswith(("\n", "\r"))
     while rows and not any(rows[-1]):
         rows.pop()
@@ -215,6 +217,11 @@ def parse_csv(
     yield from encoder.encode(0, 0, rows)
     encoder.end()
     yield SheetEnded(RawSheet(is_text_only=True, widths=widths, is_unterminated=is_unterminated))
+
+
+def _text_of(formula: str) -> str:
+    """Return the text that a formula of texts alone shows."""
+    return "".join(one[1:-1].replace('""', '"') for one in _TEXT_LITERAL.findall(formula))
 
 
 _OPEN_QUOTES = Text(

@@ -1,0 +1,183 @@
+"""Systems that read windows of update times otherwise than documented, or ignore them."""
+
+import csv
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from environment import Xlbridge
+from fake_system import FakeSystem, Query, fake_system
+
+pytestmark = pytest.mark.one_database
+
+CAP = 500
+MINUTE = timedelta(minutes=1)
+RANDOM = Random(5)
+TIMES = [
+    datetime(2026, 10, 1, 8) + timedelta(seconds=RANDOM.randrange(60 * 60 * 4))
+    for _ in range(1_855)
+]
+"""Eight records a minute: each minute that is left out is missed."""
+
+Within = Callable[[datetime, datetime | None, datetime | None], bool]
+
+
+def inclusive(time: datetime, low: datetime | None, high: datetime | None) -> bool:
+    return (low is None or time >= low) and (high is None or time < high + MINUTE)
+
+
+def literal(time: datetime, low: datetime | None, high: datetime | None) -> bool:
+    return (low is None or time >= low) and (high is None or time <= high)
+
+
+def exclusive(time: datetime, low: datetime | None, high: datetime | None) -> bool:
+    return (low is None or time >= low) and (high is None or time < high)
+
+
+def ignoring(_time: datetime, _low: datetime | None, _high: datetime | None) -> bool:
+    return True
+
+
+def listing(within: Within, make: Callable[[int, datetime], Any], cap: int | None = None) -> Any:
+    """Return the answers of a listing; the earliest records come first."""
+
+    def answer(query: Query) -> list[Any]:
+        low, high = (
+            datetime.strptime(query[name][0], "%d/%m/%Y %H:%M") if name in query else None
+            for name in ("dataInferior", "dataSuperior")
+        )
+        ordered = sorted((time, n) for n, time in enumerate(TIMES, start=1))
+        return [make(n, time) for time, n in ordered if within(time, low, high)][:cap]
+
+    return answer
+
+
+def client(number: int, time: datetime) -> dict[str, Any]:
+    return {"codigoDoCliente": number, "ultimaAtualizacao": time.isoformat()}
+
+
+def order(number: int, time: datetime) -> dict[str, Any]:
+    return {"numeroDoPedido": number, "ultimaAtualizacao": time.isoformat()}
+
+
+def exported(
+    xlbridge: Xlbridge, folder: Path, system: FakeSystem, *arguments: str
+) -> tuple[Any, list[dict[str, str]], dict[str, Any]]:
+    output, manifest = folder / "out.csv", folder / "out.json"
+    options = ["-o", output, "--manifest", manifest]
+    done = xlbridge("export", *arguments, *options, **system.environment())
+    with output.open(encoding="utf-8-sig", newline="") as stream:
+        return done, list(csv.DictReader(stream)), json.loads(manifest.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("within", "ends"),
+    [(inclusive, "inclusive"), (literal, "exclusive"), (exclusive, "exclusive")],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_all_clients_are_exported_however_the_end_of_a_window_is_read(
+    tmp_path: Path, xlbridge: Xlbridge, within: Within, ends: str
+) -> None:
+    with fake_system({"/v2/cliente": listing(within, client, CAP)}) as system:
+        done, rows, manifest = exported(xlbridge, tmp_path, system, "clientes")
+    assert done.returncode == 0, done.stderr
+    codes = [int(row["codigoDoCliente"]) for row in rows]
+    assert sorted(codes) == list(range(1, len(TIMES) + 1))
+    assert (manifest["complete"], manifest["window_ends"]) == (True, ends)
+    assert ("leaves out the last minute" in done.stderr) is (ends == "exclusive")
+    assert len(system.calls) < 15
+
+
+@pytest.mark.parametrize("shows_times", [True, False], ids=["with times", "without times"])
+def test_a_capped_listing_that_ignores_windows_is_a_gap_after_a_few_calls(
+    tmp_path: Path, xlbridge: Xlbridge, shows_times: bool
+) -> None:
+    def make(number: int, time: datetime) -> dict[str, Any]:
+        return client(number, time) if shows_times else {"codigoDoCliente": number}
+
+    with fake_system({"/v2/cliente": listing(ignoring, make, CAP)}) as system:
+        done, rows, manifest = exported(xlbridge, tmp_path, system, "clientes")
+    assert done.returncode == 1
+    assert (len(rows), manifest["complete"], manifest["window_ends"]) == (CAP, False, "ignored")
+    assert "does not filter by the last update" in done.stderr
+    assert len(system.calls) <= 4
+
+
+@pytest.mark.parametrize("shows_times", [True, False], ids=["with times", "without times"])
+def test_a_listing_that_ignores_windows_is_fetched_in_one_answer(
+    tmp_path: Path, xlbridge: Xlbridge, shows_times: bool
+) -> None:
+    def make(number: int, time: datetime) -> dict[str, Any]:
+        return order(number, time) if shows_times else {"numeroDoPedido": number}
+
+    with fake_system({"/v2/faturamento/pedido": listing(ignoring, make)}) as system:
+        done, rows, manifest = exported(xlbridge, tmp_path, system, "pedidos")
+    assert done.returncode == 0, done.stderr
+    assert (len(rows), manifest["window_ends"]) == (len(TIMES), "ignored")
+    assert "does not filter by the last update" in done.stderr
+    assert len(system.calls) <= 6
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "make"),
+    [("/v2/faturamento/pedido", "pedidos", order), ("/v2/cliente", "clientes", client)],
+)
+def test_a_period_that_the_system_ignores_is_filtered_here(
+    tmp_path: Path, xlbridge: Xlbridge, path: str, name: str, make: Callable[..., Any]
+) -> None:
+    few = sorted(TIMES)[:CAP:2]
+
+    def answer(_query: Query) -> list[Any]:
+        moved = [time - timedelta(days=n) for n, time in enumerate(few)]
+        return [make(n, time) for n, time in enumerate(moved)]
+
+    with fake_system({path: answer}) as system:
+        done, rows, manifest = exported(xlbridge, tmp_path, system, name, "--from", "28/09/2026")
+    assert done.returncode == 0, done.stderr
+    assert len(rows) == 4
+    assert manifest["excess"] == {"from": len(few) - 4}
+
+
+@pytest.mark.parametrize("within", [literal, exclusive])
+def test_the_last_minute_of_a_month_is_exported(
+    tmp_path: Path, xlbridge: Xlbridge, within: Within, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = [datetime(2026, month, 1) - timedelta(seconds=30) for month in range(2, 11)]
+    monkeypatch.setattr(f"{__name__}.TIMES", last)
+    with fake_system({"/v2/faturamento/pedido": listing(within, order)}) as system:
+        done, rows, _ = exported(xlbridge, tmp_path, system, "pedidos")
+    assert done.returncode == 0, done.stderr
+    assert len(rows) == len(last)
+
+
+def test_records_of_a_full_answer_that_its_parts_lack_are_a_gap(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    whole = listing(inclusive, client, CAP)
+
+    def answer(query: Query) -> list[Any]:
+        # Only an answer without windows has these records.
+        return [one for one in whole(query) if not query or one["codigoDoCliente"] % 50]
+
+    with fake_system({"/v2/cliente": answer}) as system:
+        done, _, manifest = exported(xlbridge, tmp_path, system, "clientes")
+    assert (done.returncode, manifest["complete"]) == (1, False)
+    assert "came in a full answer" in done.stderr
+    assert all(key[0] % 50 == 0 for key in manifest["lost"])
+    assert manifest["lost"]
+
+
+@pytest.mark.parametrize("within", [inclusive, literal, exclusive])
+def test_the_lists_of_a_template_have_all_clients(
+    tmp_path: Path, xlbridge: Xlbridge, within: Within
+) -> None:
+    answers = {"/v2/cliente": listing(within, client, CAP), "/v2/centrodecusto": []}
+    with fake_system(answers) as system:
+        arguments = ["template", "contasreceber", "--with-lists", "-o", tmp_path / "t.xlsx"]
+        done = xlbridge(*arguments, **system.environment())
+    assert done.returncode == 0, done.stderr
+    assert f"clients ({len(TIMES)})" in done.stderr
