@@ -20,6 +20,7 @@ ProxyFault = Literal[
     "refuse after",
     "refuse",
     "refuse as text",
+    "absent",
     "accept",
     "unavailable",
     "busy",
@@ -38,6 +39,7 @@ ProxyFault = Literal[
 PROXY_ANSWERS: dict[ProxyFault, tuple[int, tuple[str, str] | None]] = {
     "accept": (200, None),
     "refuse": (400, None),
+    "absent": (404, None),
     "unavailable": (429, None),
     "busy": (503, ("Retry-After", "40")),
     "too large": (413, None),

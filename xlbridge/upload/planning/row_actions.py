@@ -89,7 +89,8 @@ def _look_up(
         snapshot[at] = row
     reasons = {positions[index]: why for index, why in found.reasons.items()}
     disputed = {positions[index]: both for index, both in found.disputed.items()}
-    return LookupResult(tuple(snapshot), reasons, found.reason, disputed)
+    near = {positions[index]: key for index, key in found.near.items()}
+    return LookupResult(tuple(snapshot), reasons, found.reason, disputed, near)
 
 
 def plan_rows(
@@ -169,12 +170,15 @@ class _Planner:
             aside = self._rows.set_aside[at]
             return _held(row, aside.reason, why=aside.why)._replace(raw_cells=aside.raw_cells)
         if self._options.again is not None:
-            unread = at in self._unread
+            unread = at in self._unread and at not in self._lookup.near
             return row._replace(action=RowAction.UNREAD if unread else RowAction.CREATE)
         if at in self._claimed_rows and self._claimed.unfinished:
             job = self._claimed.unfinished_job(self._digests[at], self._keys[at])
             if job is not None:
                 return _held(row, RowReason.CLAIMED, job=job)
+        if at in self._lookup.near:
+            near = self._lookup.near[at]
+            return _held(row, RowReason.NEAR_KEY, why=near.text)._replace(record=near.code)
         if at in self._unread:
             return self._decide_unread(at, row)
         if at in self._lookup.disputed:

@@ -56,6 +56,7 @@ class RowReason(StrEnum):
     GONE = "gone"
     UNKNOWN_NUMBER = "unknown-number"
     TWO_RECORDS = "two-records"
+    NEAR_KEY = "near-key"
     NOT_LOOKED_UP = "not-looked-up"
     NO_KEY = "no-key"
     SET_LATER = "set-later"
@@ -127,6 +128,12 @@ _REASONS: Mapping[RowReason, Text] = {
         pt="o número e a chave são de registros diferentes ({why})",
         en="its number and its key belong to different records ({why})",
     ),
+    RowReason.NEAR_KEY: Text(
+        pt="o sistema tem quase a mesma chave, com outros zeros, maiúsculas, acentos ou espaços "
+        "({why}); para ser esse registro, a linha precisa da chave dele",
+        en="the system has nearly the same key, with other zeros, case, accents or spaces ({why}); "
+        "to be that record, the row needs its key",
+    ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="não foi possível procurá-la no sistema ({why})",
         en="could not be looked up in the system ({why})",
@@ -174,6 +181,9 @@ _OPTIONS: Mapping[RowReason, Text] = {
     RowReason.TWO_RECORDS: Text(
         pt="; corrija um dos dois; se os números são de outro sistema: --foreign-numbers",
         en="; correct one of them; if the numbers are another system's: --foreign-numbers",
+    ),
+    RowReason.NEAR_KEY: Text(
+        pt='; para incluir mais um: --again "motivo"', en='; to add one more: --again "reason"'
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="; para incluí-la assim mesmo: --create-unread",
