@@ -1,24 +1,21 @@
 """A record that the look-up cannot prove absent is never created as new."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Iterator
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from databases import database_options
-from environment import Xlbridge, clean_environment
+from environment import clean_environment
+from lookup_parts import KEYED, contact_names, keyed_row, lookups_of, write_row
 from lossy_proxy import LossyProxy
 from sandboxes import sandbox_process
-from sheets import GOOD, write_records, write_rows
+from sheets import write_records
 from update_parts import Run, writes
 from upload_parts import new_cnpj
 
-from xlbridge.client import Client
-from xlbridge.resources import load_catalogue
-from xlbridge.resources.remote import Lookup
 from xlbridge.sandbox import RunningSandbox
 
 
@@ -31,41 +28,8 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
         yield running
 
 
-@pytest.fixture
-def system(sandbox: RunningSandbox) -> Iterator[httpx.Client]:
-    """Plain HTTP calls of the sandbox, without the proxy."""
-    with httpx.Client(base_url=sandbox.base_url, timeout=60) as http:
-        login = {"email": sandbox.email, "password": sandbox.password}
-        token = http.post("/v2/autenticar", json=login).json()["accessToken"]
-        http.headers["Authorization"] = f"Bearer {token}"
-        yield http
-
-
-@pytest.fixture
-def colleague(xlbridge: Xlbridge, proxy_environment: dict[str, str], tmp_path: Path) -> Run:
-    """Run a command on another computer, whose journal knows none of the uploads."""
-    environment = proxy_environment | {"XLBRIDGE_HOME": str(tmp_path / "colleague")}
-
-    def run(*arguments: object) -> tuple[int, dict[str, Any]]:
-        ended = xlbridge(*arguments, "--format", "json", **environment)
-        assert ended.stdout, ended.stderr
-        return ended.returncode, json.loads(ended.stdout)
-
-    return run
-
-
-def contact_names(system: httpx.Client, client_code: int) -> list[str]:
-    names = []
-    for number in range(1, 20):
-        answer = system.get(f"/v2/clientecontato/{client_code}/{number}")
-        if answer.status_code == httpx.codes.OK:
-            names.append(answer.json()["data"]["nomeDoContato"])
-    return names
-
-
 @pytest.mark.parametrize("deleted", [1, 2])
 def test_a_contact_behind_deleted_ones_is_found(
-    client: Client,
     proxy: LossyProxy,
     system: httpx.Client,
     run: Run,
@@ -112,48 +76,6 @@ def test_dates_with_the_day_first_match(
     assert (code, report["rows"]["created"]) == (0, 2), report
     code, report = run("upload", path, "--yes")
     assert (code, report["plan"]["unchanged"]) == (0, 2), report
-
-
-def keyed_row(resource: str) -> dict[str, Any]:
-    """Return a valid row of a resource with every key that a new record can have, all its own."""
-    number = new_cnpj()
-    title = {"dataDeVencimento": date(2026, 12, 3), "numeroDoDocumento": f"D-{number}"}
-    keys: dict[str, dict[str, Any]] = {
-        "cliente": {"cnpj": number, "seuCodigo": f"S-{number}"},
-        "fornecedor": {"nomeComercial": "Vale Verde", "natureza": "J", "cnpj": number},
-        "clientecontato": {"nome": f"Rita {number}"},
-        "contaspagar": title,
-        "contasreceber": title | {"idws": f"R-{number}"},
-        "produto": {"codigoInterno": f"P-{number}", "codigoDeBarras": ean13(number)},
-        "tipo-de-produto": {"descricaoDoTipoDeProduto": f"Tipo {number}"},
-        "tipocliente": {"descricaoDoTipoDeCliente": f"Tipo {number}"},
-        "categoriacliente": {"descricaoDaCategoriaDeCliente": f"Categoria {number}"},
-        "centrodecusto": {
-            "codigoDoCentroDeCusto": number,
-            "descricaoDoCentroDeCusto": f"Centro {number}",
-        },
-        "planejamento": {"ano": 2000 + int(number[:8])},
-        "enderecamento-de-produto": {},
-    }
-    return {**GOOD.get(resource, {}), **keys[resource]}
-
-
-def ean13(number: str) -> str:
-    digits = f"789{number[:8]}0"
-    odd, even = sum(map(int, digits[::2])), sum(map(int, digits[1::2]))
-    return f"{digits}{-(odd + 3 * even) % 10}"
-
-
-def lookups_of(resource: str) -> Sequence[Lookup]:
-    declared = load_catalogue()[resource].read_back
-    return () if declared is None else declared.lookups
-
-
-KEYED = [name for name, one in load_catalogue().items() if lookups_of(name) and one.base is None]
-
-
-def write_row(path: Path, resource: str, row: Mapping[str, Any]) -> Path:
-    return write_rows(path, list(row), [list(row.values())], sheet=resource)
 
 
 def renamed(value: Any, field: str) -> Any:
@@ -216,7 +138,7 @@ def test_rows_whose_listing_was_dropped_are_not_new(
     _, report = colleague("upload", path, "--yes")
     assert report["plan"]["held"] == 1, report["plan"]
     assert [row["reason"] for row in report["not_created"]] == ["not-looked-up"]
-    recent = {"dataInferior": f"{date.today():%d/%m/%Y}"}
+    recent = {"dataInferior": f"{datetime.now():%d/%m/%Y}"}
     found = system.get("/v2/cliente", params=recent).json()["data"]
     assert sum(one.get("seuCodigo") == code for one in found) == 1
 

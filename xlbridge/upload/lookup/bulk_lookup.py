@@ -66,6 +66,10 @@ _NOT_PROVEN = Text(
 )
 
 _NEAR_RECORD = Text(pt="{key}: registro {code}", en="{key}: record {code}")
+_ONLY_NEAR = Text(
+    pt="o sistema só tem quase a mesma chave: {near}",
+    en="the system only has nearly the same key: {near}",
+)
 _MAX_NAMED = 3
 """Records with a near key that are named."""
 
@@ -87,7 +91,8 @@ def look_up_rows(
     ``most`` limits the number of requests. Raises what ``Client.records`` raises.
     """
     result = record_reader(client, resource, rows, most, matcher)()
-    return result.snapshot, result.reason
+    near = next((_ONLY_NEAR.format(near=near.text) for near in result.near.values()), None)
+    return result.snapshot, result.reason or near
 
 
 def read_snapshot(client: Client, resource: Resource, rows: TypedRows) -> Snapshot:
@@ -339,7 +344,7 @@ class _RecordReader:
             )
             for one, code in zip(near[:_MAX_NAMED], codes, strict=False)
         ]
-        return NearKey(codes[0], joined(named))
+        return NearKey(next(iter(near[0].differing)), codes[0], joined(named))
 
     def _code(self, record: int) -> str:
         values = self._records[record]

@@ -98,8 +98,10 @@ class ColumnarSnapshot(LazySequence[RowSnapshot | None]):
 
 @dataclass(frozen=True, slots=True)
 class NearKey:
-    """Record whose key is near a row's: its code, and a text that names it with its key."""
+    """Record whose key is near a row's: the first column in which the keys differ, the record's
+    code, and a text that names it with its key."""
 
+    column: str
     code: str
     text: Text
 

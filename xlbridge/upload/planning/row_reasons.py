@@ -129,10 +129,10 @@ _REASONS: Mapping[RowReason, Text] = {
         en="its number and its key belong to different records ({why})",
     ),
     RowReason.NEAR_KEY: Text(
-        pt="o sistema tem quase a mesma chave, com outros zeros, maiúsculas, acentos ou espaços "
-        "({why}); para ser esse registro, a linha precisa da chave dele",
-        en="the system has nearly the same key, with other zeros, case, accents or spaces ({why}); "
-        "to be that record, the row needs its key",
+        pt="o sistema tem quase a mesma chave, com outros zeros à esquerda, maiúsculas, acentos ou "
+        "espaços ({why}); se é o mesmo registro, use a chave do sistema",
+        en="the system has nearly the same key, with other leading zeros, case, accents or spaces "
+        "({why}); if it is the same record, use the system's key",
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="não foi possível procurá-la no sistema ({why})",
