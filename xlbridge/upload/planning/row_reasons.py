@@ -64,6 +64,7 @@ class RowReason(StrEnum):
     ERRORS = "errors"
     REJECTED = "rejected"
     SENT_OTHERWISE = "sent-otherwise"
+    NOT_IN_SYSTEM = "not-in-system"
 
     def text(self, remedies: "Mapping[RowReason, Text] | None" = None) -> Text:
         """Return the explanation with its remedy, by default a command-line option."""
@@ -148,6 +149,10 @@ _REASONS: Mapping[RowReason, Text] = {
         en="{why} can only be set on a record that is in the system; create the row without that "
         "value, then send it with --update",
     ),
+    RowReason.NOT_IN_SYSTEM: Text(
+        pt="não está no sistema, e --update-only não inclui nada",
+        en="is not in the system, and --update-only creates nothing",
+    ),
     RowReason.NO_RECORD: Text(pt="não é um registro: {why}", en="is not a record: {why}"),
     RowReason.ERRORS: Text(pt="tem erros: {why}", en="has errors: {why}"),
     RowReason.REJECTED: Text(
@@ -155,8 +160,7 @@ _REASONS: Mapping[RowReason, Text] = {
         en="was rejected and has not changed since: {why}",
     ),
     RowReason.SENT_OTHERWISE: Text(
-        pt="já foi aceita com outra chave ({why}); altere o registro manualmente no sistema",
-        en="was accepted with another key ({why}); change the record by hand in the system",
+        pt="já foi enviada com outra chave ({why})", en="was sent with another key ({why})"
     ),
 }
 
@@ -188,6 +192,9 @@ _OPTIONS: Mapping[RowReason, Text] = {
     RowReason.NOT_LOOKED_UP: Text(
         pt="; para incluí-la assim mesmo: --create-unread",
         en="; to create it anyway: --create-unread",
+    ),
+    RowReason.SENT_OTHERWISE: Text(
+        pt='; para incluir mais um: --again "motivo"', en='; to add one more: --again "reason"'
     ),
 }
 """Remedies by command-line options."""
