@@ -61,7 +61,7 @@ def _method(name: str, operation: Operation) -> Iterator[str]:
     for model in filter(None, (operation.query, operation.body)):
         arguments += _fields(model)
     if operation.upload:
-        arguments.append("file: UploadFile")
+        arguments.append("file: UploadFile | str | PathLike[str]")
     arguments.sort(key=lambda argument: "=" in argument)
     yield f"    def {name}("
     yield "        self,"
@@ -110,6 +110,7 @@ def _homes() -> dict[str, str]:
     """Return the module of every name the stub may use."""
     homes = {"Any": "typing", "Literal": "typing", "Callable": "collections.abc"}
     homes |= {
+        "PathLike": "os",
         "UploadFile": "xlbridge.client.transport",
         "Decimal": "decimal",
         "datetime": "datetime",

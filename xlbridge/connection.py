@@ -42,9 +42,14 @@ def connect(
 
     announce(
         Text(
-            pt="Nada configurado: usando o ambiente de testes embutido (dados em {home}).",
-            en="Nothing configured: using the embedded sandbox (data in {home}).",
-        ).format(home=settings.home)
+            pt="{why} o ambiente de testes embutido (dados em {home}).",
+            en="{why} the embedded sandbox (data in {home}).",
+        ).format(
+            why=Text(pt="Usando", en="Using")
+            if profile.is_named
+            else Text(pt="Nada configurado: usando", en="Nothing configured: using"),
+            home=settings.home,
+        )
     )
     with embedded_sandbox(settings) as server:
         target = Target(
@@ -54,6 +59,7 @@ def connect(
             server.password,
             system=server.system,
             timeout=profile.timeout_seconds,
+            by_default=not profile.is_named,
         )
         with Client(target, retry_policy=retry_policy) as client:
             yield client
@@ -69,9 +75,11 @@ def target_of(settings: Settings, profile: Profile) -> Target:
                 en="The e-mail or password of the environment {name} is missing.",
             ).format(name=profile.name),
             Text(
-                pt="Use xlbridge login, ou defina XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD.",
-                en="Use xlbridge login, or set XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD.",
-            ),
+                pt="Use xlbridge login{profile}, ou defina XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD "
+                "junto com XLBRIDGE_PROFILE ou XLBRIDGE_BASE_URL.",
+                en="Use xlbridge login{profile}, or set XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD "
+                "together with XLBRIDGE_PROFILE or XLBRIDGE_BASE_URL.",
+            ).format(profile="".join(f" {word}" for word in profile.arguments)),
         )
     return Target(
         profile.name,

@@ -38,7 +38,8 @@ def listen(address: str, port: int) -> socket.socket:
                 address=address,
                 port=port,
                 error=os_error_reason(error) if isinstance(error, OSError) else error,
-            )
+            ),
+            Text(pt="Use outra porta: --port", en="Use another port: --port"),
         ) from error
     return listener
 

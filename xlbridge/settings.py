@@ -7,10 +7,14 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from xlbridge.errors import ConfigError, require_choice
+from xlbridge.errors import ConfigError, require_choice, suggestion
 from xlbridge.i18n import Text
 
 _MB = 2**20
+_CORRECT_VARIABLE = Text(
+    pt="Corrija a variável de ambiente ou remova-a.",
+    en="Correct the environment variable, or unset it.",
+)
 _POSITIVE_INTEGER = re.compile("[1-9][0-9]{0,8}", re.ASCII)
 
 
@@ -72,7 +76,8 @@ def _read_choice(
             Text(
                 pt="{name} deve ser um destes: {choices}; não {text!r}.",
                 en="{name} must be one of: {choices}; not {text!r}.",
-            ).format(name=variable, choices="  ".join(choices), text=text)
+            ).format(name=variable, choices="  ".join(choices), text=text),
+            _CORRECT_VARIABLE,
         )
     return text or None
 
@@ -132,7 +137,8 @@ def read_limits(environment: Mapping[str, str]) -> WorkbookLimits:
                 Text(
                     pt="{name} deve ser um número inteiro maior que zero; não {text!r}.",
                     en="{name} must be a whole number greater than zero; not {text!r}.",
-                ).format(name=variable, text=text)
+                ).format(name=variable, text=text),
+                _CORRECT_VARIABLE,
             )
         limits[limit.name] = int(text) * limit.metadata["unit"]
     delimiter = _read_choice(environment, CSV_DELIMITER_VARIABLE, tuple(CSV_DELIMITERS))
@@ -155,13 +161,16 @@ class Settings:
     """Settings from the environment, read once per command.
 
     ``base_url``, ``email`` and ``password`` are None if not configured: commands then use a profile
-    or the embedded sandbox. ``ca_bundle`` is a PEM file with the certificate authorities to trust.
-    ``settle`` is how long an import whose answer was lost may still be in progress, ``timeout`` how
-    long to wait for an answer, both in seconds; None means the profile's. ``state`` is the folder
-    of the chosen profile's journal and payloads; None means ``home``. ``log_words`` maps the
-    system's words for the status of a queued file to ``LOG_MEANINGS``. ``custom_schemas`` is a
-    folder of schema files that replaces the one under ``home``. With ``profile_must_exist``,
-    ``profile`` cannot be a mere name for ``base_url``.
+    or the embedded sandbox. Without ``base_url`` the credentials belong to the profile that the
+    environment names, ``credentials_profile``; None means it names none.
+
+    ``ca_bundle`` is a PEM file with the certificate authorities to trust. ``settle`` is how long an
+    import whose answer was lost may still be in progress, ``timeout`` how long to wait for an
+    answer, both in seconds; None means the profile's. ``state`` is the folder of the chosen
+    profile's journal and payloads; None means ``home``. ``log_words`` maps the system's words for
+    the status of a queued file to ``LOG_MEANINGS``. ``custom_schemas`` is a folder of schema files
+    that replaces the one under ``home``. With ``profile_must_exist``, ``profile`` cannot be a mere
+    name for ``base_url``.
     """
 
     home: Path
@@ -170,6 +179,7 @@ class Settings:
     base_url: str | None = None
     email: str | None = None
     password: str | None = field(default=None, repr=False)
+    credentials_profile: str | None = None
     ca_bundle: Path | None = None
     settle: float | None = None
     timeout: float | None = None
@@ -232,19 +242,33 @@ class Settings:
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from environment variables (``XLBRIDGE_…``).
 
-    Raises ``ConfigError`` if a variable has an invalid value.
+    Raises ``ConfigError`` if a variable has an invalid value or an unknown name, which may be a
+    misspelt one: without it, data could go to another system.
     """
     # Imported late: the parser process imports this module and needs no folders.
     import platformdirs
 
     env = os.environ if environment is None else environment
+    for name in env:
+        if name.startswith("XLBRIDGE_") and name not in _VARIABLES:
+            raise ConfigError(
+                Text(
+                    pt="A variável de ambiente {name} não existe.",
+                    en="There is no environment variable {name}.",
+                ).format(name=name),
+                Text(
+                    pt="{suggestion}Corrija o nome ou remova a variável.",
+                    en="{suggestion}Correct its name, or unset it.",
+                ).format(suggestion=suggestion(name, _VARIABLES)),
+            )
     home, bundle = env.get("XLBRIDGE_HOME"), env.get("XLBRIDGE_CA_BUNDLE")
     timeout = _read_seconds(env, "XLBRIDGE_TIMEOUT")
     if timeout == 0:
         raise ConfigError(
             Text(
                 pt="{name} deve ser maior que zero.", en="{name} must be greater than zero."
-            ).format(name="XLBRIDGE_TIMEOUT")
+            ).format(name="XLBRIDGE_TIMEOUT"),
+            _CORRECT_VARIABLE,
         )
     return Settings(
         home=Path(home) if home else Path(platformdirs.user_state_path("xlbridge")),
@@ -252,6 +276,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         base_url=env.get("XLBRIDGE_BASE_URL") or None,
         email=env.get("XLBRIDGE_EMAIL") or None,
         password=env.get("XLBRIDGE_PASSWORD") or None,
+        credentials_profile=env.get("XLBRIDGE_PROFILE") or None,
         ca_bundle=Path(bundle) if bundle else None,
         settle=_read_seconds(env, "XLBRIDGE_SETTLE"),
         timeout=timeout,
@@ -259,6 +284,18 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         limits=read_limits(env),
         log_words=_read_log_words(env.get("XLBRIDGE_LOG_WORDS", "")),
     )
+
+
+_VARIABLES = frozenset(
+    {
+        *("XLBRIDGE_HOME", "XLBRIDGE_PROFILE", "XLBRIDGE_BASE_URL", "XLBRIDGE_EMAIL"),
+        *("XLBRIDGE_PASSWORD", "XLBRIDGE_CA_BUNDLE", "XLBRIDGE_SETTLE", "XLBRIDGE_TIMEOUT"),
+        *("XLBRIDGE_LANG", "XLBRIDGE_LOG_WORDS", "XLBRIDGE_PROGRESS_SECONDS", SCHEMAS_VARIABLE),
+        *(CSV_DELIMITER_VARIABLE, CSV_ENCODING_VARIABLE),
+        *(limit.metadata["variable"] for limit in fields(WorkbookLimits) if limit.metadata),
+    }
+)
+"""Names of all variables of xlbridge."""
 
 
 def _read_seconds(env: Mapping[str, str], name: str) -> float | None:
@@ -274,7 +311,8 @@ def _read_seconds(env: Mapping[str, str], name: str) -> float | None:
             Text(
                 pt="{name} deve ser um número de segundos, zero ou mais; não {text!r}.",
                 en="{name} must be a number of seconds, zero or more; not {text!r}.",
-            ).format(name=name, text=text)
+            ).format(name=name, text=text),
+            _CORRECT_VARIABLE,
         )
     return value
 
@@ -300,7 +338,8 @@ def _read_log_words(text: str) -> dict[str, str]:
                     "significados: {meanings}; não {pair!r}.",
                     en="XLBRIDGE_LOG_WORDS: write WORD=MEANING, where MEANING is one of: "
                     "{meanings}; not {pair!r}.",
-                ).format(meanings=", ".join(LOG_MEANINGS), pair=pair)
+                ).format(meanings=", ".join(LOG_MEANINGS), pair=pair),
+                _CORRECT_VARIABLE,
             )
         words[word] = meaning
     return words

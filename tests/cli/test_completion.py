@@ -71,7 +71,10 @@ def test_jobs_of_the_profile_are_completed(
     login = f'base_url = "{empty_sandbox.base_url}"\nemail = "{empty_sandbox.email}"\n'
     (home / "profiles.toml").write_text(f"[profiles.company]\n{login}", "utf-8")
     path = write_records(tmp_path / "r.xlsx", "cliente", [{"cnpj": "33.000.167/0001-01"}])
-    password = {"XLBRIDGE_PASSWORD": empty_sandbox.password}
+    password = {
+        "XLBRIDGE_BASE_URL": empty_sandbox.base_url,
+        "XLBRIDGE_PASSWORD": empty_sandbox.password,
+    }
     assert xlbridge("upload", path, "--yes", "--profile", "company", **password).returncode == 0
     (job,) = completed(xlbridge, "xlbridge jobs 20", XLBRIDGE_PROFILE="company")
     assert xlbridge("jobs", job, "--profile", "company").returncode == 0

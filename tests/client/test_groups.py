@@ -1,6 +1,7 @@
 """Operations as attributes, against a real socket."""
 
 import json
+from pathlib import Path
 
 import pytest
 from generate_client_stub import STUB, stub
@@ -8,6 +9,7 @@ from pydantic import ValidationError
 from scripted_server import ScriptedServer, ok
 
 from xlbridge.client import Client, UploadFile
+from xlbridge.errors import UsageError
 from xlbridge.wire import OPERATIONS
 
 CLIENT = {"codigoDoCliente": 7, "nomeComercial": "Ana", "natureza": "F"}
@@ -51,7 +53,9 @@ def test_invalid_arguments_are_not_sent(
     assert server.requests == []
 
 
-def test_a_workbook_is_uploaded_by_name(server: ScriptedServer, client: Client) -> None:
+def test_a_workbook_is_uploaded_by_name(
+    server: ScriptedServer, client: Client, tmp_path: Path
+) -> None:
     server.steps = [ok({"totalDeRegistros": 2, "registros": []}), ok(12)]
     workbook = UploadFile("clientes.xlsx", b"PK-workbook")
     read = client.imports.direct(resource="cliente", file=workbook, preview=True)
@@ -61,6 +65,13 @@ def test_a_workbook_is_uploaded_by_name(server: ScriptedServer, client: Client) 
     )
     assert server.requests[0].path == "/v2/importacao/cliente?preview=true"
     assert b"PK-workbook" in server.requests[1].body
+    (tmp_path / "pedido 1.xlsx").write_bytes(b"PK-by-path")
+    for path in (tmp_path / "pedido 1.xlsx", str(tmp_path / "pedido 1.xlsx")):
+        assert client.imports.queue(resource="cliente", file=path) == 12
+        assert b"PK-by-path" in server.requests[-1].body
+        assert b'filename="pedido 1.xlsx"' in server.requests[-1].body
+    with pytest.raises(UsageError, match=r"missing\.xlsx"):
+        client.imports.queue(resource="cliente", file=tmp_path / "missing.xlsx")
     with pytest.raises(TypeError, match="file"):
         client.imports.direct(resource="cliente")  # type: ignore[call-arg]
 

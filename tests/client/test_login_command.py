@@ -111,6 +111,7 @@ def test_a_password_is_not_stored_unless_requested(
     log_in(server, monkeypatch, "dev", "--no-production", "--store", "none")
     assert not (home / "secrets").exists()
     assert main(["whoami", "--profile", "dev"]) == 2
+    monkeypatch.setenv("XLBRIDGE_PROFILE", "dev")
     monkeypatch.setenv("XLBRIDGE_PASSWORD", PASSWORD)
     assert main(["whoami", "--profile", "dev"]) == 0
 

@@ -161,8 +161,8 @@ def test_the_doctor_says_that_there_is_no_proxy(
 def test_profiles_without_settings_name_the_embedded_sandbox(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv("XLBRIDGE_BASE_URL")
-    monkeypatch.delenv("XLBRIDGE_PROFILE")
+    for name in ("BASE_URL", "PROFILE", "EMAIL", "PASSWORD"):
+        monkeypatch.delenv(f"XLBRIDGE_{name}")
     assert main(["profiles", "--format", "json"]) == 0
     (profile,) = json.loads(capsys.readouterr().out)["profiles"]
     assert (profile["profile"], profile["source"]) == ("sandbox", "embedded")

@@ -34,6 +34,7 @@ def production(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[xb.C
     folder = own_home.parent / "production"
     with sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as running:
         save_production(own_home, running)
+        monkeypatch.setenv("XLBRIDGE_PROFILE", "producao")
         monkeypatch.setenv("XLBRIDGE_PASSWORD", running.password)
         with xb.connect("producao") as connection:
             yield connection
@@ -322,7 +323,7 @@ def test_custom_resources_are_sent_by_a_connection_with_their_schemas(tmp_path: 
     report = xb.validate(frame, "parceiro", schemas=tmp_path)
     with xb.connect() as erp, pytest.raises(xb.errors.UsageError):
         erp.upload(report, yes=True)
-    with xb.connect(schemas=tmp_path) as erp:
+    with xb.connect("sandbox", schemas=tmp_path) as erp:
         outcome = erp.upload(report, yes=True)
     assert (outcome.resource, outcome.state) == ("parceiro", "done")
 

@@ -115,8 +115,12 @@ def test_a_password_is_forgotten(home: Path, place: PasswordSource) -> None:
 @pytest.mark.usefixtures("ring")
 def test_the_environments_password_comes_first(home: Path) -> None:
     store_password(home, DEV, "kept", PasswordSource.FILE)
-    found = find_password(Settings(home, password=PASSWORD), DEV)
-    assert (found.source, found.value) == (PasswordSource.ENVIRONMENT, PASSWORD)
+    for address in ({"base_url": f"{DEV.base_url}/"}, {"credentials_profile": DEV.name}):
+        found = find_password(Settings(home, password=PASSWORD, **address), DEV)
+        assert (found.source, found.value) == (PasswordSource.ENVIRONMENT, PASSWORD)
+    for address in ({"base_url": "https://other.example"}, {"credentials_profile": "other"}):
+        found = find_password(Settings(home, password=PASSWORD, **address), DEV)
+        assert (found.source, found.value) == (PasswordSource.FILE, "kept")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no such modes")

@@ -100,9 +100,11 @@ def test_commands_shown_for_a_profile_lead_back_to_it(
     home.mkdir()
     login = f'base_url = "{sandbox.base_url}"\nemail = "{sandbox.email}"\n'
     (home / "profiles.toml").write_text(f"[profiles.company]\n{login}", encoding="utf-8")
-    password = {"XLBRIDGE_PASSWORD": sandbox.password}
+    password = {"XLBRIDGE_BASE_URL": sandbox.base_url, "XLBRIDGE_PASSWORD": sandbox.password}
     validated = xlbridge("validate", path, "--online", "--profile", "company", **password)
-    assert validated.stdout.splitlines()[-1] == f"Next: xlbridge upload {path} --profile company"
+    assert (
+        validated.stdout.splitlines()[-1] == f"Next: xlbridge upload {path.name} --profile company"
+    )
     plan = path.with_name("plan.yaml")
     steps = f"r: {{upload: {path.name}, resource: cliente}}"
     plan.write_text(f"version: 1\nname: october\nsteps:\n  {steps}\n", encoding="utf-8")

@@ -212,15 +212,15 @@ def test_the_next_step_concerns_all_sheets(
 ) -> None:
     faulty = xlbridge("validate", migration, "--all-sheets").stdout.splitlines()
     assert faulty[-1] == (
-        f"Next: xlbridge validate {migration} --all-sheets --fix migracao-fixed.xlsx"
+        f"Next: xlbridge validate {migration.name} --all-sheets --fix migracao-fixed.xlsx"
     )
     good = tmp_path / "boa.xlsx"
     with xlsxwriter.Workbook(good) as book:
         write_page(book, "Títulos", *records("contasreceber", [{}]))
         write_page(book, "Novos clientes", *records("cliente", [{}]))
     assert xlbridge("validate", good, "--all-sheets").stdout.splitlines()[-2:] == [
-        f'Next: xlbridge upload {good} --sheet "Novos clientes"',
-        f"Then: xlbridge upload {good} --sheet Títulos",
+        f"Next: xlbridge upload {good.name} --sheet 'Novos clientes'",
+        f"Then: xlbridge upload {good.name} --sheet Títulos",
     ]
 
 

@@ -11,7 +11,7 @@ from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
 from xlbridge.batch.proof.model import WrittenProof, proof_json, proof_line
 from xlbridge.batch.status import StepOverview
-from xlbridge.files import as_argument, short_path
+from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import Grade, Line, Report, ReportForms, Table, Tone
@@ -48,6 +48,7 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
         "batch": batch.id,
         "plan": str(batch.plan.path),
         "parameters": dict(batch.plan.parameters),
+        "target": choose_profile(batch.environments.settings).to_json(),
         "done": all(state.done for state in outcome.steps),
         "rows": _rows_json(_total_rows(outcome.steps)),
         "steps": [_step_json(state) for state in outcome.steps],
@@ -287,7 +288,7 @@ def _last_step(proofs: Sequence[WrittenProof]) -> Text:
     """Return the next step of a complete batch."""
     unsettled = [proof for proof in proofs if not proof.settled]
     step = _CHECK_PROOF if unsettled else _KEEP_PROOF if proofs else _NOTHING_LEFT
-    return step.format(files=", ".join(as_argument(proof.page) for proof in unsettled or proofs))
+    return step.format(files=", ".join(as_arguments(proof.page) for proof in unsettled or proofs))
 
 
 def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
@@ -303,7 +304,7 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
             en="Next: from {moment} on, xlbridge batch resume {id} checks the system.",
         ).format(
             moment=f"{datetime.fromisoformat(max(settling)):%d/%m/%Y %H:%M:%S}",
-            id=_arguments(batch.id, *profile),
+            id=as_arguments(batch.id, *profile),
         )
     if doubts:
         return Text(
@@ -316,7 +317,7 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
     text = _CORRECT_FIRST if blocked else _RESUME
     known = any(record.id == batch.id for record in batch.ledger.batches())
     command = ["resume", batch.id] if known else ["run", *_plan_arguments(batch)]
-    return text.format(command=_arguments(*command, *profile))
+    return text.format(command=as_arguments(*command, *profile))
 
 
 def _plan_arguments(batch: Batch) -> list[str | Path]:
@@ -325,10 +326,6 @@ def _plan_arguments(batch: Batch) -> list[str | Path]:
     parameters = [word for value in values for word in ("--set", value)]
     schemas = [] if batch.custom_schemas is None else ["--schemas", str(batch.custom_schemas)]
     return [batch.plan.path, *parameters, *schemas]
-
-
-def _arguments(*words: str | Path) -> str:
-    return " ".join(map(as_argument, words))
 
 
 _TO_DO = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.UNDER_WAY})

@@ -13,7 +13,7 @@ from xlbridge.batch.plan.reader import local_date, read_plan
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.status import StepOverview
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
 from xlbridge.resources import load_catalogue
@@ -63,7 +63,7 @@ def open_known_batch(
         if batch.id != known.id:
             raise UsageError(
                 _RENAMED.format(id=known.id, plan=known.plan, now=batch.id),
-                _HOW_TO_GO_ON.format(now=batch.id, plan=as_argument(known.plan)),
+                _HOW_TO_GO_ON.format(now=batch.id, plan=as_arguments(known.plan)),
             )
         yield batch
 

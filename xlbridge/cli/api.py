@@ -8,7 +8,7 @@ import click
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import described_command, option
-from xlbridge.cli.output import print_message, print_result
+from xlbridge.cli.output import print_document, print_message
 from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, os_error_reason
@@ -45,7 +45,7 @@ def command(method: str, path: str, query: tuple[str, ...], data: str | None) ->
         outcome = client.outcome_of(reply)
         text = client.json_of(reply)
     if text is not None:
-        print_result(text)
+        print_document(text)
     match outcome:
         case Executed():
             return ExitCode.GOOD

@@ -37,7 +37,7 @@ from xlbridge.cli.output import print_error, print_json, print_message, print_re
 from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_arguments import ConsentOptions
 from xlbridge.errors import ApiError, LocalFailure, UsageError
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.upload import UploadOptions
@@ -172,7 +172,7 @@ def _open_plan(
 
 
 def _how_to_resume(batch: Batch) -> Text:
-    arguments = " ".join([batch.id, *choose_profile(batch.environments.settings).arguments])
+    arguments = as_arguments(batch.id, *choose_profile(batch.environments.settings).arguments)
     return Text(
         pt="Para continuar: xlbridge batch resume {batch}",
         en="To continue: xlbridge batch resume {batch}",
@@ -227,7 +227,7 @@ def _run(
         print_error(error)
         return ExitCode.IN_DOUBT
     if brief and form == "text" and outcome.is_unchanged:
-        print_message(_COMPLETE.format(id=as_argument(batch.id)))
+        print_message(_COMPLETE.format(id=as_arguments(batch.id)))
         return ExitCode.GOOD
     return _print_outcome(batch, outcome, form)
 
@@ -259,10 +259,9 @@ def _consent_to_sending(
     if request.undone and consent.yes:
         raise UsageError(_UNDONE_AGAIN.format(n=request.undone), _token_hint(request))
     profiles = {writes.step.profile for writes in request.steps}
-    clients = (batch.environments.client(profile) for profile in profiles)
     return consent.ask(
         _token_hint(request),
-        production=lambda: any(client.target.production for client in clients),
+        targets=lambda: [batch.environments.client(profile).target for profile in profiles],
         accepts=partial(_check_token, request),
     )
 

@@ -15,6 +15,7 @@ from click.shell_completion import (
     split_arg_string,
 )
 
+from xlbridge.cli.output import visible
 from xlbridge.errors import XlbridgeError
 
 COMPLETION_VARIABLE = "_XLBRIDGE_COMPLETE"
@@ -33,7 +34,7 @@ def _completion(names: Callable[[], _Names]) -> _Complete:
         items: list[CompletionItem] = []
         with suppress(XlbridgeError, OSError):
             items += (
-                CompletionItem(name, help=str(description))
+                CompletionItem(name, help=visible(description))
                 for name, description in names()
                 if name.startswith(prefix)
             )

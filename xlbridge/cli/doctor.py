@@ -1,6 +1,6 @@
 """``xlbridge doctor``: diagnosis of configuration, connection and files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -35,8 +35,28 @@ def command(accept_journal_because: str | None, form: str) -> ExitCode:
     if accept_journal_because is not None:
         _accept_journal(accept_journal_because)
     checks = _checks()
-    print_report(ReportForms.of_report(lambda: _report(checks), lambda: _document(checks)), form)
-    return _exit_code(checks)
+    good = all(check.ok for check in checks)
+    sheet = Text(pt="Conferências", en="Checks")
+    table = Table(sheet=sheet, headings=_HEADINGS, lines=list(map(_line, checks)))
+    document = {
+        "version": 1,
+        "ok": good,
+        "checks": [
+            {
+                "check": check.name,
+                "ok": check.ok,
+                "message": str(check.message),
+                "advice": None if check.ok or check.advice is None else str(check.advice),
+            }
+            for check in checks
+        ],
+    }
+    print_report(ReportForms.of_report(lambda: Report(tables=[table]), lambda: document), form)
+    if any(not check.ok and check.remote for check in checks):
+        return ExitCode.FAILED
+    if any(check.local for check in checks):
+        return ExitCode.COMPUTER_FAILED
+    return ExitCode.GOOD if good else ExitCode.WRONG_USAGE
 
 
 def _accept_journal(reason: str) -> None:
@@ -103,31 +123,6 @@ def _schemas(folder: Path) -> Iterator[DiagnosticCheck]:
         yield DiagnosticCheck("schemas", True, message.format(names=", ".join(own)))
 
 
-def _exit_code(checks: list[DiagnosticCheck]) -> ExitCode:
-    if any(not check.ok and check.remote for check in checks):
-        return ExitCode.FAILED
-    if any(check.local for check in checks):
-        return ExitCode.COMPUTER_FAILED
-    return ExitCode.GOOD if all(check.ok for check in checks) else ExitCode.WRONG_USAGE
-
-
-def _document(checks: Sequence[DiagnosticCheck]) -> dict[str, object]:
-    return {
-        "version": 1,
-        "ok": all(check.ok for check in checks),
-        "checks": [_as_json(check) for check in checks],
-    }
-
-
-def _as_json(check: DiagnosticCheck) -> dict[str, object]:
-    return {
-        "check": check.name,
-        "ok": check.ok,
-        "message": str(check.message),
-        "advice": None if check.ok or check.advice is None else str(check.advice),
-    }
-
-
 _NAMES = {
     text.en: text
     for text in (
@@ -146,18 +141,6 @@ _NAMES = {
     )
 }
 """Displayed names of checks, by their stable names."""
-
-
-def _report(checks: Sequence[DiagnosticCheck]) -> Report:
-    return Report(
-        tables=[
-            Table(
-                sheet=Text(pt="Conferências", en="Checks"),
-                headings=_HEADINGS,
-                lines=list(map(_line, checks)),
-            )
-        ]
-    )
 
 
 _HEADINGS = (

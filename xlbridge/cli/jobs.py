@@ -32,6 +32,7 @@ from xlbridge.cli.upload_run import (
     save_status_copy,
 )
 from xlbridge.errors import ApiError, ConfigError, InDoubt, LocalFailure, UsageError
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
 from xlbridge.report_forms import Report, ReportForms, Table
@@ -189,7 +190,7 @@ def _only_open_job(context: UploadContext) -> Job:
 
 def _profile_option(profile: Profile) -> str:
     """Return the option that chooses the profile again, as the end of a command."""
-    return "".join(f" {word}" for word in profile.arguments)
+    return "".join(f" {as_arguments(word)}" for word in profile.arguments)
 
 
 _UNDECIDED = Text(

@@ -8,11 +8,18 @@ import click
 
 from xlbridge.cli.environment import command_settings, settings_without_profile
 from xlbridge.cli.options import described_command, format_option, option
-from xlbridge.cli.output import display_name, display_value, print_json, print_message, print_result
-from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url
+from xlbridge.cli.output import (
+    ask,
+    display_name,
+    display_value,
+    print_json,
+    print_message,
+    print_result,
+)
+from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url, read_system_info
 from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
     PasswordSource,
@@ -26,7 +33,7 @@ from xlbridge.profiles import (
     store_password,
 )
 from xlbridge.settings import Settings
-from xlbridge.wire.authentication import SYSTEM_INFO, Authentication
+from xlbridge.wire.authentication import Authentication
 
 _NOT_STORED = "none"
 
@@ -116,17 +123,19 @@ def _log_in(
     ask: bool,
     stdin: bool,
 ) -> None:
-    ask = ask or find_password(settings, profile).source is PasswordSource.NOWHERE
+    known = find_password(settings, profile).source
+    ask = ask or known is PasswordSource.NOWHERE
     if ask:
-        settings = replace(settings, password=_ask_password(profile, stdin=stdin))
+        password = _ask_password(profile, stdin=stdin)
+        settings = replace(settings, password=password, base_url=profile.base_url)
     target = target_of(settings, profile)
     token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
     with Client(target, token_file=token_file, retry_policy=RetryPolicy.quick()) as client:
         answer = client.login()
         if save:
             save_profile(settings.home, profile)
-        if save and not ask and store != _NOT_STORED and settings.password:
-            print_message(_FROM_ENVIRONMENT.format(name=as_argument(profile.name)))
+        if save and not ask and store != _NOT_STORED and known is PasswordSource.ENVIRONMENT:
+            print_message(_FROM_ENVIRONMENT.format(name=as_arguments(profile.name)))
         if ask and store != _NOT_STORED:
             source = store_password(
                 settings.home,
@@ -157,7 +166,7 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
     settings = settings_without_profile()
     email = email or settings.email
     if settings.profile is not None and sys.stdin.isatty():
-        email = email or click.prompt(str(_EMAIL), err=True)
+        email = email or ask(_EMAIL)
         if production is None:
             production = _ask_production()
     if settings.profile is None or email is None or production is None:
@@ -177,6 +186,9 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
             profile, settle_seconds=old.settle_seconds, ca_bundle=bundle or old.ca_bundle
         )
     check_profile(settings.home, profile)
+    if settings.credentials_profile is None:
+        # The command names their address.
+        settings = replace(settings, credentials_profile=profile.name)
     return settings, profile
 
 
@@ -190,8 +202,7 @@ def _ask_production() -> bool:
     )
     answers = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
     while True:
-        answer: str = click.prompt(str(question), err=True)
-        if (production := answers.get(answer.strip().casefold())) is not None:
+        if (production := answers.get(ask(question).strip().casefold())) is not None:
             return production
 
 
@@ -214,8 +225,7 @@ def _ask_password(profile: Profile, *, stdin: bool) -> str:
             ),
         )
     question = Text(pt="Senha de {email}", en="Password of {email}").format(email=profile.email)
-    answer: str = click.prompt(str(question), hide_input=True, err=True)
-    return answer
+    return ask(question, hide_input=True)
 
 
 def _print_login(client: Client, answer: Authentication, form: str) -> None:
@@ -225,9 +235,7 @@ def _print_login(client: Client, answer: Authentication, form: str) -> None:
             {
                 "version": 1,
                 "authenticated": True,
-                "profile": target.profile,
-                "production": target.production,
-                "base_url": target.base_url,
+                **target.to_json(),
                 "email": target.email,
                 "expiration": answer.expiration,
             }
@@ -250,13 +258,8 @@ def _print_login(client: Client, answer: Authentication, form: str) -> None:
 @format_option
 def whoami_command(form: str) -> None:
     with connect(command_settings(), print_message, RetryPolicy.quick()) as client:
-        info = client.call(SYSTEM_INFO).model_dump(mode="json")
-        target = client.target
-    environment = {
-        "profile": target.profile,
-        "production": target.production,
-        "base_url": target.base_url,
-    }
+        info = read_system_info(client).model_dump(mode="json")
+        environment = client.target.to_json()
     if form == "json":
         print_json({"version": 1, **environment, "info": info})
         return

@@ -21,7 +21,7 @@ from xlbridge.cli.lifecycle import (
     ignore_interrupts,
     treat_signals_as_interrupts,
 )
-from xlbridge.cli.output import StdoutFailed, ignore_stderr_failures, print_error, print_message
+from xlbridge.cli.output import StdoutFailed, print_error, print_message, print_usage_error
 from xlbridge.errors import XlbridgeError, is_local_failure, local_failure, os_error_reason
 from xlbridge.i18n import (
     LANGUAGES,
@@ -244,8 +244,7 @@ def _run(arguments: Sequence[str]) -> int:
         print_message(Text(pt="Interrompido.", en="Interrupted."))
         return ExitCode.INTERRUPTED
     except click.ClickException as error:
-        with ignore_stderr_failures():
-            error.show()
+        print_usage_error(error)
         return error.exit_code
     except XlbridgeError as error:
         return _report(error)

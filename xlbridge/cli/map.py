@@ -17,9 +17,9 @@ from xlbridge.cli.options import (
     sheet_options,
     stdout_by_dash,
 )
-from xlbridge.cli.output import print_json, print_message, print_result
+from xlbridge.cli.output import print_document, print_json, print_message
 from xlbridge.cli.progress import show_progress
-from xlbridge.files import as_argument, replace_atomically, require_distinct, require_new
+from xlbridge.files import as_arguments, replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.settings import NumberStyle
 
@@ -105,7 +105,7 @@ def command(
     if sheet is None and isinstance(proposal, MappingProposal):
         report_other_sheets(proposal, [cells.name for cells in workbook().sheets], propose)
     if output is None:
-        print_result(text.rstrip())
+        print_document(text.rstrip())
         return
     with replace_atomically(output, shared=True) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
@@ -115,5 +115,5 @@ def command(
             "{file} --map {path}",
             en="Mapping written to {path}. Check each column; then: xlbridge validate {file} "
             "--map {path}",
-        ).format(path=as_argument(output), file=as_argument(file))
+        ).format(path=as_arguments(output), file=as_arguments(file))
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from xlbridge.cli.output import print_message
 from xlbridge.errors import UsageError, XlbridgeError
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.settings import Settings
@@ -142,8 +142,8 @@ def _suggestion(
         # The command itself reports why the file cannot be read.
         return others
     if known is None:
-        return [_MAP_IT.format(file=as_argument(file)), *others]
-    options = f"{as_argument(file)} --map {as_argument(known.path)}"
+        return [_MAP_IT.format(file=as_arguments(file)), *others]
+    options = as_arguments(file, "--map", known.path)
     return [_KNOWN.format(command=command, options=options, resource=known.resource)]
 
 

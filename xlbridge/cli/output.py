@@ -1,5 +1,6 @@
 """Output of a command: results on stdout, remarks and progress on stderr."""
 
+import io
 import json
 import os
 import re
@@ -40,10 +41,39 @@ def keep_in_doubt(code: int) -> Iterator[None]:
         raise
 
 
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)"
+    r"|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
+"""What would control a terminal, or change the order of letters, rather than be displayed."""
+
+
+def visible(text: object) -> str:
+    """Return a text for a terminal, with its control characters escaped as in JSON.
+
+    Names of files and answers of the remote system may contain any.
+    """
+    return _CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", str(text))
+
+
+def ask(question: Text, **options: Any) -> str:
+    """Ask a question on the terminal, with the options of ``click.prompt``; return the answer."""
+    answer: str = click.prompt(visible(question), err=True, **options)
+    return answer
+
+
+def print_usage_error(error: click.ClickException) -> None:
+    """Print an error of click, which contains what the user typed."""
+    message = io.StringIO()
+    error.show(message)
+    with ignore_stderr_failures():
+        click.echo(visible(message.getvalue()), err=True, nl=False)
+
+
 def print_message(text: Text | str) -> None:
     """Print a message that is not part of the result."""
     with ignore_stderr_failures():
-        for line in fit_to_terminal(str(text).splitlines() or [""], sys.stderr):
+        for line in fit_to_terminal(visible(text).splitlines() or [""], sys.stderr):
             click.echo(line, err=True)
 
 
@@ -70,7 +100,15 @@ def print_error(error: XlbridgeError) -> None:
 
 def print_result(text: Text | str) -> None:
     """Print a part of the result. Raises ``StdoutFailed``, ``BrokenPipeError``."""
-    _print(str(text))
+    _print(visible(text))
+
+
+def print_document(text: str) -> None:
+    """Print the result as a document, unchanged if it goes to a file or another program.
+
+    Raises ``StdoutFailed``, ``BrokenPipeError``.
+    """
+    _print(visible(text) if sys.stdout.isatty() else text)
 
 
 def print_report(report: "ReportForms", form: str) -> None:
@@ -80,12 +118,13 @@ def print_report(report: "ReportForms", form: str) -> None:
     """
     if form == "text":
         for line in fit_to_terminal(map(str, report.lines()), sys.stdout):
-            print_result(line)
+            _print(line)
     elif form == "json" and (sys.stdout.isatty() or report.json_pieces is None):
         print_json(report.document())
     else:
+        to_terminal = sys.stdout.isatty()
         for piece in report.render(form):
-            _print(piece, end="")
+            _print(visible(piece) if to_terminal else piece, end="")
         _print("")
 
 
@@ -140,7 +179,7 @@ def print_json(document: Any) -> None:
     Raises ``StdoutFailed``, ``BrokenPipeError``.
     """
     indent = 2 if sys.stdout.isatty() else None
-    _print(json.dumps(document, ensure_ascii=False, indent=indent, default=str))
+    print_document(json.dumps(document, ensure_ascii=False, indent=indent, default=str))
 
 
 def _print(text: str, end: str = "\n") -> None:
@@ -168,10 +207,11 @@ _CODE = re.compile(r"\[[a-z-]+\](?: ×[0-9]+)?$")
 
 
 def fit_to_terminal(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
-    """Yield lines wrapped and coloured for a terminal, unchanged for any other stream.
+    """Yield lines without control characters, for a terminal also wrapped and coloured.
 
     There are no colours if ``NO_COLOR`` is set (https://no-color.org).
     """
+    lines = map(visible, lines)
     if not stream.isatty():
         yield from lines
         return

@@ -15,7 +15,7 @@ from xlbridge.cli.output import print_error, print_message, print_report
 from xlbridge.cli.upload_arguments import UploadArguments, consent_options
 from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
 from xlbridge.errors import UsageError
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import ReportForms
@@ -191,7 +191,7 @@ def _next_step(
     words += [*choose_profile(context.settings).arguments, "--confirm", plan.token]
     return Text(
         pt="A seguir: xlbridge process {arguments}", en="Next: xlbridge process {arguments}"
-    ).format(arguments=" ".join(map(as_argument, words)))
+    ).format(arguments=as_arguments(*words))
 
 
 def _print_plan(plan: "ProcessPlan", target: "Target", form: str, next_step: Text) -> ExitCode:
@@ -201,5 +201,6 @@ def _print_plan(plan: "ProcessPlan", target: "Target", form: str, next_step: Tex
         plan.kind.listing, target, plan.records, plan.token, plan.numbers.hidden
     )
     report = replace(report, next_steps=[*report.next_steps, next_step])
-    print_report(ReportForms.of_report(lambda: report, lambda: process_plan_json(plan)), form)
+    document = process_plan_json(plan) | {"target": target.to_json()}
+    print_report(ReportForms.of_report(lambda: report, lambda: document), form)
     return ExitCode.DATA_ERRORS if plan.skipped else ExitCode.GOOD

@@ -10,7 +10,7 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from xlbridge.cli.output import print_message
+from xlbridge.cli.output import print_message, visible
 from xlbridge.i18n import Text
 from xlbridge.settings import read_progress_seconds
 
@@ -120,7 +120,7 @@ def _bar(text: Text, total: int, *, counts: bool) -> Iterator[ProgressDisplay]:
         console=Console(stderr=True),
         transient=True,
     ) as progress:
-        task = progress.add_task(escape(str(text)), total=total if total > 1 else None)
+        task = progress.add_task(escape(visible(text)), total=total if total > 1 else None)
 
         @contextmanager
         def paused() -> Iterator[None]:
@@ -131,7 +131,7 @@ def _bar(text: Text, total: int, *, counts: bool) -> Iterator[ProgressDisplay]:
                 progress.start()
 
         yield ProgressDisplay(
-            show=lambda new: progress.update(task, description=escape(str(new))),
+            show=lambda new: progress.update(task, description=escape(visible(new))),
             paused=paused,
             advance=lambda: progress.update(task, advance=1, refresh=True),
             count=lambda done, all_: progress.update(task, completed=done, total=all_),

@@ -13,7 +13,7 @@ from xlbridge.cli.options import (
     schemas_option,
     stdout_by_dash,
 )
-from xlbridge.cli.output import print_json, print_message, print_report, print_result
+from xlbridge.cli.output import print_document, print_json, print_message, print_report
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
@@ -144,7 +144,7 @@ def new_command(
             )
         )
     if output is None:
-        print_result(proposal.schema_file().rstrip())
+        print_document(proposal.schema_file().rstrip())
     else:
         with replace_atomically(output, shared=True) as partial:
             partial.write_text(proposal.schema_file(), encoding="utf-8")

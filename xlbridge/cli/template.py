@@ -16,7 +16,7 @@ from xlbridge.cli.options import (
 from xlbridge.cli.output import print_message
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
-from xlbridge.files import as_argument, report_write_errors, require_distinct, require_new
+from xlbridge.files import as_arguments, report_write_errors, require_distinct, require_new
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Resource, load_catalogue
 from xlbridge.settings import Settings, WorkbookLimits
@@ -98,7 +98,7 @@ def command(
             write_template(path, chosen)
         print_message(_WRITTEN.format(path=path))
     following = _NEXT if old is None else _CHECK
-    print_message(following.format(path=as_argument(path)))
+    print_message(following.format(path=as_arguments(path)))
 
 
 def _find_resource(name: str | None, catalogue: Catalogue) -> Resource:

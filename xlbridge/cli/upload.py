@@ -26,7 +26,7 @@ from xlbridge.cli.upload_run import (
     forbid_yes_in_production,
     run_upload,
 )
-from xlbridge.files import as_argument, require_distinct
+from xlbridge.files import as_arguments, require_distinct
 from xlbridge.i18n import Text, joined
 from xlbridge.profiles import choose_profile
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
@@ -197,8 +197,8 @@ def _send(
         if sheet.warnings:
             from xlbridge.cli.validate_run import reading_options
 
-            words = [str(sheet.file), *reading_options(request, context.settings.limits.csv)]
-            text = " ".join(map(as_argument, words))
+            options_of_reading = reading_options(request, context.settings.limits.csv)
+            text = as_arguments(sheet.file, *options_of_reading)
             print_message(_WARNINGS.format(n=sheet.warnings, arguments=text))
     with connect(context.settings, print_message) as client:
         uploads = Uploads(context, client)
@@ -241,12 +241,13 @@ def _report_invalid(
     from xlbridge.upload import InvalidSheet
     from xlbridge.validation.reports import Report, report_forms
 
+    profile = choose_profile(context.settings)
     from_system = any(finding.kind.code.startswith("link-") for finding in sheet.findings)
     report = Report(
         sheet.with_children,
         options=[
             *reading_options(request, context.settings.limits.csv),
-            *choose_profile(context.settings).arguments,
+            *profile.arguments,
         ],
         validation_options=["--online"] if from_system else [],
     )
@@ -263,6 +264,7 @@ def _report_invalid(
                 "version": 1,
                 "job": None,
                 "state": "rejected",
+                "target": profile.to_json(),
                 "mode": mode,
                 "resource": sheet.resource_name,
                 "log_id": None,

@@ -5,11 +5,11 @@ report, and are fields of ``UploadArguments``.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import click
 
@@ -22,10 +22,14 @@ from xlbridge.cli.options import (
     status_copy_option,
     yes_option,
 )
+from xlbridge.cli.output import ask
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import Confirmed, ConsentRequest
+
+if TYPE_CHECKING:
+    from xlbridge.client import Target
 
 consent_options = combine_options(
     [
@@ -111,22 +115,31 @@ class ConsentOptions:
         """Return whether there is consent to a job, whose rows or records a confirmation names."""
         return self.ask(
             hint,
-            production=lambda: request.target.production,
+            targets=lambda: [request.target],
             accepts=lambda token: Confirmed(token)(request),
         )
 
     def ask(
-        self, hint: Text, *, production: Callable[[], bool], accepts: Callable[[str], bool]
+        self,
+        hint: Text,
+        *,
+        targets: Callable[[], Sequence["Target"]],
+        accepts: Callable[[str], bool],
     ) -> bool:
         """Return whether there is consent; ``accepts`` checks a confirmation.
 
-        Raises ``UsageError`` with ``hint`` if ``--yes`` would write to production, or there is no
-        terminal to ask on.
+        Raises ``UsageError`` with ``hint`` if ``--yes`` would write to production, or to a system
+        that nobody chose, or there is no terminal to ask on.
         """
         if self.confirm is not None:
             return accepts(self.confirm)
-        if not production():
-            return self.yes or _ask(_SEND, hint).casefold() in _YES
+        chosen = targets()
+        if not any(target.production for target in chosen):
+            if not self.yes:
+                return _ask(_SEND, hint).casefold() in _YES
+            for target in chosen:
+                target.require_choice()
+            return True
         if self.yes:
             raise yes_in_production(hint)
         answer = _ask(_SEND_TO_PRODUCTION, hint)
@@ -142,8 +155,7 @@ def _ask(question: Text, hint: Text) -> str:
             ),
             hint,
         )
-    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
-    return answer.strip()
+    return ask(question, default="", show_default=False).strip()
 
 
 def yes_in_production(hint: Text) -> UsageError:

@@ -42,11 +42,12 @@ def report_results(
     to_terminal = arguments.form == "text" and arguments.output is None
     if to_terminal:
         _require_any(results)
+    only_of_validate = {"--all-sheets": arguments.all_sheets, "--online": arguments.online}
     report = Report(
         results,
         arguments.limit,
         [*reading_options(request, settings.limits.csv), *choose_profile(settings).arguments],
-        _validation_options(arguments),
+        [option for option, is_chosen in only_of_validate.items() if is_chosen],
         marked=arguments.annotated is not None,
     )
     online_error = _check_online(report.sheets, settings) if arguments.online else None
@@ -135,12 +136,6 @@ def reading_options(request: ValidationRequest, csv: CsvForm) -> list[str]:
     links = [("--link", f"{column}={target}") for column, target in request.links.items()]
     pairs = [(name, str(value)) for name, value in values.items() if value]
     return [text for pair in (*pairs, *links) for text in pair]
-
-
-def _validation_options(arguments: ValidateArguments) -> list[str]:
-    """Return the options to repeat that only ``validate`` has."""
-    chosen = {"--all-sheets": arguments.all_sheets, "--online": arguments.online}
-    return [option for option, is_chosen in chosen.items() if is_chosen]
 
 
 _NOTHING_FIXED = Text(

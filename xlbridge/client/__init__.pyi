@@ -1,6 +1,7 @@
 from .client import Client as Client
 from .diagnosis import (
     DiagnosticCheck as DiagnosticCheck,
+    read_system_info as read_system_info,
 )
 from .listings.stream import Record as Record
 from .outcomes import (

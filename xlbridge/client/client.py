@@ -31,6 +31,7 @@ from xlbridge.client.outcomes import (
     BUSY,
     TOKEN_EXPIRED,
     TOKEN_REFUSED,
+    TRY_LATER,
     Declined,
     Doubtful,
     Executed,
@@ -46,6 +47,7 @@ from xlbridge.client.outcomes import (
     reports_failure,
 )
 from xlbridge.client.session import (
+    CHECK_CREDENTIALS,
     LOGIN_REFUSED,
     Session,
     TokenFile,
@@ -282,7 +284,7 @@ class Client(Operations):
             answered = isinstance(error, AuthenticationFailed)
             return NotExecuted(error.message, permanent=True, answered=answered)
         if expired:
-            return Declined(TOKEN_EXPIRED, status=HTTPStatus.UNAUTHORIZED, trusted=True)
+            return Declined(TOKEN_EXPIRED, status=HTTPStatus.UNAUTHORIZED)
         if harmless and is_unauthorized(reply):
             return NotExecuted(TOKEN_REFUSED, permanent=True, answered=True)
         if isinstance(reply, httpx.Response) and is_busy(reply):
@@ -358,9 +360,9 @@ class Client(Operations):
 
     def _data_of(self, operation: Operation, reply: Reply, read: ReadData) -> Any:
         if is_unauthorized(reply) and operation.retryable:
-            raise AuthenticationFailed(TOKEN_REFUSED)
+            raise AuthenticationFailed(TOKEN_REFUSED, CHECK_CREDENTIALS)
         if is_busy(reply) and not operation.retryable and self.target.trust_429:
-            raise TransportError(BUSY)
+            raise TransportError(BUSY, TRY_LATER)
         return data_or_raise(
             self._classify(operation, reply, read),
             self.target,

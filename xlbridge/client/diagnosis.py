@@ -14,12 +14,13 @@ import httpx
 
 from xlbridge import __version__
 from xlbridge.client.client import Client
-from xlbridge.client.outcomes import Executed
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
     ConfigError,
     LocalFailure,
+    RemoteRejected,
+    TransportError,
     XlbridgeError,
     is_local_failure,
     os_error_reason,
@@ -28,7 +29,7 @@ from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import PasswordSource, Profile, ProfileSource, find_password
 from xlbridge.settings import Settings
-from xlbridge.wire.authentication import SYSTEM_INFO
+from xlbridge.wire.authentication import SYSTEM_INFO, SystemInfo
 
 _SKEW_SECONDS = 300.0
 _SERVER_PACKAGES = ("multipart", "sqlalchemy", "starlette", "uvicorn")
@@ -103,7 +104,13 @@ class DiagnosticCheck:
             return
         yield cls("address", True, address)
         yield cls("login", True, untranslated(client.target.email))
-        yield _check_answer(client, reply)
+        try:
+            read_system_info(client)
+        except ApiError as error:
+            yield cls.failed("answers", error)
+        else:
+            message = untranslated(f"{SYSTEM_INFO.path}: {reply.status_code}")
+            yield cls("answers", True, message)
         yield _check_clock(reply)
 
 
@@ -111,6 +118,22 @@ _CHECK_ADDRESS = Text(
     pt="Confira o endereço do ambiente {label}, a rede e o proxy.",
     en="Check the address of the environment {label}, the network and the proxy.",
 )
+
+
+def read_system_info(client: Client) -> SystemInfo:
+    """Return the system's answer about the user.
+
+    Raises ``TransportError`` also if the system rejects the request, which has nothing to correct.
+    """
+    try:
+        info: SystemInfo = client.call(SYSTEM_INFO)
+    except RemoteRejected as error:
+        advice = Text(
+            pt="Confira o endereço do ambiente {label} e as permissões do usuário.",
+            en="Check the address of the environment {label} and the user's permissions.",
+        ).format(label=client.target.label)
+        raise TransportError(error.message, advice) from error
+    return info
 
 
 def _check_profile(profile: Profile) -> DiagnosticCheck:
@@ -192,18 +215,6 @@ def _check_network(profile: Profile) -> DiagnosticCheck:
         certificates=certificates,
     )
     return DiagnosticCheck("network", True, message)
-
-
-def _check_answer(client: Client, reply: httpx.Response) -> DiagnosticCheck:
-    outcome = client.outcome_of(reply)
-    message = untranslated(f"{SYSTEM_INFO.path}: {reply.status_code}")
-    if isinstance(outcome, Executed):
-        return DiagnosticCheck("answers", True, message)
-    advice = Text(
-        pt="Confira o endereço do ambiente {label} e as permissões do usuário.",
-        en="Check the address of the environment {label} and the user's permissions.",
-    ).format(label=client.target.label)
-    return DiagnosticCheck("answers", False, message, advice, remote=True)
 
 
 def _check_clock(reply: httpx.Response) -> DiagnosticCheck:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from xlbridge.client.transport import UploadFile
 from xlbridge.wire import OPERATIONS, Operation, WireModel
 
 CallOperation = Callable[..., Any]
@@ -23,7 +24,7 @@ class Operations:
     """The operations whose names begin with ``prefix``, as attributes.
 
     An operation is a function whose keyword arguments are the fields of its path, query and body,
-    and ``file`` (``UploadFile``) if it accepts a workbook. It returns and raises what
+    and ``file`` (a path, or an ``UploadFile``) if it accepts a workbook. It returns and raises what
     ``Client.call`` does. Before anything is sent, an unknown or missing argument raises
     ``TypeError``, one of the wrong type pydantic's ``ValidationError``.
     """
@@ -52,7 +53,9 @@ class Operations:
 def _call_with_arguments(call: CallOperation, operation: Operation, **arguments: Any) -> Any:
     path = {name: arguments.pop(name) for name in operation.path_parameters if name in arguments}
     query, body = _pop_model(operation.query, arguments), _pop_model(operation.body, arguments)
-    file = {"file": arguments.pop("file")} if operation.upload and "file" in arguments else {}
+    file = {}
+    if operation.upload and "file" in arguments:
+        file = {"file": UploadFile.of(arguments.pop("file"))}
     missing = operation.path_parameters.keys() - path.keys()
     if operation.upload and not file:
         missing = {*missing, "file"}

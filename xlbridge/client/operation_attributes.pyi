@@ -4,6 +4,7 @@ import builtins
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
+from os import PathLike
 from typing import Any, Literal
 from xlbridge.client.transport import UploadFile
 from xlbridge.wire.authentication import SystemInfo
@@ -31,7 +32,7 @@ class Imports:
         self,
         *,
         resource: str,
-        file: UploadFile,
+        file: UploadFile | str | PathLike[str],
         preview: bool = ...,
     ) -> ImportRecords:
         """``POST /v2/importacao/{resource}``."""
@@ -40,7 +41,7 @@ class Imports:
         self,
         *,
         resource: str,
-        file: UploadFile,
+        file: UploadFile | str | PathLike[str],
     ) -> int:
         """``POST /v2/importacao/{resource}/fila``."""
 
@@ -61,7 +62,7 @@ class Imports:
     def addressing(
         self,
         *,
-        file: UploadFile,
+        file: UploadFile | str | PathLike[str],
         preview: bool = ...,
     ) -> AddressingRecords:
         """``POST /v2/sistema/importacao/enderecamento-de-produto``."""

@@ -97,8 +97,9 @@ class Doubtful:
 class Declined(Doubtful):
     """The answer declines the request (429, or 401 with a token that is refused elsewhere too).
 
-    A gateway may answer so after the commit: this proves nothing until the records have been read
-    back unchanged. ``trusted``: records without a key may be sent again without that proof.
+    A gateway may answer so before, during or after the commit: this proves nothing until the
+    records have been read back unchanged, once the request can no longer arrive. ``trusted``: the
+    profile says that nothing was written, so that records may be sent again without that proof.
     """
 
     status: int = HTTPStatus.TOO_MANY_REQUESTS
@@ -107,6 +108,14 @@ class Declined(Doubtful):
 
 Outcome = NotExecuted | Rejected | Executed | Doubtful
 
+TRY_LATER = Text(
+    pt="Tente de novo mais tarde; xlbridge doctor mostra o que responde.",
+    en="Try again later; xlbridge doctor shows what answers.",
+)
+_CHECK_REQUEST = Text(
+    pt="Confira o que a mensagem aponta, e no sistema as permissões do usuário.",
+    en="Check what the message points to, and the user's permissions in the system.",
+)
 LOOK_BEFORE_REPEATING = Text(
     pt="A requisição pode ter sido aplicada ou não: confira no sistema antes de repetir.",
     en="The request may or may not have been applied: check the system before repeating it.",
@@ -136,10 +145,13 @@ def data_or_raise(
                     en="Rejected by the system (status {status}) without a reason.",
                 )
             raise RemoteRejected(
-                message.format(status=status, messages=messages), status=status, details=details
+                message.format(status=status, messages=messages),
+                status=status,
+                details=details,
+                hint=_CHECK_REQUEST,
             )
         case NotExecuted(reason):
-            raise TransportError(reason, None if answered else target.address_hint)
+            raise TransportError(reason, TRY_LATER if answered else target.address_hint)
         case Doubtful(reason):
             raise lost_answer_error(reason, target, doubtful=not retryable)
 

@@ -151,7 +151,8 @@ class Session:
             self._credentials = Credentials(email=target.email, password=target.password)
         except ValueError:
             raise ConfigError(
-                Text(pt="Falta o e-mail ou a senha.", en="The e-mail or password is missing.")
+                Text(pt="Falta o e-mail ou a senha.", en="The e-mail or password is missing."),
+                CHECK_CREDENTIALS,
             ) from None
         self._retry_policy = retry_policy
         self._redactor = redactor
@@ -254,10 +255,7 @@ class Session:
                     pt="O sistema não aceitou as credenciais: {message}",
                     en="The system did not accept the credentials: {message}",
                 ).format(message=self._redactor.redact(answer.message or "?")),
-                Text(
-                    pt="Confira XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD: cada ambiente tem os seus.",
-                    en="Check XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD: they differ by environment.",
-                ),
+                CHECK_CREDENTIALS,
             )
         self._redactor.add(token)
         if self._token_file is not None:
@@ -280,6 +278,12 @@ class Session:
         return answer
 
 
+CHECK_CREDENTIALS = Text(
+    pt="Confira o e-mail e a senha (XLBRIDGE_EMAIL, XLBRIDGE_PASSWORD, ou xlbridge login --ask): "
+    "cada ambiente tem os seus.",
+    en="Check the e-mail and the password (XLBRIDGE_EMAIL, XLBRIDGE_PASSWORD, or xlbridge login "
+    "--ask): they differ by environment.",
+)
 LOGIN_REFUSED = Text(
     pt="O sistema não aceitou o e-mail ou a senha.",
     en="The system did not accept the e-mail or the password.",

@@ -10,6 +10,7 @@ import ipaddress
 import random
 import socket
 import ssl
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -18,6 +19,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http import HTTPStatus
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -41,7 +43,8 @@ class Target:
     ones. ``system`` is the id stored in the database of the embedded sandbox, whose address
     changes; None for any other system. ``trust_429``: the system answers 429 before it writes
     anything. ``exclusive``: nobody else writes during an upload. ``timeout`` limits each step of a
-    request, in seconds; None is the default.
+    request, in seconds; None is the default. ``by_default``: it is the embedded sandbox, and nobody
+    chose it.
     """
 
     profile: str
@@ -54,6 +57,16 @@ class Target:
     trust_429: bool = False
     exclusive: bool = False
     timeout: float | None = None
+    by_default: bool = False
+
+    def require_choice(self) -> None:
+        """Raise ``UsageError`` if nobody chose the target, and there is nobody to see it.
+
+        Otherwise a script whose settings are missing would write to the embedded sandbox, and
+        report success.
+        """
+        if self.by_default and not (sys.stdin and sys.stdin.isatty()):
+            raise UsageError(_NOBODY_CHOSE, _CHOOSE_BY_NAME)
 
     @property
     def label(self) -> str:
@@ -61,6 +74,14 @@ class Target:
         return (
             self.profile if self.profile == self.base_url else f"{self.profile} ({self.base_url})"
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what outcomes say about the environment. See the product brief, environment."""
+        return {
+            "profile": self.profile,
+            "base_url": self.base_url,
+            "production": self.production,
+        }
 
     @property
     def address_hint(self) -> Text:
@@ -79,8 +100,55 @@ class UploadFile:
     filename: str
     content: bytes = field(repr=False)
 
+    @classmethod
+    def of(cls, source: "UploadFile | str | PathLike[str]") -> "UploadFile":
+        """Return the workbook at a path. Raises ``UsageError`` if it cannot be read."""
+        if isinstance(source, UploadFile):
+            return source
+        path = Path(source)
+        try:
+            return cls(path.name, path.read_bytes())
+        except OSError as error:
+            raise UsageError(
+                Text(
+                    pt="O arquivo {path} não pôde ser lido: {reason}",
+                    en="The file {path} cannot be read: {reason}",
+                ).format(path=path, reason=os_error_reason(error)),
+                Text(pt="Confira o caminho.", en="Check the path."),
+            ) from error
+
+
+_NOBODY_CHOSE = Text(
+    pt="Nenhum ambiente foi escolhido, e sem um terminal nada é gravado no ambiente de testes "
+    "embutido.",
+    en="No environment was chosen, and without a terminal nothing is written to the embedded "
+    "sandbox.",
+)
+_CHOOSE_BY_NAME = Text(
+    pt="Escolha-o pelo nome: --profile sandbox, XLBRIDGE_PROFILE=sandbox ou, em Python, "
+    'connect(profile="sandbox"). Para o seu sistema: xlbridge login --profile NOME --url ENDEREÇO',
+    en="Choose it by name: --profile sandbox, XLBRIDGE_PROFILE=sandbox or, in Python, "
+    'connect(profile="sandbox"). For your system: xlbridge login --profile NAME --url ADDRESS',
+)
 
 _MAX_CONNECT_SECONDS = 10.0
+_ANSWER_TIMEOUTS = 10
+"""Timeouts that an answer may take as a whole; each of them is for the next bytes."""
+
+_MAX_ANSWER = 512 * 2**20
+"""Longest body of an answer, unpacked, in bytes; streamed listings are not limited."""
+
+_OF_TRANSFER = {"content-encoding", "content-length", "transfer-encoding"}
+_STALE = {"110", "111", "112", "113"}
+_FROM_CACHE = Text(
+    pt="{address} respondeu de um cache, com dados que podem ser antigos. Peça que as respostas de "
+    "/v2 não sejam guardadas.",
+    en="{address} answered from a cache, with data that may be old. Ask for the answers of /v2 not "
+    "to be kept.",
+)
+_ENDLESS = Text(
+    pt="A resposta de {address} não termina.", en="The answer of {address} does not end."
+)
 _UNKNOWN_HOST = Text(pt="servidor não encontrado", en="host not found")
 _CONNECTION_ERRORS: Mapping[int | None, Text] = {
     errno.ECONNREFUSED: Text(pt="conexão recusada", en="connection refused"),
@@ -152,6 +220,7 @@ class Transport:
     def __init__(self, base_url: str, timeout: float, ca_bundle: str | Path | None = None) -> None:
         url = parse_base_url(base_url)
         self.is_local = is_loopback(url.host)
+        self._answer_seconds = _ANSWER_TIMEOUTS * timeout
         self._base = str(url).rstrip("/")
         try:
             self._http = httpx.Client(
@@ -159,14 +228,20 @@ class Transport:
                 follow_redirects=False,
                 trust_env=not self.is_local,
                 timeout=httpx.Timeout(timeout, connect=min(timeout, _MAX_CONNECT_SECONDS)),
-                headers={"User-Agent": f"xlbridge/{__version__}", "Accept": "application/json"},
+                headers={
+                    "User-Agent": f"xlbridge/{__version__}",
+                    "Accept": "application/json",
+                    # What is read is evidence of what was written.
+                    "Cache-Control": "no-cache",
+                },
             )
         except OSError as error:
             raise ConfigError(
                 Text(
                     pt="SSL_CERT_FILE não é um arquivo PEM de certificados: {reason}",
                     en="SSL_CERT_FILE is not a PEM file of certificates: {reason}",
-                ).format(reason=os_error_reason(error))
+                ).format(reason=os_error_reason(error)),
+                Text(pt="Corrija a variável ou remova-a.", en="Correct the variable, or unset it."),
             ) from None
         except (ImportError, ValueError, httpx.InvalidURL):
             # The proxy is not quoted: its address may contain a password.
@@ -220,9 +295,14 @@ class Transport:
                 extensions={"trace": trace},
             )
             reply = self._http.send(request, stream=True)
+            if call.method == "GET" and _is_from_cache(reply):
+                reply.close()
+                return NoAnswer(_FROM_CACHE.format(address=self._base), request_begun)
             if not (streamed and reply.is_success):
                 with closing(reply):
-                    reply.read()
+                    reply = _read_whole(reply, time.monotonic() + self._answer_seconds)
+        except _EndlessAnswer:
+            return NoAnswer(_ENDLESS.format(address=self._base), request_begun, permanent=True)
         except httpx.RequestError as error:
             reason = Text(
                 pt="{address} não respondeu ({detail}).",
@@ -231,6 +311,29 @@ class Transport:
             untrusted = any(isinstance(e, ssl.SSLCertVerificationError) for e in _causes(error))
             return NoAnswer(reason, request_begun, permanent=untrusted)
         return reply
+
+
+class _EndlessAnswer(Exception):
+    """An answer is too long, or takes too long as a whole."""
+
+
+def _read_whole(reply: httpx.Response, deadline: float) -> httpx.Response:
+    """Return a streamed reply with its body. Raises ``_EndlessAnswer``."""
+    body = bytearray()
+    for chunk in reply.iter_bytes():
+        body += chunk
+        if len(body) > _MAX_ANSWER or time.monotonic() > deadline:
+            raise _EndlessAnswer
+    headers = [(n, v) for n, v in reply.headers.multi_items() if n.lower() not in _OF_TRANSFER]
+    return httpx.Response(
+        reply.status_code, headers=headers, content=bytes(body), request=reply.request
+    )
+
+
+def _is_from_cache(reply: httpx.Response) -> bool:
+    """Return whether a reply says that a cache has kept it, or that it may be out of date."""
+    age = reply.headers.get("Age", "")
+    return (age.isdigit() and int(age) > 0) or reply.headers.get("Warning", "")[:3] in _STALE
 
 
 _parse_url = lru_cache(maxsize=64)(httpx.URL)
@@ -248,7 +351,11 @@ def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLCo
             Text(
                 pt="{file} não é um arquivo PEM de certificados: {reason}",
                 en="{file} is not a PEM file of certificates: {reason}",
-            ).format(file=ca_bundle, reason=os_error_reason(error))
+            ).format(file=ca_bundle, reason=os_error_reason(error)),
+            Text(
+                pt="Confira --ca-bundle, XLBRIDGE_CA_BUNDLE ou ca_bundle em profiles.toml.",
+                en="Check --ca-bundle, XLBRIDGE_CA_BUNDLE, or ca_bundle in profiles.toml.",
+            ),
         ) from None
 
 
@@ -371,26 +478,31 @@ def parse_base_url(base_url: str) -> httpx.URL:
                 pt="O endereço do sistema não é um endereço http(s) completo.",
                 en="The system's address is not a complete http(s) address.",
             ),
-            Text(
-                pt="Exemplo: XLBRIDGE_BASE_URL=https://erp.exemplo.com.br",
-                en="Example: XLBRIDGE_BASE_URL=https://erp.example.com",
-            ),
+            _EXAMPLE,
         )
     if url.userinfo or url.query or url.fragment:
         raise ConfigError(
             Text(
                 pt="O endereço do sistema não pode conter usuário, senha, ? nem #.",
                 en="The system's address must not contain a user, a password, ? or #.",
-            )
+            ),
+            _EXAMPLE,
         )
     if url.scheme == "http" and not is_loopback(url.host):
         raise ConfigError(
             Text(
                 pt="http sem TLS só é aceito para este computador: {host} precisa de https.",
                 en="http without TLS is only accepted for this computer: {host} needs https.",
-            ).format(host=url.host)
+            ).format(host=url.host),
+            _EXAMPLE,
         )
     return url
+
+
+_EXAMPLE = Text(
+    pt="Exemplo de endereço: https://erp.exemplo.com.br",
+    en="Example of an address: https://erp.example.com",
+)
 
 
 def is_loopback(host: str) -> bool:

@@ -223,7 +223,7 @@ class PreparedExport:
                     known_ids=self.request.known_ids,
                 )
                 fetcher.run()
-                result = self._result(fetcher, store, spec)
+                result = self._result(fetcher, store, spec, client.target)
                 tables = [
                     Table(
                         sheet,
@@ -253,7 +253,9 @@ class PreparedExport:
             return client.identity if self.format == "xlsx" else ""
         return ""
 
-    def _result(self, fetcher: Fetcher, store: PartStore, spec: LineSpec) -> ExportResult:
+    def _result(
+        self, fetcher: Fetcher, store: PartStore, spec: LineSpec, target: Target
+    ) -> ExportResult:
         replaced = store.find_replaced()
 
         def key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:
@@ -262,6 +264,7 @@ class PreparedExport:
 
         return ExportResult(
             listing=self.listing.name,
+            target=target.to_json(),
             records=sum(window.records for window in fetcher.fetched) - replaced,
             sheets={sheet.name: store.rows(index) for index, sheet in enumerate(spec.sheets)},
             windows=tuple(fetcher.fetched),

@@ -36,10 +36,11 @@ class ExportResult:
     files, None if none were wanted. ``zones`` are the time zones of each column's times;
     ``left_out`` counts the filled fields for which an import sheet has no column. ``excess``
     counts by filter the removed records that the system should not have sent; ``inferred_values``
-    are the values used for a filter that was not given.
+    are the values used for a filter that was not given. ``target`` is the environment, as JSON.
     """
 
     listing: str
+    target: Mapping[str, Any]
     records: int
     sheets: Mapping[str, int]
     windows: tuple[FetchedWindow, ...]
@@ -159,6 +160,7 @@ class ExportResult:
         return {
             "version": _MANIFEST_VERSION,
             "listing": self.listing,
+            "target": dict(self.target),
             "complete": self.complete,
             "records": self.records,
             "replaced": self.replaced,

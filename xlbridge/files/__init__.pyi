@@ -1,5 +1,5 @@
 from .atomic import (
-    as_argument as as_argument,
+    as_arguments as as_arguments,
     file_lock as file_lock,
     lock_or_fail as lock_or_fail,
     make_private_folder as make_private_folder,

@@ -2,10 +2,12 @@
 
 import os
 import re
+import shlex
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Literal
 
 from xlbridge.errors import (
     CHECK_HOME,
@@ -18,6 +20,8 @@ from xlbridge.errors import (
     os_error_remedy,
 )
 from xlbridge.i18n import Text
+
+Shell = Literal["sh", "powershell", "cmd"]
 
 _ANOTHER_FILE = Text(pt="Grave em outro arquivo.", en="Write to another file.")
 _IS_LINK = Text(
@@ -179,17 +183,39 @@ def short_path(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def as_argument(value: Path | str) -> str:
-    """Return an argument for a command line shown to the user: quoted if it needs quotes.
+def as_arguments(*words: Path | str, shell: Shell | None = None) -> str:
+    """Return words of a command shown to the user, quoted for a shell, by default the one in use.
 
-    A path below the current folder becomes relative.
+    A path below the current folder becomes relative, and none begins like an option.
     """
-    text = str(short_path(value) if isinstance(value, Path) else value)
-    return f'"{text}"' if _SPECIAL_TO_SHELLS.search(text) else text
+    quote = _QUOTES[shell or _shell_in_use()]
+    texts = (_path_argument(word) if isinstance(word, Path) else word for word in words)
+    return " ".join(text if text and _PLAIN.fullmatch(text) else quote(text) for text in texts)
 
 
-_SPECIAL_TO_SHELLS = re.compile(r"[\s;&|<>()'*?^!`\[\]{}]")
-"""Characters that a shell of Windows or Linux changes outside quotes."""
+def _path_argument(path: Path) -> str:
+    text = str(short_path(path))
+    return f".{os.sep}{text}" if text.startswith("-") else text
+
+
+def _shell_in_use() -> Shell:
+    """Return the kind of shell that the user's commands are for."""
+    if os.name != "nt":
+        return "sh"
+    # PowerShell puts the user's folders before those that every process inherits.
+    modules = os.environ.get("PSMODULEPATH", "").split(os.pathsep)
+    return "powershell" if len(modules) >= _POWERSHELL_FOLDERS else "cmd"
+
+
+_POWERSHELL_FOLDERS = 3
+_PLAIN = re.compile(r"[\w=:./\\-]+" if os.name == "nt" else r"[\w@%+=:,./-]+")
+"""Words that every shell of the system leaves as they are."""
+
+_QUOTES: Mapping[Shell, Callable[[str], str]] = {
+    "sh": shlex.quote,
+    "powershell": lambda text: "'" + re.sub("(['‘’‚‛])", r"\1\1", text) + "'",
+    "cmd": lambda text: '"' + text.replace('"', r"\"") + '"',
+}
 
 
 def lock_or_fail(home: Path, name: str, refusal: Text) -> AbstractContextManager[None]:

@@ -11,6 +11,7 @@ from xlbridge.errors import ConfigError, UsageError
 from xlbridge.files import file_lock, write_private
 from xlbridge.i18n import Text
 from xlbridge.profiles.profile import (
+    HOW_TO_FIX,
     NO_SUCH_PROFILE,
     Profile,
     ProfileFile,
@@ -101,6 +102,8 @@ def _apply_edit(home: Path, edit: Edit) -> tuple[str, ProfileFile]:
         document = tomlkit.parse(path.read_text(encoding="utf-8-sig") if path.exists() else "")
         edited = edit(document)
     except TOMLKitError as error:
-        raise ConfigError(Text(pt="{p}: {e}", en="{p}: {e}").format(p=path, e=error)) from None
+        raise ConfigError(
+            Text(pt="{p}: {e}", en="{p}: {e}").format(p=path, e=error), HOW_TO_FIX
+        ) from None
     text = tomlkit.dumps(edited)
     return text, parse_profile_file(path, text)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import ConfigError
-from xlbridge.files import write_private
-from xlbridge.i18n import Text
-from xlbridge.profiles.profile import Profile
+from xlbridge.files import as_arguments, write_private
+from xlbridge.i18n import Text, untranslated
+from xlbridge.profiles.profile import Profile, are_credentials_for
 from xlbridge.settings import Settings
 
 _GROUP_AND_OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -39,10 +39,10 @@ class Password:
 def find_password(settings: Settings, profile: Profile) -> Password:
     """Return the password of a profile: from the environment, the keyring, or the private file.
 
-    A stored password belongs to an address and a user, and is not used for any other. Raises
+    A password belongs to an address and a user, and is not used for any other. Raises
     ``ConfigError`` for a password file that other users may read.
     """
-    if settings.password:
+    if settings.password and are_credentials_for(settings, profile):
         return Password(PasswordSource.ENVIRONMENT, settings.password)
     stored = _read_from_keyring(profile)
     if stored:
@@ -102,7 +102,7 @@ def _read_from_file(path: Path, profile: Profile) -> str:
                 pt="Outros usuários podem ler {path}, que contém uma senha.",
                 en="Other users may read {path}, which contains a password.",
             ).format(path=path),
-            Text(pt="chmod 600 {path}", en="chmod 600 {path}").format(path=path),
+            untranslated("chmod 600 {path}").format(path=as_arguments(path)),
         )
     try:
         stored = json.loads(text)

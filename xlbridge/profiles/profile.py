@@ -91,6 +91,17 @@ class Profile:
         """Normalised scheme, host and port, to which passwords and tokens belong."""
         return origin_of(self.base_url)
 
+    def to_json(self) -> dict[str, object]:
+        """Return what outcomes say about the environment, before there is a connection.
+
+        The embedded sandbox has no address yet.
+        """
+        return {
+            "profile": self.name,
+            "base_url": self.base_url or None,
+            "production": self.production,
+        }
+
     @property
     def today(self) -> date:
         """Today's date in its time zone, by default in that of this computer, or Brasília's if
@@ -288,7 +299,7 @@ def _check_addresses(path: Path, profiles: Mapping[str, Profile]) -> None:
             )
 
 
-_DEFAULT_HINT = Text(
+HOW_TO_FIX = Text(
     pt="Corrija o arquivo. Um perfil pode ter: {fields}.",
     en="Fix the file. A profile may have: {fields}.",
 ).format(fields=", ".join(_FIELDS))
@@ -296,7 +307,7 @@ _DEFAULT_HINT = Text(
 
 def _profile_file_error(path: Path, problem: Text, hint: Text | None = None) -> ConfigError:
     message = untranslated("{path}: {problem}.").format(path=path, problem=problem)
-    return ConfigError(message, hint or _DEFAULT_HINT)
+    return ConfigError(message, hint or HOW_TO_FIX)
 
 
 _BRASILIA = "America/Sao_Paulo"
@@ -318,10 +329,21 @@ def choose_profile(settings: Settings) -> Profile:
     """Return the named profile, else the environment's, the default, or the sandbox's.
 
     Raises ``ConfigError`` if the profile does not exist, if the environment's address or user
-    contradicts it, and for an invalid profile file.
+    contradicts it, if the environment has credentials without an address, and for an invalid
+    profile file.
     """
     file = read_profile_file(settings.home)
     name = settings.profile
+    given = {"XLBRIDGE_EMAIL": settings.email, "XLBRIDGE_PASSWORD": settings.password}
+    bound = settings.base_url or settings.credentials_profile or name == EMBEDDED_NAME
+    if any(given.values()) and not bound:
+        raise ConfigError(
+            Text(
+                pt="{variables} sem endereço: de que ambiente são?",
+                en="{variables} without an address: which environment are they for?",
+            ).format(variables=", ".join(filter(given.get, given))),
+            _HOW_TO_BIND_CREDENTIALS,
+        )
     if name is None and not settings.base_url:
         name = file.default
     if name is not None and name in file.profiles:
@@ -372,10 +394,26 @@ def _profile_from_environment(settings: Settings, file: ProfileFile) -> Profile:
     )
 
 
+_HOW_TO_BIND_CREDENTIALS = Text(
+    pt="Defina com elas XLBRIDGE_BASE_URL (o endereço) ou XLBRIDGE_PROFILE (o perfil): não são "
+    "enviadas a nenhum outro.",
+    en="Set XLBRIDGE_BASE_URL (the address) or XLBRIDGE_PROFILE (the profile) with them: they are "
+    "sent to no other.",
+)
+
+
+def are_credentials_for(settings: Settings, profile: Profile) -> bool:
+    """Return whether the environment's e-mail and password were given for a profile."""
+    if settings.base_url:
+        return origin_of(settings.base_url) == profile.origin
+    return settings.credentials_profile == profile.name
+
+
 def _require_agreement(settings: Settings, profile: Profile) -> None:
+    email = settings.email if are_credentials_for(settings, profile) else None
     for variable, value, expected in (
         ("XLBRIDGE_BASE_URL", settings.base_url, profile.base_url),
-        ("XLBRIDGE_EMAIL", settings.email, profile.email),
+        ("XLBRIDGE_EMAIL", email, profile.email),
     ):
         if value is not None and value.rstrip("/") != expected.rstrip("/"):
             raise ConfigError(

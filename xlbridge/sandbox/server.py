@@ -200,7 +200,11 @@ def serve(
         server.run(sockets=[listener])
         if not server.started:
             raise ConfigError(
-                Text(pt="O ambiente de testes não iniciou.", en="The sandbox did not start.")
+                Text(pt="O ambiente de testes não iniciou.", en="The sandbox did not start."),
+                Text(
+                    pt="Inicie-o de novo; com --port 0 ele escolhe uma porta livre.",
+                    en="Start it again; with --port 0 it chooses a free port.",
+                ),
             )
 
 

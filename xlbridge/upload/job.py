@@ -15,7 +15,7 @@ from typing import Any
 
 from xlbridge import titles
 from xlbridge.errors import UsageError
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
@@ -134,6 +134,16 @@ NO_POSITION = -1
 """Position of a column that comes from a mapping's constants or a child sheet, not from a cell."""
 
 
+_MODES: Mapping[Mode, Text] = {
+    Mode.DIRECT: Text(pt="direto", en="direct"),
+    Mode.PREVIEW: Text(pt="prévia", en="preview"),
+    Mode.QUEUE: Text(pt="fila", en="queue"),
+    Mode.RECORDS: Text(pt="registros", en="records"),
+    Mode.UNDO: Text(pt="desfazer", en="undo"),
+    Mode.PROCESS: Text(pt="processar", en="process"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class JobSpec:
     """Description of a job before it exists.
@@ -161,6 +171,11 @@ class JobSpec:
     def scope(self) -> ClaimScope:
         """Scope in which the job's rows are claimed."""
         return ClaimScope(self.system, self.resource)
+
+    @property
+    def mode_name(self) -> Text:
+        """Displayed name of the mode."""
+        return _MODES[self.mode]
 
     def cell(self, row: int, column: str) -> str | None:
         """Return the address of a column's cell in the analyst's sheet, None if it has none."""
@@ -198,7 +213,7 @@ class Job:
 
     def arguments(self, *words: str | Path) -> str:
         """Return arguments for a command about the job, by default its id, with its profile."""
-        return " ".join(map(as_argument, (*(words or (self.id,)), *self.profile_arguments)))
+        return as_arguments(*(words or (self.id,)), *self.profile_arguments)
 
     @property
     def items(self) -> dict[str, ItemAddresses]:
@@ -312,7 +327,11 @@ class Job:
                 Text(
                     pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
                     en="The upload {job} belongs to {theirs}; now {ours} is configured.",
-                ).format(job=self.id, theirs=self.spec.profile, ours=profile)
+                ).format(job=self.id, theirs=self.spec.profile, ours=profile),
+                Text(
+                    pt="Escolha o ambiente do envio, por exemplo com --profile.",
+                    en="Choose the environment of the upload, for example with --profile.",
+                ),
             )
 
     def require_upload(self) -> None:
@@ -356,6 +375,12 @@ class Job:
                     en="To send new or changed rows: xlbridge upload {file}",
                 ).format(file=self.arguments(Path(self.spec.file))),
             )
+
+    @property
+    def target(self) -> Mapping[str, Any] | None:
+        """The environment as it was last used for the job; the embedded sandbox changes address."""
+        target: Mapping[str, Any] | None = self.last("target")
+        return target
 
     @property
     def planned_at(self) -> datetime | None:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from xlbridge.errors import JournalError, UsageError
+from xlbridge.files import as_arguments
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
@@ -123,6 +124,7 @@ class Journal:
                 self._insert(part_id, part, claims=True)
                 self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (part_id, job_id, number))
                 planned = {**_part_note(part), **planned_note(self.now())}
+                planned["target"] = note.get("target")
                 self._add(part_id, State.PREPARED, planned)
         self._marker.record_last_job(job_id)
         self._newest_plan = job_id, plan.rows
@@ -299,7 +301,7 @@ class Journal:
                 Text(
                     pt="Veja os envios existentes: xlbridge {jobs}",
                     en="See the existing uploads: xlbridge {jobs}",
-                ).format(jobs=" ".join(["jobs", *self._profile_arguments])),
+                ).format(jobs=as_arguments("jobs", *self._profile_arguments)),
             )
         return Job(
             id=found[0],

@@ -113,6 +113,7 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
     )
     note = {
         "undo_of": job.id,
+        "target": client.target.to_json(),
         "plan_digest": plan.digest,
         "writes": len(plan.rows),
         "left": [[row.row, row.reason] for row in plan.left],

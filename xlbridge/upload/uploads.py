@@ -21,7 +21,7 @@ from xlbridge.errors import (
     UsageError,
     XlbridgeError,
 )
-from xlbridge.files import as_argument, short_path
+from xlbridge.files import as_arguments, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode, Resource
@@ -386,7 +386,9 @@ class Uploads:
             groups = []
         parts = [self._part(planned, part_mode, positions) for part_mode, positions in groups]
         unsent = journal.find_unsent(whole.spec, [len(part.spec.rows) for part in parts])
-        note = {"file_hash": planned.source.file_hash, "import_mode": mode, **note}
+        target = self._client.target.to_json()
+        file_hash = planned.source.file_hash
+        note = {"file_hash": file_hash, "import_mode": mode, "target": target, **note}
         if reuse and unsent is not None and unsent.last("plan_digest") == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)
         sends_all = len(planned.plan.positions) == len(planned.plan.rows)
@@ -467,7 +469,7 @@ def _require_planned_file(job: Job) -> None:
             en="To see the plan of the file as it is now, and confirm: {command}",
         ).format(
             command=command.format(
-                file=as_argument(file), job=job.arguments(job.retry_of or job.id)
+                file=as_arguments(file), job=job.arguments(job.retry_of or job.id)
             )
         ),
     )

@@ -25,12 +25,13 @@ from xlbridge.batch.proof.model import (
     open_items,
     total_counts,
 )
-from xlbridge.client import Client
+from xlbridge.client import Client, UploadFile
 from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.upload import State
 from xlbridge.upload.results import job_report
+from xlbridge.wire.imports import IMPORT
 
 
 def table(proof: Proof, resource: str, by: str) -> TotalTable:
@@ -386,8 +387,11 @@ def test_rows_that_were_accepted_twice_are_reported(bench: Bench) -> None:
 def test_rejected_rows_that_are_in_the_system_are_reported(bench: Bench, proxy: LossyProxy) -> None:
     documents = [new_cnpj() for _ in range(2)]
     path = bench.write("c.xlsx", "cliente", *[{"cnpj": document} for document in documents])
-    proxy.fail_once("refuse after", "preview=false")
-    assert bench.send("clientes", path, mode="direct").state is State.REJECTED
+    proxy.fail_once("refuse", "preview=false")
+    job = bench.send("clientes", path, mode="direct")
+    assert job.state is State.REJECTED
+    file = UploadFile("by-somebody-else.xlsx", bench.context.load_payload(job.spec.payload))
+    bench.client.call(IMPORT, path={"resource": "cliente"}, file=file)
     proof = bench.prove()
     assert proof.counts == ProofCounts(read=2, rejected=2, not_written=2)
     codes = {bench.client.registry.clients.list(cnpjcpf=d).codigoDoCliente for d in documents}

@@ -21,7 +21,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.reports import Report, report_forms
-from xlbridge.validation.reports.text_report import report_lines
+from xlbridge.validation.reports.forms import report_lines
 
 SAMPLES = ROOT / "samples"
 
@@ -88,13 +88,13 @@ def test_summary_has_counts_by_rule_fixable_cells_and_next_steps(
         f"Next: xlbridge validate {sample} --fix contasreceber-com-erros-fixed.xlsx"
     )
     left = xlbridge("validate", sample, "--fix", fixed).stdout.splitlines()
-    assert left[-1].startswith(f"Next: xlbridge validate {fixed} --annotate f-marked.xlsx")
+    assert left[-1].startswith(f"Next: xlbridge validate {fixed.name} --annotate f-marked.xlsx")
     marked = xlbridge("validate", fixed, "--annotate", tmp_path / "m.xlsx").stdout.splitlines()
-    assert marked[-1] == f"Next: correct the workbook, then: xlbridge validate {fixed}"
+    assert marked[-1] == f"Next: correct the workbook, then: xlbridge validate {fixed.name}"
     # Of a sheet without rows no cell could be shown.
     empty = write_rows(tmp_path / "e.xlsx", ["nomeComercial", "cnpj", "natureza"], [])
     ended = xlbridge("validate", empty).stdout.splitlines()
-    assert ended[-1] == f"Next: correct the workbook, then: xlbridge validate {empty}"
+    assert ended[-1] == f"Next: correct the workbook, then: xlbridge validate {empty.name}"
     # Of a workbook with child sheets, the summary counts all of them and the next step comes last.
     order = SAMPLES / "pedido-com-erros.xlsx"
     ended = xlbridge("validate", order).stdout.splitlines()

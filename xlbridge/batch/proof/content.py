@@ -38,7 +38,7 @@ from xlbridge.report_forms import (
 )
 from xlbridge.resources import Kind
 from xlbridge.upload import Job, UploadOptions
-from xlbridge.upload.results import RowOutcome, mode_name
+from xlbridge.upload.results import RowOutcome
 from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.write import write_report
 
@@ -309,7 +309,7 @@ def _job_line(job: Job) -> Line:
             job.id,
             _job_note(job),
             job.spec.resource,
-            mode_name(job.spec.mode),
+            job.spec.mode_name,
             job.state.text,
             f"{job.created_at:%d/%m/%Y %H:%M:%S}",
             None if log is None else str(log),

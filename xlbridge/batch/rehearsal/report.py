@@ -12,7 +12,7 @@ from xlbridge.batch.proof.model import open_items, proof_json, verdict
 from xlbridge.batch.report import WAITS_FOR, row_count_texts
 from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.batch.status import StepOverview
-from xlbridge.files import as_argument
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
@@ -262,8 +262,9 @@ def _content(result: RehearsalResult) -> Report:
 
 def verdict_lines(result: RehearsalResult) -> list[Text]:
     """Return the verdict and the next step."""
-    options = "".join(f" --set {name}={value}" for name, value in result.plan.parameters.items())
-    plan = f"{as_argument(result.plan.path)}{options}"
+    values = [f"{name}={value}" for name, value in result.plan.parameters.items()]
+    parameters = [word for value in values for word in ("--set", value)]
+    plan = as_arguments(result.plan.path, *parameters)
     return [_verdict(result), _NEXT_STEPS[result.state].format(plan=plan)]
 
 

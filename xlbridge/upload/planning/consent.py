@@ -19,7 +19,6 @@ from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow, token_line
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason, action_counts
-from xlbridge.upload.results.report import mode_name
 from xlbridge.upload.results.undo_report import undo_plan_report
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class ConsentRequest:
                 rows=job.row_counts["read"],
                 resource=spec.resource,
                 place=place,
-                mode=mode_name(spec.mode),
+                mode=spec.mode_name,
                 parts=_PARTS.format(n=job.parts) if job.parts else "",
             ),
             facts=list(_facts(job)),
@@ -205,8 +204,12 @@ class ApproveAll:
     """Consent to any rows, except in production."""
 
     def __call__(self, request: ConsentRequest) -> bool:
-        """Agree. Raises ``UsageError`` if the target is a production system."""
+        """Agree.
+
+        Raises ``UsageError`` if the target is a production system, or nobody chose it.
+        """
         if not request.target.production:
+            request.target.require_choice()
             return True
         raise UsageError(
             Text(

@@ -187,6 +187,7 @@ def _record(
     claims = _claims(plan.kind, (record.number for record in records))
     skipped = len(plan.skipped)
     planned: dict[str, Any] = {
+        "target": client.target.to_json(),
         "plan_digest": plan.digest,
         "writes": len(records),
         # Named as for uploads, for the table of jobs.

@@ -143,6 +143,7 @@ def _json(
         "job": None if job is None else job.id,
         "listing": listing,
         "state": State.PREVIEWED.public if job is None else job.public_state,
+        "target": None if job is None else job.target,
         "rows": process_counts(records),
         "records": [record.to_json() for record in records],
         "confirm": token,

@@ -3,7 +3,6 @@ from .report import (
     history_table as history_table,
     job_json as job_json,
     jobs_table as jobs_table,
-    mode_name as mode_name,
 )
 from .result_files import ensure_evidence as ensure_evidence
 from .row_ledger import (

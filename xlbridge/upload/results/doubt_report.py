@@ -10,7 +10,7 @@ from xlbridge.resources import Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import RowSnapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment, StoredSnapshot
-from xlbridge.upload.results.report import history_table, mode_name
+from xlbridge.upload.results.report import history_table
 from xlbridge.upload.results.verdict import RowOutcome
 
 _UPLOAD_IN_DOUBT = Text(pt="Envio em dúvida: {job}", en="Upload in doubt: {job}")
@@ -126,10 +126,10 @@ def _facts(job: Job, in_doubt: int) -> Iterator[tuple[Text, Value]]:
     counts = Text(pt="{n} de {all}", en="{n} of {all}").format(n=in_doubt, all=len(spec.rows))
     yield titles.UPLOAD, job.id
     yield RowOutcome.UNKNOWN.count_title, counts
-    address = job.last("address") or spec.profile
+    address = spec.profile if job.target is None else job.target["base_url"]
     yield titles.ENVIRONMENT, " ".join(dict.fromkeys((spec.profile, address)))
     yield titles.RESOURCE, spec.resource
-    yield titles.MODE, mode_name(spec.mode)
+    yield titles.MODE, spec.mode_name
     yield titles.WORKBOOK, f"{spec.file} [{spec.sheet}]" if spec.file else None
     yield untranslated("Digest"), spec.digest
     yield untranslated("Log"), job.last("log_id") and str(job.last("log_id"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
-from xlbridge.files import as_argument, short_path
+from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.resources import Mode
@@ -124,21 +124,6 @@ _STATUS_COPY = Text(
 )
 
 
-_MODES: Mapping[Mode, Text] = {
-    Mode.DIRECT: Text(pt="direto", en="direct"),
-    Mode.PREVIEW: Text(pt="prévia", en="preview"),
-    Mode.QUEUE: Text(pt="fila", en="queue"),
-    Mode.RECORDS: Text(pt="registros", en="records"),
-    Mode.UNDO: Text(pt="desfazer", en="undo"),
-    Mode.PROCESS: Text(pt="processar", en="process"),
-}
-
-
-def mode_name(mode: Mode) -> Text:
-    """Return the displayed name of a mode."""
-    return _MODES[mode]
-
-
 def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str, Any]:
     """Return the job as JSON. See the product brief, ``upload --format json``.
 
@@ -150,6 +135,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "version": 1,
         "job": job.id,
         "state": job.public_state,
+        "target": job.target,
         "mode": job.spec.mode,
         "resource": job.spec.resource,
         "log_id": job.last("log_id"),
@@ -348,20 +334,22 @@ _REST = {
 def _next_step(job: Job, settled: LaterRows | None) -> Text:
     """Return the next step; rejected or held rows take precedence."""
     file = Path(job.spec.file)
-    known = {"job": job.arguments(), "file": as_argument(file)}
+    known = {"job": job.arguments(), "file": as_arguments(file)}
     if job.state in {State.DONE, State.PARTIAL, State.REJECTED}:
         rejects = job.last("rejects_file")
         if settled is not None and not settled.left:
             return _NEXT_STEPS[State.DONE]
         if rejects:
             step = _HELD if job.state is State.DONE else _RETRY
-            return step.format(rejects=as_argument(Path(rejects)), **known)
+            return step.format(rejects=as_arguments(Path(rejects)), **known)
         if job.has_lost_fields:
             return _COMPLETE.format(**known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
         if job.verdict.accepted:
-            copies = (as_argument(f"{file.stem}-{word}.xlsx") for word in ("enviada", "sent"))
+            copies = (
+                as_arguments(Path(f"{file.stem}-{word}.xlsx")) for word in ("enviada", "sent")
+            )
             return _STATUS_COPY.format(copy=Text(*copies), **known)
     settles = job.last("settled")
     moment = "–" if settles is None else f"{datetime.fromisoformat(settles):%d/%m/%Y %H:%M:%S}"
@@ -411,7 +399,7 @@ def jobs_table(
                     job.id if job.parent is None else f"  {job.id}",
                     f"{job.created_at:%d/%m/%Y %H:%M}",
                     state_text(journal, job),
-                    mode_name(job.spec.mode),
+                    job.spec.mode_name,
                     job.spec.resource,
                     own["read"],
                     *(own[outcome] for outcome in counted),
@@ -438,7 +426,7 @@ _HISTORY_HEADINGS = (
     Heading(titles.NOTE, 60),
 )
 _MESSAGES = ("reason", "unread")
-_UNLISTED_DETAILS = ("verdict", "origins", "file_hash", "proven")
+_UNLISTED_DETAILS = ("target", "verdict", "origins", "file_hash", "proven")
 
 
 def history_table(job: Job) -> Table:

@@ -135,7 +135,15 @@ def undo_counts(job: Job) -> dict[str, int]:
 
 def undo_json(job: Job) -> dict[str, Any]:
     """Return an undo as JSON. See the product brief, ``undo JOB``."""
-    return _json(job.undo_of, job.spec.resource, undo_counts(job), _left_rows(job), job.token, job)
+    return _json(
+        job.undo_of,
+        job.spec.resource,
+        undo_counts(job),
+        _left_rows(job),
+        job.token,
+        job,
+        job.target,
+    )
 
 
 def _json(
@@ -145,12 +153,14 @@ def _json(
     left: Iterable[LeftRow],
     token: str,
     job: Job | None,
+    target: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     return {
         "version": 1,
         "job": None if job is None else job.id,
         "undo_of": undo_of,
         "state": State.DONE.public if job is None else job.public_state,
+        "target": target,
         "resource": resource,
         "rows": dict(counts),
         "left": [{"row": row.row, "reason": row.reason, "message": str(row.text)} for row in left],
@@ -192,7 +202,9 @@ def empty_undo_report(
     report = replace(left_report(left_rows, undone_before), verdict=verdict, grade=grade)
     return ReportForms.of_report(
         lambda: report,
-        lambda: _json(undo_of.id, undo_of.spec.resource, counts, left_rows, token, None),
+        lambda: _json(
+            undo_of.id, undo_of.spec.resource, counts, left_rows, token, None, undo_of.target
+        ),
     )
 
 
