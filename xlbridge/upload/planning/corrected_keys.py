@@ -7,22 +7,23 @@ of that one.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from xlbridge.client import Client
+from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.claims import ClaimScope
-from xlbridge.upload.context import UploadContext
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues, TypedRows
-from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.planning.planned_row import RowPlan, SetAside
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
@@ -43,13 +44,17 @@ _BY_HAND = Text(
 
 
 class SentSheet(NamedTuple):
-    """Sheet of a file that is sent to a system: its columns, and the numbers of its rows."""
+    """Sheet of a file that is sent to a system: its columns, and the numbers of its rows.
+
+    ``read`` returns the rows that an earlier job sent.
+    """
 
     scope: ClaimScope
     file: Path
     sheet: str
     columns: Collection[str]
     rows: Sequence[int]
+    read: Callable[[Job], TypedRows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def sent_with_other_key(
 
 
 def rows_with_corrected_keys(
-    context: UploadContext,
+    journal: Journal,
     client: Client,
     resource: Resource,
     sheet: SentSheet,
@@ -100,7 +105,7 @@ def rows_with_corrected_keys(
     declared = resource.read_back
     if declared is None or declared.existing is ExistingPolicy.REPLACED or not new:
         return {}
-    earlier = list(_missing_rows(context, sheet, frozenset(chain.from_iterable(plan.keys))))
+    earlier = list(_missing_rows(journal, sheet, frozenset(chain.from_iterable(plan.keys))))
     corrected = _match(RowMatcher(resource, declared), sheet, rows, new, earlier) if earlier else {}
     if not corrected:
         return {}
@@ -120,15 +125,18 @@ def rows_with_corrected_keys(
 
 
 def _missing_rows(
-    context: UploadContext, sheet: SentSheet, present: Collection[str]
+    journal: Journal, sheet: SentSheet, present: Collection[str]
 ) -> Iterator[_EarlierRow]:
     """Yield the rows that jobs have sent from a sheet and whose keys are not ``present`` in it."""
     seen = set(present)
-    for job in context.journal.jobs_of_sheet(sheet.scope, sheet.file, sheet.sheet):
-        claimed = context.journal.claimed_keys(job)
+    for job in journal.jobs_of_sheet(sheet.scope, sheet.file, sheet.sheet):
+        claimed = journal.claimed_keys(job)
         missing = {at: keys for at, keys in claimed.items() if seen.isdisjoint(keys)}
         if missing:
-            values = sent_rows(context, job)
+            try:
+                values = sheet.read(job)
+            except LocalFailure:  # Somebody has removed the stored workbook.
+                continue
             for at, keys in missing.items():
                 seen.update(keys)
                 yield _EarlierRow(job.parent or job.id, job.spec.rows[at], dict(values[at]))

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -36,6 +36,7 @@ from xlbridge.upload.payload import (
     item_addresses,
     record_positions,
     row_digests,
+    sent_rows,
     with_empty_lists,
     write_pending_payload,
 )
@@ -318,9 +319,16 @@ def plan_source(
             everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
             plan = plan_rows(resource, rows, claims, found, everywhere, options)
             if job is None and options.look_up and options.again is None:
-                sheet = SentSheet(scope, source.file, source.sheet, source.columns, source.rows)
+                sheet = SentSheet(
+                    scope,
+                    source.file,
+                    source.sheet,
+                    source.columns,
+                    source.rows,
+                    partial(sent_rows, context),
+                )
                 corrected = rows_with_corrected_keys(
-                    context, client, resource, sheet, rows.values, plan
+                    context.journal, client, resource, sheet, rows.values, plan
                 )
                 if corrected:
                     rows = replace(rows, set_aside={**rows.set_aside, **corrected})
