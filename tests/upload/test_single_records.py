@@ -36,6 +36,7 @@ from xlbridge.errors import InDoubt, RemoteRejected, TransportError
 from xlbridge.upload import Journal, State, UploadContext, Uploads
 from xlbridge.validation import validate_workbook
 
+POST_TYPE = ("POST", TYPES)
 KillWhileWriting = Callable[..., None]
 
 
@@ -129,6 +130,18 @@ def test_a_declined_record_that_arrives_later_is_not_sent_twice(
     done = xlbridge("upload", path, "--yes", **{**proxy_environment, "XLBRIDGE_SETTLE": "2"})
     assert done.returncode == 0, done.stderr
     assert len(codes_of(client, names)) == 3
+
+
+def test_a_pause_of_an_hour_ends_the_run(
+    proxy: LossyProxy, client: Client, xlbridge: Xlbridge, proxy_environment, tmp_path: Path
+) -> None:
+    names = new_descriptions(3)
+    path = make_types(tmp_path / "tipos.xlsx", names)
+    proxy.decide = lambda method, one: "busy for an hour" if (method, one) == POST_TYPE else "pass"
+    done = xlbridge("upload", path, "--yes", **proxy_environment)
+    assert done.returncode in {4, 5}, done.stderr
+    assert "429" in done.stderr
+    assert not codes_of(client, names)
 
 
 def test_a_refusal_as_plain_text_keeps_its_reason_and_is_not_repeated(

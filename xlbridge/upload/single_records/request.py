@@ -149,6 +149,7 @@ def send_record(context: "RunContext", pause: SharedPause, request: RecordReques
     """
     last: Outcome | None = None
     declined: Declined | None = None
+    longest = context.client.retry_policy.total
 
     def attempt() -> Outcome:
         nonlocal last, declined
@@ -160,8 +161,9 @@ def send_record(context: "RunContext", pause: SharedPause, request: RecordReques
         pause.wait()
         request.announce()
         last = request.send()
-        if isinstance(last, Doubtful) and last.retry_after:
-            pause.extend(last.retry_after)
+        # A pause that ends the retries of this request holds no other: the run ends.
+        if isinstance(last, Doubtful) and 0 < (last.retry_after or 0) <= longest:
+            pause.extend(last.retry_after or 0)
         if isinstance(last, NotExecuted) and declined is not None and request.read_back is None:
             # The declined request before it could not be checked.
             return Doubtful(last.reason)
