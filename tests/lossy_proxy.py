@@ -21,6 +21,7 @@ ProxyFault = Literal[
     "refuse after",
     "refuse",
     "refuse as text",
+    "absent",
     "accept",
     "429 before",
     "unavailable",
@@ -41,6 +42,7 @@ ProxyFault = Literal[
 PROXY_ANSWERS: dict[ProxyFault, tuple[int, tuple[str, str] | None]] = {
     "accept": (200, None),
     "refuse": (400, None),
+    "absent": (404, None),
     "unavailable": (429, None),
     "busy for an hour": (429, ("Retry-After", "3600")),
     "busy": (503, ("Retry-After", "40")),

@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import xlsxwriter
 from databases import database_options
@@ -132,6 +133,29 @@ def run(xlbridge: Xlbridge, proxy_environment: dict[str, str]) -> Run:
 
     def run(*arguments: object) -> tuple[int, dict[str, Any]]:
         ended = xlbridge(*arguments, "--format", "json", **proxy_environment)
+        assert ended.stdout, ended.stderr
+        return ended.returncode, json.loads(ended.stdout)
+
+    return run
+
+
+@pytest.fixture
+def system(sandbox: RunningSandbox) -> Iterator[httpx.Client]:
+    """Plain HTTP calls of the sandbox, without the proxy."""
+    with httpx.Client(base_url=sandbox.base_url, timeout=60) as http:
+        login = {"email": sandbox.email, "password": sandbox.password}
+        token = http.post("/v2/autenticar", json=login).json()["accessToken"]
+        http.headers["Authorization"] = f"Bearer {token}"
+        yield http
+
+
+@pytest.fixture
+def colleague(xlbridge: Xlbridge, proxy_environment: dict[str, str], tmp_path: Path) -> Run:
+    """Run a command on another computer, whose journal knows none of the uploads."""
+    environment = proxy_environment | {"XLBRIDGE_HOME": str(tmp_path / "colleague")}
+
+    def run(*arguments: object) -> tuple[int, dict[str, Any]]:
+        ended = xlbridge(*arguments, "--format", "json", **environment)
         assert ended.stdout, ended.stderr
         return ended.returncode, json.loads(ended.stdout)
 

@@ -11,7 +11,7 @@ from lossy_proxy import LossyProxy, ProxyFault
 from sampling import every
 from sheets import write_records
 from sqlalchemy import Update, update
-from update_parts import Run, cell, differing, edit, titles, writes
+from update_parts import Run, cell, differing, edit, make_new, titles, writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
@@ -147,7 +147,7 @@ def test_new_and_changed_rows_of_one_upload_are_reversed_together(
 ) -> None:
     before = titles(client)
     edit(payables, "historico", 2, "Corrigida")
-    edit(payables, "numeroDoDocumento", 4, f"FAT-{new_cnpj()}")
+    make_new(payables, 4)
     _, report = run("upload", payables, "--update", "--yes")
     assert (report["rows"]["created"], report["rows"]["updated"]) == (1, 1)
     proxy.seen.clear()
@@ -298,8 +298,7 @@ def test_an_undo_includes_rows_written_by_retries(
 ) -> None:
     before = titles(client)
     unknown_supplier = 999_999
-    edit(payables, "numeroDoDocumento", 2, f"FAT-{new_cnpj()}")
-    edit(payables, "numeroDoDocumento", 3, f"FAT-{new_cnpj()}")
+    make_new(payables, 2, 3)
     edit(payables, "codigoDoFornecedor", 3, unknown_supplier)
     code, first = run("upload", payables, "--yes")
     assert (code, first["rows"]["created"], first["rows"]["rejected"]) == (1, 1, 1), first
@@ -342,8 +341,7 @@ def test_fields_filled_by_the_system_do_not_count_as_changes(
     before = titles(client)
     edit(payables, "ValorBruto", 2, None)
     edit(payables, "ValorBruto", 3, None)
-    for row in (2, 3, 4):
-        edit(payables, "numeroDoDocumento", row, f"FAT-{new_cnpj()}")
+    make_new(payables, 2, 3, 4)
     seen: list[str] = []
 
     def decide(method: str, path: str) -> ProxyFault:

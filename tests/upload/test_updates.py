@@ -20,6 +20,7 @@ from update_parts import (
     differing,
     edit,
     edits_of_exports,
+    make_new,
     titles,
     writes,
 )
@@ -112,7 +113,7 @@ def test_new_and_changed_rows_are_sent_together(
 ) -> None:
     before = titles(client)
     edit(payables, "historico", 2, "Energia, corrigida")
-    edit(payables, "numeroDoDocumento", 4, f"FAT-{new_cnpj()}-novo")
+    make_new(payables, 4)
     proxy.seen.clear()
     code, report = run("upload", payables, "--update", "--yes")
     assert (code, report["state"], report["mode"], report["parts"]) == (0, "done", "queue", 2)

@@ -9,6 +9,7 @@ from typing import Any
 
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
+from upload_parts import new_cnpj
 
 from xlbridge.client import Client
 from xlbridge.export import LISTINGS, Listing
@@ -28,6 +29,13 @@ def edit(path: Path, column: str, row: int, value: object) -> Path:
     sheet.cell(row, header.index(column) + 1).value = value
     book.save(path)
     return path
+
+
+def make_new(path: Path, *rows: int) -> None:
+    """Turn rows of payables that were sent into other titles, with other documents and amounts."""
+    for row in rows:
+        edit(path, "numeroDoDocumento", row, f"FAT-{new_cnpj()}")
+        edit(path, "valorDoLancamento", row, 80.0 + row)
 
 
 def titles(client: Client) -> dict[tuple[object, ...], dict[str, Any]]:

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
-from itertools import chain, count
+from itertools import chain
 
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import (
@@ -15,6 +15,7 @@ from xlbridge.client.listings import (
     ListingAnswer,
     Numbers,
     RecordShape,
+    numbered_records,
     record_shape,
     update_time,
 )
@@ -225,9 +226,9 @@ class PartReader:
             if not self._read_one(part, request, request.path):
                 self.missing.append(request.record_key)
             return
-        for number in count(1):
-            if not self._read_one(part, request, {**request.path, counter: number}):
-                return
+        path = request.path
+        for _ in numbered_records(lambda at: self._read_one(part, request, {**path, counter: at})):
+            pass
 
     def _read_one(self, part: Part, request: ListingCall, path: Mapping[str, object]) -> bool:
         """Add the records of one call; return False if what it names does not exist."""

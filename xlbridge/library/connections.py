@@ -137,6 +137,7 @@ class Connection:
         confirm: str | None = None,
         yes: bool = False,
         update: bool = False,
+        update_only: bool = False,
         clear: bool = False,
         again: str | None = None,
         create_unread: bool = False,
@@ -158,7 +159,8 @@ class Connection:
         ``at_once`` concurrent calls) or ``preview`` (the system checks the sheet, nothing is
         written).
 
-        ``update`` changes existing records that differ; ``clear`` also empties their fields if the
+        ``update`` changes existing records that differ, ``update_only`` creates none besides;
+        ``clear`` also empties their fields if the
         cell is empty. ``again`` is the reason for creating records that already exist,
         ``create_unread`` creates records that could not be looked up, ``good_rows`` skips rows with
         errors, ``foreign_numbers`` ignores record numbers, which another system gave. A sheet of
@@ -184,6 +186,7 @@ class Connection:
             consent=consent_for(mode, confirm, yes=yes),
             mode=mode,
             update=update,
+            update_only=update_only,
             clear=clear,
             again=again,
             create_unread=create_unread,
@@ -203,6 +206,7 @@ class Connection:
         report: Report,
         *,
         update: bool = False,
+        update_only: bool = False,
         clear: bool = False,
         again: str | None = None,
         create_unread: bool = False,
@@ -223,6 +227,7 @@ class Connection:
         options = UploadOptions(
             consent=ApproveAll(),
             update=update,
+            update_only=update_only,
             clear=clear,
             again=again,
             create_unread=create_unread,

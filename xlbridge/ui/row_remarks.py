@@ -184,6 +184,11 @@ _MAX_REASONS = 100
 
 _DIFFERS = Text(pt="no sistema: {theirs}", en="in the system: {theirs}")
 
+_ADD_ONE_MORE = Text(
+    pt='; para incluir mais um, pelo terminal: --again "motivo"',
+    en='; to add one more, from the terminal: --again "reason"',
+)
+
 # Advice for the page, or on the command line for what the page cannot do.
 _ADVICE: Mapping[RowReason, Text] = {
     RowReason.DIFFERS: Text(
@@ -212,6 +217,8 @@ _ADVICE: Mapping[RowReason, Text] = {
         en="; correct one of them; if the numbers are another system's, tick “Record numbers are "
         "another system's: only keys count” above",
     ),
+    RowReason.NEAR_KEY: _ADD_ONE_MORE,
+    RowReason.SENT_OTHERWISE: _ADD_ONE_MORE,
     RowReason.NOT_LOOKED_UP: Text(
         pt="; para incluí-la assim mesmo, pelo terminal: --create-unread",
         en="; to create it all the same, from the terminal: --create-unread",

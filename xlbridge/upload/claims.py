@@ -4,6 +4,7 @@ A row is claimed by the digest of its values and by its business keys, in one sy
 """
 
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -200,6 +201,14 @@ class Claims:
             piece.sort(key=itemgetter(1))
             rows = ((job_id, position, digest) for position, digest in piece)
             self._db.executemany(f"{statement} VALUES (?, ?, ?)", rows)
+
+    def keys_of(self, job_id: str) -> dict[int, set[str]]:
+        """Return the keys that a job claims, by the positions of its rows."""
+        claimed: defaultdict[int, set[str]] = defaultdict(set)
+        query = "SELECT position, key FROM claimed_keys WHERE job = ? ORDER BY position"
+        for position, key in self._db.execute(query, (job_id,)).fetchall():
+            claimed[position].add(key)
+        return dict(claimed)
 
     def free(self, job_id: str) -> None:
         """Free all rows of a job."""

@@ -185,6 +185,20 @@ class Journal:
         digests, keys = map(only_sent, claimants)
         return ClaimedRows(digests, keys, frozenset(sent - finished))
 
+    def jobs_of_sheet(self, scope: ClaimScope, file: Path, sheet: str) -> list[Job]:
+        """Return the jobs that sent rows of a sheet of a file, or may have, newest first."""
+        jobs = self._jobs(
+            "SELECT id FROM jobs WHERE system = ? AND resource = ? AND file = ? AND sheet = ? "
+            "ORDER BY created_at DESC",
+            *(*scope, str(file), sheet),
+        )
+        others = {Mode.UNDO, Mode.PROCESS}
+        return [job for job in jobs if not job.state.is_unsent and job.spec.mode not in others]
+
+    def claimed_keys(self, job: Job) -> Mapping[int, Set[str]]:
+        """Return the keys that a job claims, by the positions of its rows."""
+        return self._claims.keys_of(job.id)
+
     def plan_of(self, job: Job) -> Sequence[PlannedRow]:
         """Return the planned rows of a job in the sheet's order.
 

@@ -121,6 +121,12 @@ class PlanOptions:
         pt="Altera os registros que já estão no sistema com outros valores.",
         en="Updates records that are in the system with other values.",
     )
+    update_only: bool = _option(
+        False,
+        _SHEETS,
+        pt="Como --update, mas não inclui nada: as linhas que não estão no sistema ficam retidas.",
+        en="Like --update, but creates nothing: rows that are not in the system are held.",
+    )
     clear: bool = _option(
         False,
         _SHEETS,
@@ -152,6 +158,11 @@ class PlanOptions:
         pt="Lê antes os registros destas linhas; sem isso, uma dúvida não pode ser esclarecida.",
         en="Reads the rows' records first; without it, a doubtful outcome cannot be settled.",
     )
+
+    @property
+    def updates(self) -> bool:
+        """True if records with other values are changed."""
+        return self.update or self.update_only
 
     def to_journal(self) -> dict[str, Any]:
         """Return the options that are stored with a job."""

@@ -62,7 +62,7 @@ _PARTLY_APPLIED = Text(
 )
 _NO_ORIGIN: Mapping[str, Any] = MappingProxyType({})
 _REJECTED = frozenset({State.PARTIAL, State.REJECTED})
-_KEPT_OPTIONS = ("update", "clear", "foreign_numbers")
+_KEPT_OPTIONS = ("update", "update_only", "clear", "foreign_numbers")
 """Options that an upload of corrected rows has if the first upload had them."""
 
 _FOREIGN_NUMBERS = Text(

@@ -54,6 +54,7 @@ class SendOptions(Struct, frozen=True, kw_only=True, rename={"pause_seconds": "r
     pause_seconds: Seconds between the parts of chunk_rows: a capped listing is read by the
         minute of the last update, and cannot prove more records of one minute than its cap.
     update: Changes existing records with other values; --update does so for all steps.
+    update_only: Changes existing records and creates none.
     foreign_numbers: The record numbers in the workbooks belong to another system, such as those
         of an export from there: they are not looked up here.
     leave_out: Columns that this step does not send.
@@ -63,13 +64,14 @@ class SendOptions(Struct, frozen=True, kw_only=True, rename={"pause_seconds": "r
     chunk_rows: Annotated[int, Meta(ge=1)] | None = None
     pause_seconds: Annotated[int, Meta(ge=1, le=3600)] = 0
     update: bool = False
+    update_only: bool = False
     foreign_numbers: bool = False
     leave_out: OneOrMore = ()
 
     def over(self, options: UploadOptions) -> UploadOptions:
         """Return the options of a batch with those that the step sets."""
         own = {name: getattr(self, name) for name in self.__struct_fields__ if name != "leave_out"}
-        for name in ("update", "foreign_numbers"):
+        for name in ("update", "update_only", "foreign_numbers"):
             own[name] = own[name] or getattr(options, name)
         return dataclasses.replace(options, **own)
 
@@ -106,6 +108,7 @@ class WorkbookStep(Step, frozen=True, kw_only=True):
     def _sent_content(self) -> Sequence[object]:
         sending = self.sending and (
             self.sending.update,
+            self.sending.update_only,
             self.sending.foreign_numbers,
             frozenset(self.sending.leave_out),
         )

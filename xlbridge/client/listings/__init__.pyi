@@ -17,5 +17,6 @@ from .time_windows import (
     WindowSplitter as WindowSplitter,
     complete_listings_for as complete_listings_for,
     listing_cap as listing_cap,
+    numbered_records as numbered_records,
     update_time as update_time,
 )

@@ -3,7 +3,7 @@
 The interface truncates answers silently: a full answer proves nothing, and its window is requested
 again in smaller parts. Only the *number* of records decides whether a window is complete; their
 update times only suggest where the next window should end. A bad suggestion costs a call, never a
-record.
+record. Records that no listing contains are read by their numbers.
 
 Before the first part, one call shows how the system reads the end of a window, which the interface
 promises to include with its whole minute.
@@ -11,11 +11,12 @@ promises to include with its whole minute.
 Source: the spec, Limits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Self, get_origin
+from itertools import count
+from typing import Any, Self, TypeVar, get_origin
 
 from xlbridge.resources.references import REFERENCES
 from xlbridge.wire import OPERATIONS, Operation, record_model
@@ -43,6 +44,11 @@ _BURST_SHARE = 0.3
 
 _DECAY = 0.5
 """Weight of earlier windows in the density, relative to each later one."""
+
+_MISSES_IN_A_ROW = 5
+"""Missing numbers after which there are no more records; deleted ones leave gaps."""
+
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,3 +296,18 @@ def _lists_all_records(operation: Operation) -> bool:
     """Return whether an operation lists all records if called without filters."""
     parts = getattr(operation.data, "__args__", (operation.data,))
     return any(get_origin(part) is list for part in (operation.data, *parts))
+
+
+def numbered_records(read: Callable[[int], _Read]) -> Iterator[_Read]:
+    """Yield what ``read`` returns for each number from 1 that has a record, empty for the others.
+
+    For records that can only be read by a number that the system counts up.
+    """
+    misses = 0
+    for number in count(1):
+        found = read(number)
+        misses = 0 if found else misses + 1
+        if found:
+            yield found
+        elif misses == _MISSES_IN_A_ROW:
+            return

@@ -118,6 +118,19 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
         ),
         Text(pt="Confira se é isso que você quer.", en="Check that this is what you want."),
     ),
+    warning(
+        "record-near",
+        Text(
+            pt="O sistema tem quase a mesma chave, com outros zeros à esquerda, maiúsculas, "
+            "acentos ou espaços ({record}); um envio retém a linha.",
+            en="The system has nearly the same key, with other leading zeros, case, accents or "
+            "spaces ({record}); an upload holds the row.",
+        ),
+        Text(
+            pt="Se é o mesmo registro, use a chave do sistema.",
+            en="If it is the same record, use the system's key.",
+        ),
+    ),
 )
 
 BATCH_FINDINGS: tuple[FindingKind, ...] = (

@@ -85,6 +85,7 @@ class Lookup(Struct, frozen=True, rename={"operation_names": "operations", "filt
     assumed: The interface may not support this query.
     only: Fields, with the values of the right records.
     counted: Path parameter that counts from 1 until nothing is found.
+    may_be_hidden: Records may not show the key; then the other keys alone decide.
     """
 
     key: Annotated[_NamesByName, Meta(min_length=1)]
@@ -94,6 +95,7 @@ class Lookup(Struct, frozen=True, rename={"operation_names": "operations", "filt
     assumed: bool = False
     only: Mapping[str, Any] = {}
     counted: Name | None = None
+    may_be_hidden: bool = False
 
     @property
     def operations(self) -> "tuple[Operation, ...]":

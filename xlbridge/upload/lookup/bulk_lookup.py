@@ -3,18 +3,26 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from itertools import compress, count
 from types import MappingProxyType
-from typing import Any
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import FieldTest, complete_listings_for, listing_cap
+from xlbridge.client.listings import (
+    FieldTest,
+    complete_listings_for,
+    listing_cap,
+    numbered_records,
+)
 from xlbridge.errors import RemoteRejected
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import Lookup
 from xlbridge.upload.lookup.comparison import ComparedRows
-from xlbridge.upload.lookup.row_lookup import HashSet, Key, RowMatcher, SeparateLists, SoughtRecords
+from xlbridge.upload.lookup.row_lookup import (
+    NearRecord,
+    RowMatcher,
+    SeparateLists,
+    SoughtRecords,
+)
 from xlbridge.upload.lookup.row_table import (
     PiecewiseColumn,
     RecordTable,
@@ -24,7 +32,7 @@ from xlbridge.upload.lookup.row_table import (
     have_column,
     values_of,
 )
-from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, LookupResult, Snapshot
+from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, LookupResult, NearKey, Snapshot
 from xlbridge.wire import Operation
 
 MAX_REQUESTS = 500
@@ -49,13 +57,21 @@ _BOTH_RECORDS = Text(
     en="number: record {number}; {key}: record {other}",
 )
 _NOT_SHOWN = Text(
-    pt="o sistema não mostra os campos da chave nos registros",
-    en="the system's records do not show the fields of the key",
+    pt="o sistema não mostra nos registros {n:o campo|os campos} da chave: {fields}",
+    en="the system's records do not show {n:a field|fields} of the key: {fields}",
 )
 _NOT_PROVEN = Text(
     pt="não há prova de que a listagem do sistema esteja completa",
     en="the system's listing is not proven complete",
 )
+
+_NEAR_RECORD = Text(pt="{key}: registro {code}", en="{key}: record {code}")
+_ONLY_NEAR = Text(
+    pt="o sistema só tem quase a mesma chave: {near}",
+    en="the system only has nearly the same key: {near}",
+)
+_MAX_NAMED = 3
+"""Records with a near key that are named."""
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
@@ -75,7 +91,8 @@ def look_up_rows(
     ``most`` limits the number of requests. Raises what ``Client.records`` raises.
     """
     result = record_reader(client, resource, rows, most, matcher)()
-    return result.snapshot, result.reason
+    near = next((_ONLY_NEAR.format(near=near.text) for near in result.near.values()), None)
+    return result.snapshot, result.reason or near
 
 
 def read_snapshot(client: Client, resource: Resource, rows: TypedRows) -> Snapshot:
@@ -135,7 +152,8 @@ class _RecordReader:
         used = {id(lookup) for row_lookups in self._distinct_lookups for lookup in row_lookups}
         self._used_lookups = [lookup for lookup in self._declared if id(lookup) in used]
         """Lookups that serve any row, in their declared order."""
-        self._seen_fields: set[str] = set()
+        self._seen_fields: defaultdict[str, set[str]] = defaultdict(set)
+        """Fields of the records of each listing."""
         fields = [*declared.columns, *declared.codes, *declared.fields.values()]
         fields += [name for lookup in declared.lookups for name in lookup.key.values()]
         fields += () if resource.change is None else resource.change.until
@@ -145,10 +163,9 @@ class _RecordReader:
         for lookup in self._used_lookups:
             filters = {} if lookup is self._by_number else lookup.filters
             key = {**lookup.key, **{column: name for name, column in filters.items()}}
-            columns = [self._matcher.column(column, rows) for column in key]
             serves = {id(lookups): lookup in lookups for lookups in self._distinct_lookups}
             served = [serves[id(row_lookups)] for row_lookups in lookups]
-            self._sought[id(lookup)] = SoughtRecords(lookup, key, columns, served)
+            self._sought[id(lookup)] = SoughtRecords(matcher, rows, lookup, key, served)
         self._needs_listings = any(
             row_lookups and not any(map(self._is_narrow, row_lookups))
             for row_lookups in self._distinct_lookups
@@ -161,12 +178,12 @@ class _RecordReader:
         if needed > _MAX_SINGLE_REQUESTS or self._needs_listings:
             affordable = most if self._needs_listings or _exceeds(needed, most) else needed
             if self._read_listings(affordable):
-                return self._result(_NOT_SHOWN)
+                return self._result(_NOT_PROVEN)
         if _exceeds(needed, most):
             why = _TOO_MANY_REQUESTS.format(n=needed, most=most)
             return self._result(why, answered=True)
         self._read_one_by_one()
-        return self._result(_NOT_PROVEN if self._needs_listings else _NOT_SHOWN)
+        return self._result(_NOT_PROVEN)
 
     def _requests_needed(self) -> int:
         """Return the number of requests needed to read each key by itself, where possible."""
@@ -207,10 +224,11 @@ class _RecordReader:
                 left = None if left is None else left - 1
                 self._store_matches(records, operation, sought)
         for search in self._sought.values():
-            search.proven = id(search) in listed and self._have_fields(search.fields.values())
+            if id(search) in listed:
+                self._judge(search, search.fields.values())
         decided = all(
-            not row_lookups or any(self._sought[id(lookup)].proven for lookup in row_lookups)
-            for row_lookups in self._lookups
+            not row_lookups or self._proving(row_lookups) is not None
+            for row_lookups in self._distinct_lookups
         )
         if not decided:
             self._clear()
@@ -228,10 +246,10 @@ class _RecordReader:
         answered = {name for (name, _), is_answered in answers.items() if is_answered}
         for search in self._sought.values():
             shown = set(search.fields.values()) - search.lookup.filters.keys()
-            if self._is_narrow(search.lookup):
-                search.proven = self._have_fields(shown) and not answered.isdisjoint(
-                    search.lookup.operation_names
-                )
+            if self._is_narrow(search.lookup) and not answered.isdisjoint(
+                search.lookup.operation_names
+            ):
+                self._judge(search, shown)
         in_listings = number is not None and not self._is_narrow(number.lookup)
         if number is not None and in_listings and not number.all_found():
             self._read_numbers(number)
@@ -243,16 +261,15 @@ class _RecordReader:
         them, unless ``answered``: the system was not asked.
         """
         proven = {
-            id(row_lookups): next(
-                (lookup for lookup in row_lookups if self._sought[id(lookup)].proven), None
-            )
-            for row_lookups in self._distinct_lookups
+            id(row_lookups): self._proving(row_lookups) for row_lookups in self._distinct_lookups
         }
         named = {id(lookup): self._named_columns(lookup) for lookup in self._used_lookups}
         proven_lookups: list[Lookup | None] = [
             proven[id(row_lookups)] for row_lookups in self._lookups
         ]
-        found, disputed = self._match(proven_lookups)
+        found, disputed, near = self._match(proven_lookups)
+        for at in near:
+            proven_lookups[at] = None
         for at, lookup in enumerate(proven_lookups):
             if lookup is self._by_number is not None and not self._lists.read(
                 self._rows[at], self._records, found[at]
@@ -260,34 +277,45 @@ class _RecordReader:
                 proven_lookups[at], found[at] = None, ()
                 why, answered = self._lists.too_many, True
         keys = [None if lookup is None else named[id(lookup)] for lookup in proven_lookups]
+        hidden = {id(row_lookups): self._hidden(row_lookups) for row_lookups in self._lookups}
         self._sought.clear()
-        snapshot = ComparedRows(
-            self._matcher, self._rows, keys, found, self._records, self._seen_fields
-        )
+        shown = set().union(*self._seen_fields.values())
+        snapshot = ComparedRows(self._matcher, self._rows, keys, found, self._records, shown)
         reasons = {
-            position: why
-            for position, (key, row_lookups) in enumerate(zip(keys, self._lookups, strict=True))
+            at: hidden[id(row_lookups)] or why
+            for at, (key, row_lookups) in enumerate(zip(keys, self._lookups, strict=True))
             if key is None
             and row_lookups
-            and (answered or not all(lookup.assumed for lookup in row_lookups))
+            and at not in near
+            and (
+                answered
+                or hidden[id(row_lookups)]
+                or not all(lookup.assumed for lookup in row_lookups)
+            )
         }
-        none = _NO_KEY if None in keys else None
-        return LookupResult(snapshot, reasons, next(iter(reasons.values()), none), disputed)
+        none = _NO_KEY if keys.count(None) > len(near) else None
+        reason = next(iter(reasons.values()), none)
+        return LookupResult(snapshot, reasons, reason, disputed, near)
 
     def _match(
         self, proven_lookups: list[Lookup | None]
-    ) -> tuple[list[Sequence[int]], Mapping[int, Text]]:
+    ) -> tuple[list[Sequence[int]], Mapping[int, Text], Mapping[int, NearKey]]:
         """Return the records of the first lookup of each row that finds any, and store it.
 
-        Also return both records of the rows whose number finds another one than their key.
+        Also return both records of the rows whose number finds another one than their key, and the
+        records with near keys of those that find none.
         """
         found: list[Sequence[int]] = [()] * len(self._lookups)
         by_number: dict[int, str] = {}
         disputed: dict[int, Text] = {}
+        all_near: defaultdict[int, list[NearRecord]] = defaultdict(list)
         for lookup in self._used_lookups:
             matched: defaultdict[int, list[int]] = defaultdict(list)
             by_key: defaultdict[int, list[str]] = defaultdict(list)
-            for at, record in self._sought[id(lookup)].pairs():
+            pairs, near = self._sought[id(lookup)].pairs()
+            for at, one in near:
+                all_near[at].append(one)
+            for at, record in pairs:
                 if not found[at]:
                     matched[at].append(record)
                 elif at in by_number:
@@ -302,7 +330,21 @@ class _RecordReader:
                 proven_lookups[at], found[at] = lookup, records
             if lookup is self._by_number:
                 by_number = {at: self._code(records[0]) for at, records in matched.items()}
-        return found, disputed
+        return (
+            found,
+            disputed,
+            {at: self._near_key(near) for at, near in all_near.items() if not found[at]},
+        )
+
+    def _near_key(self, near: Sequence[NearRecord]) -> NearKey:
+        codes = [self._code(one.record) for one in near]
+        named = [
+            _NEAR_RECORD.format(
+                key=", ".join(f"{name} {value}" for name, value in one.differing.items()), code=code
+            )
+            for one, code in zip(near[:_MAX_NAMED], codes, strict=False)
+        ]
+        return NearKey(next(iter(near[0].differing)), codes[0], joined(named))
 
     def _code(self, record: int) -> str:
         values = self._records[record]
@@ -318,12 +360,14 @@ class _RecordReader:
 
     def _read_numbers(self, number: SoughtRecords) -> None:
         """Find in whole listings the numbers that the answers do not have."""
-        number.proven = True
         number.clear()
+        is_whole = True
         for operation in number.lookup.operations:
             for records, whole in self._answers(operation, [number]):
-                number.proven &= whole
+                is_whole &= whole
                 self._store_matches(records, operation, [number])
+        self._judge(number, number.fields.values())
+        number.proven &= is_whole
 
     def _answers(
         self, operation: Operation, sought: Iterable[SoughtRecords]
@@ -377,23 +421,20 @@ class _RecordReader:
             query = operation.query(**filters) if operation.query and filters else None
             yield self._client.records(operation, query=query, path=path, wanted=tests)
             return
-        for number in count(1):
-            found = list(self._client.records(operation, path={**path, counted: number}))
-            if not found:
-                return
-            yield found
+
+        def read(number: int) -> list[Record]:
+            try:
+                return list(self._client.records(operation, path={**path, counted: number}))
+            except RemoteRejected as error:
+                if error.status != HTTPStatus.NOT_FOUND:
+                    raise
+                return []
+
+        yield from numbered_records(read)
 
     def _field_tests(self, sought: Iterable[SoughtRecords]) -> Sequence[FieldTest]:
         """Return tests that records with a sought key pass."""
-        texts = self._matcher.texts
-
-        def test(column: str, sought: HashSet) -> Callable[[Sequence[Any]], Sequence[bool]]:
-            return lambda values: sought.contains(texts(column, values))
-
-        return [
-            (name, test(column, values))
-            for column, name, values in (search.discriminator for search in sought)
-        ]
+        return [(search.best_field, search.are_wanted) for search in sought]
 
     def _store_matches(
         self,
@@ -410,41 +451,43 @@ class _RecordReader:
         searches = [(search, filters) for search in sought]
         if number is not None:
             searches.append((number, _NOTHING))
+        seen_fields = self._seen_fields[operation.name]
         for batch in batched(records, _PIECE):
             for record in batch:
-                if not record.keys() <= self._seen_fields:
-                    self._seen_fields.update(record)
+                if not record.keys() <= seen_fields:
+                    seen_fields.update(record)
             stored: dict[int, int] = {}
             for search, known in searches:
-                for at, key in self._candidates(batch, search, known):
+                for at, key, hashed in search.candidates(batch, known):
                     if at not in stored:
                         stored[at] = self._records.add(batch[at], operation.name)
-                    search.add(key, stored[at])
+                    search.add(key, hashed, stored[at])
 
-    def _candidates(
-        self, records: Sequence[Record], sought: SoughtRecords, known: Mapping[str, object]
-    ) -> Iterator[tuple[int, Key]]:
-        """Yield the positions and keys of records whose keys may be sought.
+    def _judge(self, search: SoughtRecords, fields: Iterable[str]) -> None:
+        """Decide whether an answered search proves that the records it did not find are absent.
 
-        ``known`` are the values of fields that records may leave out.
+        They are, if each of its listings is empty or shows the ``fields`` of the key.
         """
-        only = sought.lookup.only
-        positions = [
-            at
-            for at, record in enumerate(records)
-            if not only or all(record.get(name) == value for name, value in only.items())
-        ]
-        columns = []
-        for column, name in sought.fields.items():
-            default = known.get(name)
-            values = [records[at].get(name, default) for at in positions]
-            columns.append(self._matcher.texts(column, values))
-        keys = list(zip(*columns, strict=True))
-        return compress(zip(positions, keys, strict=True), sought.keys.contains(keys))
+        listings = {
+            one.name
+            for operation in search.lookup.operations
+            for one in (operation, *complete_listings_for(operation))
+        }
+        seen = [shown for name, shown in self._seen_fields.items() if shown and name in listings]
+        search.hidden = [name for name in fields if not all(name in shown for shown in seen)]
+        search.proven = not search.hidden
 
-    def _have_fields(self, fields: Iterable[str]) -> bool:
-        """Return whether the records have the fields, or there are no records at all."""
-        return not self._seen_fields or self._seen_fields.issuperset(fields)
+    def _hidden(self, row_lookups: Sequence[Lookup]) -> Text | None:
+        """Return that answers lack fields of the keys of rows, None if they have them all."""
+        hidden = dict.fromkeys(n for one in row_lookups for n in self._sought[id(one)].hidden)
+        return _NOT_SHOWN.format(n=len(hidden), fields=", ".join(hidden)) if hidden else None
+
+    def _proving(self, row_lookups: Sequence[Lookup]) -> Lookup | None:
+        """Return the first lookup that proves the absence of rows' records, None if any other one
+        could find them but the answers lack its key."""
+        if any(self._sought[id(one)].hidden and not one.may_be_hidden for one in row_lookups):
+            return None
+        return next((lookup for lookup in row_lookups if self._sought[id(lookup)].proven), None)
 
     def _is_narrow(self, lookup: Lookup) -> bool:
         """Return whether one request finds all records of a row: it has filters, or no cap."""
@@ -455,6 +498,7 @@ class _RecordReader:
     def _clear(self) -> None:
         for search in self._sought.values():
             search.clear()
+            search.proven = False
 
 
 def _filters(lookup: Lookup, row: RowValues) -> _Filters:

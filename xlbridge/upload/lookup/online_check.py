@@ -14,10 +14,10 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.remote import ExistingPolicy, ReadBack
-from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, look_up_rows
+from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, record_reader
 from xlbridge.upload.lookup.links import LinkResolver
 from xlbridge.upload.lookup.registry_cache import Registries
-from xlbridge.upload.lookup.row_lookup import lookups_for
+from xlbridge.upload.lookup.row_lookup import lookups_of_rows
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import RowSnapshot
 from xlbridge.upload.options import Progress
@@ -110,16 +110,20 @@ class OnlineCheck:
         if not rows:
             return
         self._progress(Text(pt="Procurando os registros", en="Looking for the records"))
-        snapshot, why = look_up_rows(self._client, resource, rows, self._most)
+        looked_up = record_reader(self._client, resource, rows, self._most)()
+        keyed = (bool(lookups) for lookups in lookups_of_rows(resource, rows))
         left = sum(
-            found is None and bool(lookups_for(resource, row))
-            for row, found in zip(rows, snapshot, strict=True)
+            found is None and has_key and at not in looked_up.near
+            for at, (found, has_key) in enumerate(zip(looked_up.snapshot, keyed, strict=True))
         )
         if left:
-            details = {"count": left, "why": why}
+            details = {"count": left, "why": looked_up.reason}
             yield _column_finding(sheet, "records-not-looked-up", None, details)
-        for position, row in zip(positions, snapshot, strict=True):
-            if row is not None and row.found:
+        for at, (position, row) in enumerate(zip(positions, looked_up.snapshot, strict=True)):
+            if at in looked_up.near:
+                near = looked_up.near[at]
+                yield sheet.finding("record-near", near.column, position, {"record": near.text})
+            elif row is not None and row.found:
                 yield _existing_finding(sheet, position, row, read_back)
 
 

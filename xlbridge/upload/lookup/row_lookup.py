@@ -1,8 +1,11 @@
 """Matching of rows and remote records: lookups, comparable values, and searches by key.
 
-Keys are searched by their hashes, and compared value by value once all records are read.
+Keys are searched by the hashes of their near forms, and compared value by value once all records
+are read: equal keys are the same record's, near ones may be.
 """
 
+import re
+import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
@@ -11,14 +14,14 @@ from itertools import chain, compress, count
 from json import dumps
 from json.encoder import encode_basestring_ascii
 from operator import eq
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from xlbridge.client import Record
 from xlbridge.i18n import Text
-from xlbridge.resources import Kind, Resource
+from xlbridge.resources import Kind, Resource, strip_accents
 from xlbridge.resources.checks import bare_document
 from xlbridge.resources.remote import Lookup, ReadBack, operation_named
 from xlbridge.upload.claims import KeyDigests, claim_digest
@@ -47,6 +50,7 @@ _PLAIN_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.BOOLEAN})
 _DECIMAL_TYPES = (float, Decimal)
 _MAX_EXPONENT = 400
 _DATE_LENGTH = 10  # of an ISO date and time
+_DAY_FIRST = re.compile(r"([0-9]{2})/([0-9]{2})/([0-9]{4})(?![0-9])")
 _NUMBER_TYPES = frozenset({type(None), str, int, float, Decimal})
 _STRINGS = frozenset({type(None), str})
 _TEXT_TYPES = frozenset({type(None), str, pd.Timestamp})
@@ -69,10 +73,27 @@ def comparable_value(kind: Kind, value: Any) -> str | None:
     if kind.is_number:
         return _comparable_number(value)
     if kind is Kind.DATE:
-        return (value if isinstance(value, str) else value.isoformat())[:_DATE_LENGTH]
+        return _comparable_date(value)
     if kind in (Kind.CNPJ, Kind.CPF):
         return bare_document(str(value))
-    return " ".join(str(value).split())
+    return unicodedata.normalize("NFC", " ".join(str(value).split()))
+
+
+def _comparable_date(value: Any) -> str:
+    if not isinstance(value, str):
+        value = value.isoformat()
+    elif day_first := _DAY_FIRST.match(value):
+        value = "-".join(reversed(day_first.groups()))
+    return str(value[:_DATE_LENGTH])
+
+
+def near_form(text: str) -> str:
+    """Return a text without what keys easily lose or gain: case, accents, spaces, leading zeros.
+
+    Keys with the same form are near: people and programs take them for the same one.
+    """
+    plain = "".join(strip_accents(text).casefold().split())
+    return plain.lstrip("0") or plain[:1]
 
 
 def _comparable_number(value: Any) -> str:
@@ -161,6 +182,7 @@ class RowMatcher:
         self._kinds = {name: column.kind for name, column in resource.by_name.items()}
         self._numbers = {n for n, kind in self._kinds.items() if kind.is_number}
         self._plain_texts = {n for n, kind in self._kinds.items() if kind in _PLAIN_KINDS}
+        self._text_columns = {n for n, kind in self._kinds.items() if kind.is_text}
         self._rows: TypedRows = ()
         self._columns: dict[str, Sequence[str | None]] = {}
         self._lookups: Sequence[Sequence[Lookup]] = ()
@@ -205,6 +227,12 @@ class RowMatcher:
             return list(map(texts.__getitem__, values))
         return [self.comparable(name, value) for value in values]
 
+    def near_forms(self, name: str, texts: Sequence[str | None]) -> Sequence[str | None]:
+        """Return the near form of each comparable text of a column."""
+        if name not in self._text_columns:
+            return texts
+        return [None if text is None else near_form(text) for text in texts]
+
     def comparable(self, column: str, value: Any) -> str | None:
         """Return a value of a column as comparable text; integers compare as numbers."""
         if value.__class__ is int:
@@ -213,9 +241,13 @@ class RowMatcher:
 
 
 def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
-    """Return whether texts are normalised: none is empty, and single spaces separate words."""
+    """Return whether texts are normalised: composed, none empty, words with single spaces."""
     joined = " \0 ".join(filter(None, texts))
-    return " ".join(joined.split()) == joined and "" not in texts
+    return (
+        " ".join(joined.split()) == joined
+        and "" not in texts
+        and unicodedata.is_normalized("NFC", joined)
+    )
 
 
 _RowDigests = Iterator[list[str]]
@@ -270,33 +302,49 @@ class HashSet:
         return found
 
 
+class NearRecord(NamedTuple):
+    """Record whose key is near a row's, by its position, with the values that differ in the key."""
+
+    record: int
+    differing: Mapping[str, str | None]
+
+
 class SoughtRecords:
     """Search of one lookup for the records of the rows that it serves.
 
-    ``fields`` maps the columns of the key to the record's fields. ``columns`` are the comparable
-    values of those columns, ``served`` has for each row whether the lookup serves it. ``proven``:
-    records that were not found do not exist.
+    ``fields`` maps the columns of the key to the record's fields. ``served`` has for each row
+    whether the lookup serves it. ``proven``: records that were not found do not exist; ``hidden``
+    are the fields of the key that the answers lack.
     """
 
     def __init__(
         self,
+        matcher: RowMatcher,
+        rows: TypedRows,
         lookup: Lookup,
         fields: Mapping[str, str],
-        columns: Sequence[Sequence[str | None]],
         served: Sequence[bool],
     ) -> None:
         self.lookup = lookup
         self.fields = fields
         self.proven = False
-        self._columns = columns
-        self._rows = _hashes(zip(*columns, strict=True))
+        self.hidden: Sequence[str] = ()
+        self._matcher = matcher
+        self._columns = [matcher.column(column, rows) for column in fields]
+        self._rows = _hashes(zip(*self._forms(self._columns), strict=True))
         self._served = np.fromiter(served, bool)
-        self.keys = HashSet(self._rows[self._served])
-        best = max(range(len(columns)), key=lambda at: len(set(columns[at][:_SAMPLE])))
-        (column, name), values = list(fields.items())[best], columns[best]
-        self.discriminator = column, name, HashSet(_hashes(values)[self._served])
-        """Most selective column of the key, its field in records, and the sought values."""
+        self._keys = HashSet(self._rows[self._served])
+        best = max(range(len(fields)), key=lambda at: len(set(self._columns[at][:_SAMPLE])))
+        self._best_column, self.best_field = list(fields.items())[best]
+        (forms,) = self._forms([self._columns[best]], [self._best_column])
+        self._best_values = HashSet(_hashes(forms)[self._served])
         self.clear()
+
+    def _forms(
+        self, columns: Iterable[Sequence[str | None]], names: Iterable[str] = ()
+    ) -> list[Sequence[str | None]]:
+        """Return the near forms of the columns of the key, or of those with the given names."""
+        return list(map(self._matcher.near_forms, names or self.fields, columns))
 
     def clear(self) -> None:
         """Remove all results."""
@@ -304,14 +352,44 @@ class SoughtRecords:
         self._records = array("L")
         self._found_keys = PackedRows(len(self.fields))
 
-    def add(self, key: Key, record: int) -> None:
-        """Add the position of a record with a key that may be sought."""
-        self._found.append(hash(key))
+    def are_wanted(self, values: Sequence[Any]) -> Sequence[bool]:
+        """Return for each value of ``best_field``, the most selective one of the key, whether its
+        record may be sought."""
+        texts = self._matcher.texts(self._best_column, values)
+        (forms,) = self._forms([texts], [self._best_column])
+        return self._best_values.contains(forms)
+
+    def candidates(
+        self, records: Sequence[Record], known: Mapping[str, object]
+    ) -> Iterator[tuple[int, Key, int]]:
+        """Yield the position of each record whose key may be sought, the key, and its hash.
+
+        ``known`` are the values of fields that records may leave out.
+        """
+        only = self.lookup.only
+        positions = [
+            at
+            for at, record in enumerate(records)
+            if not only or all(record.get(name) == value for name, value in only.items())
+        ]
+        columns = []
+        for column, name in self.fields.items():
+            default = known.get(name)
+            values = [records[at].get(name, default) for at in positions]
+            columns.append(self._matcher.texts(column, values))
+        forms = list(zip(*self._forms(columns), strict=True))
+        found = zip(positions, zip(*columns, strict=True), map(hash, forms), strict=True)
+        return compress(found, self._keys.contains(forms))
+
+    def add(self, key: Key, hashed: int, record: int) -> None:
+        """Add the position of a record with a key that may be sought, and the key's hash."""
+        self._found.append(hashed)
         self._records.append(record)
         self._found_keys.append(key)
 
-    def pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the positions of rows and of records with the same key, ordered by row."""
+    def pairs(self) -> tuple[Iterator[tuple[int, int]], Iterator[tuple[int, NearRecord]]]:
+        """Return the positions of rows and of records with the same key, ordered by row, and the
+        rows with the records whose keys are near."""
         found = np.asarray(self._found, np.int64)
         order = np.argsort(found, kind="stable")
         begins = np.searchsorted(found, self._rows, "left", sorter=order)
@@ -319,17 +397,35 @@ class SoughtRecords:
         counts[~self._served] = 0
         rows = np.repeat(np.arange(len(counts)), counts)
         within = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)
-        matches = order[np.repeat(begins, counts) + within].tolist()
+        matches = order[np.repeat(begins, counts) + within]
         equal = np.ones(len(rows), bool)
         for number, column in enumerate(self._columns):
             mine = map(list(column).__getitem__, rows.tolist())
-            theirs = map(list(self._found_keys.column(number)).__getitem__, matches)
+            theirs = map(list(self._found_keys.column(number)).__getitem__, matches.tolist())
             equal &= np.fromiter(map(eq, mine, theirs), bool, len(rows))
+        exact = zip(rows[equal].tolist(), matches[equal].tolist(), strict=True)
         return (
-            (at, self._records[one])
-            for at, one in zip(rows[equal].tolist(), compress(matches, equal), strict=True)
+            ((at, self._records[one]) for at, one in exact),
+            self._near(rows[~equal].tolist(), matches[~equal].tolist()),
         )
+
+    def _near(
+        self, rows: Sequence[int], matches: Sequence[int]
+    ) -> Iterator[tuple[int, NearRecord]]:
+        """Yield the rows with the records whose keys are really near, not only their hashes."""
+        mine = zip(*([column[at] for at in rows] for column in self._columns), strict=True)
+        theirs = zip(
+            *(self._found_keys.column(n).at(matches) for n in range(len(self._columns))),
+            strict=True,
+        )
+        for at, one, own, other in zip(rows, matches, mine, theirs, strict=True):
+            forms = [self._forms([[value] for value in key]) for key in (own, other)]
+            if forms[0] == forms[1]:
+                values = zip(self.fields, own, other, strict=True)
+                differing = {name: that for name, this, that in values if this != that}
+                yield at, NearRecord(self._records[one], differing)
 
     def all_found(self) -> bool:
         """Return whether every served row has a record."""
-        return len({at for at, _ in self.pairs()}) == np.count_nonzero(self._served)
+        exact, _ = self.pairs()
+        return len({at for at, _ in exact}) == np.count_nonzero(self._served)

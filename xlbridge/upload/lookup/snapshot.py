@@ -97,18 +97,30 @@ class ColumnarSnapshot(LazySequence[RowSnapshot | None]):
 
 
 @dataclass(frozen=True, slots=True)
+class NearKey:
+    """Record whose key is near a row's: the first column in which the keys differ, the record's
+    code, and a text that names it with its key."""
+
+    column: str
+    code: str
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
 class LookupResult:
     """Remote records of rows: ``snapshot`` has None for each row that was not looked up.
 
     ``reasons`` say why, by the positions of rows with a key; ``reason`` is the first of them, or
     that rows have no key. ``disputed`` names both records of each row whose number and key belong
-    to different ones.
+    to different ones. The rows in ``near`` have no record of their own, and their ``snapshot`` is
+    None, since the near one may be theirs.
     """
 
     snapshot: Snapshot
     reasons: Mapping[int, Text]
     reason: Text | None
     disputed: Mapping[int, Text] = field(default_factory=dict)
+    near: Mapping[int, NearKey] = field(default_factory=dict)
 
 
 def is_stable(snapshots: Sequence[Snapshot]) -> bool:

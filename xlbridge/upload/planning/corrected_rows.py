@@ -17,6 +17,7 @@ from xlbridge.upload.claims import RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
+from xlbridge.upload.planning.corrected_keys import sent_with_other_key
 from xlbridge.upload.planning.plan_builder import SheetSource
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan, SetAside
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
@@ -72,7 +73,6 @@ _HOW_TO_RETRY = Text(
     pt="Corrija as linhas rejeitadas e envie de novo.",
     en="Correct the rejected rows and send them again.",
 )
-_SENT_BY = Text(pt="envio {job}", en="upload {job}")
 
 
 def corrected_rows(
@@ -105,6 +105,8 @@ def corrected_rows(
         sheet = _with_job_columns(context, job, sheet, stated)
     source = SheetSource.of_sheet(sheet, resource)
     numbers, claims = source.rows, source.claims()
+    lookups = () if resource.read_back is None else resource.read_back.lookups
+    key_columns = {column for lookup in lookups for column in lookup.key}
     attempts = {attempt.id: _SentSheet.of(context, attempt) for attempt in ledger.sent_attempts}
     matcher = _OriginMatcher(list(attempts.values()), numbers, claims)
     matcher.match_stated(stated)
@@ -132,7 +134,7 @@ def corrected_rows(
             aside[at] = SetAside(RowReason.REJECTED, rejected[digest])
         elif written is not None and stated and written.keys.isdisjoint(claims.keys[at]):
             # It is certainly the same row, but its new key does not find the record.
-            aside[at] = SetAside(RowReason.SENT_OTHERWISE, _SENT_BY.format(job=written.job))
+            aside[at] = sent_with_other_key(resource, key_columns, written.job)
     if len(aside) + settled == len(numbers):
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file), _HOW_TO_RETRY)
     return CorrectedRows(job, sheet, origins, aside)

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -36,9 +36,11 @@ from xlbridge.upload.payload import (
     item_addresses,
     record_positions,
     row_digests,
+    sent_rows,
     with_empty_lists,
     write_pending_payload,
 )
+from xlbridge.upload.planning.corrected_keys import SentSheet, rows_with_corrected_keys
 from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, RowPlan, SetAside
 from xlbridge.upload.planning.row_actions import SheetRows, plan_rows, prepare_lookup
 from xlbridge.upload.planning.row_reasons import RowReason
@@ -316,6 +318,21 @@ def plan_source(
             claims, claimed, elsewhere = claiming.result()
             everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
             plan = plan_rows(resource, rows, claims, found, everywhere, options)
+            if job is None and options.look_up and options.again is None:
+                sheet = SentSheet(
+                    scope,
+                    source.file,
+                    source.sheet,
+                    source.columns,
+                    source.rows,
+                    partial(sent_rows, context),
+                )
+                corrected = rows_with_corrected_keys(
+                    context.journal, client, resource, sheet, rows.values, plan
+                )
+                if corrected:
+                    rows = replace(rows, set_aside={**rows.set_aside, **corrected})
+                    plan = plan_rows(resource, rows, claims, found, everywhere, options)
         payload = None if writing is None else writing.result().keep()
         return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload, at)
 

@@ -89,7 +89,8 @@ def _look_up(
         snapshot[at] = row
     reasons = {positions[index]: why for index, why in found.reasons.items()}
     disputed = {positions[index]: both for index, both in found.disputed.items()}
-    return LookupResult(tuple(snapshot), reasons, found.reason, disputed)
+    near = {positions[index]: key for index, key in found.near.items()}
+    return LookupResult(tuple(snapshot), reasons, found.reason, disputed, near)
 
 
 def plan_rows(
@@ -153,6 +154,8 @@ class _Planner:
             unset = [name for name, column in later if column[at] is not None]
             if unset and row.is_created:
                 row = _held(row, RowReason.SET_LATER, why=untranslated(", ".join(unset)))
+            elif row.is_created and self._options.update_only:
+                row = _held(row, RowReason.NOT_IN_SYSTEM)
             yield row
 
     def _filled(self, names: Iterable[str]) -> Mapping[str, Sequence[Any]]:
@@ -165,16 +168,22 @@ class _Planner:
         }
 
     def _decide(self, at: int, row: PlannedRow) -> PlannedRow:
-        if at in self._rows.set_aside:
+        again = self._options.again is not None
+        if at in self._rows.set_aside and not (
+            again and self._rows.set_aside[at].reason is RowReason.SENT_OTHERWISE
+        ):
             aside = self._rows.set_aside[at]
             return _held(row, aside.reason, why=aside.why)._replace(raw_cells=aside.raw_cells)
-        if self._options.again is not None:
-            unread = at in self._unread
+        if again:
+            unread = at in self._unread and at not in self._lookup.near
             return row._replace(action=RowAction.UNREAD if unread else RowAction.CREATE)
         if at in self._claimed_rows and self._claimed.unfinished:
             job = self._claimed.unfinished_job(self._digests[at], self._keys[at])
             if job is not None:
                 return _held(row, RowReason.CLAIMED, job=job)
+        if at in self._lookup.near:
+            near = self._lookup.near[at]
+            return _held(row, RowReason.NEAR_KEY, why=near.text)._replace(record=near.code)
         if at in self._unread:
             return self._decide_unread(at, row)
         if at in self._lookup.disputed:
@@ -201,7 +210,7 @@ class _Planner:
         same_key = self._claimed.accepted_by_key(self._keys[at])
         if same_key:
             return _held(row, RowReason.DIFFERS, job=same_key[0])
-        if self._options.update:
+        if self._options.updates:
             return _held(row, RowReason.NO_KEY)
         return row._replace(action=RowAction.UNREAD)
 
@@ -225,7 +234,7 @@ class _Planner:
             or not children.isdisjoint(record.differing)
         ):
             return _held(row, RowReason.CANNOT_CHANGE)
-        if not self._options.update:
+        if not self._options.updates:
             return _held(row, RowReason.DIFFERS)
         emptied = [name for name, difference in row.differences.items() if difference.yours is None]
         if not all(map(change.can_empty, emptied)):

@@ -56,6 +56,7 @@ class RowReason(StrEnum):
     GONE = "gone"
     UNKNOWN_NUMBER = "unknown-number"
     TWO_RECORDS = "two-records"
+    NEAR_KEY = "near-key"
     NOT_LOOKED_UP = "not-looked-up"
     NO_KEY = "no-key"
     SET_LATER = "set-later"
@@ -63,6 +64,7 @@ class RowReason(StrEnum):
     ERRORS = "errors"
     REJECTED = "rejected"
     SENT_OTHERWISE = "sent-otherwise"
+    NOT_IN_SYSTEM = "not-in-system"
 
     def text(self, remedies: "Mapping[RowReason, Text] | None" = None) -> Text:
         """Return the explanation with its remedy, by default a command-line option."""
@@ -127,6 +129,12 @@ _REASONS: Mapping[RowReason, Text] = {
         pt="o número e a chave são de registros diferentes ({why})",
         en="its number and its key belong to different records ({why})",
     ),
+    RowReason.NEAR_KEY: Text(
+        pt="o sistema tem quase a mesma chave, com outros zeros à esquerda, maiúsculas, acentos ou "
+        "espaços ({why}); se é o mesmo registro, use a chave do sistema",
+        en="the system has nearly the same key, with other leading zeros, case, accents or spaces "
+        "({why}); if it is the same record, use the system's key",
+    ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="não foi possível procurá-la no sistema ({why})",
         en="could not be looked up in the system ({why})",
@@ -141,6 +149,10 @@ _REASONS: Mapping[RowReason, Text] = {
         en="{why} can only be set on a record that is in the system; create the row without that "
         "value, then send it with --update",
     ),
+    RowReason.NOT_IN_SYSTEM: Text(
+        pt="não está no sistema, e --update-only não inclui nada",
+        en="is not in the system, and --update-only creates nothing",
+    ),
     RowReason.NO_RECORD: Text(pt="não é um registro: {why}", en="is not a record: {why}"),
     RowReason.ERRORS: Text(pt="tem erros: {why}", en="has errors: {why}"),
     RowReason.REJECTED: Text(
@@ -148,8 +160,7 @@ _REASONS: Mapping[RowReason, Text] = {
         en="was rejected and has not changed since: {why}",
     ),
     RowReason.SENT_OTHERWISE: Text(
-        pt="já foi aceita com outra chave ({why}); altere o registro manualmente no sistema",
-        en="was accepted with another key ({why}); change the record by hand in the system",
+        pt="já foi enviada com outra chave ({why})", en="was sent with another key ({why})"
     ),
 }
 
@@ -175,9 +186,15 @@ _OPTIONS: Mapping[RowReason, Text] = {
         pt="; corrija um dos dois; se os números são de outro sistema: --foreign-numbers",
         en="; correct one of them; if the numbers are another system's: --foreign-numbers",
     ),
+    RowReason.NEAR_KEY: Text(
+        pt='; para incluir mais um: --again "motivo"', en='; to add one more: --again "reason"'
+    ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="; para incluí-la assim mesmo: --create-unread",
         en="; to create it anyway: --create-unread",
+    ),
+    RowReason.SENT_OTHERWISE: Text(
+        pt='; para incluir mais um: --again "motivo"', en='; to add one more: --again "reason"'
     ),
 }
 """Remedies by command-line options."""

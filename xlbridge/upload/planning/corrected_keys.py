@@ -1,0 +1,204 @@
+"""Rows whose key was corrected after they were sent: their records have the earlier key.
+
+The look-up of such a row finds nothing, and creating it would add a second record. The journal
+knows what the same sheet was sent with before. A row to create is such a row if the sheet lacks an
+earlier row now from which it differs in one column of the key, and the system still has the record
+of that one.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from xlbridge.client import Client
+from xlbridge.errors import LocalFailure
+from xlbridge.i18n import Text
+from xlbridge.resources import Resource
+from xlbridge.resources.remote import ExistingPolicy
+from xlbridge.upload.claims import ClaimScope
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.lookup.bulk_lookup import look_up_rows
+from xlbridge.upload.lookup.row_lookup import RowMatcher
+from xlbridge.upload.lookup.row_table import RowValues, TypedRows
+from xlbridge.upload.planning.planned_row import RowPlan, SetAside
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+
+_SENT_AS = Text(
+    pt="envio {job}, linha {row}: registro {record}", en="upload {job}, row {row}: record {record}"
+)
+_SENT_BY = Text(pt="envio {job}", en="upload {job}")
+_BY_NUMBER = Text(
+    pt="{sent}; para alterar o registro, exporte-o com --as-template {resource}, corrija a chave "
+    "ali e envie com --update",
+    en="{sent}; to change the record, export it with --as-template {resource}, correct the key "
+    "there and send it with --update",
+)
+_BY_HAND = Text(
+    pt="{sent}; altere o registro manualmente no sistema",
+    en="{sent}; change the record by hand in the system",
+)
+
+
+class SentSheet(NamedTuple):
+    """Sheet of a file that is sent to a system: its columns, and the numbers of its rows.
+
+    ``read`` returns the rows that an earlier job sent.
+    """
+
+    scope: ClaimScope
+    file: Path
+    sheet: str
+    columns: Collection[str]
+    rows: Sequence[int]
+    read: Callable[[Job], TypedRows]
+
+
+@dataclass(frozen=True, slots=True)
+class _EarlierRow:
+    """Row that a job has sent, by its Excel number then, and which the sheet lacks now."""
+
+    job: str
+    row: int
+    values: RowValues
+
+
+def sent_with_other_key(
+    resource: Resource,
+    columns: Collection[str],
+    job: str,
+    row: int | None = None,
+    record: str = "",
+) -> SetAside:
+    """Set aside a row that a job has sent with another key, which differs in ``columns``.
+
+    ``row`` is its number in the sheet that was sent, and ``record`` its record, if they are known.
+    """
+    sent = _SENT_BY.format(job=job)
+    if row is not None:
+        sent = _SENT_AS.format(job=job, row=row, record=record)
+    change = resource.change
+    numbers = () if resource.read_back is None else resource.read_back.number_columns
+    changes = change is not None and change.operation_name and change.covers("", columns)
+    how = _BY_NUMBER if changes and numbers else _BY_HAND
+    return SetAside(RowReason.SENT_OTHERWISE, how.format(sent=sent, resource=resource.name))
+
+
+def rows_with_corrected_keys(
+    journal: Journal,
+    client: Client,
+    resource: Resource,
+    sheet: SentSheet,
+    rows: TypedRows,
+    plan: RowPlan,
+) -> Mapping[int, SetAside]:
+    """Return the rows whose records have the keys that the sheet was sent with before.
+
+    Raises what ``Client.records`` raises.
+    """
+    new = plan.rows.select(
+        lambda action, reason: action is RowAction.CREATE or reason is RowReason.NOT_IN_SYSTEM
+    )
+    declared = resource.read_back
+    if declared is None or declared.existing is ExistingPolicy.REPLACED or not new:
+        return {}
+    earlier = list(_missing_rows(journal, sheet, frozenset(chain.from_iterable(plan.keys))))
+    corrected = _match(RowMatcher(resource, declared), sheet, rows, new, earlier) if earlier else {}
+    if not corrected:
+        return {}
+    sent = [earlier[index] for index, _ in corrected.values()]
+    found, _ = look_up_rows(client, resource, [row.values for row in sent])
+    used = {row.record for row in plan.rows}
+    aside = {}
+    for (at, (_, column)), row, snapshot in zip(corrected.items(), sent, found, strict=True):
+        codes = [
+            record.code
+            for record in (() if snapshot is None else snapshot.found)
+            if record.code not in used and resource.totals.amount not in record.differing
+        ]
+        if codes:
+            aside[at] = sent_with_other_key(resource, [column], row.job, row.row, ", ".join(codes))
+    return aside
+
+
+def _missing_rows(
+    journal: Journal, sheet: SentSheet, present: Collection[str]
+) -> Iterator[_EarlierRow]:
+    """Yield the rows that jobs have sent from a sheet and whose keys are not ``present`` in it."""
+    seen = set(present)
+    for job in journal.jobs_of_sheet(sheet.scope, sheet.file, sheet.sheet):
+        claimed = journal.claimed_keys(job)
+        missing = {at: keys for at, keys in claimed.items() if seen.isdisjoint(keys)}
+        if missing:
+            try:
+                values = sheet.read(job)
+            except LocalFailure:  # Somebody has removed the stored workbook.
+                continue
+            for at, keys in missing.items():
+                seen.update(keys)
+                yield _EarlierRow(job.parent or job.id, job.spec.rows[at], dict(values[at]))
+
+
+def _match(
+    matcher: RowMatcher,
+    sheet: SentSheet,
+    rows: TypedRows,
+    new: Sequence[int],
+    earlier: Sequence[_EarlierRow],
+) -> Mapping[int, tuple[int, str]]:
+    """Return for each new row the earlier one that it corrects, and the column that differs.
+
+    A row that has not moved comes first.
+    """
+    sent: TypedRows = [row.values for row in earlier]
+    by_content: defaultdict[_Content, list[int]] = defaultdict(list)
+    for content, index in _contents(matcher, sheet, sent, range(len(earlier))):
+        by_content[content].append(index)
+    candidates: defaultdict[int, list[tuple[bool, int, str]]] = defaultdict(list)
+    for content, at in _contents(matcher, sheet, rows, new):
+        for index in by_content.get(content, ()):
+            has_moved = earlier[index].row != sheet.rows[at]
+            candidates[at].append((has_moved, index, content[1]))
+    matched: dict[int, tuple[int, str]] = {}
+    taken: set[int] = set()
+    for stays in (True, False):
+        for at, found in candidates.items():
+            free = (one for one in found if one[1] not in taken and not (stays and one[0]))
+            if at not in matched and (best := next(free, None)) is not None:
+                matched[at] = best[1:]
+                taken.add(best[1])
+    return dict(sorted(matched.items()))
+
+
+_Content = tuple[int, str, tuple[str | None, ...]]
+"""Index of a lookup, one column of its key, and the values that show that two rows which differ in
+this column are the same one."""
+
+
+def _contents(
+    matcher: RowMatcher, sheet: SentSheet, rows: TypedRows, positions: Sequence[int]
+) -> Iterator[tuple[_Content, int]]:
+    """Yield the contents of the rows at the given positions.
+
+    These are the rest of the key, and the amount if the resource has one; otherwise, and if the key
+    has no other column, all other columns of the sheet.
+    """
+    amount = matcher.resource.totals.amount
+    lookups = matcher.lookups(rows)
+    for number, lookup in enumerate(matcher.declared.lookups):
+        for column in lookup.key:
+            rest = [name for name in lookup.key if name != column]
+            others = [
+                name
+                for name in matcher.resource.by_name
+                if name in sheet.columns and name not in lookup.key
+            ]
+            evidence = [amount] if amount and rest else others
+            texts = [matcher.column(name, rows) for name in (*rest, *evidence)]
+            for at in positions:
+                values = tuple([values[at] for values in texts])
+                if lookup in lookups[at] and any(values[len(rest) :]):
+                    yield (number, column, values), at
