@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import xlsxwriter
 from databases import database_options
@@ -56,6 +57,16 @@ def client(proxy: LossyProxy, sandbox: RunningSandbox) -> Iterator[Client]:
     without_pauses = RetryPolicy(sleep=lambda _seconds: None)
     with Client(target, timeout=20, retry_policy=without_pauses) as running:
         yield running
+
+
+@pytest.fixture
+def http(sandbox: RunningSandbox) -> Iterator[httpx.Client]:
+    """Plain HTTP client of the remote system, logged in, past the proxy."""
+    with httpx.Client(base_url=sandbox.base_url, timeout=20) as plain:
+        login = {"email": sandbox.email, "password": sandbox.password}
+        token = plain.post("/v2/autenticar", json=login).json()["accessToken"]
+        plain.headers["Authorization"] = f"Bearer {token}"
+        yield plain
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import shlex
 from datetime import datetime
 from pathlib import Path
 
+import httpx
 import pytest
 from databases import TABLES, connected
 from environment import Xlbridge
@@ -16,6 +17,7 @@ from process_parts import (
     ORDERS,
     PRODUCT_INVOICES,
     SERVICE_INVOICES,
+    VALIDATIONS,
     Kind,
     count_processing_requests,
     each_exercised_kind,
@@ -271,6 +273,41 @@ def test_rejected_lines_of_a_processed_file_are_counted(
     assert (code, report["rows"]) == (1, record_counts(read=1, processed=1))
     assigned = report["records"][0]["assigned"]
     assert assigned["registrosRejeitados"] == 1
+
+
+def test_a_sheet_of_inventories_is_validated_processed_and_closed(
+    client: Client,
+    customer: int,
+    http: httpx.Client,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    run: Run,
+    tmp_path: Path,
+) -> None:
+    counted = VALIDATIONS.create(client, customer, tmp_path)
+    uncounted = int(
+        client.stock.inventories.open(codigoDaFilial=2, codigoDoAlmoxarifado=1).idInventario
+    )
+    sheet = tmp_path / "inventarios.xlsx"
+    assert xlbridge("export", "inventario", "-o", sheet, **proxy_environment).returncode == 0
+    ends = {}
+    for name in ("inventario-validar", "inventario", "inventario-encerrar"):
+        _, report = run("process", name, sheet, "--yes")
+        assert report["listing"] == name
+        ends[name] = {record["id"]: record for record in report["records"]}
+    outcomes = {name: [ends[name][n]["outcome"] for n in (counted, uncounted)] for name in ends}
+    assert outcomes == {
+        "inventario-validar": ["processed", "rejected"],
+        "inventario": ["processed", "rejected"],
+        "inventario-encerrar": ["processed", "processed"],
+    }
+    assert ends["inventario-validar"][uncounted]["reason"] == "closed"
+    # Closed without processing: the report says that no balance was adjusted.
+    assert ends["inventario-encerrar"][counted]["message"] is None
+    assert "shows no processing" in ends["inventario-encerrar"][uncounted]["message"]
+    for number in (counted, uncounted):
+        stored = http.get(f"/v2/estoque/inventario/{number}").json()["data"]
+        assert (stored["encerrado"], bool(stored["idProcessamento"])) == (True, number == counted)
 
 
 def test_a_processing_cannot_be_undone_retried_or_annotated(

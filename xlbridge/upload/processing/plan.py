@@ -73,7 +73,7 @@ def plan_processing(
     if numbers.file:
         profile = client.target.profile
         WorkbookOrigin.require_system(Path(numbers.file), client.identity, profile, _NOT_PROCESSED)
-    scope = ClaimScope(client.identity, kind.listing)
+    scope = ClaimScope(client.identity, kind.name)
     claims = _claims(kind, numbers.numbers)
     known = context.journal.claimed(scope, claims)
     elsewhere = context.claimed_elsewhere(scope, claims)
@@ -135,7 +135,7 @@ def _unfinished_uploads(context: "UploadContext", client: "Client") -> dict[int,
 
 def _digest(kind: ProcessKind, number: int) -> str:
     """Return the digest by which a job claims a record; no row of a sheet has the same."""
-    return f"process/{kind.listing}/{number}"
+    return f"process/{kind.name}/{number}"
 
 
 def _claims(kind: ProcessKind, numbers: Iterable[int]) -> RowClaims:
@@ -173,7 +173,7 @@ def _record(
     records, source = plan.to_process, plan.numbers
     spec = JobSpec(
         profile=client.target.profile,
-        resource=plan.kind.listing,
+        resource=plan.kind.name,
         mode=Mode.PROCESS,
         file=source.file,
         sheet=source.sheet,

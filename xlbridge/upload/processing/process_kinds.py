@@ -17,7 +17,12 @@ from xlbridge.i18n import Text
 from xlbridge.upload.results.remote_verdict import failure_of_log
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportState
-from xlbridge.wire.inventory import INVENTORY_PROCESS, INVENTORY_SHOW
+from xlbridge.wire.inventory import (
+    INVENTORY_CLOSE,
+    INVENTORY_PROCESS,
+    INVENTORY_SHOW,
+    INVENTORY_VALIDATE,
+)
 from xlbridge.wire.product_invoices import PRODUCT_INVOICE_GET, PRODUCT_INVOICE_PROCESS
 from xlbridge.wire.sales import SALES_ORDER_LIST, SALES_ORDER_PROCESS
 from xlbridge.wire.services import SERVICE_INVOICE_GET, SERVICE_INVOICE_PROCESS
@@ -59,8 +64,8 @@ class RecordState:
 _CANCELLED = Text(pt="está cancelado", en="is cancelled")
 _NOT_PENDING = Text(pt="não está pendente", en="is not pending")
 _NOT_ALLOWED = Text(
-    pt="não pode ser processado agora (situação: {situation})",
-    en="cannot be processed now (state: {situation})",
+    pt="não permite isto agora (situação: {situation})",
+    en="does not allow this now (state: {situation})",
 )
 _CLOSED_UNPROCESSED = Text(
     pt="está encerrado, mas o sistema não mostra processamento: confira se os saldos foram "
@@ -111,6 +116,36 @@ def _inventory_status(
         return RecordStatus.UNKNOWN, None
     if inventory["podeProcessar"] is True:
         return RecordStatus.OPEN, None
+    return _not_allowed(inventory)
+
+
+def _validation_status(
+    inventory: Record, _state_of_log: StateOfLog
+) -> tuple[RecordStatus, Text | None]:
+    """Return whether an inventory is validated: only then it can be processed, or was."""
+    if any(inventory.get(name) for name in ("idProcessamento", "emProcessamento", "podeProcessar")):
+        return RecordStatus.DONE, None
+    if inventory.get("encerrado") is True:
+        return _not_allowed(inventory)
+    if inventory.get("podeProcessar") is None:
+        return RecordStatus.UNKNOWN, None
+    counted = any(inventory.get(f"inventarioContagem{count}") for count in (1, 2, 3))
+    return (RecordStatus.OPEN, None) if counted else _not_allowed(inventory)
+
+
+def _closing_status(
+    inventory: Record, _state_of_log: StateOfLog
+) -> tuple[RecordStatus, Text | None]:
+    if inventory.get("encerrado") is True:
+        return RecordStatus.DONE, None if inventory.get("idProcessamento") else _CLOSED_UNPROCESSED
+    if inventory.get("encerrado") is None and inventory.get("podeEncerrar") is None:
+        return RecordStatus.UNKNOWN, None
+    if inventory.get("podeEncerrar") is False or inventory.get("emProcessamento") is True:
+        return _not_allowed(inventory)
+    return RecordStatus.OPEN, None
+
+
+def _not_allowed(inventory: Record) -> tuple[RecordStatus, Text]:
     situation = inventory.get("situacaoDoInventario") or "–"
     return RecordStatus.CLOSED, _NOT_ALLOWED.format(situation=situation)
 
@@ -137,15 +172,15 @@ def _log_status(log: Record, state_of_log: StateOfLog) -> tuple[RecordStatus, Te
 class ProcessKind:
     """Kind of records that are processed one by one.
 
-    ``listing`` is its name, as in ``export``. ``process`` has the record's number in its path;
-    ``read`` too, or it lists all records. ``number`` is the field of that number, and the header of
-    its column in sheets, which may also have one of ``other_headers``. ``status_of`` returns the
-    status of a record and a remark; ``assigned`` are the fields that the system fills.
-    ``is_queued``: a request only starts processing in the background. ``final`` warns of what
-    cannot be undone.
+    ``name`` is also the name of the listing that has the records, unless ``of_listing`` is.
+    ``process`` has the record's number in its path; ``read`` too, or it lists all records.
+    ``number`` is the field of that number, and the header of its column in sheets, which may also
+    have one of ``other_headers``. ``status_of`` returns the status of a record and a remark;
+    ``assigned`` are the fields that the system fills. ``is_queued``: a request only starts
+    processing in the background. ``final`` warns of what cannot be undone.
     """
 
-    listing: str
+    name: str
     process: Operation
     read: Operation
     number: str
@@ -155,6 +190,12 @@ class ProcessKind:
     final: Text
     is_queued: bool = False
     other_headers: tuple[str, ...] = ()
+    of_listing: str = ""
+
+    @property
+    def listing(self) -> str:
+        """Name of the listing that has the records."""
+        return self.of_listing or self.name
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -176,10 +217,10 @@ class ProcessKind:
 
 
 KINDS: Mapping[str, ProcessKind] = {
-    kind.listing: kind
+    kind.name: kind
     for kind in (
         ProcessKind(
-            listing="pedidos",
+            name="pedidos",
             process=SALES_ORDER_PROCESS,
             read=SALES_ORDER_LIST,
             number="numeroDoPedido",
@@ -195,7 +236,7 @@ KINDS: Mapping[str, ProcessKind] = {
             ),
         ),
         ProcessKind(
-            listing="nfe",
+            name="nfe",
             process=PRODUCT_INVOICE_PROCESS,
             read=PRODUCT_INVOICE_GET,
             number="idNF",
@@ -210,7 +251,7 @@ KINDS: Mapping[str, ProcessKind] = {
             ),
         ),
         ProcessKind(
-            listing="nfse",
+            name="nfse",
             process=SERVICE_INVOICE_PROCESS,
             read=SERVICE_INVOICE_GET,
             number="idNF",
@@ -225,7 +266,7 @@ KINDS: Mapping[str, ProcessKind] = {
             ),
         ),
         ProcessKind(
-            listing="inventario",
+            name="inventario",
             process=INVENTORY_PROCESS,
             read=INVENTORY_SHOW,
             number="idInventario",
@@ -240,7 +281,39 @@ KINDS: Mapping[str, ProcessKind] = {
             ),
         ),
         ProcessKind(
-            listing="importacao",
+            name="inventario-validar",
+            of_listing="inventario",
+            process=INVENTORY_VALIDATE,
+            read=INVENTORY_SHOW,
+            number="idInventario",
+            status_of=_validation_status,
+            assigned=("situacaoDoInventario",),
+            noun=Text(pt="inventário", en="inventory"),
+            final=Text(
+                pt="É definitivo: validar um inventário encerra a sua contagem; a interface não a "
+                "reabre.",
+                en="This is final: validating an inventory ends its counting; the interface cannot "
+                "reopen it.",
+            ),
+        ),
+        ProcessKind(
+            name="inventario-encerrar",
+            of_listing="inventario",
+            process=INVENTORY_CLOSE,
+            read=INVENTORY_SHOW,
+            number="idInventario",
+            status_of=_closing_status,
+            assigned=("situacaoDoInventario", "dataDeEncerramento"),
+            noun=Text(pt="inventário", en="inventory"),
+            final=Text(
+                pt="É definitivo: um inventário encerrado não é mais contado nem processado; o que "
+                "não foi processado não ajusta saldos.",
+                en="This is final: a closed inventory is no longer counted or processed; one that "
+                "was not processed adjusts no balances.",
+            ),
+        ),
+        ProcessKind(
+            name="importacao",
             process=IMPORT_PROCESS,
             read=IMPORT_LOG,
             number="id",
@@ -255,23 +328,23 @@ KINDS: Mapping[str, ProcessKind] = {
         ),
     )
 }
-"""Every kind, by the name of its listing."""
+"""Every kind, by its name."""
 
 
-def find_kind(listing: str) -> ProcessKind:
+def find_kind(name: str) -> ProcessKind:
     """Return the kind with the given name, regardless of case, accents and plural.
 
     Raises ``UsageError`` if there is none.
     """
-    known = resolve_name(listing, KINDS)
+    known = resolve_name(name, KINDS)
     if known is None:
         raise UsageError(
             Text(
                 pt="Os registros de {name!r} não são processados.",
                 en="Records of {name!r} are not processed.",
-            ).format(name=listing),
+            ).format(name=name),
             Text(pt="{meant}Existem: {names}.", en="{meant}There are: {names}.").format(
-                meant=suggestion(listing, KINDS), names=", ".join(KINDS)
+                meant=suggestion(name, KINDS), names=", ".join(KINDS)
             ),
         )
     return KINDS[known]
