@@ -54,11 +54,13 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     help=str(
         Text(
             pt="Processa em lote registros já no sistema: emite notas, processa pedidos e "
-            "arquivos da fila, valida, processa e encerra inventários. LISTAGEM é uma de: {names}. "
-            "ARQUIVO é uma planilha com a coluna dos números, como a que export grava.",
+            "arquivos da fila, valida, processa e encerra inventários, estorna saídas. LISTAGEM "
+            "é uma de: {names}. ARQUIVO é uma planilha com a coluna dos números, como a que "
+            "export grava.",
             en="Processes records of the system in bulk: emits invoices, processes orders and "
-            "queued files, validates, processes and closes inventories. LISTING is one of: "
-            "{names}. FILE is a sheet with a column of their numbers, as written by export.",
+            "queued files, validates, processes and closes inventories, reverses outputs. LISTING "
+            "is one of: {names}. FILE is a sheet with a column of their numbers, as written by "
+            "export.",
         ).format(names=", ".join(KINDS))
     ),
 )
@@ -152,7 +154,7 @@ def _numbers(
     from xlbridge.upload.processing import explicit_numbers, numbers_in_sheet
 
     if file is None:
-        return explicit_numbers([number for numbers in ids for number in numbers])
+        return explicit_numbers(kind, [number for numbers in ids for number in numbers])
     found = numbers_in_sheet(file, kind, context.settings.limits, sheet)
     if found.empty or found.repeated:
         print_message(

@@ -79,7 +79,8 @@ def plan_processing(
     elsewhere = context.claimed_elsewhere(scope, claims)
     everywhere = reduce(ClaimedRows.merge, elsewhere.values(), known)
     staged = _unfinished_uploads(context, client) if kind.is_queued else {}
-    states = StateReader(context, client, kind, at_once).read(numbers.numbers)
+    reader = StateReader(context, client, kind, numbers.places, at_once)
+    states = reader.read(numbers.numbers)
     records = [
         _plan_record(kind, number, row, states[number], everywhere, staged, again=again)
         for number, row in zip(numbers.numbers, numbers.rows, strict=True)
@@ -183,7 +184,11 @@ def _record(
         columns=source.columns,
         system=client.identity,
     )
-    tasks = [RecordTask(str(record.number), {}, {}, {}) for record in records]
+    places, within = source.places, plan.kind.within
+    tasks = [
+        RecordTask(str(record.number), {}, {}, {within: places[record.number]} if within else {})
+        for record in records
+    ]
     claims = _claims(plan.kind, (record.number for record in records))
     skipped = len(plan.skipped)
     planned: dict[str, Any] = {

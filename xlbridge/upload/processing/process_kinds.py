@@ -26,6 +26,11 @@ from xlbridge.wire.inventory import (
 from xlbridge.wire.product_invoices import PRODUCT_INVOICE_GET, PRODUCT_INVOICE_PROCESS
 from xlbridge.wire.sales import SALES_ORDER_LIST, SALES_ORDER_PROCESS
 from xlbridge.wire.services import SERVICE_INVOICE_GET, SERVICE_INVOICE_PROCESS
+from xlbridge.wire.stock import (
+    STOCK_MOVEMENTS_OF_PRODUCT,
+    STOCK_OUTPUT_CHANGE,
+    StockOutputChange,
+)
 
 if TYPE_CHECKING:
     from xlbridge.client import Client
@@ -54,11 +59,13 @@ class RecordStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordState:
-    """State of one record: its status, the values that the system has assigned, and a remark."""
+    """State of one record: its status, the values that the system has assigned, a remark, and the
+    record as it was read."""
 
     status: RecordStatus
     assigned: Mapping[str, Any] = field(default_factory=dict)
     remark: Text | None = None
+    record: Record = field(default_factory=dict, repr=False)
 
 
 _CANCELLED = Text(pt="está cancelado", en="is cancelled")
@@ -150,6 +157,37 @@ def _not_allowed(inventory: Record) -> tuple[RecordStatus, Text]:
     return RecordStatus.CLOSED, _NOT_ALLOWED.format(situation=situation)
 
 
+_ADJUSTMENT = Text(
+    pt="é um ajuste de inventário, que não se estorna",
+    en="is an adjustment of an inventory, which cannot be reversed",
+)
+
+_INCOMPLETE = Text(
+    pt="o histórico não mostra a filial e a quantidade, sem as quais não se estorna",
+    en="has no branch or quantity in the history, without which it cannot be reversed",
+)
+
+
+def _reversal_status(output: Record, _state_of_log: StateOfLog) -> tuple[RecordStatus, Text | None]:
+    if output.get("estorno") is True:
+        return RecordStatus.DONE, None
+    if output.get("ajuste") is True:
+        return RecordStatus.CLOSED, _ADJUSTMENT
+    if output.get("codigoDaFilial") is None or not output.get("quantidade"):
+        return RecordStatus.CLOSED, _INCOMPLETE
+    return (RecordStatus.UNKNOWN if output.get("estorno") is None else RecordStatus.OPEN), None
+
+
+def _reversal(output: Record) -> StockOutputChange:
+    """Return the body of the request that reverses an output, from its line in the history."""
+    return StockOutputChange(
+        numeroDaSaida=output["numeroDaMovimentacao"],
+        codigoDaFilial=output["codigoDaFilial"],
+        quantidade=output["quantidade"],
+        estorno=True,
+    )
+
+
 _REJECTED = "registrosRejeitados"
 _BY_IMPORT_STATE = {
     ImportState.PENDING: RecordStatus.OPEN,
@@ -178,6 +216,10 @@ class ProcessKind:
     have one of ``other_headers``. ``status_of`` returns the status of a record and a remark;
     ``assigned`` are the fields that the system fills. ``is_queued``: a request only starts
     processing in the background. ``final`` warns of what cannot be undone.
+
+    Without ``number`` in its path, ``process`` has the ``body`` made from a record that was read.
+    ``within`` is the column with the parameter of ``read`` instead of the number; of the records
+    and rows that it has, those count whose ``only`` fields have these values.
     """
 
     name: str
@@ -191,6 +233,9 @@ class ProcessKind:
     is_queued: bool = False
     other_headers: tuple[str, ...] = ()
     of_listing: str = ""
+    body: Callable[[Record], "WireModel"] | None = None
+    within: str = ""
+    only: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def listing(self) -> str:
@@ -213,7 +258,7 @@ class ProcessKind:
         assigned = {n: record[n] for n in self.assigned if record.get(n) not in (None, "")}
         if self.is_queued and (rejected := ImportLog.model_validate(record).rejected) is not None:
             assigned[_REJECTED] = rejected
-        return RecordState(status, assigned, remark)
+        return RecordState(status, assigned, remark, record)
 
 
 KINDS: Mapping[str, ProcessKind] = {
@@ -313,6 +358,26 @@ KINDS: Mapping[str, ProcessKind] = {
             ),
         ),
         ProcessKind(
+            name="saida-estornar",
+            of_listing="movimentacoes",
+            process=STOCK_OUTPUT_CHANGE,
+            read=STOCK_MOVEMENTS_OF_PRODUCT,
+            number="numeroDaMovimentacao",
+            other_headers=("numeroDaSaida",),
+            status_of=_reversal_status,
+            assigned=("quantidadeEstornada",),
+            noun=Text(pt="saída", en="output"),
+            final=Text(
+                pt="É definitivo: o estorno devolve ao estoque a quantidade inteira de cada saída; "
+                "a interface não o desfaz.",
+                en="This is final: a reversal returns the whole quantity of each output to the "
+                "stock; the interface cannot undo it.",
+            ),
+            body=_reversal,
+            within="idProd",
+            only={"tipoDeMovimentacao": "Saída"},
+        ),
+        ProcessKind(
             name="importacao",
             process=IMPORT_PROCESS,
             read=IMPORT_LOG,
@@ -356,11 +421,13 @@ class RecordNumbers:
 
     ``rows`` are their Excel rows, or ordinal numbers from 1 without a ``file``. ``columns`` has the
     zero-based position of their column. ``hidden`` counts numbers in hidden rows, ``empty`` filled
-    rows without a number, ``repeated`` rows with a number that occurred before.
+    rows without a number, ``repeated`` rows with a number that occurred before. ``places`` are the
+    values of the kind's column ``within``.
     """
 
     numbers: Sequence[int]
     rows: Sequence[int]
+    places: Mapping[int, int] = field(default_factory=dict)
     file: str = ""
     sheet: str = ""
     columns: Mapping[str, int] = field(default_factory=dict)
@@ -369,8 +436,22 @@ class RecordNumbers:
     repeated: int = 0
 
 
-def explicit_numbers(values: Sequence[int]) -> RecordNumbers:
-    """Return numbers that do not come from a sheet. Raises ``UsageError`` if one is invalid."""
+def explicit_numbers(kind: ProcessKind, values: Sequence[int]) -> RecordNumbers:
+    """Return numbers that do not come from a sheet.
+
+    Raises ``UsageError`` if one is invalid, or records of this kind have to come from a sheet.
+    """
+    if kind.within:
+        raise UsageError(
+            Text(
+                pt="{name} precisa de uma planilha com as colunas {number} e {within}.",
+                en="{name} needs a sheet with the columns {number} and {within}.",
+            ).format(name=kind.name, number=kind.number, within=kind.within),
+            Text(
+                pt="Use uma planilha como a de: xlbridge export {listing}",
+                en="Use a sheet like that of: xlbridge export {listing}",
+            ).format(listing=kind.listing),
+        )
     wrong = [number for number in values if number < 1]
     if wrong or not values:
         raise UsageError(
@@ -388,14 +469,23 @@ _NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 
 
 class StateReader:
-    """Reader of the states of records, with ``at_once`` concurrent requests."""
+    """Reader of the states of records, with ``at_once`` concurrent requests.
+
+    ``places`` are the values of the kind's column ``within``, by number.
+    """
 
     def __init__(
-        self, context: "UploadContext", client: "Client", kind: ProcessKind, at_once: int = 1
+        self,
+        context: "UploadContext",
+        client: "Client",
+        kind: ProcessKind,
+        places: Mapping[int, int],
+        at_once: int = 1,
     ) -> None:
         self._context = context
         self._client = client
         self._kind = kind
+        self._places = places
         self._at_once = at_once
 
     def read(self, numbers: Sequence[int]) -> dict[int, RecordState]:
@@ -406,10 +496,15 @@ class StateReader:
         """
         if self._kind.is_listed:
             return self._read_listing(numbers)
-        if self._at_once == 1 or len(numbers) == 1:
-            return {number: self._read_one(number) for number in numbers}
-        with ThreadPoolExecutor(self._at_once) as pool:
-            return dict(zip(numbers, pool.map(self._read_one, numbers), strict=True))
+        together: dict[int, list[int]] = {}
+        for number in numbers:
+            together.setdefault(self._places.get(number, number), []).append(number)
+        if self._at_once == 1 or len(together) == 1:
+            found = list(map(self._read_place, together, together.values()))
+        else:
+            with ThreadPoolExecutor(self._at_once) as pool:
+                found = list(pool.map(self._read_place, together, together.values()))
+        return {number: state for states in found for number, state in states.items()}
 
     def of_answer(self, data: "WireModel | None") -> RecordState | None:
         """Return the state in the answer to a request, None if there is none."""
@@ -418,18 +513,28 @@ class StateReader:
         record = data.model_dump(mode="json", exclude_unset=True)
         return self._kind.state_of(record, self._context.state_of)
 
-    def _read_one(self, number: int) -> RecordState:
-        operation = self._kind.read
-        path = dict.fromkeys(operation.path_parameters, number)
+    def _read_place(self, place: int, numbers: Sequence[int]) -> dict[int, RecordState]:
+        """Return the states of the records in one answer: a single record, or those ``within``."""
+        kind = self._kind
+        path = dict.fromkeys(kind.read.path_parameters, place)
+        missing = RecordState(RecordStatus.MISSING)
         try:
-            records = list(self._client.records(operation, path=path))
+            records = list(self._client.records(kind.read, path=path))
         except RemoteRejected as error:
             if error.status not in _NOT_FOUND:
                 raise
-            return RecordState(RecordStatus.MISSING, remark=error.message)
-        if not records:
-            return RecordState(RecordStatus.MISSING)
-        return self._kind.state_of(records[0], self._context.state_of)
+            missing, records = RecordState(RecordStatus.MISSING, remark=error.message), []
+        if kind.within:
+            counted = (one for one in records if kind.only.items() <= one.items())
+            by_number = {record.get(kind.number): record for record in counted}
+        else:
+            by_number = dict(zip(numbers, records, strict=False))
+        return {
+            number: kind.state_of(by_number[number], self._context.state_of)
+            if number in by_number
+            else missing
+            for number in numbers
+        }
 
     def _read_listing(self, numbers: Sequence[int]) -> dict[int, RecordState]:
         """Read the whole listing, and return the states of the given records."""
