@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
@@ -96,16 +95,17 @@ def start(context: "RunContext", job: Job) -> "Step":
     if isinstance(log, Text):
         return context.doubt(job, log)
     path = {"id": job.last("log_id")}
-    declined = False
+    last: Outcome | None = None
 
     def attempt() -> Outcome:
-        nonlocal job, declined
-        if declined and not _is_pending(context, job):
-            return Executed(None)
+        nonlocal job, last
+        if isinstance(last, Declined):
+            context.await_declined(last)
+            if not _is_pending(context, job):
+                return Executed(None)
         job = context.announce(job, State.STARTING)
-        outcome = context.client.send(IMPORT_PROCESS, path=path)
-        declined = isinstance(outcome, Declined)
-        return outcome
+        last = context.client.send(IMPORT_PROCESS, path=path)
+        return last
 
     outcome = context.repeat_while(attempt, lambda doubt: isinstance(doubt, Declined))
     match outcome:
@@ -303,15 +303,18 @@ def _send_at_once(
 ) -> tuple[Job, Outcome]:
     """Send a request that writes at once; repeat a declined attempt if nothing was written.
 
-    That is checked by reading back if the records are ``readable``, else assumed if the client
-    trusts the answer. Each attempt is recorded before it is made.
+    That is checked by reading back if the records are ``readable``, once the request can no longer
+    arrive; else assumed if the profile trusts such answers. Each attempt is recorded before it is
+    made.
     """
     declined: Declined | None = None
 
     def attempt() -> Outcome:
         nonlocal job, declined
-        if declined is not None and readable and not is_as_before(context, job):
-            return Doubtful(declined.reason)
+        if declined is not None and readable:
+            context.await_declined(declined)
+            if not is_as_before(context, job):
+                return Doubtful(declined.reason)
         job = context.announce(job, state)
         outcome = send(job)
         if isinstance(outcome, NotExecuted) and declined is not None and not readable:
@@ -321,23 +324,15 @@ def _send_at_once(
         return outcome
 
     def may_repeat(doubt: Doubtful) -> bool:
-        return isinstance(doubt, Declined) and (readable or _is_trusted(context, job, doubt))
+        return isinstance(doubt, Declined) and (readable or doubt.trusted)
 
     outcome = context.repeat_while(attempt, may_repeat)
-    if isinstance(outcome, Declined):
-        busy = outcome.status == HTTPStatus.TOO_MANY_REQUESTS
-        if is_as_before(context, job) if readable else busy and outcome.trusted:
-            return job, NotExecuted(outcome.reason, answered=True)
-    return job, outcome
-
-
-def _is_trusted(context: "RunContext", job: Job, declined: Declined) -> bool:
-    """Return whether rows may be sent again without reading back.
-
-    After answers other than "too many requests", rows that can be read back later are not.
-    """
-    busy = declined.status == HTTPStatus.TOO_MANY_REQUESTS
-    return declined.trusted and (busy or not can_be_read_back(context, job))
+    if not isinstance(outcome, Declined):
+        return job, outcome
+    if readable:
+        context.await_declined(outcome)
+    is_unchanged = is_as_before(context, job) if readable else outcome.trusted
+    return job, NotExecuted(outcome.reason, answered=True) if is_unchanged else outcome
 
 
 def _stage(context: "RunContext", job: Job) -> "Step":

@@ -124,6 +124,8 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
 
     def failing_filled_rows(check: pa.Check) -> Positions:
         failing = _failing(check, frame)
+        if not failing.size:
+            return failing
         return failing[frame.iloc[failing].notna().any(axis="columns").to_numpy(dtype=bool)]
 
     for column in resource.columns:
