@@ -1,5 +1,5 @@
-"""Kinds of records that are processed one by one (orders, invoices, inventories, files), and the
-reader of their states.
+"""Kinds of records that are processed one by one (orders, invoices, inventories, outputs, files),
+and the reader of their states.
 
 Each kind is declared once, with the operations that process and read a record and the status that
 its fields prove. See the spec, States and transitions, and the product brief, process.
