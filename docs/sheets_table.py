@@ -27,6 +27,9 @@ LISTS_TEST = (
 )
 UNDO_TEST = "tests/upload/test_undo.py::test_created_payables_are_removed_and_can_be_sent_again"
 PROCESS_TEST = "tests/upload/test_process.py::test_a_processed_record_is_not_processed_again"
+REVERSAL_TEST = (
+    "tests/upload/test_process.py::test_outputs_of_an_exported_history_are_reversed_once"
+)
 GOOD_TEST = "tests/validation/test_samples.py::test_a_good_sample_passes"
 BAD_TEST = "tests/validation/test_samples.py::test_a_bad_sample_has_exactly_its_listed_findings"
 
@@ -98,7 +101,8 @@ class Row:
     def exercises(self) -> tuple[str, ...]:
         """Pytest's node ids of the tests in which the system carries out the operation."""
         if self.process:
-            return (f"{PROCESS_TEST}[{self.process}]",)
+            by_number = f"{PROCESS_TEST}[{self.process}]"
+            return (REVERSAL_TEST if KINDS[self.process].within else by_number,)
         return tuple(dict.fromkeys(one.exercise for one in self.sheets))
 
 
@@ -119,6 +123,7 @@ def sheets() -> Iterator[str]:
         LISTS_TEST,
         UNDO_TEST,
         PROCESS_TEST,
+        REVERSAL_TEST,
         GOOD_TEST,
         BAD_TEST,
     ):
@@ -180,7 +185,8 @@ def _cells(row: Row) -> Iterator[str]:
     yield f"[{operation.name}](operations.md#{anchor})<br>`{operation.method} {operation.path}`"
     if row.process:
         yield f"`xlbridge process {row.process}`"
-        yield f"an export of [{row.process}](listings.md#{row.process})"
+        listing = KINDS[row.process].listing
+        yield f"an export of [{listing}](listings.md#{listing})"
         yield _lines(_samples_to_process(operation))
         yield _test_names(row.exercises)
         return

@@ -86,6 +86,7 @@ def test_processing_in_production_requires_the_token_of_exactly_these_records(
     [
         ("{process: pedidos}", "write either records_of or file"),
         ("{process: pedidos, records_of: nobody}", "nobody"),
+        ("{process: saida-estornar, records_of: pedidos}", "write file"),
         ("{process: clientes, file: a.xlsx}", "clientes"),
     ],
 )

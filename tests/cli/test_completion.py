@@ -36,7 +36,11 @@ def completed(xlbridge: Xlbridge, line: str, **settings: str) -> list[str]:
         ("xlbridge template clientec", ["clientecontato"]),
         ("xlbridge validate a.xlsx --resource contasr", ["contasreceber"]),
         ("xlbridge export contasreceber-", ["contasreceber-baixados"]),
-        ("xlbridge process pedidos-c", ["pedidos-compra", "pedidos-compra-encerrados"]),
+        ("xlbridge export pedidos-c", ["pedidos-compra", "pedidos-compra-encerrados"]),
+        (
+            "xlbridge process inventario",
+            ["inventario", "inventario-validar", "inventario-encerrar"],
+        ),
         ("xlbridge whoami --profile hom", ["homologacao"]),
         ("xlbridge profiles --default hom", ["homologacao"]),
         ("xlbridge valid", ["validate"]),

@@ -230,8 +230,9 @@ def create_job(
 ) -> Job:
     """Plan a sheet, or the processing of records, and store its job."""
     if isinstance(subject, Processing):
-        numbers = explicit_numbers(list(map(int, keys)))
-        return create_processing(context, client, find_kind(subject.resource), numbers, options)
+        kind = find_kind(subject.resource)
+        numbers = explicit_numbers(kind, list(map(int, keys)))
+        return create_processing(context, client, kind, numbers, options)
     sheet = validate_workbook(path, context.catalogue, resource=subject.resource)
     return Uploads(context, client).create(sheet, options)
 

@@ -60,6 +60,16 @@ def client(proxy: LossyProxy, sandbox: RunningSandbox) -> Iterator[Client]:
 
 
 @pytest.fixture
+def http(sandbox: RunningSandbox) -> Iterator[httpx.Client]:
+    """Plain HTTP client of the remote system, logged in, past the proxy."""
+    with httpx.Client(base_url=sandbox.base_url, timeout=20) as plain:
+        login = {"email": sandbox.email, "password": sandbox.password}
+        token = plain.post("/v2/autenticar", json=login).json()["accessToken"]
+        plain.headers["Authorization"] = f"Bearer {token}"
+        yield plain
+
+
+@pytest.fixture
 def context(home: Path, catalogue: Catalogue) -> Iterator[UploadContext]:
     settings: Settings = read_settings({"XLBRIDGE_HOME": str(home), "XLBRIDGE_SETTLE": "0"})
     journal = Journal(settings.journal)

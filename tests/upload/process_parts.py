@@ -60,7 +60,14 @@ def new_service_invoice(client: Client, customer: int, _folder: Path) -> int:
 
 
 def new_inventory(client: Client, _customer: int, _folder: Path) -> int:
-    """Open an inventory of a warehouse, and count it so that it can be processed."""
+    """Open an inventory of a warehouse, count and validate it so that it can be processed."""
+    number = new_counted_inventory(client, _customer, _folder)
+    client.stock.inventories.validate(idInventario=number)
+    return number
+
+
+def new_counted_inventory(client: Client, _customer: int, _folder: Path) -> int:
+    """Open an inventory of a warehouse, and count it so that it can be validated."""
     calls = client.stock.inventories
     for inventory in calls.list():
         if inventory.podeEncerrar:
@@ -70,7 +77,6 @@ def new_inventory(client: Client, _customer: int, _folder: Path) -> int:
     calls.start_count(idInventario=number, contagem=1)
     counted = [{"idProd": product.idProduto, "quantidade": 7}]
     calls.count(idInventario=number, contagem=1, itens=counted)
-    calls.validate(idInventario=number)
     return int(number)
 
 
@@ -110,9 +116,12 @@ def _numbers_of(table: Any) -> Callable[[Any, int], int]:
     return count_numbered
 
 
-def _adjustments(connection: Any, number: int) -> int:
-    done = (inventories.c.idInventario == number) & (inventories.c.situation == "Processado")
-    return int(connection.scalar(select(func.count()).where(done)))
+def _inventories_in(situation: str) -> Callable[[Any, int], int]:
+    def count_reached(connection: Any, number: int) -> int:
+        done = (inventories.c.idInventario == number) & (inventories.c.situation == situation)
+        return int(connection.scalar(select(func.count()).where(done)))
+
+    return count_reached
 
 
 def _written_rows(connection: Any, number: int) -> int:
@@ -131,9 +140,13 @@ SERVICE_INVOICES = Kind(
     "/nfs/processar/",
     _numbers_of(TABLES["service_invoices"]),
 )
-INVENTORIES = Kind("inventario", new_inventory, "/processar", _adjustments)
+INVENTORIES = Kind("inventario", new_inventory, "/processar", _inventories_in("Processado"))
+VALIDATIONS = Kind(
+    "inventario-validar", new_counted_inventory, "/validar", _inventories_in("Validado")
+)
+CLOSURES = Kind("inventario-encerrar", new_inventory, "/encerrar", _inventories_in("Encerrado"))
 FILES = Kind("importacao", new_queued_file, "/processar-arquivo/", _written_rows)
-KINDS = (ORDERS, PRODUCT_INVOICES, SERVICE_INVOICES, INVENTORIES, FILES)
+KINDS = (ORDERS, PRODUCT_INVOICES, SERVICE_INVOICES, INVENTORIES, VALIDATIONS, CLOSURES, FILES)
 
 
 def write_numbers(

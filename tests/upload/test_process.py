@@ -6,7 +6,9 @@ import shlex
 from datetime import datetime
 from pathlib import Path
 
+import httpx
 import pytest
+import xlsxwriter
 from databases import TABLES, connected
 from environment import Xlbridge
 from lossy_proxy import LossyProxy
@@ -16,6 +18,7 @@ from process_parts import (
     ORDERS,
     PRODUCT_INVOICES,
     SERVICE_INVOICES,
+    VALIDATIONS,
     Kind,
     count_processing_requests,
     each_exercised_kind,
@@ -273,6 +276,41 @@ def test_rejected_lines_of_a_processed_file_are_counted(
     assert assigned["registrosRejeitados"] == 1
 
 
+def test_a_sheet_of_inventories_is_validated_processed_and_closed(
+    client: Client,
+    customer: int,
+    http: httpx.Client,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    run: Run,
+    tmp_path: Path,
+) -> None:
+    counted = VALIDATIONS.create(client, customer, tmp_path)
+    uncounted = int(
+        client.stock.inventories.open(codigoDaFilial=2, codigoDoAlmoxarifado=1).idInventario
+    )
+    sheet = tmp_path / "inventarios.xlsx"
+    assert xlbridge("export", "inventario", "-o", sheet, **proxy_environment).returncode == 0
+    ends = {}
+    for name in ("inventario-validar", "inventario", "inventario-encerrar"):
+        _, report = run("process", name, sheet, "--yes")
+        assert report["listing"] == name
+        ends[name] = {record["id"]: record for record in report["records"]}
+    outcomes = {name: [ends[name][n]["outcome"] for n in (counted, uncounted)] for name in ends}
+    assert outcomes == {
+        "inventario-validar": ["processed", "rejected"],
+        "inventario": ["processed", "rejected"],
+        "inventario-encerrar": ["processed", "processed"],
+    }
+    assert ends["inventario-validar"][uncounted]["reason"] == "closed"
+    # Closed without processing: the report says that no balance was adjusted.
+    assert ends["inventario-encerrar"][counted]["message"] is None
+    assert "shows no processing" in ends["inventario-encerrar"][uncounted]["message"]
+    for number in (counted, uncounted):
+        stored = http.get(f"/v2/estoque/inventario/{number}").json()["data"]
+        assert (stored["encerrado"], bool(stored["idProcessamento"])) == (True, number == counted)
+
+
 def test_a_processing_cannot_be_undone_retried_or_annotated(
     client: Client, customer: int, xlbridge: Xlbridge, proxy_environment: dict[str, str], run: Run,
     tmp_path: Path,
@@ -361,3 +399,96 @@ def test_a_file_that_is_not_a_workbook_is_refused(
     path = tmp_path / "lista.xlsx"
     path.write_text("idNF\n1\n")
     assert xlbridge("process", "nfe", path, "--yes", **proxy_environment).returncode == 3
+
+
+@pytest.fixture
+def outputs(client: Client) -> tuple[int, list[int]]:
+    """A new product and the numbers of three outputs of it, of 1, 2 and 3 units."""
+    product = client.registry.products.create(descricaoDoProduto=f"Rebite {new_cnpj()}").idProduto
+    client.stock.entries.create(
+        codigoDaFilial=1, dataDaEntrada=datetime(2026, 10, 1), quantidade=10, idProd=product
+    )
+    made = [
+        client.stock.outputs.create(codigoDaFilial=1, quantidade=units, idProd=product)
+        for units in (1, 2, 3)
+    ]
+    return int(product), [int(output.numeroDaSaida) for output in made]
+
+
+def balance(http: httpx.Client, product: int) -> float:
+    """Return the balance of a product."""
+    return float(http.get(f"/v2/estoque/produto/{product}").json()["data"]["quantidadeTotal"])
+
+
+@pytest.mark.exercises("stock.outputs.change")
+def test_outputs_of_an_exported_history_are_reversed_once(
+    outputs: tuple[int, list[int]],
+    http: httpx.Client,
+    proxy: LossyProxy,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    run: Run,
+    tmp_path: Path,
+) -> None:
+    product, numbers = outputs
+    sheet = tmp_path / "historico.xlsx"
+    exported = ("export", "movimentacoes", "--product", product, "-o", sheet)
+    assert xlbridge(*exported, **proxy_environment).returncode == 0
+    code, plan = run("process", "saida-estornar", sheet, "--plan")
+    # The entry in the same sheet is not counted.
+    assert ([one["id"] for one in plan["records"]], code) == (numbers, 0)
+    proxy.seen.clear()
+    proxy.fail_once("lose answer", "/estoque/saida")
+    code, report = run("process", "saida-estornar", sheet, "--yes")
+    assert (code, report["rows"]) == (0, record_counts(read=3, processed=3)), report
+    assert writes(proxy) == [("PUT", "/v2/estoque/saida")] * 3
+    assert balance(http, product) == 10
+    history = http.get(f"/v2/estoque/movimentacoes/produto/{product}").json()["data"]
+    returned = [one["numeroDaSaidaEstornada"] for one in history]
+    assert sorted(filter(None, returned)) == sorted(numbers)
+    code, report = run("process", "saida-estornar", sheet, "--yes")
+    assert (code, report["rows"]) == (0, record_counts(read=3, already=3))
+    assert (writes(proxy), balance(http, product)) == ([], 10)
+
+
+def test_only_outputs_of_the_named_product_are_reversed(
+    outputs: tuple[int, list[int]],
+    http: httpx.Client,
+    run: Run,
+    sandbox_home: Path,
+    tmp_path: Path,
+) -> None:
+    product, numbers = outputs
+    reversible, foreign, adjusted = numbers
+    rows = [(product, reversible), (2001, foreign), (999_999, 999_998), (product, adjusted)]
+    movements = TABLES["movements"]
+    with connected(sandbox_home, writing=True) as connection:
+        is_adjusted = (movements.c.number == adjusted) & movements.c.inward.is_(False)
+        connection.execute(update(movements).where(is_adjusted).values(adjustment=True))
+    with xlsxwriter.Workbook(tmp_path / "saidas.xlsx") as book:
+        sheet = book.add_worksheet("saidas")
+        for at, row in enumerate([("idProd", "numeroDaSaida"), *rows]):
+            sheet.write_row(at, 0, row)
+    code, report = run("process", "saida-estornar", tmp_path / "saidas.xlsx", "--yes")
+    ends = {one["id"]: (one["outcome"], one["reason"]) for one in report["records"]}
+    assert (code, ends) == (
+        1,
+        {
+            reversible: ("processed", None),
+            foreign: ("rejected", "not-found"),
+            999_998: ("rejected", "not-found"),
+            adjusted: ("rejected", "closed"),
+        },
+    )
+    assert balance(http, product) == 5
+
+
+@pytest.mark.parametrize("arguments", [["--id", "1"], ["{sheet}"]], ids=["ids", "sheet"])
+def test_outputs_need_a_sheet_with_their_products(
+    xlbridge: Xlbridge, proxy_environment: dict[str, str], tmp_path: Path, arguments: list[str]
+) -> None:
+    sheet = write_numbers(tmp_path / "lista.xlsx", "numeroDaSaida", [1])
+    formatted = [argument.format(sheet=sheet) for argument in arguments]
+    ended = xlbridge("process", "saida-estornar", *formatted, "--yes", **proxy_environment)
+    assert ended.returncode == 2
+    assert "idProd" in ended.stderr

@@ -443,7 +443,7 @@ def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> N
             codes = list(_codes_of_step(batch, step))
             if not all(code.isdecimal() for code in codes) or not codes:
                 raise UsageError(_NO_NUMBERS.format(step=step.records_of))
-            numbers = explicit_numbers([int(code) for code in codes])
+            numbers = explicit_numbers(kind, [int(code) for code in codes])
         job = create_processing(context, client, kind, numbers, options)
         batch.ledger.record_job(batch.key(step), step.source, JobRecord("", job.id))
     Uploads(context, client).run(job, options)

@@ -58,6 +58,13 @@ def _listings() -> Iterator[tuple[str, object]]:
         yield listing.name, listing.title
 
 
+def _kinds() -> Iterator[tuple[str, object]]:
+    from xlbridge.upload.processing import KINDS
+
+    for kind in KINDS.values():
+        yield kind.name, kind.final
+
+
 def _profiles() -> Iterator[tuple[str, object]]:
     from xlbridge.profiles import read_profile_file
     from xlbridge.settings import read_settings
@@ -92,6 +99,7 @@ def _batches() -> Iterator[tuple[str, object]]:
 
 complete_resources = _completion(_resources)
 complete_listings = _completion(_listings)
+complete_kinds = _completion(_kinds)
 complete_profiles = _completion(_profiles)
 complete_jobs = _completion(_jobs)
 complete_batches = _completion(_batches)

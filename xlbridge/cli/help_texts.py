@@ -191,6 +191,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "process": (
         "process pedidos pedidos.xlsx --plan",
         "process nfe --id 1831,1833",
+        "process saida-estornar movimentacoes.xlsx --plan",
     ),
     "undo": (f"undo {_JOB}",),
     "ui": ("ui",),

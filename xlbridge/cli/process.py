@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from xlbridge.cli.completion import complete_listings
+from xlbridge.cli.completion import complete_kinds
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import option, report_format_option
@@ -53,16 +53,18 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     "process",
     help=str(
         Text(
-            pt="Processa em lote registros já no sistema: emite notas, processa pedidos, "
-            "inventários e arquivos da fila. LISTAGEM é uma de: {names}. ARQUIVO é uma planilha "
-            "com a coluna dos números, como a que export grava.",
-            en="Processes records of the system in bulk: emits invoices, processes orders, "
-            "inventories and queued files. LISTING is one of: {names}. FILE is a sheet with a "
-            "column of their numbers, as written by export.",
+            pt="Processa em lote registros já no sistema: emite notas, processa pedidos e "
+            "arquivos da fila, valida, processa e encerra inventários, estorna saídas. LISTAGEM "
+            "é uma de: {names}. ARQUIVO é uma planilha com a coluna dos números, como a que "
+            "export grava.",
+            en="Processes records of the system in bulk: emits invoices, processes orders and "
+            "queued files, validates, processes and closes inventories, reverses outputs. LISTING "
+            "is one of: {names}. FILE is a sheet with a column of their numbers, as written by "
+            "export.",
         ).format(names=", ".join(KINDS))
     ),
 )
-@click.argument("listing", shell_complete=complete_listings)
+@click.argument("listing", shell_complete=complete_kinds)
 @click.argument("file", type=click.Path(readable=False, path_type=Path), required=False)
 @option(
     "--id",
@@ -152,7 +154,7 @@ def _numbers(
     from xlbridge.upload.processing import explicit_numbers, numbers_in_sheet
 
     if file is None:
-        return explicit_numbers([number for numbers in ids for number in numbers])
+        return explicit_numbers(kind, [number for numbers in ids for number in numbers])
     found = numbers_in_sheet(file, kind, context.settings.limits, sheet)
     if found.empty or found.repeated:
         print_message(
@@ -179,7 +181,7 @@ def _next_step(
     if not plan.to_process:
         return Text(pt="A seguir: nada a processar.", en="Next: nothing to process.")
     numbers = plan.numbers
-    words: list[str | Path] = [plan.kind.listing]
+    words: list[str | Path] = [plan.kind.name]
     if numbers.file:
         words += [Path(numbers.file), "--sheet", numbers.sheet]
     else:
@@ -198,7 +200,7 @@ def _print_plan(plan: "ProcessPlan", target: "Target", form: str, next_step: Tex
     from xlbridge.upload.processing import process_plan_json, process_plan_report
 
     report = process_plan_report(
-        plan.kind.listing, target, plan.records, plan.token, plan.numbers.hidden
+        plan.kind.name, target, plan.records, plan.token, plan.numbers.hidden
     )
     report = replace(report, next_steps=[*report.next_steps, next_step])
     document = process_plan_json(plan) | {"target": target.to_json()}

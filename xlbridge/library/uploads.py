@@ -418,7 +418,7 @@ class NumberSource:
         """
         require_positive("at_once", self.at_once)
         if self.ids is not None and self.file is None:
-            return explicit_numbers([int(number) for number in self.ids])
+            return explicit_numbers(kind, [int(number) for number in self.ids])
         if self.file is not None and self.ids is None:
             return numbers_in_sheet(Path(self.file), kind, settings.limits, self.sheet)
         raise UsageError(

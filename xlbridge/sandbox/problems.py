@@ -1,9 +1,9 @@
 """Problems of a request: errors that report them, limits of values, spelling and formats.
 
 Values within the limits are stored alike by every database. The spec gives no such limits; these
-are this project's choice (``docs/assumptions.md``). The strict sandbox also requires names and
-dates as in the spec's samples, which is how our client sends them, and checks the format of texts
-such as e-mails. Source: the spec, "Field names are exact and case-sensitive".
+are this project's choice (``docs/assumptions.md``). The strict sandbox also requires names as in
+the spec's tables or samples, dates as in the samples, and checks the format of texts such as
+e-mails. Source: the spec, "Field names are exact and case-sensitive".
 """
 
 import re
@@ -166,11 +166,14 @@ _FORMATS: Mapping[str, tuple[Callable[[str], bool], str]] = {
 
 
 def misspelled_names(model: type[WireModel], names: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the field names whose spelling differs from the one used in requests."""
-    accepted = spellings(model)
+    """Yield the field names spelled neither as in the spec's tables nor as in its samples.
+
+    The tables have some names in PascalCase, as the release notes; the samples are in camelCase.
+    """
+    known = spellings(model)
     for name in names:
-        if name in accepted:
-            alias = model.model_fields[accepted[name]].serialization_alias
+        if name in known and name != known[name]:
+            alias = model.model_fields[known[name]].serialization_alias
             if name != alias:
                 yield name, f"{MISSPELLED} {alias}."
 

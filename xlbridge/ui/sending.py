@@ -230,7 +230,7 @@ class SheetUploads:
         """Return what processing records would do, without writing anything."""
         kind = find_kind(listing)
         with self._remote.connected() as (context, client):
-            plan = plan_processing(context, client, kind, explicit_numbers(numbers))
+            plan = plan_processing(context, client, kind, explicit_numbers(kind, numbers))
             report = process_plan_report(listing, client.target, plan.records, plan.token, 0)
             warnings = [str(warning).strip() for warning in report.remarks]
             return process_plan_json(plan) | {"warnings": warnings} | _target_json(client)
@@ -242,9 +242,9 @@ class SheetUploads:
         remote = self._remote
         with remote.track("process", on_change), remote.connected() as (context, client):
             upload_options = _options({}, token, remote.progress(on_change))
-            job = create_processing(
-                context, client, find_kind(listing), explicit_numbers(numbers), upload_options
-            )
+            kind = find_kind(listing)
+            wanted = explicit_numbers(kind, numbers)
+            job = create_processing(context, client, kind, wanted, upload_options)
             remote.state.job = job.id
             self._finish(context, Uploads(context, client).run(job, upload_options))
 

@@ -92,7 +92,7 @@ class PageApplication:
                 for name in sorted(self._workspace.catalogue)
             ],
             listings=listings_json(),
-            processes=KINDS,
+            processes=[name for name, kind in KINDS.items() if not kind.within],
             is_open=self._workspace.is_open,
             running=self._remote.state.work if self._remote.state.running else "",
             environment=environments_json(self._remote)[0],

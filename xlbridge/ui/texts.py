@@ -277,13 +277,20 @@ _TEXTS: Mapping[str, Text] = {
     "proof_written": Text(pt="Prova de fechamento: {file}, {at}", en="Closing proof: {file}, {at}"),
     "proof": Text(pt="Baixar a prova de fechamento", en="Download the closing proof"),
     "process_what": Text(
-        pt="Emite notas e processa pedidos, inventários e arquivos da fila, em lote.",
-        en="Emits invoices and processes orders, inventories and queued files, in bulk.",
+        pt="Emite notas, processa pedidos e arquivos da fila, valida, processa e encerra "
+        "inventários, em lote.",
+        en="Emits invoices, processes orders and queued files, validates, processes and closes "
+        "inventories, in bulk.",
     ),
     "process_pedidos": Text(pt="Pedidos de venda", en="Sales orders"),
     "process_nfe": Text(pt="Notas fiscais de produto", en="Product invoices"),
     "process_nfse": Text(pt="Notas fiscais de serviço", en="Service invoices"),
     "process_inventario": Text(pt="Inventários", en="Inventories"),
+    "process_inventario-validar": Text(
+        pt="Inventários a validar (encerra a contagem)",
+        en="Inventories to validate (ends the count)",
+    ),
+    "process_inventario-encerrar": Text(pt="Inventários a encerrar", en="Inventories to close"),
     "process_importacao": Text(pt="Arquivos na fila de importação", en="Files in the import queue"),
     "process_kind": Text(pt="O que processar", en="What to process"),
     "process_numbers": Text(

@@ -67,7 +67,7 @@ class CountedInventory(InventoryInput):
 
 
 class InventoryChange(WireModel):
-    """Editable fields of an inventory; omitted fields stay unchanged."""
+    """New content of the editable fields of an inventory; omitted fields are cleared."""
 
     idInventario: int
     codigoDoCentroDeCusto: str | None = None

@@ -55,6 +55,7 @@ from xlbridge.resources.yaml_files import (
     unknown_value,
 )
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions, Settings
+from xlbridge.upload.processing import KINDS
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
@@ -290,7 +291,9 @@ class _PlanReader:
         if (step.records_of is None) == (step.file is None):
             self._add(key_path, _ONE_SOURCE)
         sending = [name for name, other in self.file.steps.items() if "upload" in other]
-        if step.records_of is not None and step.records_of not in sending:
+        if step.records_of is not None and KINDS[step.listing].within:
+            self._add((*key_path, "records_of"), _NEEDS_FILE)
+        elif step.records_of is not None and step.records_of not in sending:
             self._add((*key_path, "records_of"), unknown_value(step.records_of, sending))
         return step
 
@@ -383,6 +386,10 @@ def _paths(value: str | Sequence[str]) -> set[str]:
 
 _ONE_SOURCE = Text(
     pt="escreva records_of ou file, só um dos dois.", en="write either records_of or file."
+)
+_NEEDS_FILE = Text(
+    pt="estes registros precisam de uma planilha: escreva file.",
+    en="these records need a workbook: write file.",
 )
 _COMPARED = Text(
     pt="já é comparada: remova-a de compare ou daqui.",

@@ -55,19 +55,33 @@ def numbers_in_sheet(
     cells, header, column = _find_column(file, kind, limits, sheet)
     position = cells.first_column + column
     hidden = cells.raw.layout.hidden_rows
+    others = _other_columns(file, cells, header, kind)
     known: dict[int, int] = {}
+    places: dict[int, int] = {}
     wrong: list[str] = []
     empty = repeated = 0
     for row in range(header + 1, cells.height + 1):
+        if any(
+            str(cells.columns[others[name]].value(row - 1)).strip() != value
+            for name, value in kind.only.items()
+            if name in others
+        ):
+            continue
         number = _number(cells, row, column)
+        place = _number(cells, row, others[kind.within]) if kind.within else None
         if isinstance(number, str):
             wrong.append(f"{cell_address(row, position)} ({number})")
         elif number is None:
             empty += any(value != "" for value in cells.row(row - 1))
         elif number in known:
             repeated += 1
+        elif kind.within and not isinstance(place, int):
+            address = cell_address(row, cells.first_column + others[kind.within])
+            wrong.append(f"{address} ({place or '–'})")
         else:
             known[number] = row
+            if isinstance(place, int):
+                places[number] = place
     if wrong:
         raise InvalidNumbers(file, wrong)
     if not known:
@@ -80,6 +94,7 @@ def numbers_in_sheet(
     return RecordNumbers(
         list(known),
         list(known.values()),
+        places,
         str(file.resolve()),
         cells.name,
         {kind.number: position},
@@ -118,10 +133,7 @@ def _find_column(
     headers = " / ".join(kind.headers)
     if not candidates:
         raise UsageError(
-            Text(
-                pt="{file}: nenhuma coluna se chama {headers}.",
-                en="{file}: no column is called {headers}.",
-            ).format(file=file, headers=headers),
+            _NO_COLUMN.format(file=file, headers=headers),
             Text(
                 pt="Use uma planilha como a de: xlbridge export {listing}",
                 en="Use a sheet like that of: xlbridge export {listing}",
@@ -144,6 +156,27 @@ def _find_column(
         if in_several_sheets
         else Text(pt="Apague a que sobra.", en="Delete the surplus column."),
     )
+
+
+def _other_columns(file: Path, cells: SheetCells, header: int, kind: ProcessKind) -> dict[str, int]:
+    """Return the columns of the kind's other fields, in the header row.
+
+    Raises ``UsageError`` if the one that records are read by is missing.
+    """
+    titles = [normalize_header(str(value)) for value in cells.row(header - 1)]
+    found = {
+        name: titles.index(normalize_header(name))
+        for name in (kind.within, *kind.only)
+        if name and normalize_header(name) in titles
+    }
+    if kind.within and kind.within not in found:
+        raise UsageError(_NO_COLUMN.format(file=file, headers=kind.within))
+    return found
+
+
+_NO_COLUMN = Text(
+    pt="{file}: nenhuma coluna se chama {headers}.", en="{file}: no column is called {headers}."
+)
 
 
 def _columns(cells: SheetCells, kind: ProcessKind) -> Iterator[tuple[int, int]]:

@@ -73,13 +73,14 @@ def plan_processing(
     if numbers.file:
         profile = client.target.profile
         WorkbookOrigin.require_system(Path(numbers.file), client.identity, profile, _NOT_PROCESSED)
-    scope = ClaimScope(client.identity, kind.listing)
+    scope = ClaimScope(client.identity, kind.name)
     claims = _claims(kind, numbers.numbers)
     known = context.journal.claimed(scope, claims)
     elsewhere = context.claimed_elsewhere(scope, claims)
     everywhere = reduce(ClaimedRows.merge, elsewhere.values(), known)
     staged = _unfinished_uploads(context, client) if kind.is_queued else {}
-    states = StateReader(client, kind, at_once).read(numbers.numbers)
+    reader = StateReader(client, kind, numbers.places, at_once)
+    states = reader.read(numbers.numbers)
     records = [
         _plan_record(kind, number, row, states[number], everywhere, staged, again=again)
         for number, row in zip(numbers.numbers, numbers.rows, strict=True)
@@ -135,7 +136,7 @@ def _unfinished_uploads(context: "UploadContext", client: "Client") -> dict[int,
 
 def _digest(kind: ProcessKind, number: int) -> str:
     """Return the digest by which a job claims a record; no row of a sheet has the same."""
-    return f"process/{kind.listing}/{number}"
+    return f"process/{kind.name}/{number}"
 
 
 def _claims(kind: ProcessKind, numbers: Iterable[int]) -> RowClaims:
@@ -173,7 +174,7 @@ def _record(
     records, source = plan.to_process, plan.numbers
     spec = JobSpec(
         profile=client.target.profile,
-        resource=plan.kind.listing,
+        resource=plan.kind.name,
         mode=Mode.PROCESS,
         file=source.file,
         sheet=source.sheet,
@@ -183,7 +184,11 @@ def _record(
         columns=source.columns,
         system=client.identity,
     )
-    tasks = [RecordTask(str(record.number), {}, {}, {}) for record in records]
+    places, within = source.places, plan.kind.within
+    tasks = [
+        RecordTask(str(record.number), {}, {}, {within: places[record.number]} if within else {})
+        for record in records
+    ]
     claims = _claims(plan.kind, (record.number for record in records))
     skipped = len(plan.skipped)
     planned: dict[str, Any] = {

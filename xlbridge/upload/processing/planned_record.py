@@ -112,7 +112,7 @@ class ProcessPlan:
     def digest(self) -> str:
         """Digest of the records to process."""
         records = [[record.number, record.status] for record in self.to_process]
-        return hashlib.sha256(json.dumps([self.kind.listing, records]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([self.kind.name, records]).encode()).hexdigest()
 
     @property
     def token(self) -> str:

@@ -1,5 +1,5 @@
-"""Kinds of records that are processed one by one (orders, invoices, inventories, files), and the
-reader of their states.
+"""Kinds of records that are processed one by one (orders, invoices, inventories, outputs, files),
+and the reader of their states.
 
 Each kind is declared once, with the operations that process and read a record and the status that
 its fields prove. See the spec, States and transitions, and the product brief, process.
@@ -17,10 +17,20 @@ from xlbridge.i18n import Text
 from xlbridge.upload.results.remote_verdict import failure_of_log
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportState
-from xlbridge.wire.inventory import INVENTORY_PROCESS, INVENTORY_SHOW
+from xlbridge.wire.inventory import (
+    INVENTORY_CLOSE,
+    INVENTORY_PROCESS,
+    INVENTORY_SHOW,
+    INVENTORY_VALIDATE,
+)
 from xlbridge.wire.product_invoices import PRODUCT_INVOICE_GET, PRODUCT_INVOICE_PROCESS
 from xlbridge.wire.sales import SALES_ORDER_LIST, SALES_ORDER_PROCESS
 from xlbridge.wire.services import SERVICE_INVOICE_GET, SERVICE_INVOICE_PROCESS
+from xlbridge.wire.stock import (
+    STOCK_MOVEMENTS_OF_PRODUCT,
+    STOCK_OUTPUT_CHANGE,
+    StockOutputChange,
+)
 
 if TYPE_CHECKING:
     from xlbridge.client import Client
@@ -48,18 +58,20 @@ class RecordStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordState:
-    """State of one record: its status, the values that the system has assigned, and a remark."""
+    """State of one record: its status, the values that the system has assigned, a remark, and the
+    record as it was read."""
 
     status: RecordStatus
     assigned: Mapping[str, Any] = field(default_factory=dict)
     remark: Text | None = None
+    record: Record = field(default_factory=dict, repr=False)
 
 
 _CANCELLED = Text(pt="está cancelado", en="is cancelled")
 _NOT_PENDING = Text(pt="não está pendente", en="is not pending")
 _NOT_ALLOWED = Text(
-    pt="não pode ser processado agora (situação: {situation})",
-    en="cannot be processed now (state: {situation})",
+    pt="não permite isto agora (situação: {situation})",
+    en="does not allow this now (state: {situation})",
 )
 _CLOSED_UNPROCESSED = Text(
     pt="está encerrado, mas o sistema não mostra processamento: confira se os saldos foram "
@@ -110,8 +122,69 @@ def _inventory_status(
         return RecordStatus.UNKNOWN, None
     if inventory["podeProcessar"] is True:
         return RecordStatus.OPEN, None
+    return _not_allowed(inventory)
+
+
+def _validation_status(
+    inventory: Record, _state_of_log: StateOfLog
+) -> tuple[RecordStatus, Text | None]:
+    """Return whether an inventory is validated: only then it can be processed, or was."""
+    if any(inventory.get(name) for name in ("idProcessamento", "emProcessamento", "podeProcessar")):
+        return RecordStatus.DONE, None
+    if inventory.get("encerrado") is True:
+        return _not_allowed(inventory)
+    if inventory.get("podeProcessar") is None:
+        return RecordStatus.UNKNOWN, None
+    counted = any(inventory.get(f"inventarioContagem{count}") for count in (1, 2, 3))
+    return (RecordStatus.OPEN, None) if counted else _not_allowed(inventory)
+
+
+def _closing_status(
+    inventory: Record, _state_of_log: StateOfLog
+) -> tuple[RecordStatus, Text | None]:
+    if inventory.get("encerrado") is True:
+        return RecordStatus.DONE, None if inventory.get("idProcessamento") else _CLOSED_UNPROCESSED
+    if inventory.get("encerrado") is None and inventory.get("podeEncerrar") is None:
+        return RecordStatus.UNKNOWN, None
+    if inventory.get("podeEncerrar") is False or inventory.get("emProcessamento") is True:
+        return _not_allowed(inventory)
+    return RecordStatus.OPEN, None
+
+
+def _not_allowed(inventory: Record) -> tuple[RecordStatus, Text]:
     situation = inventory.get("situacaoDoInventario") or "–"
     return RecordStatus.CLOSED, _NOT_ALLOWED.format(situation=situation)
+
+
+_ADJUSTMENT = Text(
+    pt="é um ajuste de inventário, que não se estorna",
+    en="is an adjustment of an inventory, which cannot be reversed",
+)
+
+_INCOMPLETE = Text(
+    pt="o histórico não mostra a filial e a quantidade, sem as quais não se estorna",
+    en="has no branch or quantity in the history, without which it cannot be reversed",
+)
+
+
+def _reversal_status(output: Record, _state_of_log: StateOfLog) -> tuple[RecordStatus, Text | None]:
+    if output.get("estorno") is True:
+        return RecordStatus.DONE, None
+    if output.get("ajuste") is True:
+        return RecordStatus.CLOSED, _ADJUSTMENT
+    if output.get("codigoDaFilial") is None or not output.get("quantidade"):
+        return RecordStatus.CLOSED, _INCOMPLETE
+    return (RecordStatus.UNKNOWN if output.get("estorno") is None else RecordStatus.OPEN), None
+
+
+def _reversal(output: Record) -> StockOutputChange:
+    """Return the body of the request that reverses an output, from its line in the history."""
+    return StockOutputChange(
+        numeroDaSaida=output["numeroDaMovimentacao"],
+        codigoDaFilial=output["codigoDaFilial"],
+        quantidade=output["quantidade"],
+        estorno=True,
+    )
 
 
 _REJECTED = "registrosRejeitados"
@@ -136,15 +209,19 @@ def _log_status(log: Record, state_of_log: StateOfLog) -> tuple[RecordStatus, Te
 class ProcessKind:
     """Kind of records that are processed one by one.
 
-    ``listing`` is its name, as in ``export``. ``process`` has the record's number in its path;
-    ``read`` too, or it lists all records. ``number`` is the field of that number, and the header of
-    its column in sheets, which may also have one of ``other_headers``. ``status_of`` returns the
-    status of a record and a remark; ``assigned`` are the fields that the system fills.
-    ``is_queued``: a request only starts processing in the background. ``final`` warns of what
-    cannot be undone.
+    ``name`` is also the name of the listing that has the records, unless ``of_listing`` is.
+    ``process`` has the record's number in its path; ``read`` too, or it lists all records.
+    ``number`` is the field of that number, and the header of its column in sheets, which may also
+    have one of ``other_headers``. ``status_of`` returns the status of a record and a remark;
+    ``assigned`` are the fields that the system fills. ``is_queued``: a request only starts
+    processing in the background. ``final`` warns of what cannot be undone.
+
+    Without ``number`` in its path, ``process`` has the ``body`` made from a record that was read.
+    ``within`` is the column with the parameter of ``read`` instead of the number; of the records
+    and rows that it has, those count whose ``only`` fields have these values.
     """
 
-    listing: str
+    name: str
     process: Operation
     read: Operation
     number: str
@@ -154,6 +231,15 @@ class ProcessKind:
     final: Text
     is_queued: bool = False
     other_headers: tuple[str, ...] = ()
+    of_listing: str = ""
+    body: Callable[[Record], "WireModel"] | None = None
+    within: str = ""
+    only: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def listing(self) -> str:
+        """Name of the listing that has the records."""
+        return self.of_listing or self.name
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -171,14 +257,14 @@ class ProcessKind:
         assigned = {n: record[n] for n in self.assigned if record.get(n) not in (None, "")}
         if self.is_queued and (rejected := ImportLog.model_validate(record).rejected) is not None:
             assigned[_REJECTED] = rejected
-        return RecordState(status, assigned, remark)
+        return RecordState(status, assigned, remark, record)
 
 
 KINDS: Mapping[str, ProcessKind] = {
-    kind.listing: kind
+    kind.name: kind
     for kind in (
         ProcessKind(
-            listing="pedidos",
+            name="pedidos",
             process=SALES_ORDER_PROCESS,
             read=SALES_ORDER_LIST,
             number="numeroDoPedido",
@@ -194,7 +280,7 @@ KINDS: Mapping[str, ProcessKind] = {
             ),
         ),
         ProcessKind(
-            listing="nfe",
+            name="nfe",
             process=PRODUCT_INVOICE_PROCESS,
             read=PRODUCT_INVOICE_GET,
             number="idNF",
@@ -209,7 +295,7 @@ KINDS: Mapping[str, ProcessKind] = {
             ),
         ),
         ProcessKind(
-            listing="nfse",
+            name="nfse",
             process=SERVICE_INVOICE_PROCESS,
             read=SERVICE_INVOICE_GET,
             number="idNF",
@@ -224,7 +310,7 @@ KINDS: Mapping[str, ProcessKind] = {
             ),
         ),
         ProcessKind(
-            listing="inventario",
+            name="inventario",
             process=INVENTORY_PROCESS,
             read=INVENTORY_SHOW,
             number="idInventario",
@@ -239,7 +325,59 @@ KINDS: Mapping[str, ProcessKind] = {
             ),
         ),
         ProcessKind(
-            listing="importacao",
+            name="inventario-validar",
+            of_listing="inventario",
+            process=INVENTORY_VALIDATE,
+            read=INVENTORY_SHOW,
+            number="idInventario",
+            status_of=_validation_status,
+            assigned=("situacaoDoInventario",),
+            noun=Text(pt="inventário", en="inventory"),
+            final=Text(
+                pt="É definitivo: validar um inventário encerra a sua contagem; a interface não a "
+                "reabre.",
+                en="This is final: validating an inventory ends its counting; the interface cannot "
+                "reopen it.",
+            ),
+        ),
+        ProcessKind(
+            name="inventario-encerrar",
+            of_listing="inventario",
+            process=INVENTORY_CLOSE,
+            read=INVENTORY_SHOW,
+            number="idInventario",
+            status_of=_closing_status,
+            assigned=("situacaoDoInventario", "dataDeEncerramento"),
+            noun=Text(pt="inventário", en="inventory"),
+            final=Text(
+                pt="É definitivo: um inventário encerrado não é mais contado nem processado; o que "
+                "não foi processado não ajusta saldos.",
+                en="This is final: a closed inventory is no longer counted or processed; one that "
+                "was not processed adjusts no balances.",
+            ),
+        ),
+        ProcessKind(
+            name="saida-estornar",
+            of_listing="movimentacoes",
+            process=STOCK_OUTPUT_CHANGE,
+            read=STOCK_MOVEMENTS_OF_PRODUCT,
+            number="numeroDaMovimentacao",
+            other_headers=("numeroDaSaida",),
+            status_of=_reversal_status,
+            assigned=("quantidadeEstornada",),
+            noun=Text(pt="saída", en="output"),
+            final=Text(
+                pt="É definitivo: o estorno devolve ao estoque a quantidade inteira de cada saída; "
+                "a interface não o desfaz.",
+                en="This is final: a reversal returns the whole quantity of each output to the "
+                "stock; the interface cannot undo it.",
+            ),
+            body=_reversal,
+            within="idProd",
+            only={"tipoDeMovimentacao": "Saída"},
+        ),
+        ProcessKind(
+            name="importacao",
             process=IMPORT_PROCESS,
             read=IMPORT_LOG,
             number="id",
@@ -254,23 +392,23 @@ KINDS: Mapping[str, ProcessKind] = {
         ),
     )
 }
-"""Every kind, by the name of its listing."""
+"""Every kind, by its name."""
 
 
-def find_kind(listing: str) -> ProcessKind:
+def find_kind(name: str) -> ProcessKind:
     """Return the kind with the given name, regardless of case, accents and plural.
 
     Raises ``UsageError`` if there is none.
     """
-    known = resolve_name(listing, KINDS)
+    known = resolve_name(name, KINDS)
     if known is None:
         raise UsageError(
             Text(
                 pt="Os registros de {name!r} não são processados.",
                 en="Records of {name!r} are not processed.",
-            ).format(name=listing),
+            ).format(name=name),
             Text(pt="{meant}Existem: {names}.", en="{meant}There are: {names}.").format(
-                meant=suggestion(listing, KINDS), names=", ".join(KINDS)
+                meant=suggestion(name, KINDS), names=", ".join(KINDS)
             ),
         )
     return KINDS[known]
@@ -282,11 +420,13 @@ class RecordNumbers:
 
     ``rows`` are their Excel rows, or ordinal numbers from 1 without a ``file``. ``columns`` has the
     zero-based position of their column. ``hidden`` counts numbers in hidden rows, ``empty`` filled
-    rows without a number, ``repeated`` rows with a number that occurred before.
+    rows without a number, ``repeated`` rows with a number that occurred before. ``places`` are the
+    values of the kind's column ``within``.
     """
 
     numbers: Sequence[int]
     rows: Sequence[int]
+    places: Mapping[int, int] = field(default_factory=dict)
     file: str = ""
     sheet: str = ""
     columns: Mapping[str, int] = field(default_factory=dict)
@@ -295,8 +435,22 @@ class RecordNumbers:
     repeated: int = 0
 
 
-def explicit_numbers(values: Sequence[int]) -> RecordNumbers:
-    """Return numbers that do not come from a sheet. Raises ``UsageError`` if one is invalid."""
+def explicit_numbers(kind: ProcessKind, values: Sequence[int]) -> RecordNumbers:
+    """Return numbers that do not come from a sheet.
+
+    Raises ``UsageError`` if one is invalid, or records of this kind have to come from a sheet.
+    """
+    if kind.within:
+        raise UsageError(
+            Text(
+                pt="{name} precisa de uma planilha com as colunas {number} e {within}.",
+                en="{name} needs a sheet with the columns {number} and {within}.",
+            ).format(name=kind.name, number=kind.number, within=kind.within),
+            Text(
+                pt="Use uma planilha como a de: xlbridge export {listing}",
+                en="Use a sheet like that of: xlbridge export {listing}",
+            ).format(listing=kind.listing),
+        )
     wrong = [number for number in values if number < 1]
     if wrong or not values:
         raise UsageError(
@@ -314,11 +468,21 @@ _NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 
 
 class StateReader:
-    """Reader of the states of records, with ``at_once`` concurrent requests."""
+    """Reader of the states of records, with ``at_once`` concurrent requests.
 
-    def __init__(self, client: "Client", kind: ProcessKind, at_once: int = 1) -> None:
+    ``places`` are the values of the kind's column ``within``, by number.
+    """
+
+    def __init__(
+        self,
+        client: "Client",
+        kind: ProcessKind,
+        places: Mapping[int, int],
+        at_once: int = 1,
+    ) -> None:
         self._client = client
         self._kind = kind
+        self._places = places
         self._at_once = at_once
 
     def read(self, numbers: Sequence[int]) -> dict[int, RecordState]:
@@ -329,10 +493,15 @@ class StateReader:
         """
         if self._kind.is_listed:
             return self._read_listing(numbers)
-        if self._at_once == 1 or len(numbers) == 1:
-            return {number: self._read_one(number) for number in numbers}
-        with ThreadPoolExecutor(self._at_once) as pool:
-            return dict(zip(numbers, pool.map(self._read_one, numbers), strict=True))
+        together: dict[int, list[int]] = {}
+        for number in numbers:
+            together.setdefault(self._places.get(number, number), []).append(number)
+        if self._at_once == 1 or len(together) == 1:
+            found = list(map(self._read_place, together, together.values()))
+        else:
+            with ThreadPoolExecutor(self._at_once) as pool:
+                found = list(pool.map(self._read_place, together, together.values()))
+        return {number: state for states in found for number, state in states.items()}
 
     def of_answer(self, data: "WireModel | None") -> RecordState | None:
         """Return the state in the answer to a request, None if there is none."""
@@ -341,18 +510,28 @@ class StateReader:
         record = data.model_dump(mode="json", exclude_unset=True)
         return self._kind.state_of(record, self._client.target.quirks.state_of)
 
-    def _read_one(self, number: int) -> RecordState:
-        operation = self._kind.read
-        path = dict.fromkeys(operation.path_parameters, number)
+    def _read_place(self, place: int, numbers: Sequence[int]) -> dict[int, RecordState]:
+        """Return the states of the records in one answer: a single record, or those ``within``."""
+        kind = self._kind
+        path = dict.fromkeys(kind.read.path_parameters, place)
+        missing = RecordState(RecordStatus.MISSING)
         try:
-            records = list(self._client.records(operation, path=path))
+            records = list(self._client.records(kind.read, path=path))
         except RemoteRejected as error:
             if error.status not in _NOT_FOUND:
                 raise
-            return RecordState(RecordStatus.MISSING, remark=error.message)
-        if not records:
-            return RecordState(RecordStatus.MISSING)
-        return self._kind.state_of(records[0], self._client.target.quirks.state_of)
+            missing, records = RecordState(RecordStatus.MISSING, remark=error.message), []
+        if kind.within:
+            counted = (one for one in records if kind.only.items() <= one.items())
+            by_number = {record.get(kind.number): record for record in counted}
+        else:
+            by_number = dict(zip(numbers, records, strict=False))
+        return {
+            number: kind.state_of(by_number[number], self._client.target.quirks.state_of)
+            if number in by_number
+            else missing
+            for number in numbers
+        }
 
     def _read_listing(self, numbers: Sequence[int]) -> dict[int, RecordState]:
         """Read the whole listing, and return the states of the given records."""

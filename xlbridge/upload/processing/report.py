@@ -132,7 +132,7 @@ def process_plan_json(plan: ProcessPlan) -> dict[str, Any]:
     """Return the plan of a processing as JSON, with the fields of its report."""
     in_sheet = bool(plan.numbers.file)
     records = [_before_sending(record, in_sheet=in_sheet) for record in plan.records]
-    return _json(plan.kind.listing, records, plan.token, None)
+    return _json(plan.kind.name, records, plan.token, None)
 
 
 def _json(

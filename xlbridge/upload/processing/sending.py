@@ -82,7 +82,9 @@ class RecordProcessor(RecordChannel):
         self._context = context
         self._job = job
         self._kind: ProcessKind = find_kind(job.spec.resource)
-        self._reader = StateReader(context.client, self._kind, at_once)
+        within = self._kind.within
+        places = {_number(write): write.task.values[within] for write in writes} if within else {}
+        self._reader = StateReader(context.client, self._kind, places, at_once)
         self._pause = pause
         self._listed = _ListedStates(context, self._reader, writes)
 
@@ -168,14 +170,15 @@ class RecordProcessor(RecordChannel):
             case RecordStatus.OPEN | RecordStatus.UNKNOWN if (
                 state.status is RecordStatus.OPEN or not self._kind.is_queued
             ):
-                return self._send(write, announce)
+                return self._send(write, state, announce)
         return self._result(WriteState.CHANGED, state.remark or _CHANGED)
 
-    def _send(self, write: RecordWrite, announce: Announce) -> WriteResult:
-        operation = self._kind.process
+    def _send(self, write: RecordWrite, state: RecordState, announce: Announce) -> WriteResult:
+        operation, body_of = self._kind.process, self._kind.body
         path = dict.fromkeys(operation.path_parameters, _number(write))
+        body = None if body_of is None else body_of(state.record)
         request = RecordRequest(
-            send=lambda: self._context.client.send(operation, path=path),
+            send=lambda: self._context.client.send(operation, path=path, body=body),
             announce=lambda: announce({}),
             read_back=lambda declined: self._check_declined(write, declined),
         )

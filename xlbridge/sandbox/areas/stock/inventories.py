@@ -422,7 +422,7 @@ def update_inventory(call: Call) -> Inventory:
     data, connection = call.body_as(InventoryChange), call.connection
     require_permission(connection, data.idInventario, "podeEditar")
     require_no_problems(CodeLookup(connection).field_problems(data, "codigoDoCentroDeCusto"))
-    values = data.model_dump(exclude={"idInventario"}, exclude_none=True)
+    values = data.model_dump(exclude={"idInventario"})
     _update_inventory(connection, data.idInventario, call.now, **values)
     return _requested_inventory(call, data.idInventario)
 
