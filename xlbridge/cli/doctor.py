@@ -7,7 +7,7 @@ from pathlib import Path
 from xlbridge import titles
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
-from xlbridge.cli.options import described_command, format_option, option
+from xlbridge.cli.options import described_command, option, result_options
 from xlbridge.cli.output import print_message, print_report
 from xlbridge.client import DiagnosticCheck, RetryPolicy
 from xlbridge.connection import connect
@@ -30,7 +30,7 @@ from xlbridge.upload import Journal, JournalMarker
     pt="Aceita o diário de envios como está, depois de conferir no sistema; o motivo fica nele.",
     en="Accepts the upload journal as it is, after a check in the system; records the reason.",
 )
-@format_option
+@result_options
 def command(accept_journal_because: str | None, form: str) -> ExitCode:
     if accept_journal_because is not None:
         _accept_journal(accept_journal_because)
