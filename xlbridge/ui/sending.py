@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
@@ -113,7 +112,7 @@ class SheetUploads:
             "more": str(_MORE_ROWS.format(more=more_text(more))) if more > 0 else "",
             "writes": len(planned.plan.positions),
             "retry_of": rows.job.id if isinstance(rows, CorrectedRows) else None,
-            **_target_json(client),
+            "target": client.target.to_json(),
         }
 
     def send(
@@ -163,7 +162,7 @@ class SheetUploads:
             "left": len(plan.left),
             "reasons": [str(remark).strip() for remark in plan.remarks()],
             "token": plan.token,
-            **_target_json(client),
+            "target": client.target.to_json(),
         }
 
     def undo(self, job_id: str, token: str, on_change: OnChange) -> None:
@@ -233,7 +232,8 @@ class SheetUploads:
             plan = plan_processing(context, client, kind, explicit_numbers(numbers))
             report = process_plan_report(listing, client.target, plan.records, plan.token, 0)
             warnings = [str(warning).strip() for warning in report.remarks]
-            return process_plan_json(plan) | {"warnings": warnings} | _target_json(client)
+            target = client.target.to_json()
+            return process_plan_json(plan) | {"warnings": warnings, "target": target}
 
     def process(
         self, listing: str, numbers: Sequence[int], token: str, on_change: OnChange
@@ -354,16 +354,6 @@ def _options(
         foreign_numbers=choices.get("foreign_numbers", False),
         progress=progress,
     )
-
-
-def _target_json(client: Client) -> dict[str, Any]:
-    """Return the system that a plan is for, as the page shows it."""
-    target = client.target
-    return {
-        "environment": target.profile,
-        "address": target.base_url,
-        "production": target.production,
-    }
 
 
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
