@@ -11,7 +11,11 @@ from .atomic import (
     short_path as short_path,
     write_private as write_private,
 )
-from .names import folded_name as folded_name, matching_files as matching_files
+from .names import (
+    folded_name as folded_name,
+    matching_files as matching_files,
+    path_beside as path_beside,
+)
 from .sqlite import (
     LocalDatabase as LocalDatabase,
     open_local_database as open_local_database,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import UsageError
+from xlbridge.files import path_beside
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.report_forms import Report, ReportForms, more_text, value_text
@@ -221,7 +222,8 @@ class SheetUploads:
         with open_context(self._remote.settings) as context:
             job = context.journal.job(job_id)
             job.require_upload()
-            target = folder / f"{Path(job.spec.file).stem}-situacao-{job.id}.xlsx"
+            file = folder / Path(job.spec.file).name
+            target = path_beside(file, f"-situacao-{job.id}.xlsx")
             write_status_copy(context, job, target)
         return target
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from xlbridge import report_forms
-from xlbridge.files import as_arguments
+from xlbridge.files import as_arguments, path_beside
 from xlbridge.i18n import Text
 from xlbridge.report_forms import Grade, list_first
 from xlbridge.resources.findings import Severity
@@ -130,7 +130,10 @@ def _refers(sheet: ValidatedSheet, other: ValidatedSheet) -> bool:
 
 
 def _copy_name(file: Path, suffix: Text) -> Text:
-    pt, en = (as_arguments(Path(f"{file.stem}-{word}.xlsx")) for word in (suffix.pt, suffix.en))
+    pt, en = (
+        as_arguments(path_beside(Path(file.name), f"-{word}.xlsx"))
+        for word in (suffix.pt, suffix.en)
+    )
     return Text(pt=pt, en=en)
 
 
