@@ -212,12 +212,12 @@ def _rules_between_sheets(resource: Resource) -> Lines:
         total = (
             f"{declared.number:g}"
             if declared.number is not None
-            else _code(*([declared.total] if declared.total else declared.factors))
+            else _code(*([declared.total] if declared.total else declared.product.columns))
         )
-        of_products = f" (the sum of their product in `{declared.factors_in}`)"
+        of_products = f" (the sum of their product in `{declared.product.sheet}`)"
         yield (
             f"- `{declared.column}` in `{declared.sheet}` adds up to {total}"
-            f"{of_products if declared.factors else ''}"
+            f"{of_products if declared.product.columns else ''}"
         )
 
 

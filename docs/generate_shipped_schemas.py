@@ -11,7 +11,7 @@ from typing import Any
 
 import xlbridge
 from xlbridge.resources.catalogue import SHIPPED_FILE
-from xlbridge.resources.model_columns import completed
+from xlbridge.resources.schema_content import completed
 from xlbridge.resources.schema_folders import shipped_folder
 from xlbridge.resources.yaml_files import YamlDocument
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
@@ -21,8 +22,10 @@ ProxyFault = Literal[
     "refuse",
     "refuse as text",
     "accept",
+    "429 before",
     "unavailable",
     "busy",
+    "busy for an hour",
     "too large",
     "moved",
     "token refused",
@@ -39,11 +42,15 @@ PROXY_ANSWERS: dict[ProxyFault, tuple[int, tuple[str, str] | None]] = {
     "accept": (200, None),
     "refuse": (400, None),
     "unavailable": (429, None),
+    "busy for an hour": (429, ("Retry-After", "3600")),
     "busy": (503, ("Retry-After", "40")),
     "too large": (413, None),
     "moved": (308, ("Location", "/v3")),
     "token refused": (401, None),
 }
+
+LATE_SECONDS = 0.4
+PASSED_ON = {"authorization", "content-type"}
 
 ACCEPTANCE = b'{"success": true, "data": null}'
 REFUSAL = b'{"success": false, "data": null, "errors": [{"key": "", "value": "Recusado."}]}'
@@ -68,8 +75,9 @@ class LossyProxy:
 
     ``answers`` are bodies that replace the system's, by a part of the path; ``added`` are fields
     added to a single record of an answer, by method and part of the path. ``reshape`` returns the
-    data of each successful answer in another shape, by its path. ``seen`` are the requests (method
-    and path), ``bodies`` their contents.
+    data of each successful answer in another shape, by its path; ``rewrite`` another answer
+    altogether, status and document, or None: a text is sent as plain text. ``seen`` are the
+    requests (method and path), ``bodies`` their contents.
     """
 
     target: str
@@ -78,6 +86,7 @@ class LossyProxy:
     answers: dict[str, bytes] = field(default_factory=dict)
     added: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     reshape: Callable[[str, Any], Any] | None = None
+    rewrite: Callable[[str, str, int, Any], tuple[int, Any] | None] | None = None
     seen: list[tuple[str, str]] = field(default_factory=list)
     bodies: list[tuple[str, bytes]] = field(default_factory=list)
 
@@ -129,11 +138,18 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
                 self.close_connection = True
                 return
             if fault == "refuse as text":
-                self.answer(400, b"Recusado em texto.", "text/plain; charset=utf-8")
+                self.answer(400, b"Recusado em texto", "text/plain; charset=utf-8")
                 return
             if fault in PROXY_ANSWERS:
                 status, header = PROXY_ANSWERS[fault]
                 self.answer(status, ACCEPTANCE if fault == "accept" else REFUSAL, header=header)
+                return
+            if fault == "429 before":
+                # Declined at once, and delivered later.
+                self.answer(429, b"")
+                headers = {n: v for n, v in self.headers.items() if n.lower() in PASSED_ON}
+                late = partial(http.request, self.command, self.path, content=body, headers=headers)
+                threading.Timer(LATE_SECONDS, late).start()
                 return
             headers = {
                 name: value
@@ -145,6 +161,16 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             if fault == "lose answer":
                 self.close_connection = True
                 return
+            if proxy.rewrite is not None and answer.headers["Content-Type"] == "application/json":
+                document = answer.json()
+                other = proxy.rewrite(self.command, self.path, answer.status_code, document)
+                if other is not None:
+                    status, document = other
+                    if isinstance(document, str):
+                        self.answer(status, document.encode(), "text/plain; charset=utf-8")
+                    else:
+                        self.answer(status, json.dumps(document).encode())
+                    return
             replaced = [body for part, body in proxy.answers.items() if part in self.path]
             status, content, kind = REPLACED_ANSWERS.get(
                 fault, (answer.status_code, answer.content, "application/json")

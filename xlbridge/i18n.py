@@ -121,11 +121,16 @@ def untranslated(text: str) -> Text:
     return Text(pt=text, en=text)
 
 
-def joined(texts: Iterable[Text], separator: str = "; ") -> Text:
+OR = Text(pt=" ou ", en=" or ")
+"""Separator of alternatives."""
+
+
+def joined(texts: Iterable[Text], separator: str | Text = "; ") -> Text:
     """Return several messages as one."""
     messages = list(texts)
+    between = untranslated(separator) if isinstance(separator, str) else separator
     return Text(
-        pt=separator.join(m.pt for m in messages), en=separator.join(m.en for m in messages)
+        pt=between.pt.join(m.pt for m in messages), en=between.en.join(m.en for m in messages)
     )
 
 

@@ -1,6 +1,9 @@
 """Calls: data, errors, retries."""
 
 import json
+import socket
+import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from email.utils import format_datetime
@@ -20,6 +23,7 @@ from xlbridge.errors import (
     TransportError,
     UsageError,
 )
+from xlbridge.wire import Operation
 from xlbridge.wire.authentication import SYSTEM_INFO
 from xlbridge.wire.financial import RECEIVABLE_CREATE, AllocationInput, ReceivableInput
 from xlbridge.wire.registry import CLIENT_CREATE, CLIENT_LIST, ClientInput, ClientQuery
@@ -115,6 +119,39 @@ def test_a_read_is_repeated_with_growing_pauses(
     server.steps = [fault, fault, fault, ok(INFO)]
     assert client.call(SYSTEM_INFO).nomeComercial == "Padaria São João"
     assert pauses == [0.5, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("header", [{"Age": "40"}, {"Warning": '110 - "Response is Stale"'}])
+@pytest.mark.parametrize("operation", [SYSTEM_INFO, CLIENT_LIST])
+def test_an_answer_from_a_cache_is_no_proof(
+    server: ScriptedServer, client: Client, header: dict[str, str], operation: Operation
+) -> None:
+    old = answer(200, {"success": True, "data": None}, **header)
+    server.steps = [old, ok(INFO if operation is SYSTEM_INFO else [])]
+    if operation is SYSTEM_INFO:
+        assert client.call(operation).nomeComercial == "Padaria São João"
+    else:
+        assert list(client.records(operation)) == []
+    assert len(server.requests) == 2
+    assert server.requests[0].headers["cache-control"] == "no-cache"
+    server.steps = [old]
+    with pytest.raises(TransportError, match="cache"):
+        client.call(operation)
+
+
+def test_an_answer_that_never_ends_is_in_doubt(server: ScriptedServer, pauses: list[float]) -> None:
+    def trickle(connection: socket.socket) -> None:
+        lines = ["HTTP/1.1 200 X", "Content-Type: application/json", "Content-Length: 9999999"]
+        head = "\r\n".join(lines).encode() + b"\r\n\r\n"
+        with suppress(OSError):
+            connection.sendall(head)
+            while True:
+                connection.sendall(b" ")
+                time.sleep(0.02)
+
+    server.steps = [trickle]
+    with open_client(server.base_url, pauses, timeout=0.1) as client, pytest.raises(InDoubt):
+        client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
 
 
 def test_a_read_fails_after_six_tries(

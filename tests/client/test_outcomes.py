@@ -264,7 +264,7 @@ def test_an_expired_token_is_confirmed_by_another_request_and_not_used_again(
     server.steps = [answer(401, b""), answer(401, b""), ok({"totalDeRegistros": 1})]
     outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
     assert isinstance(outcome, Declined)
-    assert (outcome.status, outcome.trusted) == (401, True)
+    assert (outcome.status, outcome.trusted) == (401, False)
     assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), Executed)
     assert [r.path for r in server.requests] == [
         "/v2/importacao/cliente",
@@ -282,7 +282,7 @@ def test_the_check_for_an_expired_token_is_repeated_if_its_answer_is_lost(
     server.steps = [answer(401, b""), failure, failure, answer(401, b"")]
     outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
     assert isinstance(outcome, Declined)
-    assert outcome.trusted
+    assert not outcome.trusted
     assert [request.method for request in server.requests] == ["POST", "GET", "GET", "GET"]
     assert len(pauses) == 2
 

@@ -66,7 +66,7 @@ def write_all(
             for index, (sheet, widths) in enumerate(zip(sheets, flattener.widths, strict=True))
         ]
         counts = {table.sheet.name: table.rows for table in tables}
-        book.write(tables, Report(title=untranslated("x"), verdict=untranslated("y")))
+        book.write(tables, Report(title=untranslated("x"), verdict=untranslated("y")), "")
     written = {
         sheet.name: [row for record in cells for row in record[index]]
         for index, sheet in enumerate(sheets)

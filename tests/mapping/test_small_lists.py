@@ -127,7 +127,7 @@ def test_the_likely_resources_of_an_unclear_list_are_ranked_with_the_next_comman
     unclear = xlbridge("map", "minha lista.csv")
     assert unclear.returncode == 2
     assert "most likely: cliente (uses 2 of 3 columns), fornecedor (uses 2 of 3" in unclear.stderr
-    assert 'xlbridge map "minha lista.csv" --resource cliente' in unclear.stderr
+    assert "xlbridge map 'minha lista.csv' --resource cliente" in unclear.stderr
     (tmp_path / "codes.csv").write_text("Código;Descrição\n1;Bebidas\n2;Alimentos", "utf-8")
     many = xlbridge("map", "codes.csv").stderr
     assert many.count("(uses 2 of 2 columns)") == 5, many

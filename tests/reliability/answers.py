@@ -70,11 +70,16 @@ class Mode:
 
 
 _DONE = dict.fromkeys(Outcome, State.DONE)
-_AFTER_ONE_WRITE = {Outcome.REJECTED: State.REJECTED, Outcome.LOST: State.NEEDS_PERSON}
+_AFTER_ONE_WRITE = {
+    Outcome.REJECTED: State.REJECTED,
+    Outcome.REFUSED: State.NEEDS_PERSON,
+    Outcome.LOST: State.NEEDS_PERSON,
+}
 _DESCRIPTIONS = {
     Outcome.EXECUTED: "done",
     Outcome.REJECTED: "rejected",
     Outcome.LOST: "in doubt; not found: a person decides",
+    Outcome.REFUSED: "in doubt; not found: a person decides",
     Outcome.APPLIED: "in doubt; found: done",
     Outcome.DECLINED: "not found: sent again",
     Outcome.EXPIRED: "not found: sent once more",
@@ -82,23 +87,26 @@ _DESCRIPTIONS = {
 _KEYLESS = (
     _DONE
     | _AFTER_ONE_WRITE
-    | {Outcome.APPLIED: State.NEEDS_PERSON, Outcome.DECLINED: State.NEEDS_PERSON}
+    | dict.fromkeys((Outcome.APPLIED, Outcome.DECLINED, Outcome.EXPIRED), State.NEEDS_PERSON)
 )
 _KEYLESS_DESCRIPTIONS = _DESCRIPTIONS | dict.fromkeys(
-    (Outcome.LOST, Outcome.APPLIED, Outcome.DECLINED), "in doubt: a person decides"
+    (Outcome.LOST, Outcome.REFUSED, Outcome.APPLIED, Outcome.DECLINED, Outcome.EXPIRED),
+    "in doubt: a person decides",
 )
-_ONCE_MORE = {Outcome.EXPIRED: "sent once more"}
 
 MODES: Mapping[str, Mode] = {
-    "direct": Mode(DIRECT, "preview=false", _DONE | _AFTER_ONE_WRITE, _DESCRIPTIONS),
-    "direct, no key": Mode(
-        DIRECT_KEYLESS, "preview=false", _KEYLESS, _KEYLESS_DESCRIPTIONS | _ONCE_MORE
+    "direct": Mode(
+        DIRECT,
+        "preview=false",
+        _DONE | _AFTER_ONE_WRITE | {Outcome.REFUSED: State.REJECTED},
+        _DESCRIPTIONS | {Outcome.REFUSED: "in doubt; not found: rejected for this reason"},
     ),
+    "direct, no key": Mode(DIRECT_KEYLESS, "preview=false", _KEYLESS, _KEYLESS_DESCRIPTIONS),
     "direct, no key, `trust_429`": Mode(
         DIRECT_KEYLESS,
         "preview=false",
         _KEYLESS | {Outcome.DECLINED: State.DONE},
-        _KEYLESS_DESCRIPTIONS | _ONCE_MORE | {Outcome.DECLINED: "sent again"},
+        _KEYLESS_DESCRIPTIONS | {Outcome.DECLINED: "sent again"},
         trusting=True,
     ),
     "queue that runs by itself": Mode(
@@ -125,6 +133,7 @@ MODES: Mapping[str, Mode] = {
             Outcome.EXECUTED: "done",
             Outcome.REJECTED: "in doubt: the log, then a person decides",
             Outcome.LOST: "in doubt; log: started again",
+            Outcome.REFUSED: "in doubt; log: started again",
             Outcome.APPLIED: "in doubt; log: done",
             Outcome.DECLINED: "log: started again",
             Outcome.EXPIRED: "log: started again",
@@ -151,6 +160,8 @@ def _answers() -> Iterator[tuple[tuple[str, str, str], Kind]]:
             headers = ["Location: /elsewhere"] if status.startswith("3") else []
             answer = http_answer(status, content, *headers, kind=kind)
             before = Outcome.DECLINED if status.startswith("429") else Outcome.LOST
+            if body == "text" and status.startswith(("400", "404")):
+                before = Outcome.REFUSED
             yield (status, body, "before"), Kind(before, answer_instead(answer))
             yield (
                 (status, body, "after"),
@@ -196,6 +207,7 @@ every mode against the sandbox, {trials} trials in all, and counts the rows in i
   answered.
 - *Found*, *not found*: the result of reading the rows back. Rows that were not found and can be
   sent again are there exactly once at the end; otherwise a person checks the system and decides.
+- A plain text with 400 or 404 is a refusal if the rows are not found, else a gateway's answer.
 
 A dash marks an answer that is not played because xlbridge trusts the system's own statements:
 success is never played before a commit; an error envelope, a JSON string or a 401 for a token that

@@ -18,8 +18,8 @@ import xlbridge.checks  # noqa: F401 - it registers the checks with pandera
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue, Kind
 from xlbridge.resources.checks import CATALOGUE, ROW_RULES, RULES
-from xlbridge.resources.model_columns import completed
 from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.schema_content import completed
 from xlbridge.resources.yaml_files import YamlDocument
 
 RESOURCES = (

@@ -1,4 +1,7 @@
-"""Checks of a resource agree with pandera's own reading of the schema file."""
+"""Checks of a resource agree with pandera's own reading of the schema file.
+
+Inside: validation.
+"""
 
 from pathlib import Path
 
@@ -8,8 +11,9 @@ import pandera.pandas as pa
 import pytest
 
 import xlbridge.checks  # noqa: F401 - it registers the checks with pandera
-from xlbridge.resources import Catalogue, Resource, column_checks, row_check
+from xlbridge.resources import Catalogue, Resource, pandera_checks
 from xlbridge.validation import validate_workbook
+from xlbridge.validation.rule_checks import row_check
 
 Failures = set[tuple[str, str, int]]
 
@@ -23,7 +27,7 @@ def by_the_checks(resource: Resource, frame: pd.DataFrame) -> Failures:
     found = {
         (column.name, name, row)
         for column in resource.columns
-        for name, check in column_checks(column).items()
+        for name, check in pandera_checks(column).items()
         for row in failing(check, frame[column.name])
     }
     for declared in resource.row_checks:

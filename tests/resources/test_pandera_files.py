@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources import Kind, Mode, column_checks, load_catalogue
+from xlbridge.resources import Kind, Mode, load_catalogue, pandera_checks
 from xlbridge.resources.checks import RULES
 from xlbridge.resources.schema_validation import example_error
 from xlbridge.validation import validate_workbook
@@ -172,7 +172,7 @@ def test_each_check_agrees_with_pandera(
     (column,) = load_catalogue(tmp_path)["one"].columns
     frame = pd.DataFrame({"a": pd.Series([*right, *wrong, None], dtype=dtype)})
     expected = [False] * len(right) + [True] * len(wrong) + [False]
-    [(name, ours)] = column_checks(column).items()
+    [(name, ours)] = pandera_checks(column).items()
     verdicts = pd.Series(True, index=frame.index)
     output = ours(frame["a"]).check_output
     verdicts[output.index] = output.to_numpy(dtype=bool, na_value=True)

@@ -36,6 +36,7 @@ from xlbridge.errors import InDoubt, RemoteRejected, TransportError
 from xlbridge.upload import Journal, State, UploadContext, Uploads
 from xlbridge.validation import validate_workbook
 
+POST_TYPE = ("POST", TYPES)
 KillWhileWriting = Callable[..., None]
 
 
@@ -112,6 +113,37 @@ def test_a_lost_answer_is_resolved_by_reading_back(
     assert count_posts(proxy, TYPES) == sent
 
 
+def test_a_declined_record_that_arrives_later_is_not_sent_twice(
+    client: Client, proxy: LossyProxy, xlbridge: Xlbridge, proxy_environment, tmp_path: Path
+) -> None:
+    names = new_descriptions(3)
+    path = make_types(tmp_path / "tipos.xlsx", names)
+    seen: list[str] = []
+
+    def decide(method: str, request_path: str) -> ProxyFault:
+        if method == "POST" and request_path == TYPES and not seen:
+            seen.append(request_path)
+            return "429 before"
+        return "pass"
+
+    proxy.decide = decide
+    done = xlbridge("upload", path, "--yes", **{**proxy_environment, "XLBRIDGE_SETTLE": "2"})
+    assert done.returncode == 0, done.stderr
+    assert len(codes_of(client, names)) == 3
+
+
+def test_a_pause_of_an_hour_ends_the_run(
+    proxy: LossyProxy, client: Client, xlbridge: Xlbridge, proxy_environment, tmp_path: Path
+) -> None:
+    names = new_descriptions(3)
+    path = make_types(tmp_path / "tipos.xlsx", names)
+    proxy.decide = lambda method, one: "busy for an hour" if (method, one) == POST_TYPE else "pass"
+    done = xlbridge("upload", path, "--yes", **proxy_environment)
+    assert done.returncode in {4, 5}, done.stderr
+    assert "429" in done.stderr
+    assert not codes_of(client, names)
+
+
 def test_a_refusal_as_plain_text_keeps_its_reason_and_is_not_repeated(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
@@ -128,7 +160,7 @@ def test_a_refusal_as_plain_text_keeps_its_reason_and_is_not_repeated(
     proxy.decide = decide
     code, report = run("upload", path, "--yes")
     assert (code, report["state"], report["rows"]["created"]) == (1, "partial", 1), report
-    assert [row["message"] for row in report["rejected"]] == ["Recusado em texto."]
+    assert [row["message"] for row in report["rejected"]] == ["Recusado em texto"]
     assert count_posts(proxy, TYPES) == 2
     assert len(codes_of(client, names)) == 1
 

@@ -90,8 +90,19 @@ def test_an_import_refused_as_plain_text_is_rejected_for_that_reason(
     proxy.fail_once("refuse as text", "importacao/cliente")
     job = send(context, client, make_clients(new_cnpj()))
     assert (job.state, job.verdict.rejected) == (State.REJECTED, 1)
-    assert [row.message.en for row in job.verdict.rejected_rows] == ["Recusado em texto."]
+    assert [row.message.en for row in job.verdict.rejected_rows] == ["Recusado em texto"]
     assert count_imports(proxy) == 1
+
+
+def test_a_declined_import_that_arrives_later_is_not_sent_twice(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    document, name = new_cnpj(), f"Padaria {new_cnpj()}"
+    proxy.fail_once("429 before", "importacao/cliente?preview=false")
+    job = write_job(context, client, make_clients(document, label=name), "direct")
+    job = Uploads(context, client).run(job, replace(NO_PREVIEW, settle_seconds=2, sleep=time.sleep))
+    assert (job.state, job.verdict.accepted) == (State.DONE, 1)
+    assert count_named(client, f"{name} {document}") == 1
 
 
 def wait_for_client(sandbox: RunningSandbox, document: str) -> None:

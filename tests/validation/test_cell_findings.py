@@ -19,15 +19,14 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, row_numbers, validate_workbook
-from xlbridge.validation.finding_columns import SheetFindings, by_column_and_kind
 from xlbridge.validation.reports import (
     Report,
     by_rule,
     report_forms,
 )
+from xlbridge.validation.reports.forms import report_lines
 from xlbridge.validation.reports.model import rule_key
-from xlbridge.validation.reports.text_report import report_lines
-from xlbridge.validation.results import SkippedSheet
+from xlbridge.validation.results import SheetFindings, SkippedSheet, by_column_and_kind
 
 ROWS = 4_500
 """More rows than a block of the report or a cache holds."""

@@ -14,7 +14,7 @@ from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.validation.reports import Report
-from xlbridge.validation.reports.text_report import report_lines
+from xlbridge.validation.reports.forms import report_lines
 from xlbridge.workbook.write import write_template
 
 CLIENT = list(GOOD["cliente"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from xlbridge.validation.cells import date_meanings, number_meanings
-from xlbridge.validation.cells.text_meanings import whole_meanings
+from xlbridge.validation.cells.text_parsing import whole_meanings
 
 days = st.dates(min_value=date(1905, 1, 1), max_value=date(2199, 12, 31))
 amounts = st.decimals(min_value=-(10**9), max_value=10**9, places=2)

@@ -284,7 +284,7 @@ class Client(Operations):
             answered = isinstance(error, AuthenticationFailed)
             return NotExecuted(error.message, permanent=True, answered=answered)
         if expired:
-            return Declined(TOKEN_EXPIRED, status=HTTPStatus.UNAUTHORIZED, trusted=True)
+            return Declined(TOKEN_EXPIRED, status=HTTPStatus.UNAUTHORIZED)
         if harmless and is_unauthorized(reply):
             return NotExecuted(TOKEN_REFUSED, permanent=True, answered=True)
         if isinstance(reply, httpx.Response) and is_busy(reply):

@@ -97,8 +97,9 @@ class Doubtful:
 class Declined(Doubtful):
     """The answer declines the request (429, or 401 with a token that is refused elsewhere too).
 
-    A gateway may answer so after the commit: this proves nothing until the records have been read
-    back unchanged. ``trusted``: records without a key may be sent again without that proof.
+    A gateway may answer so before, during or after the commit: this proves nothing until the
+    records have been read back unchanged, once the request can no longer arrive. ``trusted``: the
+    profile says that nothing was written, so that records may be sent again without that proof.
     """
 
     status: int = HTTPStatus.TOO_MANY_REQUESTS

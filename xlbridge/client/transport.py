@@ -132,6 +132,23 @@ _CHOOSE_BY_NAME = Text(
 )
 
 _MAX_CONNECT_SECONDS = 10.0
+_ANSWER_TIMEOUTS = 10
+"""Timeouts that an answer may take as a whole; each of them is for the next bytes."""
+
+_MAX_ANSWER = 512 * 2**20
+"""Longest body of an answer, unpacked, in bytes; streamed listings are not limited."""
+
+_OF_TRANSFER = {"content-encoding", "content-length", "transfer-encoding"}
+_STALE = {"110", "111", "112", "113"}
+_FROM_CACHE = Text(
+    pt="{address} respondeu de um cache, com dados que podem ser antigos. Peça que as respostas de "
+    "/v2 não sejam guardadas.",
+    en="{address} answered from a cache, with data that may be old. Ask for the answers of /v2 not "
+    "to be kept.",
+)
+_ENDLESS = Text(
+    pt="A resposta de {address} não termina.", en="The answer of {address} does not end."
+)
 _UNKNOWN_HOST = Text(pt="servidor não encontrado", en="host not found")
 _CONNECTION_ERRORS: Mapping[int | None, Text] = {
     errno.ECONNREFUSED: Text(pt="conexão recusada", en="connection refused"),
@@ -203,6 +220,7 @@ class Transport:
     def __init__(self, base_url: str, timeout: float, ca_bundle: str | Path | None = None) -> None:
         url = parse_base_url(base_url)
         self.is_local = is_loopback(url.host)
+        self._answer_seconds = _ANSWER_TIMEOUTS * timeout
         self._base = str(url).rstrip("/")
         try:
             self._http = httpx.Client(
@@ -210,7 +228,12 @@ class Transport:
                 follow_redirects=False,
                 trust_env=not self.is_local,
                 timeout=httpx.Timeout(timeout, connect=min(timeout, _MAX_CONNECT_SECONDS)),
-                headers={"User-Agent": f"xlbridge/{__version__}", "Accept": "application/json"},
+                headers={
+                    "User-Agent": f"xlbridge/{__version__}",
+                    "Accept": "application/json",
+                    # What is read is evidence of what was written.
+                    "Cache-Control": "no-cache",
+                },
             )
         except OSError as error:
             raise ConfigError(
@@ -272,9 +295,14 @@ class Transport:
                 extensions={"trace": trace},
             )
             reply = self._http.send(request, stream=True)
+            if call.method == "GET" and _is_from_cache(reply):
+                reply.close()
+                return NoAnswer(_FROM_CACHE.format(address=self._base), request_begun)
             if not (streamed and reply.is_success):
                 with closing(reply):
-                    reply.read()
+                    reply = _read_whole(reply, time.monotonic() + self._answer_seconds)
+        except _EndlessAnswer:
+            return NoAnswer(_ENDLESS.format(address=self._base), request_begun, permanent=True)
         except httpx.RequestError as error:
             reason = Text(
                 pt="{address} não respondeu ({detail}).",
@@ -283,6 +311,29 @@ class Transport:
             untrusted = any(isinstance(e, ssl.SSLCertVerificationError) for e in _causes(error))
             return NoAnswer(reason, request_begun, permanent=untrusted)
         return reply
+
+
+class _EndlessAnswer(Exception):
+    """An answer is too long, or takes too long as a whole."""
+
+
+def _read_whole(reply: httpx.Response, deadline: float) -> httpx.Response:
+    """Return a streamed reply with its body. Raises ``_EndlessAnswer``."""
+    body = bytearray()
+    for chunk in reply.iter_bytes():
+        body += chunk
+        if len(body) > _MAX_ANSWER or time.monotonic() > deadline:
+            raise _EndlessAnswer
+    headers = [(n, v) for n, v in reply.headers.multi_items() if n.lower() not in _OF_TRANSFER]
+    return httpx.Response(
+        reply.status_code, headers=headers, content=bytes(body), request=reply.request
+    )
+
+
+def _is_from_cache(reply: httpx.Response) -> bool:
+    """Return whether a reply says that a cache has kept it, or that it may be out of date."""
+    age = reply.headers.get("Age", "")
+    return (age.isdigit() and int(age) > 0) or reply.headers.get("Warning", "")[:3] in _STALE
 
 
 _parse_url = lru_cache(maxsize=64)(httpx.URL)

@@ -3,6 +3,7 @@ from .catalogue import (
     load_catalogue as load_catalogue,
     schema_files as schema_files,
 )
+from .checks.all_rules import pandera_checks as pandera_checks
 from .column import (
     ChildSum as ChildSum,
     Column as Column,
@@ -10,14 +11,11 @@ from .column import (
     strip_accents as strip_accents,
 )
 from .kind import Kind as Kind
-from .pandera_checks import (
-    column_checks as column_checks,
-    row_check as row_check,
-)
 from .remote.record_operations import Mode as Mode
 from .resource import (
     KEY as KEY,
     Fingerprint as Fingerprint,
     Resource as Resource,
+    RowCheck as RowCheck,
 )
 from .schema_format import schema_file_format as schema_file_format

@@ -83,21 +83,18 @@ def _resource(path: Path, content: Mapping[str, Any], read: Callable[[Path], Res
         main,
         columns=(key, *columns) if required else (*columns, key),
         children=tuple(
-            _child(main.name, name, read(path.parent / child.file))
-            for name, child in metadata.children.items()
+            replace(
+                child,
+                name=f"{main.name}.{name}",
+                columns=(key_of_child(), *child.columns),
+                row_checks=tuple(check.within_record() for check in child.row_checks),
+                paths=NO_IMPORT,
+            )
+            for name, file in metadata.children.items()
+            for child in [read(path.parent / file.file)]
         ),
         needs_children=metadata.needs_children,
         sums=metadata.sums,
-    )
-
-
-def _child(main: str, name: str, child: Resource) -> Resource:
-    return replace(
-        child,
-        name=f"{main}.{name}",
-        columns=(key_of_child(), *child.columns),
-        row_checks=tuple(check.within_record() for check in child.row_checks),
-        paths=NO_IMPORT,
     )
 
 
@@ -218,13 +215,15 @@ def _shipped_resources() -> tuple[Resource, ...]:
     """Return the resources of the shipped files from the JSON of
     ``docs/generate_shipped_schemas.py``, as YAML and the models take many times longer."""
     text = Path(__file__).with_name(SHIPPED_FILE).read_text(encoding="utf-8")
-    folder, contents = shipped_folder("schemas"), json.loads(text, object_hook=_with_dates)
+    folder = shipped_folder("schemas")
+    contents = json.loads(
+        text,
+        object_hook=lambda block: (
+            date.fromisoformat(block["date"]) if block.keys() == {"date"} else block
+        ),
+    )
 
     def read(path: Path) -> Resource:
         return _resource(path, contents[path.relative_to(folder).as_posix()], read)
 
     return tuple(read(folder / name) for name in contents if "/" not in name)
-
-
-def _with_dates(block: dict[str, Any]) -> Any:
-    return date.fromisoformat(block["date"]) if block.keys() == {"date"} else block

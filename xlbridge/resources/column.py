@@ -75,20 +75,15 @@ def strip_accents(text: str) -> str:
     return "".join(part for part in decomposed if not unicodedata.combining(part))
 
 
-_MONEY_UNITS = ("(r$)", "[r$]", "r$", "- r$", "(em r$)", "(reais)", "(em reais)", "(brl)")
-_DATE_UNITS = ("(dd/mm/aaaa)", "(dd/mm/yyyy)")
-_RATE_UNITS = ("(%)", "[%]", "%", "(em %)")
+_UNITS: Mapping[Kind, tuple[str, ...]] = {
+    Kind.MONEY: ("(r$)", "[r$]", "r$", "- r$", "(em r$)", "(reais)", "(em reais)", "(brl)"),
+    Kind.DATE: ("(dd/mm/aaaa)", "(dd/mm/yyyy)"),
+    Kind.NUMBER: ("(%)", "[%]", "%", "(em %)"),
+}
+"""Normalized units that may follow the header of a column without changing it; those of numbers
+are for rates."""
+
 _WHOLE_RATE = 100
-
-
-def _units(column: Column) -> tuple[str, ...]:
-    """Return the normalized units that may follow the header of a column without changing it."""
-    if column.kind is Kind.MONEY:
-        return _MONEY_UNITS
-    if column.kind is Kind.DATE:
-        return _DATE_UNITS
-    is_rate = column.checks.get("in_range", {}).get("max_value") == _WHOLE_RATE
-    return _RATE_UNITS if column.kind is Kind.NUMBER and is_rate else ()
 
 
 def columns_by_header(columns: Iterable[Column]) -> dict[str, str]:
@@ -98,11 +93,16 @@ def columns_by_header(columns: Iterable[Column]) -> dict[str, str]:
     of the column's values.
     """
     columns = tuple(columns)
+    units: dict[str, tuple[str, ...]] = {}
+    for column in columns:
+        is_rate = column.checks.get("in_range", {}).get("max_value") == _WHOLE_RATE
+        if column.kind is not Kind.NUMBER or is_rate:
+            units[column.name] = _UNITS.get(column.kind, ())
     with_units = {
         f"{normalize_header(title)} {unit}": column.name
         for column in columns
         for title in (column.name, column.title.pt, column.title.en)
-        for unit in _units(column)
+        for unit in units.get(column.name, ())
     }
     titles = {
         normalize_header(title): column.name
@@ -141,22 +141,7 @@ class ChildSum(Struct, frozen=True):
     column: Name
     number: float | None = None
     total: Name | None = None
-    product: SumOfProducts | None = None
-
-    @property
-    def factors_in(self) -> str:
-        """The list whose rows have the factors of a sum of products."""
-        return self.product.sheet if self.product else ""
-
-    @property
-    def factors(self) -> tuple[str, ...]:
-        """The columns with the factors of a sum of products."""
-        return self.product.columns if self.product else ()
-
-    @property
-    def unless(self) -> tuple[str, ...]:
-        """The columns whose values prevent a sum of products."""
-        return self.product.unless if self.product else ()
+    product: SumOfProducts = SumOfProducts("", ())
 
 
 class LayoutChange(Struct, frozen=True):

@@ -51,7 +51,17 @@ def installed_schema_folders() -> list[Path]:
 
     Raises ``ConfigError`` with the package that cannot be found.
     """
-    return [_folder(entry) for entry in _entry_points(_RESOURCES)]
+    folders = []
+    for entry in _entry_points(_RESOURCES):
+        try:
+            found = find_spec(entry.module)
+        except ImportError:
+            found = None
+        locations = found.submodule_search_locations if found else None
+        if not locations:
+            raise _not_loaded(entry, Text(pt="não é um pacote", en="it is not a package"))
+        folders.append(Path(locations[0]))
+    return folders
 
 
 def _entry_points(group: str) -> "Iterable[EntryPoint]":
@@ -87,17 +97,6 @@ def _entry_point_files(folder: str) -> Iterator[bytes]:
             if name.endswith(_METADATA_FOLDERS) or name == _METADATA_OF_EGG:
                 with suppress(OSError):
                     yield Path(entry.path, "entry_points.txt").read_bytes()
-
-
-def _folder(entry: "EntryPoint") -> Path:
-    try:
-        found = find_spec(entry.module)
-    except ImportError:
-        found = None
-    folders = found.submodule_search_locations if found else None
-    if not folders:
-        raise _not_loaded(entry, Text(pt="não é um pacote", en="it is not a package"))
-    return Path(folders[0])
 
 
 def _not_loaded(entry: "EntryPoint", why: Text | str) -> ConfigError:

@@ -11,12 +11,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.resources.column import (
-    USUAL_YEARS,
-    ChildSum,
-    ControlTotals,
-    LayoutChange,
-)
+from xlbridge.resources.column import USUAL_YEARS, ChildSum, ControlTotals, LayoutChange
 from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
 from xlbridge.resources.models.declarations import (
     OR_NULL,
@@ -169,6 +164,11 @@ class _NamedCheck(Struct):
 
 @cache
 def _row_check() -> Alternatives:
+    def choose(check: Mapping[str, Any]) -> str | None:
+        options = check.get("options")
+        name = options.get("check_name") if isinstance(options, Mapping) else None
+        return name if isinstance(name, str) and name in ROW_RULES else None
+
     return Alternatives(
         Block.of(_NamedCheck),
         {
@@ -186,14 +186,8 @@ def _row_check() -> Alternatives:
             )
             for name, rule in ROW_RULES.items()
         },
-        lambda check: name if (name := _check_name(check)) in ROW_RULES else None,
+        choose,
     )
-
-
-def _check_name(check: Mapping[str, Any]) -> str | None:
-    options = check.get("options")
-    name = options.get("check_name") if isinstance(options, Mapping) else None
-    return name if isinstance(name, str) else None
 
 
 class SchemaFile(Struct, frozen=True, kw_only=True):

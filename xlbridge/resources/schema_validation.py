@@ -16,10 +16,9 @@ from xlbridge.resources.checks.all_rules import checks_of
 from xlbridge.resources.checks.rule import Statistics
 from xlbridge.resources.column import column_changes_since, normalize_header
 from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
-from xlbridge.resources.model_columns import completed
 from xlbridge.resources.models.declarations import read_as
-from xlbridge.resources.pandera_form import normalized
 from xlbridge.resources.remote.record_operations import Lookup
+from xlbridge.resources.schema_content import completed, normalized
 from xlbridge.resources.schema_format import Metadata, SchemaFile, schema_file
 from xlbridge.resources.yaml_files import (
     Mistake,
@@ -104,7 +103,8 @@ def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Ite
     unsuitable = [
         message
         for statistic in rule.column_values
-        for value in _as_list(statistics.get(statistic, ()))
+        for written in [statistics.get(statistic, ())]
+        for value in (written if isinstance(written, (list, tuple)) else [written])
         if (message := _wrong_value(value, "Float64" if dtype == "Int64" else dtype)) is not None
     ]
     yield from unsuitable
@@ -122,10 +122,6 @@ def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Ite
             pt="min_value é maior que max_value: nenhum valor seria aceito.",
             en="min_value is greater than max_value: no value would be accepted.",
         )
-
-
-def _as_list(value: object) -> list[object]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def _unsuitable_for_rows(check: _Content, dtypes: Mapping[str, str]) -> Iterator[tuple[str, Text]]:
@@ -187,23 +183,16 @@ def validated_content(path: Path, others: Mapping[str, Path]) -> _Content:
     mistakes = mistakes_of(document, schema_file())
     if not mistakes:
         metadata = read_as(SchemaFile, document.content).metadata
-        mistakes = [
-            document_mistake(document, place, message)
-            for place, message in (
-                *_duplicate_resource(metadata.resource, others),
-                *_contradictions(document.content, metadata),
-            )
-        ]
+        found = list(_contradictions(document.content, metadata))
+        if (name := metadata.resource) in others:
+            message = Text(pt="{name!r} já está em {file}.", en="{name!r} is already in {file}.")
+            duplicate = message.format(name=name, file=others[name])
+            found.insert(0, (("metadata", "resource"), duplicate))
+        mistakes = [document_mistake(document, *mistake) for mistake in found]
     if mistakes:
         raise _schema_file_error(path, mistakes)
     content: _Content = document.content
     return content
-
-
-def _duplicate_resource(name: str, others: Mapping[str, Path]) -> _Found:
-    if name in others:
-        message = Text(pt="{name!r} já está em {file}.", en="{name!r} is already in {file}.")
-        yield ("metadata", "resource"), message.format(name=name, file=others[name])
 
 
 def _schema_file_error(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileError:
@@ -245,7 +234,11 @@ def _contradictions(root: _Content, metadata: Metadata) -> _Found:
         yield ("metadata", "read_back"), _NO_LOOKUP
     if change and change.by_import is (change.operation_name is not None):
         yield ("metadata", "change"), _ONE_CHANGE
-    if metadata.model and not _is_model(metadata.model):
+    try:
+        is_model = not metadata.model or issubclass(wire_model(metadata.model), WireModel)
+    except (ImportError, AttributeError, ValueError, TypeError):
+        is_model = False
+    if not is_model:
         message = Text(
             pt="{name!r} não é um modelo da interface.",
             en="{name!r} is not a model of the interface.",
@@ -379,10 +372,3 @@ def _column_names(root: _Content, metadata: Metadata) -> Iterator[tuple[YamlPath
         for name in rule.columns_read({k: v for k, v in check.items() if k != "options"}):
             key = next(k for k, v in check.items() if k not in {"options", "column"} and name in v)
             yield ("checks", number, key), name
-
-
-def _is_model(name: str) -> bool:
-    try:
-        return issubclass(wire_model(name), WireModel)
-    except (ImportError, AttributeError, ValueError, TypeError):
-        return False

@@ -1,8 +1,7 @@
 """Requests to import a job's file: preview, direct import, or staging, start and polling."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
@@ -34,6 +33,10 @@ from xlbridge.wire.imports import (
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
+
+_FIRST_LINES = (FIRST_LINE, FIRST_LINE - 1, FIRST_LINE - 2)
+"""Numbers that a system may give to the first row: the header is line 1, is not counted, or lines
+are counted from zero."""
 
 _FIRST_POLL, _POLL_GROWTH, _MAX_POLL = 0.1, 1.25, 5.0
 """Seconds between polls of a log, growing in proportion to the time elapsed."""
@@ -92,16 +95,17 @@ def start(context: "RunContext", job: Job) -> "Step":
     if isinstance(log, Text):
         return context.doubt(job, log)
     path = {"id": job.last("log_id")}
-    declined = False
+    last: Outcome | None = None
 
     def attempt() -> Outcome:
-        nonlocal job, declined
-        if declined and not _is_pending(context, job):
-            return Executed(None)
+        nonlocal job, last
+        if isinstance(last, Declined):
+            context.await_declined(last)
+            if not _is_pending(context, job):
+                return Executed(None)
         job = context.announce(job, State.STARTING)
-        outcome = context.client.send(IMPORT_PROCESS, path=path)
-        declined = isinstance(outcome, Declined)
-        return outcome
+        last = context.client.send(IMPORT_PROCESS, path=path)
+        return last
 
     outcome = context.repeat_while(attempt, lambda doubt: isinstance(doubt, Declined))
     match outcome:
@@ -169,13 +173,14 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
 
 def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "Step":
     """End a job by its finished log or answer, or doubt it if that proves no verdict."""
-    verdict = verdict_of_log(job.spec, log)
-    if verdict is None:
+    by_line = {line: verdict_of_log(job.spec, log, line) for line in _FIRST_LINES}
+    verdict = by_line[FIRST_LINE]
+    if not any(by_line.values()):
         return context.doubt(job, _UNPROVEN, ended=True)
     uncounted = log.registrosImportados is None and log.totalDeRegistros is None
-    if verdict.rejected or uncounted:
+    if verdict is None or verdict.rejected or uncounted:
         try:
-            verdict = _agreeing_verdict(context, job, log, rows_written(context, job))
+            verdict = _agreeing_verdict(job, by_line, rows_written(context, job))
         except ApiError as error:
             return context.doubt(job, error.message)
         if verdict is None:
@@ -197,26 +202,28 @@ def fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
 
 
 def _agreeing_verdict(
-    context: "RunContext",
-    job: Job,
-    log: ImportLog | ImportRecords,
-    written: Sequence[bool | None],
+    job: Job, by_line: Mapping[int, Verdict | None], written: Sequence[bool | None]
 ) -> Verdict | None:
     """Return the verdict that agrees with the rows written, None if there is none.
 
-    A system may count the lines of a file without its header, or from zero.
+    ``by_line`` has the verdicts by the number of the first line. Another than the usual number is
+    believed only if it is the only one that agrees with rows that could be read.
     """
-    for first_line in (FIRST_LINE, FIRST_LINE - 1, FIRST_LINE - 2):
-        verdict = verdict_of_log(job.spec, log, first_line)
-        if verdict is None:
-            continue
+
+    def agrees(verdict: Verdict) -> bool:
         rejected = {row.row for row in verdict.rejected_rows}
-        if all(
+        return all(
             there is None or there is not (row in rejected)
             for row, there in zip(job.spec.rows, written, strict=True)
-        ):
-            return verdict
-    return None
+        )
+
+    agreeing = {
+        line: verdict
+        for line, verdict in by_line.items()
+        if verdict is not None and agrees(verdict)
+    }
+    only = list(agreeing.values()) if len(agreeing) == 1 and any(written) else [None]
+    return agreeing.get(FIRST_LINE, only[0])
 
 
 def read_log(context: "RunContext", job: Job) -> ImportLog | Text:
@@ -296,15 +303,18 @@ def _send_at_once(
 ) -> tuple[Job, Outcome]:
     """Send a request that writes at once; repeat a declined attempt if nothing was written.
 
-    That is checked by reading back if the records are ``readable``, else assumed if the client
-    trusts the answer. Each attempt is recorded before it is made.
+    That is checked by reading back if the records are ``readable``, once the request can no longer
+    arrive; else assumed if the profile trusts such answers. Each attempt is recorded before it is
+    made.
     """
     declined: Declined | None = None
 
     def attempt() -> Outcome:
         nonlocal job, declined
-        if declined is not None and readable and not is_as_before(context, job):
-            return Doubtful(declined.reason)
+        if declined is not None and readable:
+            context.await_declined(declined)
+            if not is_as_before(context, job):
+                return Doubtful(declined.reason)
         job = context.announce(job, state)
         outcome = send(job)
         if isinstance(outcome, NotExecuted) and declined is not None and not readable:
@@ -314,23 +324,15 @@ def _send_at_once(
         return outcome
 
     def may_repeat(doubt: Doubtful) -> bool:
-        return isinstance(doubt, Declined) and (readable or _is_trusted(context, job, doubt))
+        return isinstance(doubt, Declined) and (readable or doubt.trusted)
 
     outcome = context.repeat_while(attempt, may_repeat)
-    if isinstance(outcome, Declined):
-        busy = outcome.status == HTTPStatus.TOO_MANY_REQUESTS
-        if is_as_before(context, job) if readable else busy and outcome.trusted:
-            return job, NotExecuted(outcome.reason, answered=True)
-    return job, outcome
-
-
-def _is_trusted(context: "RunContext", job: Job, declined: Declined) -> bool:
-    """Return whether rows may be sent again without reading back.
-
-    After answers other than "too many requests", rows that can be read back later are not.
-    """
-    busy = declined.status == HTTPStatus.TOO_MANY_REQUESTS
-    return declined.trusted and (busy or not can_be_read_back(context, job))
+    if not isinstance(outcome, Declined):
+        return job, outcome
+    if readable:
+        context.await_declined(outcome)
+    is_unchanged = is_as_before(context, job) if readable else outcome.trusted
+    return job, NotExecuted(outcome.reason, answered=True) if is_unchanged else outcome
 
 
 def _stage(context: "RunContext", job: Job) -> "Step":

@@ -45,6 +45,9 @@ _SEE_NEW_PLAN = Text(
 )
 
 
+_DECLINED_SECONDS = 30.0
+"""Longest time for which a request that was declined (401, 429) may still be on its way."""
+
 Step = tuple[Job, bool]
 """Job after a step, and whether another step follows."""
 
@@ -74,6 +77,15 @@ class RunContext:
         if seconds is None:
             seconds = self.environment.settings.settle_seconds
         return max(seconds, self.client.least_settle)
+
+    def await_declined(self, declined: Declined) -> None:
+        """Wait until a declined request can no longer arrive.
+
+        A gateway may decline a request that it has passed on, or that waits in another one. A
+        profile may promise that it does not for 429.
+        """
+        if not declined.trusted:
+            self.options.sleep(min(self.settle_seconds, _DECLINED_SECONDS))
 
     def resource(self, job: Job) -> Resource:
         """Return the resource of a job."""

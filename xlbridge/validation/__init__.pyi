@@ -1,7 +1,3 @@
-from .finding_columns import (
-    count_corrected as count_corrected,
-    row_numbers as row_numbers,
-)
 from .fixed_copy import (
     fix_workbook as fix_workbook,
 )
@@ -20,5 +16,7 @@ from .results import (
     RefusedFile as RefusedFile,
     ValidatedSheet as ValidatedSheet,
     ValidationResult as ValidationResult,
+    count_corrected as count_corrected,
+    row_numbers as row_numbers,
 )
 from .schema_proposal import propose_schema as propose_schema

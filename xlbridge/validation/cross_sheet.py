@@ -171,7 +171,22 @@ def check_children(main: ValidatedSheet) -> None:
         child_with_sum = main.children.get(declared.sheet)
         if child_with_sum is not None and declared.column in child_with_sum.columns:
             child_with_sum.add(_wrong_sums(main, parents, declared))
-    main.add(_childless(main, parents))
+    needs = main.resource.needs_children
+    needed = [name for name in needs if name in main.children]
+    if needs and KEY in main.columns and all(main.children[name].readable for name in needed):
+        filled = np.zeros(len(main.rows), dtype=bool)
+        for positions in map(parents.__getitem__, needed):
+            filled[positions[positions >= 0]] = True
+        sheets = ", ".join(map(quoted, needs))
+        main.add(
+            main.finding(
+                "parent-without-children",
+                KEY,
+                position,
+                {"sheets": sheets, "key": _key(main, position)},
+            )
+            for position in _with_usable_keys(main, ~filled)
+        )
 
 
 def _with_usable_keys(sheet: ValidatedSheet, wanted: BoolArray) -> list[int]:
@@ -179,22 +194,6 @@ def _with_usable_keys(sheet: ValidatedSheet, wanted: BoolArray) -> list[int]:
     keyed = wanted & sheet.frame[KEY].notna().to_numpy() & ~sheet.non_record_mask
     usable = keyed & ~sheet.rows_in_error((KEY,)) if keyed.any() else keyed
     return list(map(int, np.flatnonzero(usable)))
-
-
-def _childless(main: ValidatedSheet, parents: Mapping[str, Positions]) -> Iterator[Finding]:
-    resource = main.resource
-    if resource is None or not resource.needs_children or KEY not in main.columns:
-        return
-    needed = [name for name in resource.needs_children if name in main.children]
-    if not all(main.children[name].readable for name in needed):
-        return
-    filled = np.zeros(len(main.rows), dtype=bool)
-    for positions in map(parents.__getitem__, needed):
-        filled[positions[positions >= 0]] = True
-    sheets = ", ".join(map(quoted, resource.needs_children))
-    for position in _with_usable_keys(main, ~filled):
-        details = {"sheets": sheets, "key": _key(main, position)}
-        yield main.finding("parent-without-children", KEY, position, details)
 
 
 def _wrong_sums(
@@ -214,9 +213,9 @@ def _wrong_sums(
     if off.any():
         # Rows without a record have findings of their own.
         off &= ~_may_be_strays(missing, tolerance, addends[_strays(child, owners)])
-        items = main.children.get(declared.factors_in)
+        items = main.children.get(declared.product.sheet)
         if items is not None:
-            strays = _strays(items, parents[declared.factors_in])
+            strays = _strays(items, parents[declared.product.sheet])
             off &= ~_may_be_strays(-missing, tolerance, _products(items, declared)[strays])
     positions = np.flatnonzero(added)[::-1].tolist() if off.any() else ()
     firsts = {int(owners[position]): position for position in positions}
@@ -241,10 +240,10 @@ def _expected(
     if declared.total is not None:
         wrong = main.rows_in_error((declared.total,))
         return np.where(wrong, np.nan, _values(main, declared.total)), tolerance
-    items = main.children.get(declared.factors_in)
+    items = main.children.get(declared.product.sheet)
     if items is None:
         return np.full(count, np.nan), tolerance
-    owners = parents[declared.factors_in]
+    owners = parents[declared.product.sheet]
     known, wrong = owners >= 0, items.rows_in_error((KEY,))
     prices = np.where(wrong, np.nan, _products(items, declared))
     # Cents may be rounded in either direction.
@@ -256,10 +255,10 @@ def _expected(
 def _products(items: ValidatedSheet, declared: ChildSum) -> _Amounts:
     """Return the price of each item, NaN if it is unknown."""
     prices = np.ones(len(items.rows))
-    for name in declared.factors:
+    for name in declared.product.columns:
         prices = prices * _values(items, name)
-    unknown = items.rows_in_error((*declared.factors, *declared.unless))
-    for name in declared.unless:
+    unknown = items.rows_in_error((*declared.product.columns, *declared.product.unless))
+    for name in declared.product.unless:
         # An empty cell and a zero do not change the price.
         unknown |= np.nan_to_num(_values(items, name)) != 0
     return np.where(unknown, np.nan, np.round(prices, 2))

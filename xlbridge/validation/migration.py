@@ -8,8 +8,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation.headers.header_matching import header_key
-from xlbridge.validation.headers.header_row import find_header_row, match_header
+from xlbridge.validation.headers.header_row import find_header_row, header_key, match_header
 from xlbridge.validation.headers.sheet_choice import choose_sheet
 from xlbridge.workbook import cell_address, column_letters
 from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook

@@ -17,13 +17,11 @@ from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.cells.text import list_sheet_names, quoted
 from xlbridge.validation.cells.typed_rows import (
     ColumnMemo,
-    TypedRows,
     fill_constants,
     type_numbers,
     type_rows,
 )
 from xlbridge.validation.cross_sheet import check_children, compare_sheets
-from xlbridge.validation.finding_columns import sheet_findings
 from xlbridge.validation.headers.header_row import (
     Header,
     MainSheet,
@@ -40,10 +38,20 @@ from xlbridge.validation.headers.sheet_choice import (
     choose_sheets,
     misnamed_lists,
 )
-from xlbridge.validation.layout_checks import check_layout, report_misplaced_documents, short_rows
-from xlbridge.validation.non_records import report_non_records
+from xlbridge.validation.layout_checks import (
+    check_layout,
+    report_misplaced_documents,
+    report_non_records,
+    short_rows,
+)
 from xlbridge.validation.request import OnColumn, ValidationRequest
-from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
+from xlbridge.validation.results import (
+    RefusedFile,
+    SkippedSheet,
+    ValidatedSheet,
+    ValidationResult,
+    sheet_findings,
+)
 from xlbridge.validation.rule_checks import apply_rules
 from xlbridge.workbook.read import (
     SheetCells,
@@ -194,7 +202,17 @@ class _Validator:
         typed = type_rows(
             resource, header, cells, self.reading, self.on_column, formats_of, self.memo
         )
-        layout = _layout_findings(choice, typed)
+        # Cells of a column whose header is missing or repeated have no findings.
+        for finding in header.findings:
+            if finding.kind.severity is Severity.ERROR and finding.column is not None:
+                typed.problems[finding.column].failed[:] = True
+        layout = [*header.findings, *check_layout(typed)]
+        if header.names:
+            layout = [replace(f, header=header.names.get(f.column or "")) for f in layout]
+        # Without a readable column nothing is known about rows.
+        if not typed.rows and (header.columns or not cells.has_data(header.row)):
+            empty = Finding(CATALOGUE["sheet-empty"], row=header.row)
+            layout += [empty, *_hidden_sheets(choice, header.row)]
         non_records = report_non_records(typed, formats_of)
         layout += short_rows(typed, non_records)
         report_misplaced_documents(typed)
@@ -231,23 +249,6 @@ class _Validator:
             headers=header.names,
             constants=tuple(header.constants),
         )
-
-
-def _layout_findings(choice: ChosenSheet, typed: TypedRows) -> list[Finding]:
-    """Return the findings of the header and the sheet as a whole; cells of a column whose header
-    is missing or repeated have none."""
-    header, cells = typed.header, typed.cells
-    for finding in header.findings:
-        if finding.kind.severity is Severity.ERROR and finding.column is not None:
-            typed.problems[finding.column].failed[:] = True
-    layout = [*header.findings, *check_layout(typed)]
-    if header.names:
-        layout = [replace(f, header=header.names.get(f.column or "")) for f in layout]
-    # Without a readable column nothing is known about rows.
-    if not typed.rows and (header.columns or not cells.has_data(header.row)):
-        empty = Finding(CATALOGUE["sheet-empty"], row=header.row)
-        layout += [empty, *_hidden_sheets(choice, header.row)]
-    return layout
 
 
 def _hidden_sheets(choice: ChosenSheet, row: int | None) -> list[Finding]:

@@ -16,11 +16,21 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from xlbridge.resources import column_checks, row_check
+from xlbridge.resources import RowCheck, pandera_checks
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.validation.cells.column_cells import BoolArray, Positions
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
 from xlbridge.validation.cross_sheet import first_occurrences
+
+# Import the backend now, while a file is being read, and not with the first check.
+pa.Check.get_backend(pd.Series(dtype=object))
+
+
+def row_check(declared: RowCheck) -> pa.Check:
+    """Return a check across columns or rows, including blank rows."""
+    test = ROW_RULES[declared.name].row_test
+    return pa.Check(partial(test, **declared.statistics), name=declared.name, ignore_na=False)
+
 
 _REPEATED = "duplicate-in-sheet"
 _WRONG_LENGTH = "text-length"
@@ -114,6 +124,8 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
 
     def failing_filled_rows(check: pa.Check) -> Positions:
         failing = _failing(check, frame)
+        if not failing.size:
+            return failing
         return failing[frame.iloc[failing].notna().any(axis="columns").to_numpy(dtype=bool)]
 
     for column in resource.columns:
@@ -121,7 +133,7 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
             continue
         if column.required:
             yield _CellRule(column.name, "required-missing", partial(missing_rows, column.name), {})
-        for name, check in column_checks(column).items():
+        for name, check in pandera_checks(column).items():
             # Only present values are checked; pandera would look for missing ones again.
             check.ignore_na = False
             rule, failing = RULES[name], partial(failing_rows, check, column.name)

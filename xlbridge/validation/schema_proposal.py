@@ -69,8 +69,31 @@ class SchemaProposal:
             "confira cada coluna.\n",
             en="# Proposed from {rows} {rows:row|rows} of the sheet {sheet}: check each column.\n",
         ).format(rows=self.rows, sheet=self.sheet)
+        described: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
+        for column in self.columns:
+            is_specific = column.kind.is_code or column.kind is Kind.MONEY
+            kind = {"kind": column.kind.value} if is_specific else {}
+            described[column.name] = kind | {"example": column.example}
+            columns[column.name] = {
+                "title": column.header,
+                "dtype": column.kind.dtype,
+                "required": column.required,
+                "nullable": not column.required,
+                **column.rules,
+            }
+        keys = {} if self.key is None else {"natural_keys": [self.key]}
+        metadata = {"resource": self.name, "layout": 1, "import": _IMPORT}
+        document = {
+            "schema_type": "dataframe",
+            "title": self.name,
+            "coerce": False,
+            "strict": False,
+            "metadata": {**metadata, **keys, "columns": described},
+            "columns": columns,
+        }
         return str(head) + yaml.safe_dump(
-            _document(self),
+            document,
             sort_keys=False,
             allow_unicode=True,
             default_flow_style=False,
@@ -88,7 +111,14 @@ def propose_schema(
     """
     path = Path(path)
     for cells in read_workbook(path, limits, sheet).sheets:
-        position = _header_position(cells)
+        # Names are distinct texts with data below.
+        def names(position: int, cells: SheetCells = cells) -> int:
+            filled = [value for value in cells.row(position) if value != ""]
+            are_names = all(isinstance(value, str) for value in filled)
+            is_header = are_names and len(set(filled)) == len(filled)
+            return len(filled) if is_header and cells.has_data(position + 1) else 0
+
+        position = best_row(cells, names)
         if position is not None:
             below = range(position + 1, cells.height)
             rows = [row for row in below if any(value != "" for value in cells.row(row))]
@@ -107,18 +137,6 @@ def propose_schema(
     )
 
 
-def _header_position(cells: SheetCells) -> int | None:
-    """Return the first row with the most names, which are distinct texts with data below."""
-
-    def names(position: int) -> int:
-        filled = [value for value in cells.row(position) if value != ""]
-        are_names = all(isinstance(value, str) for value in filled)
-        are_different = len(set(filled)) == len(filled)
-        return len(filled) if are_names and are_different and cells.has_data(position + 1) else 0
-
-    return best_row(cells, names)
-
-
 def _columns(cells: SheetCells, position: int, rows: Sequence[int]) -> Iterator[SchemaColumn]:
     used: set[str] = set()
     has_key = False
@@ -126,7 +144,13 @@ def _columns(cells: SheetCells, position: int, rows: Sequence[int]) -> Iterator[
         filled = [value for value in cell_column.values(rows) if value != ""]
         if not filled or not isinstance(header, str) or not header.strip():
             continue
-        name = _column_name(header, used)
+        name = header
+        if not header.isidentifier() or not header.isascii() or header in used:
+            # In camelCase, and unique.
+            first, *rest = _plain_words(header) or ["coluna"]
+            camel = first + "".join(word.capitalize() for word in rest)
+            numbered = (f"{camel}{number}" for number in count(2))
+            name = next(one for one in chain([camel], numbered) if one not in used)
         used.add(name)
         kind, rules = _kind_and_rules(header, filled)
         required = len(filled) == len(rows)
@@ -157,69 +181,25 @@ def _kind_and_rules(header: str, values: list[object]) -> tuple[Kind, dict[str, 
         if all(value.is_integer() and abs(value) < _MAX_WHOLE for value in numbers):
             return Kind.INTEGER, {}
         return Kind.NUMBER, {}
-    if all(isinstance(value, str) for value in values):
-        return _text_kind([str(value).strip() for value in values])
-    return Kind.TEXT, {}
-
-
-def _text_kind(values: list[str]) -> tuple[Kind, dict[str, Any]]:
+    texts = [value.strip() for value in values if isinstance(value, str)]
+    if len(texts) < len(values):
+        return Kind.TEXT, {}
     for name, rule in RULES.items():
         test = rule.value_test
-        if test and not rule.statistics and all(test(value, {}) for value in values):
+        if test and not rule.statistics and all(test(text, {}) for text in texts):
             return _KINDS.get(name, Kind.CODE), {name: {}}
-    choices = sorted(set(values))
-    if len(choices) <= _MAX_CHOICES and len(values) >= _ROWS_PER_CHOICE * len(choices):
-        is_code = all(map(_CODE.fullmatch, choices))
-        return (Kind.CODE if is_code else Kind.TEXT), {"isin": choices}
-    if all(map(_CODE.fullmatch, values)):
-        widths = {len(value) for value in values}
-        shortest = min(widths) if len(widths) == 1 and len(values) > 1 else 1
+    choices = sorted(set(texts))
+    are_codes = all(map(_CODE.fullmatch, choices))
+    if len(choices) <= _MAX_CHOICES and len(texts) >= _ROWS_PER_CHOICE * len(choices):
+        return (Kind.CODE if are_codes else Kind.TEXT), {"isin": choices}
+    if are_codes:
+        widths = {len(text) for text in texts}
+        shortest = min(widths) if len(widths) == 1 and len(texts) > 1 else 1
         return Kind.CODE, {"str_length": {"min_value": shortest, "max_value": max(widths)}}
-    longest = max(map(len, values))
+    longest = max(map(len, texts))
     most = next(length for length in _LENGTHS if length >= longest)
     return Kind.TEXT, {"str_length": {"max_value": most}}
 
 
 def _plain_words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(strip_accents(text))]
-
-
-def _column_name(header: str, used: set[str]) -> str:
-    """Return a unique name for a header: itself if it is an identifier, else in camelCase."""
-    if header.isidentifier() and header.isascii() and header not in used:
-        return header
-    first, *rest = _plain_words(header) or ["coluna"]
-    name = first + "".join(word.capitalize() for word in rest)
-    numbered = (f"{name}{number}" for number in count(2))
-    return next(unique for unique in chain([name], numbered) if unique not in used)
-
-
-def _document(proposal: SchemaProposal) -> dict[str, Any]:
-    described: dict[str, Any] = {}
-    columns: dict[str, Any] = {}
-    for column in proposal.columns:
-        is_specific = column.kind.is_code or column.kind is Kind.MONEY
-        kind = {"kind": column.kind.value} if is_specific else {}
-        described[column.name] = kind | {"example": column.example}
-        columns[column.name] = {
-            "title": column.header,
-            "dtype": column.kind.dtype,
-            "required": column.required,
-            "nullable": not column.required,
-            **column.rules,
-        }
-    keys = {} if proposal.key is None else {"natural_keys": [proposal.key]}
-    return {
-        "schema_type": "dataframe",
-        "title": proposal.name,
-        "coerce": False,
-        "strict": False,
-        "metadata": {
-            "resource": proposal.name,
-            "layout": 1,
-            "import": _IMPORT,
-            **keys,
-            "columns": described,
-        },
-        "columns": columns,
-    }

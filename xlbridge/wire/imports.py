@@ -9,7 +9,14 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, InstanceOf, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    InstanceOf,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from xlbridge.wire.model import (
     AddressingPlace,
@@ -78,12 +85,19 @@ def _rejected(count: int | None, lines: Sequence[RejectedLine] | None) -> int | 
 
 
 class _ImportAnswer(WireModel):
-    """Answer to an import or its preview: counts and rejected lines, as far as it has them."""
+    """Answer to an import or its preview: counts and rejected lines, as far as it has them.
+
+    The sandbox rejects a direct import as a whole, and so answers with the number of records only.
+    """
 
     totalDeRegistros: int | None = None
     registrosImportados: Count = None
     registrosRejeitados: Count = None
     linhasRejeitadas: Annotated[list[RejectedLine] | None, default_for_invalid(None)] = None
+
+    @model_serializer(mode="wrap")
+    def _without_missing(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: v for name, v in write(self).items() if v is not None}
 
     @property
     def count(self) -> int | None:

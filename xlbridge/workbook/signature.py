@@ -234,24 +234,17 @@ class WorkbookMark(Enum):
         """
         if not self.is_on(path):
             files.require_new(path)
-        if unedited:
-            _require_unedited(path)
-
-
-def _require_unedited(path: Path) -> None:
-    """Raise ``UsageError`` if a program has saved a workbook since xlbridge wrote it.
-
-    Programs set the time of the last change, and keep that of the creation.
-    """
-    times = dict(_TIMES.findall(_start_of_part(path, _CORE_PROPERTIES)))
-    if times.get(b"modified", b"") != times.get(b"created", b""):
-        raise UsageError(
-            Text(
-                pt="{path} foi alterado depois de exportado.",
-                en="{path} was edited after it was exported.",
-            ).format(path=path),
-            Text(
-                pt="Grave com outro nome, ou substitua com --force: as alterações se perdem.",
-                en="Write under another name, or replace it with --force: the edits are lost then.",
-            ),
-        )
+        # Programs set the time of the last change, and keep that of the creation.
+        times = dict(_TIMES.findall(_start_of_part(path, _CORE_PROPERTIES))) if unedited else {}
+        if times.get(b"modified", b"") != times.get(b"created", b""):
+            raise UsageError(
+                Text(
+                    pt="{path} foi alterado depois de exportado.",
+                    en="{path} was edited after it was exported.",
+                ).format(path=path),
+                Text(
+                    pt="Grave com outro nome, ou substitua com --force: as alterações se perdem.",
+                    en="Write under another name, or replace it with --force: the edits are lost "
+                    "then.",
+                ),
+            )

@@ -26,6 +26,8 @@ TIME_FORMATS: Mapping[type, str] = {
 
 FONT = "Calibri"
 FONT_SIZE = 11
+LINE_HEIGHT = 15
+MAX_ROW_HEIGHT = 409  # Excel's limit
 
 STRONG = "1F4E78"
 """Headers of required columns, and titles."""

@@ -21,7 +21,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.reports import Report, report_forms
-from xlbridge.validation.reports.text_report import report_lines
+from xlbridge.validation.reports.forms import report_lines
 
 SAMPLES = ROOT / "samples"
 

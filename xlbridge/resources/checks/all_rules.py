@@ -1,7 +1,10 @@
-"""Collection of all rules and findings that modules and installed packages declare."""
+"""Collection of all rules and findings that modules and installed packages declare; the rules of a
+column as pandera checks."""
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 # In the order in which schema files and pages name the rules.
 # isort: off
@@ -18,12 +21,16 @@ from xlbridge.resources.checks.rule import (
     declared_row_rules,
     declared_rules,
 )
+from xlbridge.resources.findings.cell_findings import CELL_FINDINGS
 from xlbridge.resources.findings.finding import FindingKind
 from xlbridge.resources.findings.record_findings import BATCH_FINDINGS, RECORD_FINDINGS
 from xlbridge.resources.findings.sheet_findings import SHEET_FINDINGS
-from xlbridge.resources.findings.text_findings import TEXT_FINDINGS
-from xlbridge.resources.findings.value_findings import VALUE_FINDINGS
 from xlbridge.resources.schema_folders import import_installed_checks
+
+if TYPE_CHECKING:
+    import pandera.pandas as pa
+
+    from xlbridge.resources.column import Column
 
 import_installed_checks()
 
@@ -37,8 +44,7 @@ CATALOGUE: dict[str, FindingKind] = {
     kind.code: kind
     for kinds in (
         SHEET_FINDINGS,
-        VALUE_FINDINGS,
-        TEXT_FINDINGS,
+        CELL_FINDINGS,
         dict.fromkeys(declared_findings()),
         RECORD_FINDINGS,
         BATCH_FINDINGS,
@@ -68,3 +74,28 @@ def code_width(kind: str, checks: Mapping[str, Any]) -> int | None:
             return width(statistics)
     document = text_checks.DOCUMENTS.get(kind)
     return None if document is None else document.symbols
+
+
+def pandera_checks(column: "Column") -> "dict[str, pa.Check]":
+    """Return the pandera checks of a column by their names, in the order of the schema file."""
+    import pandera.pandas as pa
+
+    checks: dict[str, pa.Check] = {}
+    for name, statistics in column.checks.items():
+        test = RULES[name].column_test
+        arguments = {key: _for_pandas(value) for key, value in statistics.items()}
+        if test is not None:
+            checks[name] = pa.Check(partial(test, **arguments), name=name)
+        else:
+            build = getattr(pa.Check, name)
+            checks[name] = build(arguments["value"]) if "value" in arguments else build(**arguments)
+    return checks
+
+
+def _for_pandas(value: Any) -> Any:
+    """Convert dates for comparisons with columns of dates."""
+    import pandas as pd
+
+    if isinstance(value, list):
+        return [_for_pandas(item) for item in value]
+    return pd.Timestamp(value) if isinstance(value, date) else value

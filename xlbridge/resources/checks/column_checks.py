@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 from xlbridge.resources.checks.rule import (
     ALL_DTYPES,
     DATE_DTYPES,
@@ -162,11 +162,6 @@ def _length(statistics: Statistics) -> Text:
     return _span(low, high)
 
 
-def _has_length(example: str, statistics: Statistics) -> bool:
-    low, high = statistics.get("min_value", 0), statistics.get("max_value", len(example))
-    return bool(low <= len(example) <= high)
-
-
 builtin_check(
     "str_length",
     finding=error(
@@ -181,13 +176,15 @@ builtin_check(
     statistics={"min_value": Count, "max_value": Count},
     optional=("min_value", "max_value"),
     details=lambda s: {"bounds": _length(s)},
-    value_test=_has_length,
+    value_test=lambda example, s: bool(
+        s.get("min_value", 0) <= len(example) <= s.get("max_value", len(example))
+    ),
 )
 
 
 def _list(values: Sequence[object]) -> Text:
-    texts = [value_text(value) for value in values[:_MAX_LISTED]]
-    listed = Text(pt=", ".join(t.pt for t in texts), en=", ".join(t.en for t in texts))
+    texts = map(value_text, values[:_MAX_LISTED])
+    listed = joined(texts, ", ")
     if len(values) <= _MAX_LISTED:
         return listed
     return Text(pt="{listed}… ({n} ao todo)", en="{listed}… ({n} in all)").format(

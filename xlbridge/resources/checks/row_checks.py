@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import OR, Text, joined, untranslated
 from xlbridge.resources.checks.rule import (
     ALL_DTYPES,
     DATE_DTYPES,
@@ -39,10 +39,7 @@ def _condition(statistics: Statistics) -> Text:
         en="{other} is {values}" + (" or blank" if empty else ""),
     ).format(
         other=statistics["other"],
-        values=Text(
-            pt=" ou ".join(value.pt for value in filled),
-            en=" or ".join(value.en for value in filled),
-        ),
+        values=joined(filled, OR),
     )
 
 
@@ -183,13 +180,9 @@ def _filled_alone(frame: "pd.DataFrame", columns: Sequence[str], name: str) -> "
     """Return a mask of the rows with a document in column ``name`` and nothing in the others."""
     filled = frame[list(columns)].notna()
     alone = filled[name] & (filled.sum(axis="columns") == 1)
-    valid = [text for text in frame.loc[alone, name].unique() if _is_document(text)]
-    return alone & frame[name].isin(valid)
-
-
-def _is_document(text: str) -> bool:
-    tests = (declared_rules[kind].value_test for kind in ("cnpj", "cpf"))
-    return any(test is not None and test(text, {}) for test in tests)
+    tests = [test for kind in ("cnpj", "cpf") if (test := declared_rules[kind].value_test)]
+    texts = frame.loc[alone, name].unique()
+    return alone & frame[name].isin([t for t in texts if any(test(t, {}) for test in tests)])
 
 
 def _fitting_value(
@@ -204,7 +197,7 @@ def _fitting_value(
 def _fitting_pairs(statistics: Statistics) -> Text:
     pairs = zip(statistics["values"], statistics["columns"], strict=False)
     listed = ", ".join(f"{value} – {name}" for value, name in pairs)
-    return Text(pt=listed, en=listed)
+    return untranslated(listed)
 
 
 @row_check(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from msgspec import Meta
 
-from xlbridge.i18n import Text, localized_number
+from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.resources.models.declarations import Names
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def value_text(value: object) -> Text:
     if isinstance(value, bool):
         return Text(pt="VERDADEIRO", en="TRUE") if value else Text(pt="FALSO", en="FALSE")
     if isinstance(value, date):
-        return Text(pt=f"{value:%d/%m/%Y}", en=f"{value:%d/%m/%Y}")
+        return untranslated(f"{value:%d/%m/%Y}")
     if isinstance(value, float):
         return localized_number(f"{value:.15g}")
-    return Text(pt=str(value), en=str(value))
+    return untranslated(str(value))

@@ -53,7 +53,8 @@ def is_boleto(code: str) -> bool:
         if any(_mod10(field[:-1]) != field[-1] for field in fields):
             return False
     digits = _barcode(digits)
-    return len(digits) == _BARCODE and digits[4] == _slip_digit(digits[:4] + digits[5:])
+    check = 11 - _mod11(digits[:4] + digits[5:])
+    return len(digits) == _BARCODE and digits[4] == str(check if check in range(2, 10) else 1)
 
 
 def _barcode(digits: str) -> str:
@@ -115,11 +116,6 @@ def _mod10(digits: str) -> str:
 
 def _mod11(digits: str) -> int:
     return sum(_weighted(digits, range(2, 10))) % 11
-
-
-def _slip_digit(digits: str) -> str:
-    digit = 11 - _mod11(digits)
-    return str(digit if digit in range(2, 10) else 1)
 
 
 def _bill_mod11(digits: str) -> str:

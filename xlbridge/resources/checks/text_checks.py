@@ -76,14 +76,6 @@ def is_cpf(text: str) -> bool:
     return _is_document(_CPF_SHAPE, text) and _has_check_digits("cpf")(text)
 
 
-def _masked_cnpj(text: str) -> str:
-    return f"{text[:2]}.{text[2:5]}.{text[5:8]}/{text[8:12]}-{text[12:]}"
-
-
-def _masked_cpf(text: str) -> str:
-    return f"{text[:3]}.{text[3:6]}.{text[6:9]}-{text[9:]}"
-
-
 @dataclass(frozen=True, slots=True)
 class Document:
     """Kind of document: its length without mask, its test, and the function that adds the mask."""
@@ -94,8 +86,8 @@ class Document:
 
 
 DOCUMENTS: Mapping[str, Document] = {
-    "cnpj": Document(14, is_cnpj, _masked_cnpj),
-    "cpf": Document(11, is_cpf, _masked_cpf),
+    "cnpj": Document(14, is_cnpj, lambda t: f"{t[:2]}.{t[2:5]}.{t[5:8]}/{t[8:12]}-{t[12:]}"),
+    "cpf": Document(11, is_cpf, lambda t: f"{t[:3]}.{t[3:6]}.{t[6:9]}-{t[9:]}"),
 }
 """Kinds of documents, by the kind of their columns."""
 

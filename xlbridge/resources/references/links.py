@@ -6,7 +6,7 @@ column that it is linked to, or as text if it may hold any name of a record or a
 sheet; ``upload/lookup/links.py`` then replaces the values by codes.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.column import Column
 from xlbridge.resources.kind import Kind
 from xlbridge.resources.references.reference_lists import REFERENCES, Link, LinkName, SheetLink
-from xlbridge.resources.remote.record_operations import ReadBack
 from xlbridge.resources.resource import Resource
 from xlbridge.resources.yaml_files import unknown_value
 from xlbridge.wire import record_model
@@ -111,7 +110,12 @@ def link_mistakes(
             allowed = ", ".join(sorted(linkable)) or "–"
             yield name, _NOT_LINKABLE.format(column=name, allowed=allowed)
         elif not any(_link(column, by, catalogue) for column in known):
-            yield name, _unknown_key(by, known, catalogue)
+            names = (column.references for column in known if column.references)
+            registries = list(dict.fromkeys(names))
+            keys = {key: None for one in registries for key in registry_keys(one, catalogue)}
+            keys |= {REFERENCES[one].resource or one: None for one in registries}
+            title = REFERENCES[registries[0]].title
+            yield name, _UNKNOWN_KEY.format(by=by, registry=title, allowed=", ".join(keys))
 
 
 def require_links(links: Links, catalogue: Catalogue, resource: str | None) -> None:
@@ -127,49 +131,6 @@ def require_links(links: Links, catalogue: Catalogue, resource: str | None) -> N
         )
 
 
-def linked_resource(resource: Resource, links: Links, catalogue: Catalogue) -> Resource:
-    """Return a resource with its linked columns; without any, the resource itself.
-
-    Lookups that use values of linked columns are dropped.
-    """
-    columns = {
-        column.name: linked
-        for column in resource.columns
-        if column.name in links
-        and (linked := _column_linked_by(column, links[column.name], catalogue)) is not None
-    }
-    children = tuple(linked_resource(child, links, catalogue) for child in resource.children)
-    if children != resource.children:
-        resource = replace(resource, children=children, base=resource.base or resource)
-    return _with_links(resource, columns)
-
-
-def _with_links(resource: Resource, columns: Mapping[str, Column]) -> Resource:
-    if not columns:
-        return resource
-    return replace(
-        resource,
-        columns=tuple(columns.get(column.name, column) for column in resource.columns),
-        read_back=_read_back_without(resource, set(columns)),
-        base=resource.base or resource,
-    )
-
-
-def _column_linked_by(column: Column, by: str, catalogue: Catalogue) -> Column | None:
-    """Return a column with a link, None if the link does not fit the column."""
-    to_sheet = sheet_link(by)
-    if to_sheet is not None:
-        return replace(_text_column(column), sheet_link=to_sheet)
-    link = _link(column, by, catalogue)
-    return None if link is None else _linked_column(column, link, catalogue)
-
-
-def _text_column(column: Column) -> Column:
-    """Return the column with any text as its values."""
-    unlinked = replace(column, references=None, registers=None)
-    return replace(unlinked, kind=Kind.TEXT, example=None, width=None, checks={})
-
-
 def listing_resource(
     resource: Resource, catalogue: Catalogue, columns: Collection[str] | None = None
 ) -> Resource:
@@ -178,42 +139,70 @@ def listing_resource(
 
     ``columns`` are the listed ones, those of a child sheet as ``list.column``; None for all.
     """
-    children = tuple(
-        listing_resource(child, catalogue, _columns_of_list(child.sheet, columns))
-        for child in resource.children
-    )
-    if children != resource.children:
-        resource = replace(resource, children=children, base=resource.base or resource)
-    linked = {
-        column.name: _linked_column(
-            column,
-            Link(
-                column.references,
-                registry_names(column.references, catalogue),
-                is_loose=True,
-                has_codes=True,
-            ),
-            catalogue,
-        )
-        for column in resource.columns
-        if column.references and (columns is None or column.name in columns)
-    }
+
+    def linked(part: Resource, column: Column) -> Column | None:
+        name = column.name if part is resource else f"{part.sheet}.{column.name}"
+        if not column.references or (columns is not None and name not in columns):
+            return None
+        names = registry_names(column.references, catalogue)
+        link = Link(column.references, names, is_loose=True, has_codes=True)
+        return _linked_column(column, link, catalogue)
+
     return _with_links(resource, linked)
 
 
-def _columns_of_list(sheet: str, columns: Collection[str] | None) -> set[str] | None:
-    if columns is None:
-        return None
-    return {name.removeprefix(f"{sheet}.") for name in columns if name.startswith(f"{sheet}.")}
+def _with_links(
+    resource: Resource, linked: Callable[[Resource, Column], Column | None]
+) -> Resource:
+    """Return a resource and its lists with linked columns, None for one that has no link.
+
+    Lookups that use values of linked columns are dropped.
+    """
+    children = tuple(_with_links(child, linked) for child in resource.children)
+    columns = {c.name: new for c in resource.columns if (new := linked(resource, c)) is not None}
+    if not columns and children == resource.children:
+        return resource
+    read_back = resource.read_back
+    if columns and read_back is not None:
+        lookups = tuple(
+            lookup
+            for lookup in read_back.lookups
+            if columns.keys().isdisjoint({*lookup.key, *lookup.filters.values(), *lookup.when})
+        )
+        remaining = tuple(name for name in read_back.columns if name not in columns)
+        can_find = lookups or read_back.number_operations
+        read_back = (
+            replace_fields(read_back, lookups=lookups, columns=remaining) if can_find else None
+        )
+    return replace(
+        resource,
+        columns=tuple(columns.get(column.name, column) for column in resource.columns),
+        children=children,
+        read_back=read_back,
+        base=resource.base or resource,
+    )
+
+
+def _text_column(column: Column) -> Column:
+    """Return the column with any text as its values."""
+    unlinked = replace(column, references=None, registers=None)
+    return replace(unlinked, kind=Kind.TEXT, example=None, width=None, checks={})
 
 
 def linked_catalogue(links: Links, catalogue: Catalogue) -> Catalogue:
     """Return the catalogue with the linked columns of each resource."""
     if not links:
         return catalogue
-    return Catalogue(
-        [linked_resource(resource, links, catalogue) for resource in catalogue.values()]
-    )
+
+    def linked(_: Resource, column: Column) -> Column | None:
+        if (by := links.get(column.name)) is None:
+            return None
+        if (to_sheet := sheet_link(by)) is not None:
+            return replace(_text_column(column), sheet_link=to_sheet)
+        link = _link(column, by, catalogue)
+        return None if link is None else _linked_column(column, link, catalogue)
+
+    return Catalogue([_with_links(resource, linked) for resource in catalogue.values()])
 
 
 def _link(column: Column, by: str, catalogue: Catalogue) -> Link | None:
@@ -244,31 +233,11 @@ def _linked_column(column: Column, link: Link, catalogue: Catalogue) -> Column:
     )
 
 
-def _read_back_without(resource: Resource, columns: set[str]) -> ReadBack | None:
-    read_back = resource.read_back
-    if read_back is None:
-        return None
-    lookups = tuple(
-        lookup
-        for lookup in read_back.lookups
-        if columns.isdisjoint({*lookup.key, *lookup.filters.values(), *lookup.when})
-    )
-    remaining = tuple(name for name in read_back.columns if name not in columns)
-    can_find = lookups or read_back.number_operations
-    return replace_fields(read_back, lookups=lookups, columns=remaining) if can_find else None
-
-
 _NOT_LINKABLE = Text(
     pt="{column} não se refere a um cadastro; são aceitos: {allowed}.",
     en="{column} refers to no registry; allowed here: {allowed}.",
 )
-
-
-def _unknown_key(by: str, columns: list[Column], catalogue: Catalogue) -> Text:
-    registries = list(dict.fromkeys(column.references for column in columns if column.references))
-    allowed = {name: None for one in registries for name in registry_keys(one, catalogue)}
-    allowed |= {REFERENCES[one].resource or one: None for one in registries}
-    return Text(
-        pt="{by!r} não identifica um registro ({registry}); são aceitos: {allowed}.",
-        en="{by!r} does not identify a record of {registry}; allowed here: {allowed}.",
-    ).format(by=by, registry=REFERENCES[registries[0]].title, allowed=", ".join(allowed))
+_UNKNOWN_KEY = Text(
+    pt="{by!r} não identifica um registro ({registry}); são aceitos: {allowed}.",
+    en="{by!r} does not identify a record of {registry}; allowed here: {allowed}.",
+)

@@ -93,11 +93,15 @@ class YamlDocument:
         """Return the line, counted from 1, of the part at a path, or of the nearest parent."""
         node, line = self._root, 1
         for step in path:
-            found = _child(node, step)
-            if found is None:
+            children: list[tuple[yaml.Node, yaml.Node]] = []
+            if isinstance(node, yaml.MappingNode):
+                children = [(key, part) for key, part in node.value if key.value == str(step)]
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                children = [(part, part) for part in node.value[step : step + 1]]
+            if not children:
                 break
-            key, node = found
-            line = (key or node).start_mark.line + 1
+            start, node = children[0]
+            line = start.start_mark.line + 1
         return line
 
     def repeated_keys(self) -> Iterator[tuple[int, str]]:
@@ -134,14 +138,6 @@ def _check_size(root: yaml.Node) -> None:
             for item in node.value:
                 inner = item if isinstance(item, tuple) else [item]
                 waiting.extend((part, depth + 1) for part in inner)
-
-
-def _child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
-    if isinstance(node, yaml.MappingNode):
-        return next(((k, v) for k, v in node.value if k.value == str(step)), None)
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return None, node.value[step]
-    return None
 
 
 _MAX_VALUE_LENGTH = 40
@@ -230,25 +226,18 @@ def parser_problem(error: yaml.YAMLError, text: str) -> tuple[int, Text]:
         error.context_mark if "unexpected end" in str(error) or "',' or" in str(error) else None
     )
     mark = opened or error.problem_mark
-    return mark.line + 1, _NOT_YAML.format(
-        why=_why(error, _character_at(text, mark.line, mark.column))
-    )
-
-
-def _why(error: yaml.MarkedYAMLError, sign: str) -> Text | str:
     problem = error.problem or str(error)
+    sign = "".join(text.splitlines()[mark.line : mark.line + 1])[mark.column : mark.column + 1]
+    why: Text | str
     if error.context == _INVALID_VALUE:
-        return _INVALID_VALUE_TEXT.format(value=problem[:_MAX_VALUE_LENGTH])
-    if "a tab character" in problem:
-        return _TAB
-    if "cannot start any token" in problem:
-        return _TAB if sign == "\t" else _ODD_START.format(sign=sign)
-    return next((message for words, message in _PROBLEMS.items() if words in problem), problem)
-
-
-def _character_at(text: str, line: int, column: int) -> str:
-    lines = text.splitlines()
-    return lines[line][column : column + 1] if line < len(lines) else ""
+        why = _INVALID_VALUE_TEXT.format(value=problem[:_MAX_VALUE_LENGTH])
+    elif "a tab character" in problem:
+        why = _TAB
+    elif "cannot start any token" in problem:
+        why = _TAB if sign == "\t" else _ODD_START.format(sign=sign)
+    else:
+        why = next((text for words, text in _PROBLEMS.items() if words in problem), problem)
+    return mark.line + 1, _NOT_YAML.format(why=why)
 
 
 _MAX_BYTES = 1_000_000

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import inspect
 
 from xlbridge.errors import closest_name
-from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.i18n import OR, Text, joined, untranslated
 from xlbridge.report_forms import more_text
 from xlbridge.resources.models.declarations import (
     KINDS,
@@ -67,7 +67,7 @@ class _Checker:
         fitting = next((one for one in options if _is_of_kind(value, one)), None)
         if fitting is None:
             kinds = [_TYPE_TEXTS[KINDS[type(unwrapped(one)[0])]] for one in options]
-            self._add(path, _WRONG_TYPE.format(kind=_alternatives(kinds)))
+            self._add(path, _WRONG_TYPE.format(kind=joined(kinds, OR)))
             return
         if fitting is not node and isinstance(fitting, inspect.Metadata):
             self.check(fitting, value, path)
@@ -79,7 +79,10 @@ class _Checker:
             case Block():
                 self._check_block(fitting, value, path)
             case Alternatives():
-                self._check_alternatives(fitting, value, path)
+                common = {k: part for k, part in value.items() if k in fitting.common.types}
+                self._check_block(fitting.common, common, path)
+                if (chosen := fitting.choose(value)) is not None:
+                    self._check_block(fitting.blocks[chosen][1], value, path)
             case inspect.DictType():
                 for key, part in value.items():
                     self._check_key(fitting.key_type, key, path)
@@ -135,15 +138,6 @@ class _Checker:
             else:
                 self._add((*path, key), unknown_value(key, tuple(block.types)))
 
-    def _check_alternatives(
-        self, node: Alternatives, value: Mapping[str, Any], path: tuple[str | int, ...]
-    ) -> None:
-        common = {key: part for key, part in value.items() if key in node.common.types}
-        self._check_block(node.common, common, path)
-        chosen = node.choose(value)
-        if chosen is not None:
-            self._check_block(node.blocks[chosen][1], value, path)
-
 
 def _is_of_kind(value: object, node: Any) -> bool:
     if isinstance(value, bool):
@@ -193,7 +187,7 @@ _MAX_SHOWN = 10
 def format_mistakes(path: Path, mistakes: Sequence[Mistake]) -> Text:
     """Format the mistakes of a file as lines of text, the first ten of them."""
     lines = [
-        Text(pt="{path}:{line}: {place}{message}", en="{path}:{line}: {place}{message}").format(
+        untranslated("{path}:{line}: {place}{message}").format(
             path=path,
             line=mistake.line,
             place=f"{mistake.place}: " if mistake.place else "",
@@ -221,13 +215,6 @@ def format_yaml_path(path: YamlPath) -> str:
     """Format a path: ``columns.codigo.dtype``, ``checks[0].column``."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return "".join(steps).removeprefix(".")
-
-
-def _alternatives(kinds: list[Text]) -> Text:
-    first, *others = kinds
-    for other in others:
-        first = Text(pt="{a} ou {b}", en="{a} or {b}").format(a=first, b=other)
-    return first
 
 
 _WRONG_TYPE = Text(pt="deve ser {kind}.", en="this must be {kind}.")

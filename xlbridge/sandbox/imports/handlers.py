@@ -182,13 +182,7 @@ def finish_file(
 @handles(IMPORT)
 def import_directly(call: Call) -> ImportRecords:
     records = _import(call)
-    return ImportRecords(
-        totalDeRegistros=len(records),
-        registrosImportados=None if call.query_as(ImportQuery).preview else len(records),
-        registrosRejeitados=0,
-        linhasRejeitadas=[],
-        registros=records,
-    )
+    return ImportRecords(totalDeRegistros=len(records), registros=records)
 
 
 @handles(IMPORT_ADDRESSING)
@@ -196,9 +190,6 @@ def import_addressing(call: Call) -> AddressingRecords:
     records = _import(call)
     return AddressingRecords(
         totalDeRegistros=len(records),
-        registrosImportados=None if call.query_as(ImportQuery).preview else len(records),
-        registrosRejeitados=0,
-        linhasRejeitadas=[],
         produtoMapeamentoEstoque=[AddressingPlace.model_validate(record) for record in records],
     )
 

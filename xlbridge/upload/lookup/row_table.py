@@ -366,5 +366,6 @@ def column_values(series: "pd.Series") -> list[Any]:
         codes, days = series.factorize()
         distinct = [*days, None]
         return [distinct[code] for code in codes.tolist()]
-    values: list[Any] = series.astype(object).where(series.notna(), None).tolist()
+    missing: Any = None
+    values: list[Any] = series.to_numpy(dtype=object, na_value=missing).tolist()
     return values

@@ -7,7 +7,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -150,18 +149,21 @@ def send_record(context: "RunContext", pause: SharedPause, request: RecordReques
     """
     last: Outcome | None = None
     declined: Declined | None = None
+    longest = context.client.retry_policy.total
 
     def attempt() -> Outcome:
         nonlocal last, declined
         if declined is not None and request.read_back is not None:
+            context.await_declined(declined)
             outcome = request.read_back(declined)
             if outcome is not None:
                 return outcome
         pause.wait()
         request.announce()
         last = request.send()
-        if isinstance(last, Doubtful) and last.retry_after:
-            pause.extend(last.retry_after)
+        # A pause that ends the retries of this request holds no other: the run ends.
+        if isinstance(last, Doubtful) and 0 < (last.retry_after or 0) <= longest:
+            pause.extend(last.retry_after or 0)
         if isinstance(last, NotExecuted) and declined is not None and request.read_back is None:
             # The declined request before it could not be checked.
             return Doubtful(last.reason)
@@ -177,16 +179,14 @@ def send_record(context: "RunContext", pause: SharedPause, request: RecordReques
         if last is None:
             raise
         outcome = last
-    return _resolve_declined(outcome, request) if isinstance(outcome, Declined) else outcome
-
-
-def _resolve_declined(declined: Declined, request: RecordRequest) -> Outcome:
-    """Return the outcome of a declined request that is not repeated again."""
-    not_executed = NotExecuted(declined.reason, answered=True)
+    if not isinstance(outcome, Declined):
+        return outcome
+    # A declined request that is not repeated again.
+    not_executed = NotExecuted(outcome.reason, answered=True)
     if request.read_back is not None:
-        return request.read_back(declined) or not_executed
-    busy = declined.status == HTTPStatus.TOO_MANY_REQUESTS
-    return not_executed if busy and declined.trusted else Doubtful(declined.reason)
+        context.await_declined(outcome)
+        return request.read_back(outcome) or not_executed
+    return not_executed if outcome.trusted else Doubtful(outcome.reason)
 
 
 def result_of(outcome: Outcome) -> WriteResult:

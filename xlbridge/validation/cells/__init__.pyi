@@ -1,6 +1,6 @@
 from .column_cells import ColumnValues as ColumnValues, Positions as Positions
 from .text import display as display
-from .text_meanings import date_meanings as date_meanings, number_meanings as number_meanings
+from .text_parsing import date_meanings as date_meanings, number_meanings as number_meanings
 from .typed_rows import (
     ColumnMemo as ColumnMemo,
     type_rows as type_rows,

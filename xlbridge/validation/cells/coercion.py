@@ -29,12 +29,15 @@ from xlbridge.validation.cells.text import (
     strip_invisible,
 )
 from xlbridge.validation.cells.text_columns import coerce_text
-from xlbridge.validation.cells.text_meanings import FIRST_YEAR, LAST_YEAR, date_meanings, has_time
 from xlbridge.validation.cells.text_parsing import (
     DATE_PARSER,
+    FIRST_YEAR,
+    LAST_YEAR,
     NUMBER_PARSERS,
     TOO_LATE,
     Evidence,
+    date_meanings,
+    has_time,
     meanings_of,
     parse_texts,
 )

@@ -1,4 +1,4 @@
-"""Text of cells: display, invisible characters, mojibake."""
+"""Text of cells: display, invisible characters, mojibake, words of totals."""
 
 import datetime as dt
 import html
@@ -86,11 +86,19 @@ def strip_invisible(text: str) -> tuple[str, str | None]:
     kept, first = [], None
     for index, character in enumerate(text):
         is_blank = _BLANK_LETTERS.match(character) is not None
-        if (character.isprintable() and not is_blank) or _is_kept(text, index):
+        if character.isprintable() and not is_blank:
+            kept.append(character)
+            continue
+        category = unicodedata.category(character)
+        if character == _ZERO_WIDTH_JOINER and index:
+            is_kept = unicodedata.category(text[index - 1]) in {"So", "Mn", "Sk"}
+        else:
+            is_kept = character in _KEPT_CONTROLS or category in UNASSIGNED
+        if is_kept:
             kept.append(character)
             continue
         first = first or character
-        if is_blank or unicodedata.category(character) in {"Zs", "Zl", "Zp"}:
+        if is_blank or category in {"Zs", "Zl", "Zp"}:
             kept.append(" ")
     return "".join(kept).strip(), first
 
@@ -102,7 +110,11 @@ def normalize_width(text: str) -> str:
     """
     if text.isascii():
         return text
-    return unicodedata.normalize("NFC", "".join(map(_normal_width_of, text)))
+    usual = []
+    for character in text:
+        form, _, code = unicodedata.decomposition(character).partition(" ")
+        usual.append(chr(int(code, 16)) if form in {"<wide>", "<narrow>"} else character)
+    return unicodedata.normalize("NFC", "".join(usual))
 
 
 def repair_mojibake(text: str) -> str | None:
@@ -112,31 +124,19 @@ def repair_mojibake(text: str) -> str | None:
     if "&" in meant:
         meant = _ENTITY.sub(lambda found: html.unescape(found[0]), meant)
     if any(lead in meant for lead in _FIRST_BYTES):
-        meant = _MOJIBAKE.sub(_as_utf8, meant)
+
+        def as_utf8(found: re.Match[str]) -> str:
+            single = (c.encode("cp1252" if ord(c) > 0xFF else "latin-1") for c in found[0])
+            decoded = b"".join(single).decode("utf-8", "replace")
+            return decoded if _PLAUSIBLE.issuperset(decoded) else found[0]
+
+        meant = _MOJIBAKE.sub(as_utf8, meant)
     return None if meant == text else meant
 
 
 def folded_code(text: str) -> str:
     """Return a code without case and accents, for comparisons."""
     return (text if text.isascii() else strip_accents(text)).casefold()
-
-
-def _is_kept(text: str, index: int) -> bool:
-    character = text[index]
-    if character == _ZERO_WIDTH_JOINER and index:
-        return unicodedata.category(text[index - 1]) in {"So", "Mn", "Sk"}
-    return character in _KEPT_CONTROLS or unicodedata.category(character) in UNASSIGNED
-
-
-def _as_utf8(found: re.Match[str]) -> str:
-    single = (c.encode("cp1252" if ord(c) > 0xFF else "latin-1") for c in found[0])
-    meant = b"".join(single).decode("utf-8", "replace")
-    return meant if _PLAUSIBLE.issuperset(meant) else found[0]
-
-
-def _normal_width_of(character: str) -> str:
-    form, _, code = unicodedata.decomposition(character).partition(" ")
-    return chr(int(code, 16)) if form in {"<wide>", "<narrow>"} else character
 
 
 def quote_some(texts: Collection[str], most: int) -> str:
@@ -151,3 +151,32 @@ _MAX_NAME_LENGTH = 31
 def list_sheet_names(sheets: Sequence[str]) -> str:
     """Return the names of sheets for a message, the first few of them."""
     return quote_some([name[:_MAX_NAME_LENGTH] for name in sheets], _MAX_NAMES)
+
+
+_COUNTED = r"(?:clientes|registros|linhas|itens)\b"
+_OF = r"(?:d[aeo]s?|em|por)\s"
+_TOTAL = re.compile(
+    # "Total Distribuidora" is a company's name; "Subtotal", whatever follows, is none.
+    rf"sub-?\s?tota(?:l|is)\b.*"
+    rf"|(?:grand\s+)?tota(?:l|is)(?:\s+(?:gera(?:l|is)|parcia(?:l|is)|{_OF}.*|{_COUNTED}.*|r\$.*))?"
+    rf"\s*(?:[:=].*|(?:[–-]\s*)?\(?\d[\d.,]*\)?(?:\s+{_COUNTED})?)?"
+    rf"|(?:qtde?\b\.?|quantidade|n[uú]mero|contagem)(?:\s+(?:total|geral|{_OF}[^:=]*))?\s*[:=].*"
+    rf"|contagem\s+(?:geral|{_OF}.*)",
+    re.IGNORECASE,
+)
+_STATISTIC = re.compile(
+    r"(?:soma(?:t[óo]ri[ao])?|m[ée]dia|contagem|m[áa]xim[oa]|m[íi]nim[oa]|sum|average|count"
+    r"|qtde?\.?|quantidade|n[uú]mero)"
+    rf"(?:\s+(?:geral|total|{_OF}.*))?\s*(?:[:=].*)?",
+    re.IGNORECASE,
+)
+
+
+def is_total(text: str) -> bool:
+    """Return whether a text marks its row as a total."""
+    return _TOTAL.fullmatch(text.strip()) is not None
+
+
+def is_statistic(text: str) -> bool:
+    """Return whether a text names a statistic, such as the sum or the average."""
+    return _STATISTIC.fullmatch(text.strip()) is not None

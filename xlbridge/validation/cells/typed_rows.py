@@ -13,7 +13,6 @@ import pandas as pd
 from xlbridge.i18n import untranslated
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
-from xlbridge.validation.cells.code_shapes import check_code_shapes
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import (
@@ -21,6 +20,7 @@ from xlbridge.validation.cells.displayed_cells import (
     FormatLookup,
     significant_formats,
 )
+from xlbridge.validation.cells.text_columns import check_code_shapes
 from xlbridge.validation.cells.text_parsing import sheet_number_style
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn
@@ -110,6 +110,23 @@ class TypedRows:
     versions: dict[str, Hashable]
     absent: set[str]
 
+    def without_blank_rows(self, memo: ColumnMemo | None) -> "TypedRows":
+        """Return the rows without those that have nothing but spaces, or only cells outside the
+        resource's columns."""
+        filled = np.zeros(len(self.rows), dtype=bool)
+        for name, problems in self.problems.items():
+            filled |= self.frame[name].notna().to_numpy() | problems.failed
+            if filled.all():
+                return self
+        selection = None if memo is None else memo.result(_FILLED, filled.tobytes(), lambda: None)
+        return replace(
+            self,
+            frame=self.frame[filled].reset_index(drop=True),
+            rows=_row_array(np.array(self.rows)[filled]),
+            problems={name: column.of_rows(filled) for name, column in self.problems.items()},
+            versions={name: (version, selection) for name, version in self.versions.items()},
+        )
+
 
 def type_rows(
     resource: Resource,
@@ -173,7 +190,7 @@ def type_rows(
         problems[first].add_all(headers, "row-header-again")
     frame = _whole_frame(resource, arrays, len(rows))
     typed = TypedRows(resource, header, cells, frame, rows, problems, versions, absent)
-    return _without_blank_rows(typed, memo)
+    return typed.without_blank_rows(memo)
 
 
 def _number_style(
@@ -268,20 +285,3 @@ def fill_constants(typed: TypedRows, non_records: Collection[int]) -> None:
         typed.frame[name] = pd.Series(values, index=typed.frame.index, dtype=dtype)
         typed.versions[name] = typed.versions[name], frozenset(non_records)
         typed.absent.discard(name)
-
-
-def _without_blank_rows(typed: TypedRows, memo: ColumnMemo | None) -> TypedRows:
-    """Drop the rows with nothing but spaces, or cells outside the resource's columns."""
-    filled = np.zeros(len(typed.rows), dtype=bool)
-    for name, problems in typed.problems.items():
-        filled |= typed.frame[name].notna().to_numpy() | problems.failed
-        if filled.all():
-            return typed
-    selection = None if memo is None else memo.result(_FILLED, filled.tobytes(), lambda: None)
-    return replace(
-        typed,
-        frame=typed.frame[filled].reset_index(drop=True),
-        rows=_row_array(np.array(typed.rows)[filled]),
-        problems={name: column.of_rows(filled) for name, column in typed.problems.items()},
-        versions={name: (version, selection) for name, version in typed.versions.items()},
-    )

@@ -1,6 +1,6 @@
-from .header_matching import header_key as header_key
 from .header_row import (
     find_header_row as find_header_row,
+    header_key as header_key,
     key_column as key_column,
     match_header as match_header,
 )

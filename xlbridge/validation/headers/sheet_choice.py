@@ -9,11 +9,11 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Catalogue, Resource
 from xlbridge.resources.remote import are_fields_of_others
 from xlbridge.validation.cells.text import list_sheet_names
-from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import (
     MainSheet,
     find_header_row,
     has_rows,
+    header_key,
     matched_columns,
     nearly_matched_columns,
     resource_of_joined,

@@ -1,14 +1,12 @@
 from .application import require_fitting as require_fitting
-from .conversion import foreign_columns as foreign_columns
-from .header_search import (
-    mapping_for as mapping_for,
-    remember_mapping as remember_mapping,
-    remembered_mappings as remembered_mappings,
-)
+from .column_fit import foreign_columns as foreign_columns
 from .mapping_file import (
     SheetMapping as SheetMapping,
+    mapping_for as mapping_for,
     mapping_format as mapping_format,
     read_mapping as read_mapping,
+    remember_mapping as remember_mapping,
+    remembered_mappings as remembered_mappings,
 )
 from .proposal import (
     CONFIDENCE_WORDS as CONFIDENCE_WORDS,

@@ -6,43 +6,136 @@ source columns, so that findings name the analyst's own cells.
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Column, Kind, Resource, column_checks
-from xlbridge.resources.checks import CATALOGUE, RULES
+from xlbridge.resources import Catalogue, Column, Kind, Resource, pandera_checks
+from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, RULES
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, registry_named
 from xlbridge.resources.yaml_files import YamlPath, unknown_value
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
-from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.headers.header_row import Header, repeated_headers
+from xlbridge.validation.cells.displayed_cells import FormatLookup, is_shown_as_text
+from xlbridge.validation.cells.text import display, quote_some, quoted, strip_invisible
+from xlbridge.validation.headers.header_row import Header, UnusableCell, repeated_headers
 from xlbridge.validation.headers.sheet_choice import ChosenSheet, no_visible_sheet
-from xlbridge.validation.mapping.conversion import (
-    ConvertedCells,
-    JoinedPart,
-    convert_values,
-    join_texts,
-    split_documents,
-)
-from xlbridge.validation.mapping.header_search import HeaderCandidate, find_header
+from xlbridge.validation.mapping.column_fit import MAX_LISTED, all_values, document_kind
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     FoundMistake,
+    HeaderCandidate,
     MappedColumn,
     Scalar,
     SheetMapping,
+    find_header,
+    value_key,
 )
 from xlbridge.validation.request import ValidationRequest
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells, WorkbookCells
+
+
+@dataclass(slots=True)
+class ConvertedCells:
+    """Converted cells of one column, one for each of Excel's rows; an empty one is ``""``.
+
+    ``unusable``: cells that the mapping has no value for, by Excel's row number; ``kept_rows``:
+    rows whose cells are used unchanged, None if all cells are converted.
+    """
+
+    values: list[object]
+    unusable: dict[int, UnusableCell] = field(default_factory=dict)
+    kept_rows: frozenset[int] | None = None
+
+
+def convert_values(
+    column: CellColumn, rows: Iterable[int], targets: Mapping[str, object]
+) -> ConvertedCells:
+    """Convert the cells in ``rows``, Excel's numbers, by a list; the others stay unchanged."""
+    known = {value_key(text): value for text, value in targets.items()}
+    by_kind = {kind: known[kind] for kind in DOCUMENTS if kind in known}
+    unknown: UnusableCell = "mapping-value-unknown", {"known": quote_some(targets, MAX_LISTED)}
+
+    @lru_cache(maxsize=None, typed=True)
+    def convert(value: object) -> object:
+        text = value_key(strip_invisible(display(value))[0])
+        if not text:
+            return ""
+        if isinstance(value, bool) and text not in known:
+            text = str(value).casefold()
+        if text in known:
+            return known[text]
+        kind = document_kind(value) if by_kind else None
+        return unknown if kind is None else by_kind.get(kind, unknown)
+
+    converted = ConvertedCells(all_values(column))
+    for row in rows:
+        value = convert(converted.values[row - 1])
+        if value is unknown:
+            converted.unusable[row] = unknown
+        else:
+            converted.values[row - 1] = value
+    return converted
+
+
+def split_documents(
+    column: CellColumn, rows: Iterable[int], kinds: Sequence[str]
+) -> list[ConvertedCells]:
+    """Split a column of documents into one for each of ``kinds``; other cells are unusable in the
+    first."""
+    values = all_values(column)
+    filled = [row for row in rows if display(values[row - 1]).strip()]
+    found = {row: document_kind(values[row - 1]) for row in filled}
+    unknown: UnusableCell = "mapping-document-unknown", {"kinds": ", ".join(kinds).upper()}
+    unusable = {row: unknown for row, kind in found.items() if kind not in kinds}
+    split: list[ConvertedCells] = []
+    for kind in kinds:
+        kept = frozenset(row for row, other in found.items() if other == kind)
+        converted = ConvertedCells(list(values), {} if split else unusable, kept)
+        for row in found.keys() - kept - converted.unusable.keys():
+            converted.values[row - 1] = ""
+        split.append(converted)
+    return split
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedPart:
+    """Column whose texts are joined with others: its header, and the number formats of its cells by
+    Excel's row number."""
+
+    header: str
+    cells: CellColumn
+    formats: Mapping[int, str]
+
+
+def join_texts(parts: Sequence[JoinedPart], rows: Iterable[int], separator: str) -> ConvertedCells:
+    """Join the texts of several columns in each row, without empty ones.
+
+    Cells that show another text than the one to be joined are unusable, such as the instalment
+    1/3, which Excel makes a date.
+    """
+    joined = ConvertedCells(all_values(parts[0].cells))
+    for row in rows:
+        texts = []
+        for part in parts:
+            value = part.cells.value(row - 1)
+            if not (text := display(value).strip()):
+                continue
+            texts.append(text)
+            if not is_shown_as_text(value, part.formats.get(row)):
+                details = {"header": quoted(part.header), "stored": text}
+                joined.unusable.setdefault(row, ("mapping-part-shown-otherwise", details))
+        joined.values[row - 1] = separator.join(texts)
+    return joined
+
 
 _A_NUMBER = Text(pt="deve ser um número, sem aspas.", en="this must be a number, without quotes.")
 _A_TEXT = Text(pt="deve ser um texto, entre aspas.", en="this must be a text, in quotes.")
@@ -62,33 +155,30 @@ def _to_cell(column: Column, value: Scalar) -> object:
     return dt.date.fromisoformat(str(value)) if column.kind is Kind.DATE else value
 
 
-def _wrong_type(column: Column, value: Scalar) -> Text | None:
+def _wrong_value(column: Column, value: Scalar) -> Text | None:
+    """Return the message that a value of the mapping file has another type than the column, or
+    breaks the first of its rules; None if it is valid."""
     if value == TO_FILL_IN:
         return _TO_FILL_IN
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if column.kind.is_number:
-        return None if is_number else _A_NUMBER
-    if column.kind is Kind.BOOLEAN:
-        return None if isinstance(value, bool) else _A_FLAG
-    if not isinstance(value, str):
-        return _A_DATE if column.kind is Kind.DATE else _A_TEXT
-    if column.kind is Kind.DATE:
-        try:
-            dt.date.fromisoformat(value)
-        except ValueError:
-            return _A_DATE
-    return None
-
-
-def _broken_rule(column: Column, value: Scalar) -> Text | None:
-    """Return the message of the first rule that a value breaks, None if it is valid."""
-    series, problems = _type_value(column, value)
+    if column.kind.is_number and not is_number:
+        return _A_NUMBER
+    if column.kind is Kind.BOOLEAN and not isinstance(value, bool):
+        return _A_FLAG
+    if column.kind.is_text and not isinstance(value, str):
+        return _A_TEXT
+    if column.kind is Kind.DATE and not isinstance(value, str):
+        return _A_DATE
+    try:
+        series, problems = _type_value(column, value)
+    except ValueError:
+        return _A_DATE
     if len(problems):
         code = problems.finding_codes()[0]
         return CATALOGUE[code].message.format(**problems.remarks[problems.details[0]].details)
     if column.allowed and value not in column.allowed:
         return unknown_value(value, column.allowed)
-    for name, check in column_checks(column).items():
+    for name, check in pandera_checks(column).items():
         rule = RULES[name]
         if not rule.whole_column and not np.all(check(series).check_output):
             details = {"found": len(str(value)), **rule.details(column.checks[name])}
@@ -186,7 +276,7 @@ def _mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistak
             values[*path, "constant"] = mapped.constant
         if (target := resource.by_name.get(mapped.name)) is not None:
             for place, value in values.items():
-                if wrong := _wrong_type(target, value) or _broken_rule(target, value):
+                if wrong := _wrong_value(target, value):
                     yield place, wrong
 
 

@@ -18,22 +18,20 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Column, Kind, Resource
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
-from xlbridge.validation.headers.header_matching import header_key
-from xlbridge.validation.mapping.conversion import (
+from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.mapping.column_fit import (
     LISTED_CODES,
     ForeignColumn,
+    NameFit,
+    NameMatcher,
     can_list_values,
+    columns_called,
     fit,
     foreign_columns,
     listed_values,
-)
-from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping
-from xlbridge.validation.mapping.name_matching import (
-    NameFit,
-    NameMatcher,
-    columns_called,
     mapping_words,
 )
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping
 from xlbridge.workbook.read import SheetCells
 
 _BY_VALUE_SCORE, _HIGH, _MEDIUM, _MIN_SCORE = 0.88, 0.86, 0.6, 0.42
@@ -146,6 +144,92 @@ class _Choice(dict[str, ProposedColumn]):
         """Headers that the columns use."""
         return {header for column in self.values() for header in column.sources}
 
+    def split_documents(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
+        """Split a column with CNPJs and CPFs if only the resource has one for each."""
+        by_kind = {c.kind.value: c for c in resource.columns if c.kind in DOCUMENTS}
+        named = [mapping_words(foreign.header) & by_kind.keys() for foreign in columns]
+        if len(by_kind) < len(DOCUMENTS) or all({kind} in named for kind in by_kind):
+            return
+        for foreign in columns:
+            kinds, words = foreign.document_kinds(), mapping_words(foreign.header)
+            if not kinds or (len(kinds) == 1 and not {"cnpj", "cpf"} <= words):
+                continue
+            is_named = bool(words & {*_DOCUMENT_WORDS, "documento"})
+            confidence = Confidence.HIGH if is_named else Confidence.MEDIUM
+            for kind, column in by_kind.items():
+                body = {"from": foreign.header, "when": kind}
+                self.add(column.name, body, confidence, _SPLIT)
+            return
+
+    def add_best(self, candidates: Sequence[_Candidate]) -> None:
+        """Choose the best candidates, one for each column and each header.
+
+        Close rivals reduce the confidence.
+        """
+        used = self.headers
+        free = [one for one in candidates if one.name not in self and one.header not in used]
+        while free and (best := max(free, key=lambda one: one.score)).score >= _MIN_SCORE:
+            rivals = {
+                one.header if one.name == best.name else one.name: None
+                for one in free
+                if one is not best
+                and best.score - one.score < _CLOSE
+                and (one.name == best.name or one.header == best.header)
+            }
+            confidence = Confidence.MEDIUM if best.score >= _MEDIUM else Confidence.LOW
+            reason = best.reason
+            if rivals:
+                reason = WITH_RIVALS.format(reason=reason, others=", ".join(rivals))
+            elif best.score >= _HIGH:
+                confidence = Confidence.HIGH
+            self.add(best.name, best.body, confidence, reason)
+            free = [one for one in free if one.name != best.name and one.header != best.header]
+
+    def join_parts(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
+        """Join unused columns: an instalment number to its document number, types and references to
+        a missing history."""
+        free = [f for f in columns if f.header not in self.headers and f.cells.kinds]
+        document = self.get("numeroDoDocumento")
+        for foreign in free:
+            if document is not None and mapping_words(foreign.header) == {"parcela"}:
+                body = {"join": [*document.sources, foreign.header], "with": "-"}
+                lower = min(
+                    document.confidence, Confidence.MEDIUM, key=list(Confidence)[::-1].index
+                )
+                self.add("numeroDoDocumento", body, lower, _INSTALMENT)
+                break
+        if "historico" not in resource.required or "historico" in self:
+            return
+        headers = [foreign.header for foreign in free if foreign.header not in self.headers]
+        parts = [header for header in headers if mapping_words(header) & _HISTORY_WORDS]
+        if parts:
+            body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
+            self.add("historico", body, Confidence.LOW, _HISTORY)
+
+    def fill_missing(self, resource: Resource, earlier: Sequence[SheetMapping]) -> None:
+        """Fill missing columns with the constant of an earlier mapping, required ones with ``?``.
+
+        The nature of a client follows from the document.
+        """
+        nature, cpf, cnpj = (self.get(name) for name in ("natureza", "cpf", "cnpj"))
+        if "natureza" in resource.by_name and nature is None and cpf is not None:
+            natures = {"cpf": "F"} if cnpj is None else {"cnpj": "J", "cpf": "F"}
+            if cnpj is None or cnpj.sources == cpf.sources:
+                by_document = {"from": cpf.sources[0], "values": natures}
+                self.add("natureza", by_document, cpf.confidence, _NATURE)
+        constants = {
+            mapped.name: mapped.constant
+            for mapping in earlier
+            for mapped in mapping.columns
+            if not mapped.sources
+        }
+        for column in [column for column in resource.columns if column.name not in self]:
+            if column.name in constants:
+                body = {"constant": constants[column.name]}
+                self.add(column.name, body, Confidence.MEDIUM, _EARLIER_CONSTANT)
+            elif column.required:
+                self.add(column.name, {"constant": TO_FILL_IN}, Confidence.LOW, _TO_BE_FILLED_IN)
+
 
 def propose(
     resource: Resource,
@@ -166,13 +250,13 @@ def propose(
         if mapped.source is not None and mapped.is_direct
     }
     choice = _Choice()
-    _split_documents(resource, columns, choice)
+    choice.split_documents(resource, columns)
     matcher = NameMatcher(resource, known)
     candidates = [one for foreign in columns for one in _candidates(matcher, resource, foreign)]
     candidates += [one for foreign in columns for one in _links(matcher, resource, foreign)]
-    _choose_best(candidates, choice)
-    _join_parts(resource, columns, choice)
-    _fill_missing(resource, choice, earlier)
+    choice.add_best(candidates)
+    choice.join_parts(resource, columns)
+    choice.fill_missing(resource, earlier)
     header = [foreign.header for foreign in columns] + [*repeated]
     ordered = [choice[c.name] for c in resource.columns if c.name in choice]
     missing = [column for column in resource.columns if column.name not in choice]
@@ -185,24 +269,6 @@ def propose(
             ignore[foreign.header] = _UNUSABLE.format(column=named) if named else _NO_COLUMN
     ignore |= dict.fromkeys(repeated, _REPEATED)
     return MappingProposal(resource, sheet, header, ordered, ignore)
-
-
-def _split_documents(resource: Resource, columns: Sequence[ForeignColumn], choice: _Choice) -> None:
-    """Split a column with CNPJs and CPFs if the resource, but not the sheet, has one for each."""
-    by_kind = {c.kind.value: c for c in resource.columns if c.kind in DOCUMENTS}
-    named = [mapping_words(foreign.header) & by_kind.keys() for foreign in columns]
-    if len(by_kind) < len(DOCUMENTS) or all({kind} in named for kind in by_kind):
-        return
-    for foreign in columns:
-        kinds, words = foreign.document_kinds(), mapping_words(foreign.header)
-        if not kinds or (len(kinds) == 1 and not {"cnpj", "cpf"} <= words):
-            continue
-        is_named = bool(words & {*_DOCUMENT_WORDS, "documento"})
-        confidence = Confidence.HIGH if is_named else Confidence.MEDIUM
-        for kind, column in by_kind.items():
-            body = {"from": foreign.header, "when": kind}
-            choice.add(column.name, body, confidence, _SPLIT)
-        return
 
 
 def _candidates(
@@ -319,76 +385,6 @@ def _is_identified_by_values(column: Column, foreign: ForeignColumn) -> bool:
     if column.kind in DOCUMENTS:
         return foreign.document_kinds() == {column.kind}
     return "email" in column.checks and foreign.are_emails()
-
-
-def _choose_best(candidates: Sequence[_Candidate], choice: _Choice) -> None:
-    """Choose the best candidates, one for each column and each header.
-
-    Close rivals reduce the confidence.
-    """
-    used = choice.headers
-    free = [one for one in candidates if one.name not in choice and one.header not in used]
-    while free and (best := max(free, key=lambda one: one.score)).score >= _MIN_SCORE:
-        rivals = {
-            one.header if one.name == best.name else one.name: None
-            for one in free
-            if one is not best
-            and best.score - one.score < _CLOSE
-            and (one.name == best.name or one.header == best.header)
-        }
-        confidence = Confidence.MEDIUM if best.score >= _MEDIUM else Confidence.LOW
-        reason = best.reason
-        if rivals:
-            reason = WITH_RIVALS.format(reason=reason, others=", ".join(rivals))
-        elif best.score >= _HIGH:
-            confidence = Confidence.HIGH
-        choice.add(best.name, best.body, confidence, reason)
-        free = [one for one in free if one.name != best.name and one.header != best.header]
-
-
-def _join_parts(resource: Resource, columns: Sequence[ForeignColumn], choice: _Choice) -> None:
-    """Join unused columns: an instalment number to its document number, types and references to a
-    missing history."""
-    free = [f for f in columns if f.header not in choice.headers and f.cells.kinds]
-    document = choice.get("numeroDoDocumento")
-    for foreign in free:
-        if document is not None and mapping_words(foreign.header) == {"parcela"}:
-            body = {"join": [*document.sources, foreign.header], "with": "-"}
-            lower = min(document.confidence, Confidence.MEDIUM, key=list(Confidence)[::-1].index)
-            choice.add("numeroDoDocumento", body, lower, _INSTALMENT)
-            break
-    if "historico" not in resource.required or "historico" in choice:
-        return
-    headers = [foreign.header for foreign in free if foreign.header not in choice.headers]
-    parts = [header for header in headers if mapping_words(header) & _HISTORY_WORDS]
-    if parts:
-        body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
-        choice.add("historico", body, Confidence.LOW, _HISTORY)
-
-
-def _fill_missing(resource: Resource, choice: _Choice, earlier: Sequence[SheetMapping]) -> None:
-    """Fill missing columns with the constant of an earlier mapping, required ones with ``?``.
-
-    The nature of a client follows from the document.
-    """
-    nature, cpf, cnpj = (choice.get(name) for name in ("natureza", "cpf", "cnpj"))
-    if "natureza" in resource.by_name and nature is None and cpf is not None:
-        natures = {"cpf": "F"} if cnpj is None else {"cnpj": "J", "cpf": "F"}
-        if cnpj is None or cnpj.sources == cpf.sources:
-            by_document = {"from": cpf.sources[0], "values": natures}
-            choice.add("natureza", by_document, cpf.confidence, _NATURE)
-    constants = {
-        mapped.name: mapped.constant
-        for mapping in earlier
-        for mapped in mapping.columns
-        if not mapped.sources
-    }
-    for column in [column for column in resource.columns if column.name not in choice]:
-        if column.name in constants:
-            body = {"constant": constants[column.name]}
-            choice.add(column.name, body, Confidence.MEDIUM, _EARLIER_CONSTANT)
-        elif column.required:
-            choice.add(column.name, {"constant": TO_FILL_IN}, Confidence.LOW, _TO_BE_FILLED_IN)
 
 
 _NO_VALUES = Text(

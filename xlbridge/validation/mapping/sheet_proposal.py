@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 from xlbridge.errors import UsageError
@@ -32,14 +31,15 @@ from xlbridge.validation.headers.sheet_choice import (
     export_only_error,
     is_of_other_records,
 )
-from xlbridge.validation.mapping.conversion import foreign_columns, record_rows
-from xlbridge.validation.mapping.mapping_file import SheetMapping
-from xlbridge.validation.mapping.name_matching import (
+from xlbridge.validation.mapping.column_fit import (
     columns_called,
+    foreign_columns,
     is_amount,
     mapping_words,
+    record_rows,
     words_of_names,
 )
+from xlbridge.validation.mapping.mapping_file import SheetMapping
 from xlbridge.validation.mapping.proposal import (
     WITH_RIVALS,
     Confidence,
@@ -78,15 +78,7 @@ def propose_mapping(
     if not chosen:
         # Hidden sheets must be requested.
         chosen = read_workbook(path, limits, sheet).sheets
-    found = [
-        (score, cells, position)
-        for cells in chosen
-        for position in range(min(cells.height - 1, SEARCHED_ROWS))
-        if header_row in {None, position + 1} and (score := _header_score(cells, position))
-    ]
-    if not found:
-        raise _months_in_dates(chosen) or UsageError(_NO_HEADER.format(file=path), _HOW_TO_NAME)
-    _, cells, position = max(found, key=lambda candidate: candidate[0])
+    cells, position = _best_header(chosen, header_row, path)
     columns, repeated = foreign_columns(cells, position)
     columns = [replace(column, declared=numbers) for column in columns]
     headers = [column.header for column in columns]
@@ -99,25 +91,53 @@ def propose_mapping(
         confirmed = [mapping for mapping in earlier if mapping.resource == one.name]
         proposal = propose(one, cells.name, columns, repeated, confirmed)
         proposals.append(_with_child_keys(proposal, sheets, cells, position))
-    best, doubts = proposals[0], list[UsageError | None]()
+    best = proposals[0]
     if requested is None:
-        best, doubts = _choose_proposal(path, proposals, resources, cells, position)
-    doubts.append(_listing_without_keys(best, position + 1))
-    if doubt := next(filter(None, doubts), None):
-        raise doubt
+        best = _choose_proposal(path, proposals, resources, cells, position)
+    read_back = best.resource.read_back
+    if (
+        any(column.name == KEY and column.is_incomplete for column in best.columns)
+        and read_back is not None
+        and not set(read_back.number_columns).isdisjoint(best.header)
+    ):
+        # An exported listing without the key that joins its lists.
+        main = MainSheet(best.resource, best.sheet)
+        found_missing = exported_column_missing(position + 1, KEY, None, main)
+        raise UsageError(found_missing.message, found_missing.hint)
     return replace(best, header_row=position + 1)
 
 
-def _header_score(cells: SheetCells, position: int) -> tuple[int, ...]:
-    """Return the numbers of words of headers and of texts in a row, empty if it is no header.
+def _best_header(
+    sheets: Iterable[SheetCells], header_row: int | None, path: Path
+) -> tuple[SheetCells, int]:
+    """Return the sheet and the position of the header with most known words and texts.
 
-    A header has only texts, and data below.
+    Raises ``UsageError`` if there is none.
     """
-    filled = [value for value in cells.row(position) if value != ""]
-    texts = [value for value in filled if isinstance(value, str) and value.strip()]
-    if len(texts) < max(_MIN_HEADERS, len(filled)) or not cells.has_data(position + 1):
-        return ()
-    return sum(bool(mapping_words(text) & words_of_names()) for text in texts), len(texts)
+    found: list[tuple[tuple[int, int], SheetCells, int]] = []
+    months: list[str] = []
+    for cells in sheets:
+        for position in range(min(cells.height - 1, SEARCHED_ROWS)):
+            filled = [value for value in cells.row(position) if value != ""]
+            texts = [value for value in filled if isinstance(value, str) and value.strip()]
+            # A header has only texts, and data below; better ones have more words of headers.
+            if (
+                header_row in {None, position + 1}
+                and len(texts) >= max(_MIN_HEADERS, len(filled))
+                and cells.has_data(position + 1)
+            ):
+                known = sum(bool(mapping_words(text) & words_of_names()) for text in texts)
+                found.append(((known, len(texts)), cells, position))
+            # The first days of months, in order, may be used as headers.
+            days = [value for value in filled if isinstance(value, dt.date) and value.day == 1]
+            ordinals = [day.toordinal() for day in days]
+            if not months and len(days) >= _MIN_MONTHS and sorted({*ordinals}) == ordinals:
+                months = [f"{day:%m/%Y}" for day in days]
+    if not found:
+        if months:
+            raise UsageError(_MONTH_COLUMNS.format(months=", ".join(months)), _HOW_TO_UNPIVOT)
+        raise UsageError(_NO_HEADER.format(file=path), _HOW_TO_NAME)
+    return max(found, key=lambda candidate: candidate[0])[1:]
 
 
 _NO_HEADER = Text(
@@ -199,12 +219,11 @@ def _choose_proposal(
     resources: Sequence[Resource],
     cells: SheetCells,
     position: int,
-) -> tuple[MappingProposal, list[UsageError | None]]:
-    """Return the proposal for the most likely resource, by its weight, the resource's names and the
-    sheet's amounts; and the doubts about it, the gravest first.
+) -> MappingProposal:
+    """Return the proposal for the most likely resource.
 
-    It is unclear if another one is nearly as good, or uses the same headers for the same columns:
-    that it also requires columns which the sheet lacks proves nothing.
+    Raises ``UsageError`` with the gravest doubt: the sheet is no list of records, or may be for
+    several resources.
     """
     counting = [
         proposal
@@ -212,30 +231,76 @@ def _choose_proposal(
         if not any(names & _COUNTED for names in proposal.foreign_names.values())
     ]
     titled = _resources_in_names(resources, path, cells, position)
-    candidates = counting or proposals
-    evidence = {
-        p.resource.name: _TITLE_WEIGHT * (p.resource.name in titled)
-        + _HEADER_WEIGHT * _has_title_in_header(p)
-        - _AMOUNT_PENALTY * _lacks_amounts(p)
-        for p in candidates
-    }
-    ranked = sorted(candidates, key=lambda p: -p.weight - evidence[p.resource.name])
+    ranked, is_clear = _ranked(counting or proposals, titled)
     best = ranked[0]
-    score = best.weight + evidence[best.resource.name]
-    is_clear = True
-    for other in ranked[1:]:
-        bonus = evidence[other.resource.name]
-        is_same = bonus == evidence[best.resource.name] and _sources(other) == _sources(best)
-        if score - other.weight - bonus < _CLOSE or (is_same and other.weight > -math.inf):
-            is_clear = False
-    return best, [
-        _months_in_headers(best.header),
-        _columns_of_lists(best.header, resources, [p.resource for p in counting]),
-        _missing_lists([p for p in candidates if p.resource.name in titled]),
-        None if is_clear else _no_resource(path, ranked),
-        _balances(best),
-        _repeated_documents(best, cells, position, resources),
+    months = [header for header in best.header if mapping_words(header) & _MONTHS]
+    if len(months) >= _MIN_MONTHS:
+        raise UsageError(_MONTH_COLUMNS.format(months=", ".join(months)), _HOW_TO_UNPIVOT)
+    if likely := _owners_of_columns(best.header, resources, [p.resource for p in counting]):
+        raise _rows_of_lists(likely)
+    named = [proposal for proposal in counting or proposals if proposal.resource.name in titled]
+    if named and all(proposal.weight == -math.inf for proposal in named):
+        # Such as orders without their items.
+        titles = _titles(proposal.resource for proposal in named)
+        hint = _HOW_TO_ADD_LISTS.format(name=named[0].resource.name)
+        raise UsageError(_NO_LISTS.format(titles=titles), hint)
+    if not is_clear:
+        raise _no_resource(path, ranked)
+    balances = [
+        header
+        for header in best.ignore
+        if any(phrase <= mapping_words(header) for phrase in _BALANCES)
     ]
+    if balances and "descricaoDoProduto" in best.resource.by_name:
+        message = _LIST_OF_BALANCES.format(headers=", ".join(balances))
+        raise UsageError(message, _HOW_TO_COUNT.format(name=best.resource.name))
+    if _has_repeated_documents(best, cells, position):
+        own = {column.name for column in best.columns}
+        raise _rows_of_lists(
+            [
+                one
+                for one in resources
+                if (one.names_with_lists - one.by_name.keys()) & _PRODUCTS
+                and own & one.by_name.keys() & _PARTIES
+            ]
+        )
+    return best
+
+
+def _ranked(
+    proposals: Sequence[MappingProposal], titled: Set[str]
+) -> tuple[list[MappingProposal], bool]:
+    """Return proposals by their weights, the resources' names and the sheet's amounts, the best
+    first; and whether the first one is clear.
+
+    It is unclear if another one is nearly as good, or uses the same headers for the same columns:
+    that it also requires columns which the sheet lacks proves nothing.
+    """
+    evidence: dict[str, float] = {}
+    for proposal in proposals:
+        resource = proposal.resource
+        # A header of the resource's own columns may have its title ("Nome do cliente").
+        own = (column for column in proposal.columns if "link" not in column.body)
+        headers = [_stems([text]) for one in own for text in one.sources]
+        titles = _title_stems(resource)
+        has_title = any(title <= header for title in titles for header in headers)
+        has_money = any(column.kind is Kind.MONEY for column in resource.columns)
+        lacks_amounts = not has_money and any(map(is_amount, proposal.ignore))
+        evidence[resource.name] = (
+            _TITLE_WEIGHT * (resource.name in titled)
+            + _HEADER_WEIGHT * has_title
+            - _AMOUNT_PENALTY * lacks_amounts
+        )
+    ranked = sorted(proposals, key=lambda p: -p.weight - evidence[p.resource.name])
+    best, bonus = ranked[0], evidence[ranked[0].resource.name]
+    for other in ranked[1:]:
+        others = evidence[other.resource.name]
+        is_same = others == bonus and _sources(other) == _sources(best)
+        if best.weight + bonus - other.weight - others < _CLOSE:
+            return ranked, False
+        if is_same and other.weight > -math.inf:
+            return ranked, False
+    return ranked, True
 
 
 def _sources(proposal: MappingProposal) -> dict[str, tuple[str, ...]]:
@@ -263,13 +328,6 @@ def _resources_in_names(
     }
 
 
-def _has_title_in_header(proposal: MappingProposal) -> bool:
-    """Return whether a header of the resource's own columns has its title ("Nome do cliente")."""
-    own = (column for column in proposal.columns if "link" not in column.body)
-    headers = [_stems([text]) for one in own for text in one.sources]
-    return any(title <= header for title in _title_stems(proposal.resource) for header in headers)
-
-
 def _title_stems(resource: Resource) -> list[set[str]]:
     """Return the words of a resource's titles that identify it, in both languages."""
     titles = (_stems([text]) for text in (resource.title.pt, resource.title.en))
@@ -280,40 +338,11 @@ def _stems(texts: Iterable[str]) -> set[str]:
     return {word[:_STEM] for text in texts for word in mapping_words(text)}
 
 
-def _lacks_amounts(proposal: MappingProposal) -> bool:
-    """Return whether the sheet has amounts, and the resource no column for any."""
-    has_money = any(column.kind is Kind.MONEY for column in proposal.resource.columns)
-    return not has_money and any(map(is_amount, proposal.ignore))
-
-
-def _months_in_headers(headers: Sequence[str]) -> UsageError | None:
-    """Doubt: the sheet has a column for each month."""
-    months = [header for header in headers if mapping_words(header) & _MONTHS]
-    return _month_columns(months) if len(months) >= _MIN_MONTHS else None
-
-
-def _months_in_dates(sheets: Iterable[SheetCells]) -> UsageError | None:
-    """Doubt: the first days of months, in order, are used as headers."""
-    for cells in sheets:
-        for position in range(min(cells.height - 1, SEARCHED_ROWS)):
-            row = cells.row(position)
-            days = [value for value in row if isinstance(value, dt.date) and value.day == 1]
-            if len(days) >= _MIN_MONTHS and all(
-                one.toordinal() < two.toordinal() for one, two in pairwise(days)
-            ):
-                return _month_columns([f"{day:%m/%Y}" for day in days])
-    return None
-
-
-def _month_columns(months: Sequence[str]) -> UsageError:
-    return UsageError(_MONTH_COLUMNS.format(months=", ".join(months)), _HOW_TO_UNPIVOT)
-
-
-def _columns_of_lists(
+def _owners_of_columns(
     headers: Sequence[str], resources: Iterable[Resource], fitting: Iterable[Resource]
-) -> UsageError | None:
-    """Doubt: the sheet has items of lists, unless a ``fitting`` resource has as many of its
-    columns."""
+) -> list[Resource]:
+    """Return the resources with most columns in the sheet, if it has items of their lists and no
+    ``fitting`` resource has as many of its columns."""
     meanings = [columns_called(header) for header in headers]
 
     def count_headers(columns: Set[str]) -> int:
@@ -326,32 +355,7 @@ def _columns_of_lists(
     ]
     best = max((count_headers(one.by_name.keys()) for one in fitting), default=0)
     most = max((count for count, _ in with_lists), default=0)
-    if most <= best:
-        return None
-    return _rows_of_lists([one for count, one in with_lists if count == most])
-
-
-def _missing_lists(titled: Sequence[MappingProposal]) -> UsageError | None:
-    """Doubt: the names of file and sheet only fit a resource whose lists are missing, such as
-    orders without their items."""
-    if not titled or any(proposal.weight > -math.inf for proposal in titled):
-        return None
-    names = _titles(proposal.resource for proposal in titled)
-    name = titled[0].resource.name
-    return UsageError(_NO_LISTS.format(titles=names), _HOW_TO_ADD_LISTS.format(name=name))
-
-
-def _balances(proposal: MappingProposal) -> UsageError | None:
-    """Doubt: the sheet is a list of balances, which product records do not have."""
-    balances = [
-        header
-        for header in proposal.ignore
-        if any(phrase <= mapping_words(header) for phrase in _BALANCES)
-    ]
-    if not balances or "descricaoDoProduto" not in proposal.resource.by_name:
-        return None
-    message = _LIST_OF_BALANCES.format(headers=", ".join(balances))
-    return UsageError(message, _HOW_TO_COUNT.format(name=proposal.resource.name))
+    return [one for count, one in with_lists if count == most] if most > best else []
 
 
 _BALANCES = (
@@ -370,60 +374,34 @@ _HOW_TO_COUNT = Text(
 )
 
 
-def _repeated_documents(
-    proposal: MappingProposal, cells: SheetCells, position: int, resources: Iterable[Resource]
-) -> UsageError | None:
-    """Doubt: a sheet of titles has several products or items with the same document, like those
-    of orders; ``position`` is the header's."""
+def _has_repeated_documents(proposal: MappingProposal, cells: SheetCells, position: int) -> bool:
+    """Return whether a sheet of titles has several products or items with the same document, like
+    those of orders; ``position`` is the header's."""
     header = [str(value).strip() for value in cells.row(position)]
     numbers = _sources(proposal).get(_DOCUMENT, ())
     if len(numbers) != 1 or numbers[0] not in header:
-        return None
+        return False
     number = cells.columns[header.index(numbers[0])]
     rows = [row for row in range(position + 1, cells.height) if number.value(row) != ""]
     columns = dict(zip(header, cells.columns, strict=False))
-    products = [name for name in proposal.ignore if columns_called(name) & _PRODUCTS]
-    items = [name for name in header if mapping_words(name) & _ITEM_NUMBERS]
-    is_repeated = any(_counts_items(number, columns[name], rows) for name in items)
-    for name in products:
-        if name in columns:
+    for name in header:
+        if mapping_words(name) & _ITEM_NUMBERS:
+            # Items are counted from 1 in each document, and some have several.
+            counts = Counter[object]()
+            for row in rows:
+                counts[number.value(row)] += 1
+                shown = display(columns[name].value(row)).lstrip("0")
+                if shown != str(counts[number.value(row)]):
+                    break
+            else:
+                if max(counts.values(), default=0) > 1:
+                    return True
+    for name in proposal.ignore:
+        if name in columns and columns_called(name) & _PRODUCTS:
             pairs = {(number.value(row), columns[name].value(row)) for row in rows}
-            is_repeated |= len(pairs) > len({document for document, _ in pairs})
-    if not is_repeated:
-        return None
-    own = {column.name for column in proposal.columns}
-    likely = [
-        one
-        for one in resources
-        if (one.names_with_lists - one.by_name.keys()) & _PRODUCTS
-        and own & one.by_name.keys() & _PARTIES
-    ]
-    return _rows_of_lists(likely)
-
-
-def _counts_items(number: CellColumn, item: CellColumn, rows: Sequence[int]) -> bool:
-    """Return whether a column counts the rows of each document from 1, and some have several."""
-    counts = Counter[object]()
-    for row in rows:
-        counts[number.value(row)] += 1
-        if display(item.value(row)).lstrip("0") != str(counts[number.value(row)]):
-            return False
-    return max(counts.values(), default=0) > 1
-
-
-def _listing_without_keys(proposal: MappingProposal, row: int) -> UsageError | None:
-    """Doubt: the sheet is an exported listing without the key that joins its lists."""
-    missing = {column.name for column in proposal.columns if column.is_incomplete}
-    declared = proposal.resource.read_back
-    if (
-        KEY not in missing
-        or declared is None
-        or set(declared.number_columns).isdisjoint(proposal.header)
-    ):
-        return None
-    main = MainSheet(proposal.resource, proposal.sheet)
-    found = exported_column_missing(row, KEY, None, main)
-    return UsageError(found.message, found.hint)
+            if len(pairs) > len({document for document, _ in pairs}):
+                return True
+    return False
 
 
 def _rows_of_lists(likely: Sequence[Resource]) -> UsageError:

@@ -1,11 +1,11 @@
 """Forms of the validation report: text, JSON, a page, an annotated copy of its workbook.
 
-The modules of text, page and copy are imported on demand. JSON is rendered here.
+Text and JSON are rendered here; the modules of page and copy are imported on demand.
 Source: the product brief, ``validate``.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from itertools import islice
@@ -13,12 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.report_forms import ReportForms
-from xlbridge.resources.findings import Finding
+from xlbridge.report_forms import ReportForms, list_first, more_text
+from xlbridge.resources.findings import Finding, Severity
+from xlbridge.validation.cells.text import quoted
 from xlbridge.validation.reports.model import (
     Report,
+    by_rule,
+    fixes_text,
     is_truncated,
     listed_findings,
+    rule_key,
+    summary,
     widespread_cells,
 )
 from xlbridge.validation.results import FixedCopy, RefusedFile, SkippedSheet, ValidatedSheet
@@ -34,9 +39,6 @@ def report_forms(report: Report, verdict: Text | None = None) -> ReportForms:
     """Return the forms of a report; ``verdict`` is that of the text, by default the total."""
 
     def lines() -> Iterator[str]:
-        from xlbridge.validation.reports.summary import summary
-        from xlbridge.validation.reports.text_report import report_lines
-
         yield from report_lines(report)
         end = summary(report, verdict)
         if end.facts:
@@ -56,6 +58,85 @@ def report_forms(report: Report, verdict: Text | None = None) -> ReportForms:
         workbook=partial(_write_annotated_copy, report),
         json_pieces=json_pieces,
     )
+
+
+_MAX_CELLS = 5
+"""Default number of cells shown for each rule."""
+
+_MAX_VALUE_LENGTH = 40
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """Yield the lines about each file.
+
+    The report's limit, by default ``_MAX_CELLS``, applies to the cells shown for each rule;
+    counts include all.
+    """
+    limit = _MAX_CELLS if report.limit is None else report.limit
+    for item in report.results:
+        if isinstance(item, RefusedFile):
+            yield f"✗ {item.file}: {item.refusal}"
+            if item.refusal.hint:
+                yield f"    {item.refusal.hint}"
+            continue
+        if isinstance(item, SkippedSheet):
+            yield f"– {item.file} · {item.note}"
+            continue
+        headline = _HEADLINE.format(
+            file=item.file,
+            resource=item.resource_name or "?",
+            sheet=item.sheet,
+            rows=len(item.rows),
+            errors=item.errors,
+            warnings=item.warnings,
+        )
+        yield f"{'✓' if not item.errors else '✗'} {headline}"
+        if item.read_as is not None:
+            yield f"    {item.read_as}"
+        if item.fixes:
+            yield from fixes_text(item.fixes)
+        for group in by_rule(item.findings).values():
+            yield from _group(group, limit)
+
+
+_HEADLINE = Text(
+    pt="{file} · {resource} · planilha {sheet} · linhas: {rows} · erros: {errors} · "
+    "avisos: {warnings}",
+    en="{file} · {resource} · sheet {sheet} · rows: {rows} · errors: {errors} · "
+    "warnings: {warnings}",
+)
+
+
+def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
+    first = group[0]
+    column, code = rule_key(first)
+    column = column and first.column_label
+    mark = "•" if first.kind.severity is Severity.ERROR else "◦"
+    times = f" ×{len(group)}" if len(group) > 1 else ""
+    label = f"[{code}]{times}"
+    shown = [finding for finding in islice(group, limit) if finding.cell]
+    hints = dict.fromkeys(str(finding.hint) for finding in shown)
+    if len({str(finding.message) for finding in shown}) > 1 or len(hints) > 1:
+        yield f"  {mark} {column}  {label}" if column else f"  {mark} {label}"
+        for finding in shown:
+            yield f"      {_cell(finding)}: {finding.message}"
+            if len(hints) > 1:
+                yield f"        → {finding.hint}"
+        if len(group) > len(shown):
+            yield f"      {more_text(len(group) - len(shown))}"
+    else:
+        yield f"  {mark} {f'{column}: ' if column else ''}{first.message}  {label}"
+        if shown:
+            yield f"      {list_first([*map(_cell, shown)], len(shown), len(group))}"
+    if len(hints) < 2:
+        yield f"      → {first.hint}"
+
+
+def _cell(finding: Finding) -> str:
+    if (value := finding.display_value) is None:
+        return str(finding.cell)
+    shown = value[:_MAX_VALUE_LENGTH] + "…" * (len(value) > _MAX_VALUE_LENGTH)
+    return f"{finding.cell}={quoted(shown)}"
 
 
 def _write_annotated_copy(report: Report, target: Path) -> None:

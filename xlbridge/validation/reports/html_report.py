@@ -15,13 +15,13 @@ from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, mark_invi
 from xlbridge.validation.reports.model import (
     Report,
     by_rule,
+    fixes_text,
     is_truncated,
     listed_findings,
     record_names,
     rule_key,
+    summary,
 )
-from xlbridge.validation.reports.summary import summary
-from xlbridge.validation.reports.text_report import fixes_text
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
 
 DEFAULT_LIMIT = 10_000

@@ -1,4 +1,5 @@
-"""Changes of single cells in a workbook that otherwise stays unchanged.
+"""Changes of single cells in a workbook that otherwise stays unchanged, and its styles: styles are
+added, existing ones never changed.
 
 Only the rows of changed cells are written anew: libraries that read and write a whole workbook lose
 pictures and the stored results of formulas.
@@ -8,8 +9,10 @@ import re
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from copy import deepcopy
 from datetime import date
 from decimal import Decimal
+from functools import cache
 
 from lxml import etree
 
@@ -23,7 +26,158 @@ from xlbridge.workbook.edit.editable_package import (
     cells_by_column,
     find_sheet_data,
 )
-from xlbridge.workbook.edit.styles import WorkbookStyles
+from xlbridge.workbook.formats.number_formats import format_code, is_date_or_time, scale_factor
+from xlbridge.workbook.style import FONT
+
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_DEFAULT_PART = "xl/styles.xml"
+"""The only name under which some readers find the part."""
+
+_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"
+_EMPTY_STYLE_SHEET = f"""\
+<styleSheet xmlns="{_MAIN}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font>\
+</fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill>\
+<patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/>\
+<top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>\
+<cellXfs count="1"><xf xfId="0"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" \
+xfId="0" builtinId="0"/></cellStyles></styleSheet>""".encode()
+_ELEMENT_ORDER = [
+    "numFmts", "fonts", "fills", "borders", "cellStyleXfs", "cellXfs", "cellStyles", "dxfs",
+    "tableStyles", "colors", "extLst",
+]  # fmt: skip
+
+_GENERAL, _DATE, _TEXT = 0, 14, 49
+_DATE_FORMATS = frozenset({14, 15, 16, 17, 22})
+_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+
+
+class WorkbookStyles:
+    """Styles of a workbook, to which others are added."""
+
+    def __init__(self, package: EditablePackage) -> None:
+        self._package = package
+        self._part = package.related(WORKBOOK, "styles")
+        self._root = xml.parse(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
+        self._codes = {
+            item.get("numFmtId"): item.get("formatCode", "")
+            for item in self._root.findall("{*}numFmts/*")
+        }
+        self._with_number_format = cache(
+            lambda style, number: int(
+                self._derive(style, numFmtId=str(number), applyNumberFormat="1")
+            )
+        )
+        # The first entry of each list is that of unformatted cells.
+        space = etree.QName(self._root).namespace or ""
+        template = _EMPTY_STYLE_SHEET.replace(_MAIN.encode(), space.encode())
+        for default in list(xml.parse(template)):
+            listing = xml.find_or_insert(self._root, xml.local_name(default), _ELEMENT_ORDER)
+            if not len(listing):
+                self._root.replace(listing, default)
+
+    def highlight(self, colour: str, font: str) -> str:
+        """Return the id of a differential style with a fill colour and a font colour.
+
+        Without the latter, a header's white text would be invisible on a light fill.
+        """
+        return self._add_xml(
+            "dxfs",
+            f'<dxf><font><color rgb="FF{font}"/></font><fill><patternFill patternType="solid">'
+            f'<fgColor rgb="FF{colour}"/><bgColor rgb="FF{colour}"/></patternFill></fill></dxf>',
+        )
+
+    def cell(
+        self,
+        font: str,
+        fill: str | None = None,
+        alignment: str = 'vertical="top"',
+        *,
+        quoted: bool = False,
+    ) -> str:
+        """Return the id of a cell style.
+
+        ``font``: a font's elements as XML, without its name; ``alignment``: attributes as XML.
+        ``quoted`` has the effect of ``with_quote_prefix``.
+        """
+        font_id = self._add_xml("fonts", f'<font>{font}<name val="{FONT}"/></font>')
+        pattern = f'<patternFill patternType="solid"><fgColor rgb="FF{fill}"/></patternFill>'
+        fill_id = self._add_xml("fills", f"<fill>{pattern}</fill>") if fill else "0"
+        quote = ' quotePrefix="1"' if quoted else ""
+        return self._add_xml(
+            "cellXfs",
+            f'<xf numFmtId="0" borderId="0" xfId="0" fontId="{font_id}" fillId="{fill_id}" '
+            f'applyFont="1" applyFill="1" applyAlignment="1"{quote}><alignment {alignment}/></xf>',
+        )
+
+    def with_quote_prefix(self, style: int) -> str:
+        """Return the id of a cell style with a quote prefix.
+
+        Without it, programs evaluate a text that starts with ``=``, ``+``, ``-`` or ``@`` as a
+        formula once its cell was edited.
+        """
+        return self._derive(style, quotePrefix="1")
+
+    def for_date(self, style: int) -> int:
+        """Return a style that displays dates, like ``style`` otherwise."""
+        number, code = self._number_format(style)
+        letters = _LITERAL.sub("", code).lower()
+        shows_date = number in _DATE_FORMATS or ("d" in letters and "y" in letters)
+        return style if shows_date else self._with_number_format(style, _DATE)
+
+    def for_number(self, style: int) -> int:
+        """Return a style that displays numbers unchanged, like ``style`` otherwise."""
+        code = format_code(*map(str, self._number_format(style)))
+        is_other = self._shows_text(style) or is_date_or_time(code) or scale_factor(code) != 1
+        return self._with_number_format(style, _GENERAL) if is_other else style
+
+    def for_text(self, style: int) -> int:
+        """Return a style that keeps typed digits as text, like ``style`` otherwise."""
+        return style if self._shows_text(style) else self._with_number_format(style, _TEXT)
+
+    def _shows_text(self, style: int) -> bool:
+        number, code = self._number_format(style)
+        return number == _TEXT or code == "@"
+
+    def _number_format(self, style: int) -> tuple[int, str]:
+        """Return the number format of a cell style: its id and its code, empty if built in."""
+        styles = self._root.findall("{*}cellXfs/*")
+        number = styles[style].get("numFmtId", "0") if style < len(styles) else "0"
+        return int(number), self._codes.get(number, "")
+
+    def _derive(self, style: int, **attributes: str) -> str:
+        derived = deepcopy(self._root.findall("{*}cellXfs/*")[style])
+        derived.attrib.update(attributes)
+        return self._add("cellXfs", derived)
+
+    def save(self) -> None:
+        """Write the part."""
+        if self._part is None:
+            name = self._package.unused_name("xl/styles{}.xml")
+            self._part = name if _DEFAULT_PART in self._package else _DEFAULT_PART
+            self._package.add_part(self._part, _TYPE, WORKBOOK, "styles")
+        self._package.write(self._part, xml.to_bytes(self._root))
+
+    def _add_xml(self, name: str, content: str) -> str:
+        space = etree.QName(self._root).namespace or ""
+        (element,) = xml.parse(f'<{name} xmlns="{space}">{content}</{name}>'.encode())
+        return self._add(name, element)
+
+    def _add(self, name: str, element: xml.Element) -> str:
+        """Return the index of an element in a list, to which it is added unless it is there."""
+        listing = xml.find_or_insert(self._root, name, _ELEMENT_ORDER)
+        content = _canonical(element)
+        items = [item for item in listing if isinstance(item.tag, str)]
+        for index, item in enumerate(items):
+            if _canonical(item) == content:
+                return str(index)
+        listing.append(element)
+        listing.set("count", str(len(items) + 1))
+        return str(len(items))
+
+
+def _canonical(element: xml.Element) -> bytes:
+    return bytes(etree.tostring(element, method="c14n", exclusive=True, with_tail=False))
+
 
 _ROOT = re.compile(rb"<([\w:.-]+)[^>]*>")
 _ROW = re.compile(rb"<((?:[\w.-]+:)?row)\b([^>]*?)(?:/>|>.*?</\1\s*>)", re.DOTALL)

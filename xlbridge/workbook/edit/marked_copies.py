@@ -21,6 +21,7 @@ from xlbridge.workbook import style
 from xlbridge.workbook.address import cell_address, cell_position, column_letters
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.comments import replace_comments
+from xlbridge.workbook.edit.editable_cells import WorkbookStyles
 from xlbridge.workbook.edit.editable_package import (
     SHEET_ORDER,
     EditablePackage,
@@ -30,7 +31,6 @@ from xlbridge.workbook.edit.editable_package import (
     edit_sheet_without_cells,
     merged_ranges,
 )
-from xlbridge.workbook.edit.styles import WorkbookStyles
 from xlbridge.workbook.signature import SUMMARY_TITLE
 
 MAX_SHOWN = 10_000
@@ -66,7 +66,7 @@ _HEADERS: tuple[tuple[Text, int], ...] = (
 )
 _HEADER_ROW = 5
 _MAX_VALUE_LENGTH = 80
-_LINE_HEIGHT, _PADDING = 15, 3
+_PADDING = 3
 _A4 = "9"
 
 
@@ -310,7 +310,7 @@ def _write_finding(
     lines = max(len(wrap(text, width)) for text, width in zip(texts, widths, strict=True))
     plain = style_ids["text"]
     styles = [*[plain] * len(names), style_ids["link"], plain, style_ids[severity], *[plain] * 4]
-    _add_row(rows, row, zip(texts, styles, strict=True), _PADDING + _LINE_HEIGHT * lines)
+    _add_row(rows, row, zip(texts, styles, strict=True), _PADDING + style.LINE_HEIGHT * lines)
 
 
 def _add_row(
@@ -387,26 +387,21 @@ def write_remark_columns(
                     root.remove(dimension)
                 last = first + len(texts[header_row]) - 1
                 _set_widths(root, first, last)
-                _extend_filter(root, header_row, max(rows), last)
+                existing = root.find("{*}autoFilter")
+                if existing is not None:
+                    start, _, end = existing.get("ref", "").partition(":")
+                    if end and cell_position(start)[0] == header_row:
+                        low, right = cell_position(end)
+                        existing.set("ref", f"{start}:{cell_address(low, max(right, last))}")
+                elif root.find("{*}tableParts") is None:
+                    # A table has its own filter.
+                    area = f"A{header_row}:{cell_address(max(rows), last)}"
+                    xml.find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
                 severities = {f"A{row}": severity for row, severity in sheet.severities.items()}
                 _colour_cells(root, severities, styles, last)
         styles.save()
         package.set_properties(properties)
         package.save(target)
-
-
-def _extend_filter(root: xml.Element, header_row: int, last_row: int, last: int) -> None:
-    """Extend the sheet's filter to the last column; a table has its own filter."""
-    existing = root.find("{*}autoFilter")
-    if existing is None:
-        if root.find("{*}tableParts") is None:
-            area = f"A{header_row}:{cell_address(last_row, last)}"
-            xml.find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
-        return
-    start, _, end = existing.get("ref", "").partition(":")
-    if end and cell_position(start)[0] == header_row:
-        row, column = cell_position(end)
-        existing.set("ref", f"{start}:{cell_address(row, max(column, last))}")
 
 
 def _write_row(

@@ -1,14 +1,12 @@
 from .number_formats import (
     DATE_PARTS as DATE_PARTS,
-    displayed_date_parts as displayed_date_parts,
-    foreign_currency as foreign_currency,
-    scale_factor as scale_factor,
-)
-from .shown_values import (
     Display as Display,
     alters_texts as alters_texts,
     can_display_differently as can_display_differently,
     compare_display as compare_display,
+    displayed_date_parts as displayed_date_parts,
     displayed_number as displayed_number,
     displayed_text as displayed_text,
+    foreign_currency as foreign_currency,
+    scale_factor as scale_factor,
 )

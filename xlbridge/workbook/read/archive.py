@@ -80,7 +80,21 @@ class WorkbookArchive:
         self._entries = {entry.filename.lower(): entry for entry in entries}
         if len(self._entries) < len(entries):
             raise refusals.hostile(Text(pt="partes com o mesmo nome", en="parts of the same name"))
-        _check_directory(entries)
+        end = 0
+        for entry in sorted(entries, key=lambda entry: entry.header_offset):
+            name = entry.filename
+            if name.startswith("/") or "\\" in name or ".." in name.split("/"):
+                raise refusals.hostile(Text(pt="nome de parte inválido", en="an invalid part name"))
+            if entry.flag_bits & _ENCRYPTED_FLAG:
+                raise refusals.encrypted()
+            if entry.compress_type not in _METHODS:
+                raise refusals.hostile(_UNCOMMON_COMPRESSION)
+            if stat.S_ISLNK(entry.external_attr >> 16):
+                link = Text(pt="atalho em vez de parte", en="a link instead of a part")
+                raise refusals.hostile(link)
+            if entry.header_offset < end:
+                raise refusals.hostile(Text(pt="partes sobrepostas", en="overlapping parts"))
+            end = entry.header_offset + _LOCAL_HEADER + entry.compress_size
         self._unpacked: dict[str, int] = {}
         self.declared_size = sum(entry.file_size for entry in entries)
         if self.declared_size > limits.total_size:
@@ -199,23 +213,6 @@ def file_content(path: Path, limits: WorkbookLimits) -> bytes:
                 pt="O arquivo {p} não pôde ser lido: {e}", en="The file {p} cannot be read: {e}"
             ).format(p=path, e=os_error_reason(error))
         ) from error
-
-
-def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
-    end = 0
-    for entry in sorted(entries, key=lambda entry: entry.header_offset):
-        name = entry.filename
-        if name.startswith("/") or "\\" in name or ".." in name.split("/"):
-            raise refusals.hostile(Text(pt="nome de parte inválido", en="an invalid part name"))
-        if entry.flag_bits & _ENCRYPTED_FLAG:
-            raise refusals.encrypted()
-        if entry.compress_type not in _METHODS:
-            raise refusals.hostile(_UNCOMMON_COMPRESSION)
-        if stat.S_ISLNK(entry.external_attr >> 16):
-            raise refusals.hostile(Text(pt="atalho em vez de parte", en="a link instead of a part"))
-        if entry.header_offset < end:
-            raise refusals.hostile(Text(pt="partes sobrepostas", en="overlapping parts"))
-        end = entry.header_offset + _LOCAL_HEADER + entry.compress_size
 
 
 def _check_markup(name: str, piece: bytes, tail: bytes) -> None:

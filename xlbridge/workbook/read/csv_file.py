@@ -50,7 +50,13 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return _decoded(content[len(mark) :], encoding)
-    wide = _wide_encoding(content)
+    # UTF-16 if every other byte is zero.
+    low, high = content[:_SAMPLE:2], content[1:_SAMPLE:2]
+    wide = None
+    if not low.count(0) and high.count(0) * 2 > len(high):
+        wide = "utf-16-le"
+    elif high and not high.count(0) and low.count(0) * 2 > len(low):
+        wide = "utf-16-be"
     known = (wide or "utf-16-le") if declared == "utf-16" else (declared or wide)
     if known is not None:
         return _decoded(content, known)
@@ -83,17 +89,6 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
 def _name(encoding: str) -> str:
     """Return the name of an encoding for users, without the byte order of UTF-16."""
     return CSV_ENCODINGS[encoding[: len("utf-16")]]
-
-
-def _wide_encoding(content: bytes) -> str | None:
-    """Return the variant of UTF-16 if every other byte of the content is zero, else None."""
-    sample = content[:_SAMPLE]
-    low, high = sample[0::2], sample[1::2]
-    if not high or low.count(0) == high.count(0):
-        return None
-    if not low.count(0) and high.count(0) * 2 > len(high):
-        return "utf-16-le"
-    return "utf-16-be" if not high.count(0) and low.count(0) * 2 > len(low) else None
 
 
 def _decoded(content: bytes, encoding: str) -> tuple[str, str]:
@@ -182,9 +177,16 @@ def parse_csv(
     lines = io.StringIO(text[declared.end() :] if declared else text, newline="")
     reader = csv.reader(lines, delimiter=delimiter or _NO_DELIMITER, strict=True)
     try:
-        rows = [[_unwrap(cell) for cell in row] for row in reader]
+        rows = list(reader)
     except csv.Error as error:
-        raise _row_refusal(reader.line_num + bool(declared), str(error)) from error
+        if "field larger" in str(error):
+            raise text_too_long("csv", csv.field_size_limit()) from error
+        line = reader.line_num + bool(declared)
+        raise csv_unreadable(line, _OPEN_QUOTES, _HOW_TO_QUOTE) from error
+    if '="' in text:
+        # Programs write ="…" to make Excel keep a cell as text.
+        for row in rows:
+            row[:] = [m[1] if (m := _TEXT_FORMULA.fullmatch(cell)) else cell for cell in row]
     is_unterminated = not text.endswith(("\n", "\r"))
     while rows and not any(rows[-1]):
         rows.pop()
@@ -215,26 +217,14 @@ def parse_csv(
     yield SheetEnded(RawSheet(is_text_only=True, widths=widths, is_unterminated=is_unterminated))
 
 
-def _unwrap(cell: str) -> str:
-    """Return a cell's text without ``="…"``, by which programs make Excel keep it as text."""
-    wrapped = _TEXT_FORMULA.fullmatch(cell) if cell.startswith('="') else None
-    return cell if wrapped is None else wrapped[1]
-
-
-def _row_refusal(line: int, error: str) -> Exception:
-    if "field larger" in error:
-        return text_too_long("csv", csv.field_size_limit())
-    return csv_unreadable(
-        line,
-        Text(
-            pt="faltam as aspas finais de um texto, ou há aspas no texto que não estão dobradas",
-            en="a quoted text is not closed, or has quotes in it that are not doubled",
-        ),
-        Text(
-            pt="Feche as aspas ou dobre as do texto, ou salve o CSV de novo pelo Excel.",
-            en="Close the quotes or double those in the text, or save the CSV again in Excel.",
-        ),
-    )
+_OPEN_QUOTES = Text(
+    pt="faltam as aspas finais de um texto, ou há aspas no texto que não estão dobradas",
+    en="a quoted text is not closed, or has quotes in it that are not doubled",
+)
+_HOW_TO_QUOTE = Text(
+    pt="Feche as aspas ou dobre as do texto, ou salve o CSV de novo pelo Excel.",
+    en="Close the quotes or double those in the text, or save the CSV again in Excel.",
+)
 
 
 def _detect_delimiter(text: str) -> str | None:

@@ -99,31 +99,26 @@ class OdsStyles:
 
     @cached_property
     def _significant(self) -> tuple[dict[int, str], frozenset[int]]:
-        ancestries = [list(self._with_parents(name)) for name in self._cells]
-        data = (next((style.data for style in styles if style.data), "") for styles in ancestries)
-        struck = (any(style.struck for style in styles) for styles in ancestries)
-        return significant_styles(zip(map(self._code, data), struck, strict=True))
+        styles: list[tuple[str, bool]] = []
+        for cell_style in self._cells:
+            name, ancestry = cell_style, list[_CellStyle]()
+            while name in self._cells and len(ancestry) < _MAX_PARENTS:
+                ancestry.append(self._cells[name])
+                name = ancestry[-1].parent
+            data = next((style.data for style in ancestry if style.data), "")
+            parts = [
+                f"[{condition}]{self._codes[replacement]}"
+                for condition, replacement in self._conditions.get(data, ())
+                if replacement in self._codes
+            ]
+            code = ";".join([*parts, self._codes.get(data, "")]) or "General"
+            styles.append((code, any(style.struck for style in ancestry)))
+        return significant_styles(styles)
 
     def new_sheet(self) -> RawSheet:
         """Return the facts of a sheet without cells."""
         formats, struck = self._significant
         return RawSheet(formats=formats, struck=struck)
-
-    def _with_parents(self, name: str) -> Iterator[_CellStyle]:
-        """Yield a cell style and its parents."""
-        for _ in range(_MAX_PARENTS):
-            if name not in self._cells:
-                return
-            yield self._cells[name]
-            name = self._cells[name].parent
-
-    def _code(self, name: str) -> str:
-        parts = [
-            f"[{condition}]{self._codes[replacement]}"
-            for condition, replacement in self._conditions.get(name, ())
-            if replacement in self._codes
-        ]
-        return ";".join([*parts, self._codes.get(name, "")]) or "General"
 
 
 def _part_code(part: _Element) -> str:

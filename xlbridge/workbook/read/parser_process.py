@@ -44,24 +44,19 @@ def main() -> None:
         return
     task = json.loads(line)
     limits = WorkbookLimits(**task["limits"] | {"csv": CsvForm(**task["limits"]["csv"])})
-    _limit_resources(limits.memory, task["seconds"])
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (task["seconds"], task["seconds"] + 1))
+        if sys.platform == "linux":
+            resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
     # The collector would traverse all cells repeatedly, and the process is short-lived.
     gc.disable()
     sys.setswitchinterval(_SWITCH_SECONDS)
     file = Path(task["file"])
     messages = parse_file(file, file.read_bytes(), task["sheet"], limits)
     send_messages(sys.stdout.buffer, messages)
-
-
-def _limit_resources(memory: int, seconds: int) -> None:
-    if sys.platform == "win32":
-        return
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    if sys.platform == "linux":
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,11 @@ _started: list["subprocess.Popen[bytes]"] = []
 
 def start_parser_ahead(arguments: Iterable[str]) -> None:
     """Start the process if exactly one of a command's arguments is a large file."""
-    if sum(map(_is_large_file, arguments)) == 1:
+    large = 0
+    for argument in arguments:
+        with suppress(OSError, ValueError):
+            large += os.stat(argument).st_size > MAX_IN_PROCESS_SIZE  # noqa: PTH116 - see above
+    if large == 1:
         with suppress(OSError):
             _started.append(_start())
 
@@ -44,12 +48,6 @@ def parser_process(task: Mapping[str, object]) -> "subprocess.Popen[bytes]":
     with suppress(BrokenPipeError), process.stdin as tasks:  # type: ignore[union-attr]
         tasks.write(json.dumps(task).encode() + b"\n")
     return process
-
-
-def _is_large_file(argument: str) -> bool:
-    with suppress(OSError, ValueError):
-        return os.stat(argument).st_size > MAX_IN_PROCESS_SIZE  # noqa: PTH116 - see above
-    return False
 
 
 def _start() -> "subprocess.Popen[bytes]":

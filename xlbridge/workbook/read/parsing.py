@@ -34,7 +34,12 @@ from xlbridge.workbook.read.archive import (
     kind_of_plain_file,
 )
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.chunked_parsing import UnusualSheet, parse_in_chunks
+from xlbridge.workbook.read.chunked_parsing import (
+    QuickScan,
+    UnusualSheet,
+    parse_in_chunks,
+    replace_unknown_errors,
+)
 from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.messages import (
     Budget,
@@ -46,7 +51,6 @@ from xlbridge.workbook.read.messages import (
     WorkbookStarted,
 )
 from xlbridge.workbook.read.package import Package, pack
-from xlbridge.workbook.read.quick_scan import QuickScan, replace_unknown_errors
 from xlbridge.workbook.read.refusals import damaged, duration_too_long, too_many_sheets, unreadable
 from xlbridge.workbook.signature import (
     INSTRUCTIONS_SHEET,
@@ -280,7 +284,18 @@ def parse_file(
     else:
         if archive is not None:
             archive.unpack()
-        yield from _parse_other(content, kind, sheet, limits)
+        with refuse_on_failure(), refuse_damage():
+            scan = open_scan(kind, content, limits)
+            book = CalamineWorkbook.from_filelike(BytesIO(content))
+            visible = {s.name: s.visible == SheetVisibleEnum.Visible for s in book.sheets_metadata}
+            is_template = INSTRUCTIONS_SHEET in visible and not visible.get(LISTS_SHEET)
+            added = frozenset({LISTS_SHEET} if is_template else ())
+            start, names = _outline(book, scan.fingerprint, added, sheet, limits)
+            yield start
+            budget = Budget(limits)
+            for name in names:
+                parsed = book.get_sheet_by_name(name)
+                yield from _parse_sheet(parsed, partial(scan.sheet, name), budget, sheet is None)
 
 
 _DAMAGE = (OSError, ValueError, LookupError, EOFError, zlib.error, BadZipFile)
@@ -296,20 +311,3 @@ def refuse_damage() -> Iterator[None]:
         raise damaged() from error
     except _DAMAGE as error:
         raise unreadable() from error
-
-
-def _parse_other(
-    content: bytes, kind: FileKind, sheet: str | None, limits: WorkbookLimits
-) -> Iterator[ParserMessage]:
-    with refuse_on_failure(), refuse_damage():
-        scan = open_scan(kind, content, limits)
-        book = CalamineWorkbook.from_filelike(BytesIO(content))
-        visible = {s.name: s.visible == SheetVisibleEnum.Visible for s in book.sheets_metadata}
-        is_template = INSTRUCTIONS_SHEET in visible and not visible.get(LISTS_SHEET)
-        added = {LISTS_SHEET} if is_template else set[str]()
-        start, names = _outline(book, scan.fingerprint, added, sheet, limits)
-        yield start
-        budget = Budget(limits)
-        for name in names:
-            parsed = book.get_sheet_by_name(name)
-            yield from _parse_sheet(parsed, partial(scan.sheet, name), budget, sheet is None)

@@ -88,8 +88,39 @@ class XlsScan:
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
         raw = self._styles.new_sheet()
+        layout = raw.layout
         for kind, data in self._records(self._offsets.get(name, len(self._stream))):
-            _add_record(raw, kind, data)
+            if kind in _CELLS:
+                index, column, style = struct.unpack_from("<HHH", data)
+                row = index + 1
+                raw.add_style(row, column, style)
+                if kind == _ERROR:
+                    number, is_error = struct.unpack_from("<BB", data, 6)
+                    if is_error:
+                        raw.errors[row, column] = error_name(number)
+                elif kind == _FORMULA:
+                    kind_of_result, number, mark = struct.unpack_from("<BxB3xH", data, 6)
+                    if mark == 0xFFFF and kind_of_result == _IS_ERROR:
+                        raw.errors[row, column] = error_name(number)
+                    (size,) = struct.unpack_from("<H", data, 20)
+                    add_formula(raw, row, column, data[22 : 22 + size], "H")
+            elif kind in _RUNS:
+                row, first = struct.unpack_from("<HH", data)
+                for column, offset in enumerate(range(4, len(data) - 3, _RUNS[kind]), first):
+                    raw.add_style(row + 1, column, struct.unpack_from("<H", data, offset)[0])
+            elif kind == _ROW:
+                row, height, flags = struct.unpack_from("<H4xH4xH", data)
+                if flags & _HIDDEN_ROW or not height:
+                    layout.hidden_rows.add(row + 1)
+            elif kind == _COLUMNS:
+                first, last, width, flags = struct.unpack_from("<HHH2xH", data)
+                if flags & 1 or not width:
+                    layout.hidden_columns.append((first, last))
+            elif kind == _MERGED:
+                (count,) = struct.unpack_from("<H", data)
+                for number in range(count):
+                    top, bottom, left, right = struct.unpack_from("<HHHH", data, 2 + 8 * number)
+                    layout.merged.append((top + 1, left, bottom + 1, right))
         return raw
 
     def _records(self, start: int) -> Iterator[tuple[int, bytes]]:
@@ -113,38 +144,3 @@ def _text(data: bytes, offset: int, length_format: str) -> str:
     if wide & 1:
         return data[offset + 1 : offset + 1 + 2 * length].decode("utf-16-le", "replace")
     return data[offset + 1 : offset + 1 + length].decode("latin-1")
-
-
-def _add_record(raw: RawSheet, kind: int, data: bytes) -> None:
-    layout = raw.layout
-    if kind in _CELLS:
-        index, column, style = struct.unpack_from("<HHH", data)
-        row = index + 1
-        raw.add_style(row, column, style)
-        if kind == _ERROR:
-            number, is_error = struct.unpack_from("<BB", data, 6)
-            if is_error:
-                raw.errors[row, column] = error_name(number)
-        elif kind == _FORMULA:
-            kind_of_result, number, mark = struct.unpack_from("<BxB3xH", data, 6)
-            if mark == 0xFFFF and kind_of_result == _IS_ERROR:
-                raw.errors[row, column] = error_name(number)
-            (size,) = struct.unpack_from("<H", data, 20)
-            add_formula(raw, row, column, data[22 : 22 + size], "H")
-    elif kind in _RUNS:
-        row, first = struct.unpack_from("<HH", data)
-        for column, offset in enumerate(range(4, len(data) - 3, _RUNS[kind]), first):
-            raw.add_style(row + 1, column, struct.unpack_from("<H", data, offset)[0])
-    elif kind == _ROW:
-        row, height, flags = struct.unpack_from("<H4xH4xH", data)
-        if flags & _HIDDEN_ROW or not height:
-            layout.hidden_rows.add(row + 1)
-    elif kind == _COLUMNS:
-        first, last, width, flags = struct.unpack_from("<HHH2xH", data)
-        if flags & 1 or not width:
-            layout.hidden_columns.append((first, last))
-    elif kind == _MERGED:
-        (count,) = struct.unpack_from("<H", data)
-        for number in range(count):
-            top, bottom, left, right = struct.unpack_from("<HHHH", data, 2 + 8 * number)
-            layout.merged.append((top + 1, left, bottom + 1, right))

@@ -62,8 +62,25 @@ class XlsbScan:
                 row = index + 1
                 if flags & _HIDDEN_ROW or not height:
                     raw.layout.hidden_rows.add(row)
-            else:
-                _add_record(raw, row, kind, data)
+            elif kind in _CELLS:
+                column, style = struct.unpack_from("<II", data)
+                raw.add_style(row, column, style & 0xFFFFFF)
+                if kind in (_ERROR, _FORMULA_ERROR):
+                    raw.errors[row, column] = error_name(struct.unpack_from("<B", data, 8)[0])
+                if kind >= _FORMULA_TEXT:
+                    value = (
+                        4 + 2 * struct.unpack_from("<I", data, 8)[0] if kind == _FORMULA_TEXT else 0
+                    )
+                    offset = 8 + (value or _FORMULA_VALUE[kind]) + 2
+                    (size,) = struct.unpack_from("<I", data, offset)
+                    add_formula(raw, row, column, data[offset + 4 : offset + 4 + size], "I")
+            elif kind == _COLUMNS:
+                first, last, width, flags = struct.unpack_from("<III4xH", data)
+                if flags & 1 or not width:
+                    raw.layout.hidden_columns.append((first, last))
+            elif kind == _MERGED:
+                top, bottom, left, right = struct.unpack_from("<IIII", data)
+                raw.layout.merged.append((top + 1, left, bottom + 1, right))
         return raw
 
     def _records(self, part: str) -> Iterator[tuple[int, bytes]]:
@@ -91,23 +108,3 @@ def _text(data: bytes, offset: int) -> tuple[str, int]:
     (length,) = struct.unpack_from("<I", data, offset)
     end = offset + 4 + 2 * length
     return data[offset + 4 : end].decode("utf-16-le", "replace"), end
-
-
-def _add_record(raw: RawSheet, row: int, kind: int, data: bytes) -> None:
-    if kind in _CELLS:
-        column, style = struct.unpack_from("<II", data)
-        raw.add_style(row, column, style & 0xFFFFFF)
-        if kind in (_ERROR, _FORMULA_ERROR):
-            raw.errors[row, column] = error_name(struct.unpack_from("<B", data, 8)[0])
-        if kind >= _FORMULA_TEXT:
-            value = 4 + 2 * struct.unpack_from("<I", data, 8)[0] if kind == _FORMULA_TEXT else 0
-            offset = 8 + (value or _FORMULA_VALUE[kind]) + 2
-            (size,) = struct.unpack_from("<I", data, offset)
-            add_formula(raw, row, column, data[offset + 4 : offset + 4 + size], "I")
-    elif kind == _COLUMNS:
-        first, last, width, flags = struct.unpack_from("<III4xH", data)
-        if flags & 1 or not width:
-            raw.layout.hidden_columns.append((first, last))
-    elif kind == _MERGED:
-        top, bottom, left, right = struct.unpack_from("<IIII", data)
-        raw.layout.merged.append((top + 1, left, bottom + 1, right))

@@ -132,12 +132,27 @@ _TEXT_FORMATS = ("@", 49)
 """Number format of texts: its code and its number."""
 
 
+class Formats:
+    """Formats of a workbook, each created once, with common properties."""
+
+    def __init__(self, book: xlsxwriter.Workbook, **common: Any) -> None:
+        self._book = book
+        self._common = common
+        self._formats: dict[frozenset[tuple[str, Any]], Format] = {}
+
+    def format(self, **properties: Any) -> Format:
+        """Return the format with some properties, by xlsxwriter's names."""
+        key = frozenset(properties.items())
+        if key not in self._formats:
+            self._formats[key] = self._book.add_format(self._common | properties)
+        return self._formats[key]
+
+
 class CellWriter:
     """Writer of cells that have formats of their own, row by row."""
 
     def __init__(self, book: xlsxwriter.Workbook) -> None:
-        self._book = book
-        self._formats: dict[object, Format | None] = {frozenset(): None}
+        self._formats = Formats(book)
 
     def write(
         self, sheet: Worksheet, row: int, column: int, value: object, properties: Mapping[str, Any]
@@ -154,8 +169,6 @@ class CellWriter:
             and properties.get("num_format") not in _TEXT_FORMATS
         ):
             properties = {**properties, "quote_prefix": True}
-        key = frozenset(properties.items())
-        if key not in self._formats:
-            self._formats[key] = self._book.add_format(dict(properties))
-        if sheet.write(row, column, value, self._formats[key]):
+        cell_format = self._formats.format(**properties) if properties else None
+        if sheet.write(row, column, value, cell_format):
             raise ValueError(f"Excel cannot hold row {row + 1}, column {column + 1}")

@@ -178,7 +178,8 @@ _LAST_ROW = 100_000
 _HEADER_HEIGHT = 24
 _KEY_WIDTH, _FREE_TEXT_WIDTH, _MAX_WIDTH = 16, 40, 48
 _MIN_WIDTHS: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
-_COMMENT_WIDTH, _COMMENT_LINE, _COMMENT_SYMBOLS = 320, 18, 46
+_COMMENT_LINE, _COMMENT_SYMBOLS = 18, 46
+_COMMENT = {"width": 320, "font_name": style.FONT, "font_size": 10}
 
 _HEADER = {"bold": True, "indent": 1, "valign": "vcenter", "border": 1, "border_color": style.RULE}
 _REQUIRED_HEADER = {**_HEADER, "bg_color": style.STRONG, "font_color": "FFFFFF"}
@@ -210,7 +211,18 @@ def add_data_sheets(
         for index, column in enumerate(part.columns):
             sheet.set_column(index, index, _width(column), cell_format(book, column))
             sheet.write_string(0, index, column.name, required if column.required else optional)
-            sheet.write_comment(0, index, *_comment(column))
+            lines = [
+                f"{column.title.pt} ({_OBLIGATIONS[column.required]})",
+                column.description,
+                f"Tipo: {kind_name(column)}",
+            ]
+            if rules := rules_in_words(column):
+                lines.append(f"Regras: {rules}")
+            if example := example_in_words(column):
+                lines.append(f"Exemplo: {example}")
+            height = sum(1 + len(line) // _COMMENT_SYMBOLS for line in lines) + 1
+            options = {**_COMMENT, "height": height * _COMMENT_LINE}
+            sheet.write_comment(0, index, "\n".join(lines), options)
             offered = list_ranges.get(column.link.registry) if column.link else None
             check = input_check(column, index, offered or choices.get((part.sheet, column.name)))
             sheet.data_validation(1, index, _LAST_ROW, index, check)
@@ -274,21 +286,6 @@ def _width(column: Column) -> int:
             content,
         ),
     )
-
-
-def _comment(column: Column) -> tuple[str, dict[str, Any]]:
-    lines = [
-        f"{column.title.pt} ({_OBLIGATIONS[column.required]})",
-        column.description,
-        f"Tipo: {kind_name(column)}",
-    ]
-    if rules := rules_in_words(column):
-        lines.append(f"Regras: {rules}")
-    if example := example_in_words(column):
-        lines.append(f"Exemplo: {example}")
-    height = sum(1 + len(line) // _COMMENT_SYMBOLS for line in lines) + 1
-    size = {"width": _COMMENT_WIDTH, "height": height * _COMMENT_LINE}
-    return "\n".join(lines), {**size, "font_name": style.FONT, "font_size": 10}
 
 
 _CHOICE_HEADER = "código – nome"
@@ -368,8 +365,7 @@ _WIDTHS = (32, 15, 18, 46, 36, 30)
 _MIN_NAME_WIDTH, _COMMON_NAME_WIDTH, _MAX_NAME_WIDTH = 32, 38, 48
 _DESCRIPTION = 4
 """Index of the column of descriptions, the widest."""
-_LINE_HEIGHT, _PADDING = 15, 5
-_MAX_ROW_HEIGHT = 409  # Excel's limit
+_PADDING = 5
 
 _STEPS = """\
 Preencha a planilha “{sheet}”, uma linha por registro, a partir da linha 2.
@@ -470,8 +466,8 @@ class _InstructionsWriter:
             # Programs do not fit the height of a row to its text on opening.
             texts = zip(cells, self.widths, strict=False)
             lines = [len(wrap(text, width - 3)) for (name, text), width in texts if name == "cell"]
-            height = _PADDING + _LINE_HEIGHT * max([1, *lines])
-            self.sheet.set_row(self.row, min(height, _MAX_ROW_HEIGHT))
+            height = _PADDING + style.LINE_HEIGHT * max([1, *lines])
+            self.sheet.set_row(self.row, min(height, style.MAX_ROW_HEIGHT))
         for index, (name, text) in enumerate(cells):
             self.sheet.write_string(self.row, index, text, self.formats[name])
         self.row += 1

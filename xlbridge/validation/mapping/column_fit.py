@@ -1,50 +1,239 @@
-"""Conversion of the cells of a foreign column: values by a list, documents by kind, joined texts;
-and the fit of a foreign column's values to a column of the resource.
+"""Fit of a foreign column to a column of the resource: of its header and of its values.
 
-A cell that the mapping has no value for is reported, never guessed.
+A header fits by the column's own names, its names in other programs, or earlier mappings.
+``synonyms.yaml`` declares the names in other programs and the words that headers consist of.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, cached_property
+from pathlib import Path
 from typing import get_args
 
+import msgspec
 import numpy as np
 import pandas as pd
 
-from xlbridge.resources import Column, Kind, column_checks
+from xlbridge.i18n import Text
+from xlbridge.resources import Column, Kind, Resource, pandera_checks
 from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import ColumnCells
-from xlbridge.validation.cells.displayed_cells import is_shown_as_text
-from xlbridge.validation.cells.text import display, quote_some, quoted, strip_invisible
-from xlbridge.validation.headers.header_matching import header_key
-from xlbridge.validation.headers.header_row import UnusableCell, header_texts
+from xlbridge.validation.cells.text import display, is_total, strip_invisible
+from xlbridge.validation.headers.header_row import (
+    HeaderMatcher,
+    header_key,
+    header_texts,
+    header_words,
+)
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
-from xlbridge.validation.mapping.name_matching import known_values
-from xlbridge.validation.non_records import is_total
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
-_MAX_LISTED = 12
+Words = frozenset[str]
 
 
-@dataclass(slots=True)
-class ConvertedCells:
-    """Converted cells of one column, one for each of Excel's rows; an empty one is ``""``.
+@dataclass(frozen=True, slots=True)
+class _Synonyms:
+    """Synonyms of a column: its ``usual`` and ``possible`` names, and ``values`` of words."""
 
-    ``unusable``: cells that the mapping has no value for, by Excel's row number; ``kept_rows``:
-    rows whose cells are used unchanged, None if all cells are converted.
-    """
-
-    values: list[object]
-    unusable: dict[int, UnusableCell] = field(default_factory=dict)
-    kept_rows: frozenset[int] | None = None
+    usual: Sequence[str] = ()
+    possible: Sequence[str] = ()
+    values: Mapping[str, str | int | bool] = field(default_factory=dict)
 
 
-def _all_values(column: CellColumn) -> list[object]:
+@dataclass(frozen=True)
+class _Vocabulary:
+    """Content of ``synonyms.yaml``, which explains each part."""
+
+    columns: Mapping[str, _Synonyms]
+    short_forms: Mapping[str, Sequence[str]]
+    amounts: Words
+    dates: Words
+    other_fillers: Words
+    names: Words
+    other_things: Words
+    other_units: Words
+
+    @cached_property
+    def fillers(self) -> Words:
+        """Words that only indicate the kind of a column."""
+        return self.amounts | self.dates | self.other_fillers
+
+    @cached_property
+    def long_forms(self) -> Mapping[str, str]:
+        """Words by their short forms."""
+        return {short: word for word, forms in self.short_forms.items() for short in forms}
+
+
+@cache
+def _vocabulary() -> _Vocabulary:
+    path = Path(__file__).with_name("synonyms.yaml")
+    return msgspec.yaml.decode(path.read_bytes(), type=_Vocabulary)
+
+
+def known_values(column: str) -> Mapping[str, str | int | bool]:
+    """Return the words that have the same value of a column in every company."""
+    return _synonyms(column).values
+
+
+def _synonyms(column: str) -> _Synonyms:
+    return _vocabulary().columns.get(column, _Synonyms())
+
+
+def mapping_words(header: str) -> Words:
+    """Return the words of a header without abbreviations."""
+    spaced = header.replace("_", " ").replace("/", " ").replace("-mail", "mail")
+    long_forms = _vocabulary().long_forms
+    words = frozenset(long_forms.get(word, word) for word in header_words(spaced))
+    return words or (frozenset({"valor"}) if "$" in header else words)
+
+
+def is_amount(header: str) -> bool:
+    """Return whether a header has a word for an amount."""
+    return not mapping_words(header).isdisjoint(_vocabulary().amounts)
+
+
+@cache
+def _phrases(column: str) -> tuple[tuple[Words, bool], ...]:
+    """Return the names of a column as words, with whether each is a usual one."""
+    names = _synonyms(column)
+    usual = [(mapping_words(name), True) for name in names.usual]
+    return (*usual, *((mapping_words(name), False) for name in names.possible))
+
+
+@cache
+def words_of_names() -> Words:
+    """Return all words of the names of columns."""
+    names = (words for column in _vocabulary().columns for words, _ in _phrases(column))
+    return frozenset[str]().union(*names)
+
+
+@cache
+def _names_without_amounts() -> frozenset[Words]:
+    """Return the names of columns that have no name with a word for an amount."""
+    amounts = _vocabulary().amounts
+    columns = ([words for words, _ in _phrases(name)] for name in _vocabulary().columns)
+    return frozenset(
+        words for names in columns if not any(n & amounts for n in names) for words in names
+    )
+
+
+_EARLIER = Text(
+    pt="um mapeamento anterior usa este cabeçalho", en="an earlier mapping uses this header"
+)
+_OWN_NAME = Text(pt="é o nome da coluna", en="it is the column's own name")
+_MISSPELT = Text(
+    pt="é o nome da coluna com outra grafia", en="it is the column's name in another spelling"
+)
+_USUAL = Text(pt="é um nome usual da coluna", en="it is a usual name of the column")
+_POSSIBLE = Text(
+    pt="é um nome possível da coluna, mas também de outras coisas",
+    en="it is a possible name of the column, but also of other things",
+)
+_ALIKE = Text(
+    pt="tem as palavras de um nome usual da coluna", en="it has the words of a usual name"
+)
+_PART = Text(pt="é parte do nome da coluna", en="it is a part of the column's name")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NameFit:
+    """Fit of a header to a column, from 0 to 1, and the reason."""
+
+    score: float
+    reason: Text
+
+
+class NameMatcher:
+    """Matcher of headers to the columns of a resource; ``earlier`` maps the keys of headers in
+    confirmed mappings to columns."""
+
+    def __init__(self, resource: Resource, earlier: Mapping[str, str]) -> None:
+        self._names = resource.headers
+        # Cached, as each header is compared with every column.
+        self._match = cache(HeaderMatcher(resource, resource.by_name).match)
+        self._earlier = earlier
+
+    def fit(self, header: str, column: Column) -> NameFit | None:
+        """Return the fit of a header to a column, None if it does not fit."""
+        key = header_key(header)
+        if self._earlier.get(key) == column.name:
+            return NameFit(1.0, _EARLIER)
+        if self._names.get(key) == column.name:
+            return NameFit(0.98, _OWN_NAME)
+        words = mapping_words(header)
+        if column.kind in {Kind.MONEY, Kind.NUMBER} and words & _vocabulary().other_units:
+            return None
+        found = [
+            fit for phrase, usual in _phrases(column.name) if (fit := _fit(words, phrase, usual))
+        ]
+        match = self._match(header)
+        if match is not None and match.column == column.name:
+            found.append(NameFit(0.95, _MISSPELT) if match.is_certain else NameFit(0.62, _PART))
+        best = max(found, key=lambda fit: fit.score, default=None)
+        if best is None or best.score >= 0.9:
+            return best
+        return None if _is_other_thing(words, column) else best
+
+
+@cache
+def columns_called(header: str) -> frozenset[str]:
+    """Return the columns of any resource that have the header as a usual name."""
+    fillers = _vocabulary().fillers
+    words = frozenset(word for word in mapping_words(header) if not word.isdecimal())
+    return frozenset(
+        column
+        for column in _vocabulary().columns
+        if any(phrase <= words <= phrase | fillers for phrase, usual in _phrases(column) if usual)
+    )
+
+
+def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
+    """Compare a header with one of a column's names: equal, equal except for words such as
+    "código", or with additional words."""
+    if words == phrase:
+        # "ID" rather means the other system's own number than a code that people know.
+        possible = 0.69 if words == {"id"} else 0.7
+        return NameFit(0.92, _USUAL) if usual else NameFit(possible, _POSSIBLE)
+    fillers = _vocabulary().fillers
+    specific, expected = words - fillers, phrase - fillers
+    if not expected or not specific:
+        return None
+    if specific == expected:
+        return NameFit(0.88, _USUAL) if usual else NameFit(0.66, _POSSIBLE)
+    if expected < specific:
+        additional = len(specific) - len(expected)
+        return NameFit((0.64 if usual else 0.5) - 0.05 * additional, _ALIKE)
+    return None
+
+
+def _is_other_thing(words: Words, column: Column) -> bool:
+    """Return whether a header names something else that is related to the column."""
+    known = _vocabulary()
+    names = {phrase for phrase, _ in _phrases(column.name)}
+    own_words = set().union(*names)
+    if (words & known.other_things) - own_words:
+        return True
+    if column.kind in {Kind.MONEY, Kind.NUMBER}:
+        # "Conta" is an account, not its amount; "documento" is a document, not its amount.
+        if words in _names_without_amounts() - names:
+            return True
+    elif (words & known.amounts) - own_words:
+        return True
+    if column.kind is not Kind.DATE and (words & known.dates) - own_words:
+        return True
+    return column.kind is not Kind.TEXT and bool((words & known.names) - own_words)
+
+
+MAX_LISTED = 12
+"""Number of values that a person can map one by one, and that messages list."""
+
+
+def all_values(column: CellColumn) -> list[object]:
+    """Return the values of a column, from Excel's row 1 on."""
     return list(column.values(range(len(column.kinds))))
 
 
@@ -54,7 +243,7 @@ def document_kind(value: object) -> str | None:
     A document without its leading zeros counts if it can only be of one kind. A wrong document has
     mostly digits, unlike a name of the same length.
     """
-    bare = _bare(value)
+    bare = _bare_text(value)
     valid = _valid_kinds(bare)
     if len(valid) == 1:
         return valid[0]
@@ -63,93 +252,12 @@ def document_kind(value: object) -> str | None:
     return next((kind for kind, one in DOCUMENTS.items() if one.symbols == len(bare)), None)
 
 
-def _bare(value: object) -> str:
+def _bare_text(value: object) -> str:
     return bare_document(strip_invisible(display(value))[0].strip())
 
 
 def _valid_kinds(bare: str) -> list[str]:
     return [kind for kind, one in DOCUMENTS.items() if one.is_valid(bare.zfill(one.symbols))]
-
-
-def convert_values(
-    column: CellColumn, rows: Iterable[int], targets: Mapping[str, object]
-) -> ConvertedCells:
-    """Convert the cells in ``rows``, Excel's numbers, by a list; the others stay unchanged."""
-    known = {value_key(text): value for text, value in targets.items()}
-    by_kind = {kind: known[kind] for kind in DOCUMENTS if kind in known}
-    unknown: UnusableCell = "mapping-value-unknown", {"known": quote_some(targets, _MAX_LISTED)}
-
-    @lru_cache(maxsize=None, typed=True)
-    def convert(value: object) -> object:
-        text = value_key(strip_invisible(display(value))[0])
-        if not text:
-            return ""
-        if isinstance(value, bool) and text not in known:
-            text = str(value).casefold()
-        if text in known:
-            return known[text]
-        kind = document_kind(value) if by_kind else None
-        return unknown if kind is None else by_kind.get(kind, unknown)
-
-    converted = ConvertedCells(_all_values(column))
-    for row in rows:
-        value = convert(converted.values[row - 1])
-        if value is unknown:
-            converted.unusable[row] = unknown
-        else:
-            converted.values[row - 1] = value
-    return converted
-
-
-def split_documents(
-    column: CellColumn, rows: Iterable[int], kinds: Sequence[str]
-) -> list[ConvertedCells]:
-    """Split a column of documents into one for each of ``kinds``; other cells are unusable in the
-    first."""
-    values = _all_values(column)
-    filled = [row for row in rows if display(values[row - 1]).strip()]
-    found = {row: document_kind(values[row - 1]) for row in filled}
-    unknown: UnusableCell = "mapping-document-unknown", {"kinds": ", ".join(kinds).upper()}
-    unusable = {row: unknown for row, kind in found.items() if kind not in kinds}
-    split: list[ConvertedCells] = []
-    for kind in kinds:
-        kept = frozenset(row for row, other in found.items() if other == kind)
-        converted = ConvertedCells(list(values), {} if split else unusable, kept)
-        for row in found.keys() - kept - converted.unusable.keys():
-            converted.values[row - 1] = ""
-        split.append(converted)
-    return split
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedPart:
-    """Column whose texts are joined with others: its header, and the number formats of its cells by
-    Excel's row number."""
-
-    header: str
-    cells: CellColumn
-    formats: Mapping[int, str]
-
-
-def join_texts(parts: Sequence[JoinedPart], rows: Iterable[int], separator: str) -> ConvertedCells:
-    """Join the texts of several columns in each row, without empty ones.
-
-    Cells that show another text than the one to be joined are unusable, such as the instalment
-    1/3, which Excel makes a date.
-    """
-    joined = ConvertedCells(_all_values(parts[0].cells))
-    for row in rows:
-        texts = []
-        for part in parts:
-            value = part.cells.value(row - 1)
-            if not (text := display(value).strip()):
-                continue
-            texts.append(text)
-            if not is_shown_as_text(value, part.formats.get(row)):
-                details = {"header": quoted(part.header), "stored": text}
-                joined.unusable.setdefault(row, ("mapping-part-shown-otherwise", details))
-        joined.values[row - 1] = separator.join(texts)
-    return joined
 
 
 _MOSTLY = 0.8
@@ -184,7 +292,7 @@ class ForeignColumn:
     @property
     def values(self) -> list[object]:
         """Values of the sampled cells."""
-        return _all_values(self.cells)
+        return all_values(self.cells)
 
     @property
     def texts(self) -> list[str]:
@@ -198,7 +306,7 @@ class ForeignColumn:
         Most check digits must be valid: telephone numbers have the length of a CPF.
         """
         known = list(filter(None, map(document_kind, self.values)))
-        valid = sum(bool(_valid_kinds(_bare(value))) for value in self.values)
+        valid = sum(bool(_valid_kinds(_bare_text(value))) for value in self.values)
         if len(known) < _MOSTLY * len(self.cells.kinds) or 2 * valid < len(known):
             return set()
         return set(known)
@@ -295,7 +403,7 @@ def _share(column: Column, cells: CellColumn, reading: ParseOptions) -> float:
     found = ColumnCells(cells, np.arange(1, size + 1))
     values, problems = type_column(column, found, reading)
     typed = good = ~problems.failed
-    for name, check in column_checks(column).items():
+    for name, check in pandera_checks(column).items():
         if not RULES[name].whole_column:
             checked = check(pd.Series(values)).check_output
             good = good.copy()
@@ -320,7 +428,7 @@ def listed_values(column: Column, foreign: ForeignColumn) -> dict[str, Scalar]:
 def can_list_values(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether a list can map the values of a foreign column to a column's: words, so few
     that a person can map each of them."""
-    if not 0 < len(foreign.texts) <= _MAX_LISTED:
+    if not 0 < len(foreign.texts) <= MAX_LISTED:
         return False
     if not all(isinstance(value, str) and _LETTER.search(value) for value in foreign.values):
         return False

@@ -1,0 +1,227 @@
+"""Answers in every shape that the spec allows or leaves open: no verdict contradicts the system.
+
+Each case is a channel with a shape of its refusals, successes, logs and ids. Two rows of three are
+sound. Whatever the shape, rows that are said to be there are, rejected ones are not, and the
+system's reason is told; what cannot be known is in doubt.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lossy_proxy import LossyProxy
+from sampling import sampled
+from sheets import write_records
+from upload_parts import AT_ONCE, new_cnpj, write_job
+
+from xlbridge.client import Client
+from xlbridge.errors import XlbridgeError
+from xlbridge.upload import UploadContext, Uploads
+from xlbridge.upload.results import job_json
+from xlbridge.wire.financial import PAYABLE_LIST_OPEN
+
+Shape = Callable[[Any], Any]
+DUE = {"dataDeVencimento": date(2026, 12, 10)}
+UNKNOWN_SUPPLIER = 999_999
+
+
+def pascal(value: Any) -> Any:
+    """Return a document with the names of all objects in PascalCase."""
+    if isinstance(value, list):
+        return [pascal(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {name[:1].upper() + name[1:]: pascal(item) for name, item in value.items()}
+
+
+def failure(errors: Any, **others: Any) -> dict[str, Any]:
+    return {"success": False, "data": None, "errors": errors, **others}
+
+
+REFUSALS: Mapping[str, Callable[[list[dict[str, str]]], tuple[int, Any]]] = {
+    "as the spec": lambda items: (400, failure(items)),
+    "200": lambda items: (200, failure(items)),
+    "422": lambda items: (422, failure(items)),
+    "PascalCase": lambda items: (400, pascal(failure(items))),
+    "texts": lambda items: (400, failure([item["value"] for item in items])),
+    "one text": lambda items: (400, failure("; ".join(item["value"] for item in items))),
+    "by field": lambda items: (400, failure({item["key"]: [item["value"]] for item in items})),
+    "other names": lambda items: (
+        400,
+        failure([{"campo": item["key"], "mensagem": item["value"]} for item in items]),
+    ),
+    "notifications": lambda items: (400, failure(None, notifications=items)),
+    "notifications in data": lambda items: (
+        200,
+        {"success": False, "data": {"notifications": items}},
+    ),
+    "success with notifications": lambda items: (
+        200,
+        {"success": True, "data": {"notifications": items, "payload": None}},
+    ),
+    "JSON string": lambda items: (400, ["; ".join(item["value"] for item in items)]),
+    "plain text": lambda items: (400, "; ".join(item["value"] for item in items)),
+}
+
+SUCCESSES: Mapping[str, Shape] = {
+    "as the sandbox": lambda document: document,
+    "PascalCase": pascal,
+    "no data": lambda document: {**document, "data": None},
+    "nothing but success": lambda _document: {"success": True},
+    "in a list": lambda document: {**document, "data": [document["data"]]},
+    "more fields": lambda document: {**document, "novo": 1, "mensagem": "ok"},
+    "codes as texts": lambda document: {**document, "data": as_texts(document["data"])},
+    "true": lambda document: {**document, "data": True},
+}
+
+
+def as_texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: as_texts(item) for name, item in value.items()}
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+IDS: Mapping[str, Shape] = {
+    "number": lambda log_id: log_id,
+    "text": str,
+    "id": lambda log_id: {"id": log_id, "usuario": 7},
+    "codigo": lambda log_id: {"codigoDaImportacao": log_id, "quantidadeDeRegistros": 3},
+    "log": lambda log_id: {"logDeImportacao": {"id": log_id}},
+    "unreadable": lambda _log_id: {"quantidadeDeRegistros": 3},
+}
+LINES: Mapping[str, Shape] = {
+    "objects": lambda line: line,
+    "PascalCase": pascal,
+    "texts": lambda line: f"Linha {line['linha']}: {line['mensagem']}",
+    "errors": lambda line: {
+        "key": line["coluna"],
+        "value": f"Linha {line['linha']}: {line['mensagem']}",
+    },
+    "numbers as texts": lambda line: {**line, "linha": str(line["linha"])},
+}
+COUNTS = ("all", "none", "rejected", "imported", "texts")
+STATUSES = ("situacao", "Situacao", "status", "upper")
+FIRST_LINES = (2, 1, 0)
+
+QUEUES = [
+    ("queue", shape) for shape in product(IDS, LINES, COUNTS, STATUSES, FIRST_LINES, (True, False))
+]
+RECORDS = [("records", shape) for shape in product(REFUSALS, SUCCESSES, (True, False))]
+DIRECT = [("direct", shape) for shape in product(REFUSALS, SUCCESSES, (True, False))]
+
+_CHUNK = 20
+
+
+def chunks() -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
+    """Yield all cases in chunks, mixed so that each has every channel and shape."""
+    cases = [*QUEUES, *RECORDS, *DIRECT]
+    random.Random(38).shuffle(cases)
+    for start in range(0, len(cases), _CHUNK):
+        yield cases[start : start + _CHUNK]
+
+
+def shaped_log(log: dict[str, Any], shape: tuple[Any, ...]) -> dict[str, Any]:
+    """Return a log in another shape."""
+    _, lines, counts, status, first_line, _ = shape
+    shift = first_line - 2
+    rejected = [{**line, "linha": line["linha"] + shift} for line in log["linhasRejeitadas"]]
+    other = {**log, "linhasRejeitadas": [LINES[lines](line) for line in rejected]}
+    names = {"all": (), "none": ("total", "imported", "rejected"), "texts": ()}
+    fields = {
+        "total": "totalDeRegistros",
+        "imported": "registrosImportados",
+        "rejected": "registrosRejeitados",
+    }
+    for name in names.get(counts, [one for one in fields if one != counts]):
+        del other[fields[name]]
+    if counts == "texts":
+        other |= {name: str(other[name]) for name in fields.values() if other[name] is not None}
+    word = other.pop("situacao")
+    other["situacao" if status == "upper" else status] = word.upper() if status == "upper" else word
+    return other
+
+
+def rewriter(channel: str, shape: tuple[Any, ...], reasons: list[str]) -> Any:
+    """Return the change of answers of a case; ``reasons`` collects what the system said."""
+
+    def rewrite(method: str, path: str, status: int, document: Any) -> tuple[int, Any] | None:
+        if channel == "queue":
+            if path.endswith("/fila") and document["success"]:
+                return status, {**document, "data": IDS[shape[0]](document["data"])}
+            if "log-importacao" in path:
+                reasons.extend(line["mensagem"] for line in document["data"]["linhasRejeitadas"])
+                return status, {**document, "data": shaped_log(document["data"], shape)}
+            return None
+        if method == "GET" or "autenticar" in path or "preview=true" in path:
+            return None
+        if document["success"]:
+            return status, SUCCESSES[shape[1]](document)
+        reasons.extend(item["value"].partition(": ")[2] for item in document["errors"])
+        return REFUSALS[shape[0]](document["errors"])
+
+    return rewrite
+
+
+def contradiction(
+    client: Client, report: Mapping[str, Any], document: str, reasons: list[str]
+) -> str | None:
+    """Return what a report says that is not so in the system, None if all is."""
+    present = {
+        int(title["numeroDoDocumento"].rpartition("-")[2])
+        for title in client.records(PAYABLE_LIST_OPEN)
+        if str(title["numeroDoDocumento"]).startswith(document)
+    }
+    rows, state = report["rows"], report["state"]
+    if state in {"in_doubt", "queued", "processing"} or rows["unknown"]:
+        return None
+    rejected = {row["row"] - 2 for row in report["rejected"] if row["row"]}
+    if rows["accepted"] != len(present):
+        return f"{state}: {rows['accepted']} accepted, {len(present)} are there"
+    if rejected & present:
+        return f"row {rejected} is said to be rejected, and is there"
+    told = " ".join(row["message"] for row in report["rejected"])
+    if rows["rejected"] and not all(reason in told for reason in reasons):
+        return f"reasons {reasons} became {told!r}"
+    return None
+
+
+@pytest.mark.parametrize("cases", sampled(chunks(), lambda index, _: index in {0, 1, 2}))
+def test_no_verdict_contradicts_the_system(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    tmp_path: Path,
+    cases: list[tuple[str, tuple[Any, ...]]],
+) -> None:
+    wrong = {}
+    for number, (channel, shape) in enumerate(cases):
+        reasons: list[str] = []
+        proxy.rewrite = None
+        document = new_cnpj()
+        is_sound = not shape[-1]
+        rows = [
+            {
+                "numeroDoDocumento": f"{document}-{row}",
+                "codigoDoFornecedor": 501 if is_sound or row != 1 else UNKNOWN_SUPPLIER,
+            }
+            for row in range(3)
+        ]
+        resource = "contaspagar"
+        path = write_records(
+            tmp_path / f"{number}.xlsx", resource, [{**row, **DUE} for row in rows]
+        )
+        job = write_job(context, client, path, channel)  # type: ignore[arg-type]
+        proxy.rewrite = rewriter(channel, shape, reasons)
+        try:
+            job = Uploads(context, client).run(job, AT_ONCE)
+        except XlbridgeError:
+            job = context.journal.job(job.id)
+        proxy.rewrite = None
+        problem = contradiction(client, job_json(context.journal, job), document, reasons)
+        if problem:
+            wrong[(channel, *shape)] = problem
+    assert not wrong
