@@ -1,7 +1,6 @@
 from .atomic import (
     as_arguments as as_arguments,
     file_lock as file_lock,
-    lock_or_fail as lock_or_fail,
     make_private_folder as make_private_folder,
     replace_atomically as replace_atomically,
     report_local_failures as report_local_failures,

@@ -5,7 +5,7 @@ import re
 import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -218,14 +218,6 @@ _QUOTES: Mapping[Shell, Callable[[str], str]] = {
     "powershell": lambda text: "'" + re.sub("(['‘’‚‛])", r"\1\1", text) + "'",
     "cmd": lambda text: '"' + text.replace('"', r"\"") + '"',
 }
-
-
-def lock_or_fail(home: Path, name: str, refusal: Text) -> AbstractContextManager[None]:
-    """Hold the lock ``name`` for the block; the system releases it if the process dies.
-
-    Raises ``UsageError`` with ``refusal`` if another process holds it.
-    """
-    return file_lock(home / "locks" / f"{name}.lock", refusal)
 
 
 @contextmanager
