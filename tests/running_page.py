@@ -40,8 +40,15 @@ class RunningPage:
             timeout=_PATIENCE,
             verify=False,
         ) as client:
-            client.get(self.link)
+            client.headers["X-Page-Key"] = page_key(client.get(self.link))
             yield client
+
+
+def page_key(launched: httpx.Response) -> str:
+    """Return the key that the answer to a launch link hands to the page's scripts."""
+    location = launched.history[0].headers["location"]
+    assert urlsplit(location).path == "/"
+    return urlsplit(location).fragment.removeprefix("key=")
 
 
 @contextmanager

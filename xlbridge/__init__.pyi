@@ -4,8 +4,10 @@ from .i18n import (
     set_language as set_language,
 )
 from .library import (
+    BatchResult as BatchResult,
     Connection as Connection,
     ExportedFrames as ExportedFrames,
+    MappingDraft as MappingDraft,
     Processing as Processing,
     Report as Report,
     UploadOutcome as UploadOutcome,
@@ -13,6 +15,9 @@ from .library import (
     available_listings as available_listings,
     available_resources as available_resources,
     connect as connect,
+    fix as fix,
+    map as map,  # noqa: A004 - the name of the command
+    template as template,
     validate as validate,
 )
 

@@ -20,6 +20,7 @@ Bad data is never raised: it is returned as findings. What is raised is one of t
 """
 
 import errno
+import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,12 +76,27 @@ def require_choice(name: str, value: object, choices: Sequence[object]) -> None:
 
 
 class XlbridgeError(Exception):
-    """Base of all errors of xlbridge. ``message``: what happened; ``hint``: what to do about it."""
+    """Base of all errors of xlbridge.
+
+    ``message``: what happened; ``hint``: what to do about it; ``code``: a stable name of the case,
+    by default that of the class (``usage-error``).
+    """
 
     def __init__(self, message: Text, hint: Text | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.code = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(self).__name__.strip("_")).lower()
+
+    def to_json(self) -> dict[str, str]:
+        """Return the error as JSON; ``type`` is the class of the tree above that it belongs to."""
+        kind = next(cls for cls in type(self).__mro__ if cls.__module__ == __name__)
+        return {
+            "type": kind.__name__,
+            "code": self.code,
+            "message": str(self.message),
+            "hint": "" if self.hint is None else str(self.hint),
+        }
 
     def __str__(self) -> str:
         return str(self.message)

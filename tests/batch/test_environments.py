@@ -87,6 +87,11 @@ def test_one_workbook_goes_to_two_environments_once_each(
     found = report(xlbridge(*asked), 0)
     assert states(found) == {"here": "done", "there": "done"}
     assert (found["rows"]["read"], found["rows"]["accepted"]) == (2, 2)
+    targets = {step["step"]: step["target"] for step in found["steps"]}
+    assert targets == {
+        "here": {"profile": "first", "base_url": batch_sandbox.base_url, "production": False},
+        "there": {"profile": "second", "base_url": other_sandbox.base_url, "production": False},
+    }
     proofs = {proof["profile"]: Path(proof["workbook"]).name for proof in found["proofs"]}
     assert proofs == {"first": "two-proof-first.xlsx", "second": "two-proof-second.xlsx"}
     assert all(proof["settled"] for proof in found["proofs"])

@@ -18,7 +18,7 @@ from openpyxl import load_workbook
 from sheets import write_rows
 from upload_parts import new_cnpj
 
-from xlbridge.files import lock_or_fail
+from xlbridge.files import file_lock
 from xlbridge.i18n import Text
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -202,7 +202,7 @@ def test_a_batch_is_run_by_one_process_at_a_time(
 ) -> None:
     plan = write_plan("name: a\nsteps:\n  p:\n    upload: p.xlsx\n    resource: contaspagar\n")
     write_payables(tmp_path, "p.xlsx", 501)
-    with lock_or_fail(home, "batch-a", Text(pt="–", en="–")):
+    with file_lock(home / "locks" / "batch-a.lock", Text(pt="–", en="–")):
         done = run_batch("run", plan, "--yes")
     assert done.returncode == 2
     assert "Another process is already running the batch a." in done.stderr

@@ -37,8 +37,10 @@ def test_every_public_name_exists_with_a_docstring(name: str) -> None:
 
 def test_no_other_public_names_exist() -> None:
     assert dir(xb) == [
+        "BatchResult",
         "Connection",
         "ExportedFrames",
+        "MappingDraft",
         "Processing",
         "Report",
         "UploadOutcome",
@@ -47,7 +49,10 @@ def test_no_other_public_names_exist() -> None:
         "available_resources",
         "connect",
         "errors",
+        "fix",
+        "map",
         "schema",
         "set_language",
+        "template",
         "validate",
     ]

@@ -1,12 +1,19 @@
 """Access is limited to the browser that opened the launch link, and to its own page."""
 
+import json
+import os
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from running_page import RunningPage
+from environment import clean_environment, credentials
+from forked import Zygote
+from running_page import RunningPage, page_key
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -14,7 +21,9 @@ from xlbridge.sandbox import RunningSandbox
 @contextmanager
 def enter(ui: RunningPage) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=ui.address, follow_redirects=True, timeout=60) as client:
-        assert client.get(ui.link).status_code == 200
+        answer = client.get(ui.link)
+        assert answer.status_code == 200
+        client.headers["X-Page-Key"] = page_key(answer)
         yield client
 
 
@@ -30,8 +39,63 @@ def test_the_cookie_is_for_this_page_alone(ui: RunningPage) -> None:
     cookie = httpx.get(ui.link, timeout=60).headers["set-cookie"]
     assert cookie.startswith(f"xlbridge-{urlsplit(ui.address).port}=")
     assert "HttpOnly" in cookie
-    assert "SameSite=strict" in cookie
+    assert "SameSite=lax" in cookie
     assert "Path=/" in cookie
+
+
+@pytest.mark.parametrize("key", ["", "wrong"])
+def test_the_cookie_alone_opens_nothing(ui: RunningPage, key: str) -> None:
+    # Browsers send it to every port of this computer, also to those of other users.
+    with enter(ui) as client:
+        client.headers["X-Page-Key"] = key
+        assert client.get("/").status_code == 200
+        for path in ("/api/jobs", "/api/events", "/api/template?resource=cliente"):
+            assert client.get(path).status_code == 403
+        acted = client.post("/api/stop", json={}, headers={"Origin": ui.address})
+        assert acted.status_code == 403
+
+
+@pytest.mark.parametrize("method", ["HEAD", "POST"])
+def test_only_opening_the_launch_link_uses_it_up(ui: RunningPage, method: str) -> None:
+    answer = httpx.request(method, ui.link, headers={"Origin": ui.address}, timeout=60)
+    assert (answer.status_code, answer.headers.get("set-cookie")) == (405, None)
+    with enter(ui) as client:
+        assert client.get("/api/jobs").status_code == 200
+
+
+_BROWSER = """
+import json, pathlib, re, sys, urllib.parse, urllib.request
+folder, address = pathlib.Path(sys.argv[1]), sys.argv[2]
+file = pathlib.Path(urllib.request.url2pathname(urllib.parse.urlsplit(address).path))
+link = re.search(r'url=([^"]+)', file.read_text("utf-8"))[1]
+opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+with opener.open(link, timeout=30) as answer:
+    seen = {"address": address, "mode": file.stat().st_mode & 0o777, "status": answer.status}
+(folder / "seen.tmp").write_text(json.dumps(seen))
+(folder / "seen.tmp").rename(folder / "seen.json")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="BROWSER is a command line elsewhere")
+def test_the_browser_is_opened_by_a_private_file_while_the_page_answers(
+    tmp_path: Path, home: Path, forks: Zygote, system: RunningSandbox
+) -> None:
+    # The launch link in its command line could be read by every user of the computer.
+    script, seen = tmp_path / "browser.py", tmp_path / "seen.json"
+    script.write_text(_BROWSER, encoding="utf-8")
+    browser = f"{sys.executable} {script} {tmp_path} %s"
+    environment = clean_environment(home, BROWSER=browser, **credentials(system))
+    log = tmp_path / "page.log"
+    with forks.running(environment, ["ui"], log=log):
+        deadline = time.monotonic() + 60
+        while not seen.exists():
+            assert time.monotonic() < deadline, log.read_text("utf-8")
+            time.sleep(0.05)
+    found = json.loads(seen.read_text("utf-8"))
+    assert found["address"].startswith("file://")
+    assert "launch/" not in found["address"]
+    assert (found["mode"], found["status"]) == (0o600, 200)
+    assert list(home.glob("**/*launch*")) == []
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_environments_are_listed_without_their_passwords(
 ) -> None:
     profiles = client.get("/api/profiles")
     (chosen,) = [one for one in profiles.json()["profiles"] if one["chosen"]]
-    assert (chosen["address"], chosen["email"]) == (empty_sandbox.base_url, empty_sandbox.email)
+    assert (chosen["base_url"], chosen["email"]) == (empty_sandbox.base_url, empty_sandbox.email)
     assert not chosen["production"]
     assert empty_sandbox.password not in profiles.text
 

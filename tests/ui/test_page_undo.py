@@ -56,7 +56,7 @@ def test_an_upload_is_undone_after_the_same_plan_as_in_the_terminal(
     job = {"job": first["job"]}
     assert [one["can_undo"] for one in before] == [True, True]
     planned = client.post("/api/undo-plan", json=job).json()
-    assert (planned["undo"], planned["left"], planned["production"]) == (2, 1, False)
+    assert (planned["undo"], planned["left"], planned["target"]["production"]) == (2, 1, False)
     (reason,) = planned["reasons"]
     assert reason.startswith("1 row not reversed: the record was changed")
     assert reason.endswith("(row 3)")

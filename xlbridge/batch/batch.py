@@ -21,7 +21,7 @@ from xlbridge.batch.plan.steps import (
 from xlbridge.client import Client
 from xlbridge.connection import connect
 from xlbridge.i18n import Text
-from xlbridge.profiles import choose_profile, read_profile_file, settings_for
+from xlbridge.profiles import Profile, choose_profile, read_profile_file, settings_for
 from xlbridge.settings import Settings
 from xlbridge.upload import Job, State, UploadContext, open_context
 from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
@@ -37,9 +37,13 @@ class Environments:
     _contexts: dict[str | None, UploadContext] = field(default_factory=dict)
     _clients: dict[str | None, Client] = field(default_factory=dict)
 
+    def profile(self, name: str | None) -> Profile:
+        """Return an environment's profile."""
+        return choose_profile(self._settings(name))
+
     def name(self, profile: str | None) -> str:
         """Return the environment's name in the journal."""
-        return choose_profile(self._settings(profile)).name
+        return self.profile(profile).name
 
     def context(self, profile: str | None) -> UploadContext:
         """Return the environment's journal and catalogue, without a request to the system."""

@@ -13,7 +13,6 @@ from xlbridge.batch.proof.model import WrittenProof, proof_json, proof_line
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import Grade, Line, Report, ReportForms, Table, Tone
 from xlbridge.upload import State
 from xlbridge.upload.planning import action_counts, token_line
@@ -48,10 +47,10 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
         "batch": batch.id,
         "plan": str(batch.plan.path),
         "parameters": dict(batch.plan.parameters),
-        "target": choose_profile(batch.environments.settings).to_json(),
+        "target": batch.environments.profile(None).to_json(),
         "done": all(state.done for state in outcome.steps),
         "rows": _rows_json(_total_rows(outcome.steps)),
-        "steps": [_step_json(state) for state in outcome.steps],
+        "steps": [_step_json(batch, state) for state in outcome.steps],
         "findings_page": None if page is None else str(page),
         "confirm": outcome.confirm,
         "proofs": [proof_json(proof) for proof in outcome.proofs],
@@ -221,11 +220,13 @@ def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
             ).format(job=job.arguments())
 
 
-def _step_json(state: StepOverview) -> dict[str, Any]:
+def _step_json(batch: Batch, state: StepOverview) -> dict[str, Any]:
     step = state.step
+    own = step.profile and {"target": batch.environments.profile(step.profile).to_json()}
     return {
         "step": step.name,
         "kind": _kind(step),
+        **(own or {}),
         "state": state.status.value,
         "after": list(step.after),
         "waits_for": list(state.waits_for),
@@ -293,7 +294,7 @@ def _last_step(proofs: Sequence[WrittenProof]) -> Text:
 
 def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
     """Return the next step of a batch, first what only a person can do."""
-    profile = choose_profile(batch.environments.settings).arguments
+    profile = batch.environments.profile(None).arguments
     units = [unit for state in open_steps for unit in state.units]
     doubts = [job for unit in units if unit.status is UnitStatus.IN_DOUBT for job in unit.jobs]
     settling = [job.last("settled") for job in doubts if job.state is State.IN_DOUBT]

@@ -63,7 +63,7 @@ from xlbridge.errors import (
     XlbridgeError,
 )
 from xlbridge.export import ExportResult, PreparedExport
-from xlbridge.files import lock_or_fail, report_local_failures, report_write_errors
+from xlbridge.files import file_lock, report_local_failures, report_write_errors
 from xlbridge.i18n import Text, untranslated
 from xlbridge.parallel import Executor, ExportTask, export_all, validate_files
 from xlbridge.settings import CsvForm
@@ -375,7 +375,8 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
     """
     require_proof_folder(batch)
     message = _ALREADY_RUNNING.format(id=batch.id)
-    with lock_or_fail(batch.environments.settings.home, f"batch-{batch.id}", message):
+    locks = batch.environments.settings.home / "locks"
+    with file_lock(locks / f"batch-{batch.id}.lock", message):
         run = BatchRun(batch, options)
         outcome = BatchOutcome(run.run(), failure=run.failure)
     outcome.idle = not run.checked and not run.worked

@@ -32,7 +32,7 @@ from xlbridge.cli.batch_common import (
 from xlbridge.cli.completion import complete_batches
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
-from xlbridge.cli.options import described_command, option, report_format_option, schemas_option
+from xlbridge.cli.options import described_command, option, result_options, schemas_option
 from xlbridge.cli.output import print_error, print_json, print_message, print_report, print_result
 from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_arguments import ConsentOptions
@@ -58,7 +58,7 @@ from xlbridge.upload.planning import ApproveAll, ConsentRequest, token_line
     en="Prints the format of a plan, as a JSON Schema for editors.",
 )
 @schemas_option
-@report_format_option
+@result_options
 def plan_command(
     plan: Path | None,
     month: str | None,
@@ -89,7 +89,7 @@ def plan_command(
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @schemas_option
-@report_format_option
+@result_options
 def status_command(batch_id: str | None, form: str) -> ExitCode:
     if batch_id is None:
         return _list_batches(form)
@@ -151,7 +151,7 @@ def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @schemas_option
-@report_format_option
+@result_options
 def proof_command(batch_id: str | None, form: str) -> ExitCode:
     with open_batch_named(batch_id) as batch:
         with heavy_imports():

@@ -16,7 +16,7 @@ from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import (
     combine_options,
     option,
-    report_format_option,
+    result_options,
     schemas_option,
     worker_options,
     yes_option,
@@ -62,7 +62,7 @@ def parameters_from_options(month: str | None, assignments: tuple[str, ...]) -> 
 
 run_options = combine_options(
     [
-        report_format_option,
+        result_options,
         worker_options,
         schemas_option,
         option(

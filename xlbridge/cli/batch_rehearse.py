@@ -2,7 +2,6 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,19 +12,14 @@ from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import (
     described_command,
     option,
-    page_format_option,
+    page_result_options,
     schemas_option,
-    stdout_by_dash,
 )
-from xlbridge.cli.output import print_message, write_report
+from xlbridge.cli.output import is_result_printed, print_message, print_report
 from xlbridge.cli.progress import show_progress
-from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, require_extra
-
-if TYPE_CHECKING:
-    from xlbridge.batch.rehearsal import RehearsalOptions
 
 _EXIT_CODES = {
     "passed": ExitCode.GOOD,
@@ -95,16 +89,7 @@ _EXIT_CODES = {
     en="A new folder for the files of the rehearsal: database, journal, rejects.",
 )
 @schemas_option
-@page_format_option
-@option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=stdout_by_dash,
-    metavar="FILE",
-    pt="Com --format html: grava a página nesse arquivo.",
-    en="With --format html: writes the page to that file.",
-)
+@page_result_options
 def command(
     plan: Path,
     month: str | None,
@@ -117,12 +102,14 @@ def command(
     compare: bool,
     keep: Path | None,
     form: str,
-    output: Path | None,
 ) -> ExitCode:
-    if output is not None and form != "html":
-        raise UsageError(_ONLY_PAGES)
     require_extra()
-    from xlbridge.batch.rehearsal import RehearsalOptions
+    from xlbridge.batch.rehearsal import (
+        RehearsalOptions,
+        rehearsal_report,
+        run_rehearsal,
+        verdict_lines,
+    )
 
     settings = settings_without_profile()
     parameters = parameters_from_options(month, assignments)
@@ -138,30 +125,14 @@ def command(
         compare=compare,
         keep=keep,
     )
-    return _rehearse(options, form, output)
-
-
-_ONLY_PAGES = Text(
-    pt="-o grava a página: use também --format html.", en="-o writes the page: add --format html."
-)
-
-
-def _rehearse(options: "RehearsalOptions", form: str, output: Path | None) -> ExitCode:
-    """Run a rehearsal, print its report, and return the exit code of its verdict."""
-    from xlbridge.batch.rehearsal import (
-        rehearsal_report,
-        run_rehearsal,
-        verdict_lines,
-    )
-
     title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
     with show_progress(title.format(id=options.plan.batch)) as progress:
         result = run_rehearsal(options, progress.show)
     if options.keep is not None:
         kept = Text(pt="Os arquivos do ensaio estão em {f}", en="Its files are in {f}")
         print_message(kept.format(f=options.keep))
-    if output is not None:
+    if not is_result_printed():
         for line in verdict_lines(result):
             print_message(line)
-    write_report(rehearsal_report(result), form, output)
+    print_report(rehearsal_report(result), form)
     return _EXIT_CODES[result.state]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xlbridge import titles
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
-from xlbridge.cli.options import described_command, format_option, option
+from xlbridge.cli.options import described_command, option, result_options
 from xlbridge.cli.output import print_message, print_report
 from xlbridge.client import DiagnosticCheck, RetryPolicy
 from xlbridge.connection import connect, quirks_for
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     pt="Com --first-contact: grava as que foram vistas no arquivo de particularidades do perfil.",
     en="With --first-contact: writes those that were seen to the profile's quirks file.",
 )
-@format_option
+@result_options
 def command(
     accept_journal_because: str | None, first_contact: bool, write_quirks: bool, form: str
 ) -> ExitCode:

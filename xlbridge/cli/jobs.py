@@ -9,7 +9,7 @@ import click
 from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
-from xlbridge.cli.options import described_command, option, report_format_option, status_copy_option
+from xlbridge.cli.options import described_command, option, result_options, status_copy_option
 from xlbridge.cli.output import (
     print_error,
     print_json,
@@ -52,7 +52,7 @@ from xlbridge.upload.results import (
 )
 @click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
 @status_copy_option
-@report_format_option
+@result_options
 def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
     with open_context(command_settings()) as context:
         if job_id is not None:
@@ -127,7 +127,7 @@ def _print_tables(*tables: Table) -> None:
 )
 @click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
 @upload_options("resume")
-@report_format_option
+@result_options
 def resume_command(job_id: str | None, **options: Any) -> ExitCode:
     arguments = UploadArguments.of(options)
     with open_context(command_settings()) as context:
@@ -243,7 +243,7 @@ def _belongs_to(job: Job, profile: Profile) -> bool:
     pt="O que foi visto, e onde; fica registrado com o usuário e a data.",
     en="What was seen, and where; recorded with user and time.",
 )
-@report_format_option
+@result_options
 def resolve_command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
     with heavy_imports():
         from xlbridge.upload import resolve_job
@@ -262,7 +262,7 @@ def resolve_command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
 @click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
 @consent_options
 @field_options("undo")
-@report_format_option
+@result_options
 def undo_command(job_id: str, **options: Any) -> ExitCode:
     arguments = UploadArguments.of({**options, "annotate": None})
     with heavy_imports():

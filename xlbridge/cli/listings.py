@@ -1,7 +1,7 @@
 """``xlbridge listings``: listings that can be exported, with their filters."""
 
 from xlbridge import titles
-from xlbridge.cli.options import described_command, format_option
+from xlbridge.cli.options import described_command, result_options
 from xlbridge.cli.output import print_report
 from xlbridge.export import LISTINGS, Listing
 from xlbridge.i18n import Text
@@ -13,7 +13,7 @@ from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
     pt="O que se pode exportar, com os filtros.",
     en="What can be exported, with the filters.",
 )
-@format_option
+@result_options
 def command(form: str) -> None:
     print_report(ReportForms.of_report(_report, _document), form)
 

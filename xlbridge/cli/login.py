@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.environment import command_settings, settings_without_profile
-from xlbridge.cli.options import described_command, format_option, option
+from xlbridge.cli.options import described_command, option, result_options
 from xlbridge.cli.output import (
     ask,
     display_name,
@@ -82,7 +82,7 @@ _NOT_STORED = "none"
     pt="Lê a senha da entrada padrão.",
     en="Reads the password from standard input.",
 )
-@format_option
+@result_options
 def command(
     url: str | None,
     email: str | None,
@@ -255,7 +255,7 @@ def _print_login(client: Client, answer: Authentication, form: str) -> None:
     pt="Quem é o usuário no sistema.",
     en="Who the user is in the system.",
 )
-@format_option
+@result_options
 def whoami_command(form: str) -> None:
     with connect(command_settings(), print_message, RetryPolicy.quick()) as client:
         info = read_system_info(client).model_dump(mode="json")

@@ -21,7 +21,15 @@ from xlbridge.cli.lifecycle import (
     ignore_interrupts,
     treat_signals_as_interrupts,
 )
-from xlbridge.cli.output import StdoutFailed, print_error, print_message, print_usage_error
+from xlbridge.cli.output import (
+    StdoutFailed,
+    begin_result,
+    finish_result,
+    print_error,
+    print_failure,
+    print_message,
+    print_usage_error,
+)
 from xlbridge.errors import XlbridgeError, is_local_failure, local_failure, os_error_reason
 from xlbridge.i18n import (
     LANGUAGES,
@@ -219,7 +227,12 @@ def main(arguments: Sequence[str]) -> int:
     translate_click()
     if COMPLETION_VARIABLE in os.environ:
         add_powershell_completion()
+    begin_result(arguments)
     code = _run(_language_first(arguments))
+    try:
+        code = finish_result(code)
+    except OSError as error:
+        return _report_stdout(error, code)
     failure = _stdout_failure()
     return code if failure is None else _report_stdout(failure, code)
 
@@ -314,14 +327,15 @@ def _report_crash(error: Exception) -> int:
             en="A defect of xlbridge ({kind}). Nothing more will be done. Its report cannot be "
             "written: {reason}.",
         )
-        print_message(message.format(kind=type(error).__name__, reason=os_error_reason(unwritten)))
+        reason = os_error_reason(unwritten)
+        print_failure("Defect", message.format(kind=type(error).__name__, reason=reason))
         return ExitCode.CRASHED
     message = Text(
         pt="Defeito do xlbridge ({kind}). Nada mais será feito. Envie este arquivo ao projeto: {f}",
         en="A defect of xlbridge ({kind}). Nothing more will be done. Send this file to the "
         "project: {f}",
     )
-    print_message(message.format(kind=type(error).__name__, f=report.name))
+    print_failure("Defect", message.format(kind=type(error).__name__, f=report.name))
     return ExitCode.CRASHED
 
 

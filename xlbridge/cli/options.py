@@ -3,13 +3,15 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
 from xlbridge.cli.completion import complete_resources
+from xlbridge.cli.output import write_result_to
+from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.report_forms import PRINTABLE_FORMS
 from xlbridge.settings import (
@@ -74,18 +76,55 @@ def combine_options(options: Sequence[Decorator]) -> Decorator:
     return lambda command: reduce(lambda result, add: add(result), reversed(options), command)
 
 
-def _format_option(forms: Sequence[str]) -> Decorator:
-    """Return ``--format`` with a choice of forms; the first is the default."""
+def _result_options(forms: Sequence[str]) -> Decorator:
+    """Return ``--format`` with a choice of forms, the first by default, and ``-o``."""
     texts = [PRINTABLE_FORMS[form].help for form in forms]
-    return option(
-        "--format",
-        "form",
-        type=click.Choice(forms),
-        default=forms[0],
-        show_default=True,
-        pt=_sentence([text.pt for text in texts], "ou"),
-        en=_sentence([text.en for text in texts], "or"),
+    options = combine_options(
+        [
+            option(
+                "--format",
+                "form",
+                type=click.Choice(forms),
+                default=forms[0],
+                show_default=True,
+                pt=_sentence([text.pt for text in texts], "ou"),
+                en=_sentence([text.en for text in texts], "or"),
+            ),
+            option(
+                "-o",
+                "--output",
+                type=click.Path(path_type=Path, dir_okay=False),
+                callback=stdout_by_dash,
+                metavar="FILE",
+                pt="Grava o relatório num arquivo.",
+                en="Writes the report to a file.",
+            ),
+        ]
     )
+    return lambda command: options(_with_output(command))
+
+
+def _with_output(command: Decorated) -> Decorated:
+    """Return a command whose result goes to the file of ``-o``, unless that is one of its others.
+
+    A workbook is only replaced with ``--force``: it may be one in which a person works.
+    """
+
+    @wraps(command)
+    def with_output(*arguments: Any, output: Path | None, **options: Any) -> Any:
+        if output is not None:
+            # Imported late: few commands write a report to a file.
+            import zipfile
+
+            values = [value if isinstance(value, tuple) else (value,) for value in options.values()]
+            files = [file for value in values for file in value if isinstance(file, Path)]
+            require_distinct([output], files)
+            if zipfile.is_zipfile(output) and not options.get("force"):
+                require_new(output)
+            write_result_to(output)
+        return command(*arguments, **options)
+
+    return with_output
 
 
 def _sentence(parts: Sequence[str], conjunction: str) -> str:
@@ -94,14 +133,9 @@ def _sentence(parts: Sequence[str], conjunction: str) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-format_option = _format_option(("text", "json"))
-"""``--format`` of commands without a report."""
-
-report_format_option = _format_option(
-    [name for name, form in PRINTABLE_FORMS.items() if form.universal]
-)
-page_format_option = _format_option(list(PRINTABLE_FORMS))
-"""``--format`` of reports that also have a page."""
+result_options = _result_options([name for name, form in PRINTABLE_FORMS.items() if form.universal])
+page_result_options = _result_options(list(PRINTABLE_FORMS))
+"""Options of reports that also have a page."""
 
 
 def _set_as_variable(
@@ -304,7 +338,6 @@ class ValidateArguments:
     sheet: str | None
     all_sheets: bool
     form: str
-    output: Path | None
     annotated: Path | None
     fixed: Path | None
     limit: int | None

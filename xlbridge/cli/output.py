@@ -4,19 +4,24 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise, takewhile
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import click
 
 from xlbridge import titles
-from xlbridge.cli.lifecycle import ExitCode
+from xlbridge.cli.lifecycle import ExitCode, exit_code_of
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
-from xlbridge.i18n import Text
+from xlbridge.files import replace_atomically
+from xlbridge.i18n import Text, untranslated
 
 if TYPE_CHECKING:
     from xlbridge.report_forms import ReportForms
@@ -29,6 +34,92 @@ class StdoutFailed(OSError):
     """
 
     in_doubt = False
+
+
+@dataclass(slots=True)
+class _Result:
+    """Result of the running command, and the failure that ended it.
+
+    ``as_json`` is true if ``--format json`` is on the command line, ``on_stdout`` once something
+    was printed there. With ``-o`` the result is collected in ``collected`` for ``file``, and
+    ``report`` is the last report of it.
+    """
+
+    as_json: bool = False
+    on_stdout: bool = False
+    file: Path | None = None
+    collected: IO[str] | None = None
+    report: "ReportForms | None" = None
+    failure: Mapping[str, str] | None = None
+
+
+_result = _Result()
+
+
+def begin_result(arguments: Sequence[str]) -> None:
+    """Forget the result of an earlier command in this process; arguments of the next one follow.
+
+    They are read before click does, as its errors are printed in their form, too.
+    """
+    global _result
+    words = takewhile(lambda word: word != "--", arguments)
+    forms = [
+        value if separator else following
+        for word, following in pairwise([*words, ""])
+        for name, separator, value in [word.partition("=")]
+        if name == "--format"
+    ]
+    _result = _Result(as_json=forms[-1:] == ["json"])
+
+
+def write_result_to(file: Path) -> None:
+    """Collect the result of the running command, which ``finish_result`` writes to a file."""
+    _result.file = file
+
+
+def is_result_printed() -> bool:
+    """Return whether the result is printed rather than written to a file."""
+    return _result.file is None
+
+
+def finish_result(code: int) -> int:
+    """Write the result to the file of ``-o``; return the exit code of the command.
+
+    If the file cannot be written, the result is printed, a page as text. If the command failed and
+    nothing was printed under ``--format json``, the failure is printed as JSON. Raises
+    ``StdoutFailed``, ``BrokenPipeError``.
+    """
+    if _result.file is not None and _result.collected is not None:
+        with _result.collected as collected:
+            try:
+                _write_result(_result.file, collected)
+            except (UsageError, LocalFailure) as error:
+                _result.file = None
+                if _result.report is None:
+                    collected.seek(0)
+                    for piece in iter(partial(collected.read, _PIECE), ""):
+                        _print(piece, end="")
+                else:
+                    print_report(_result.report, "text")
+                print_error(error)
+                code = code if code == ExitCode.IN_DOUBT else max(code, exit_code_of(error))
+    if code and _result.as_json and _result.failure is not None and not _result.on_stdout:
+        _result.file = None
+        print_json({"version": 1, "error": _result.failure})
+    return code
+
+
+def _write_result(file: Path, collected: IO[str]) -> None:
+    collected.seek(0)
+    with (
+        replace_atomically(file) as temporary,
+        temporary.open("w", encoding="utf-8", newline="\n") as target,
+    ):
+        shutil.copyfileobj(collected, target)
+    print_message(Text(pt="Relatório em {f}", en="Report in {f}").format(f=file))
+
+
+_PIECE = 1 << 16
 
 
 @contextmanager
@@ -64,6 +155,14 @@ def ask(question: Text, **options: Any) -> str:
 
 def print_usage_error(error: click.ClickException) -> None:
     """Print an error of click, which contains what the user typed."""
+    context = getattr(error, "ctx", None)
+    usage = UsageError(
+        untranslated("{message}").format(message=error.format_message()),
+        None
+        if context is None
+        else untranslated("{path} --help").format(path=context.command_path),
+    )
+    _result.failure = usage.to_json()
     message = io.StringIO()
     error.show(message)
     with ignore_stderr_failures():
@@ -91,8 +190,15 @@ def ignore_stderr_failures() -> Iterator[None]:
         return
 
 
+def print_failure(kind: str, text: Text) -> None:
+    """Print why the command failed, for a reason that is not an ``XlbridgeError``."""
+    _result.failure = {"type": kind, "code": kind.lower(), "message": str(text), "hint": ""}
+    print_message(text)
+
+
 def print_error(error: XlbridgeError) -> None:
     """Print an error with its hint."""
+    _result.failure = error.to_json()
     print_message(Text(pt="Erro: {e}", en="Error: {e}").format(e=error.message))
     if error.hint:
         print_message(error.hint)
@@ -108,7 +214,7 @@ def print_document(text: str) -> None:
 
     Raises ``StdoutFailed``, ``BrokenPipeError``.
     """
-    _print(visible(text) if sys.stdout.isatty() else text)
+    _print(visible(text) if _is_terminal() else text)
 
 
 def print_report(report: "ReportForms", form: str) -> None:
@@ -116,33 +222,18 @@ def print_report(report: "ReportForms", form: str) -> None:
 
     Raises ``StdoutFailed``, ``BrokenPipeError``.
     """
+    _result.report = report if form == "html" else None
     if form == "text":
-        for line in fit_to_terminal(map(str, report.lines()), sys.stdout):
+        lines = map(str, report.lines())
+        for line in fit_to_terminal(lines, sys.stdout) if is_result_printed() else lines:
             _print(line)
-    elif form == "json" and (sys.stdout.isatty() or report.json_pieces is None):
+    elif form == "json" and (_is_terminal() or report.json_pieces is None):
         print_json(report.document())
     else:
-        to_terminal = sys.stdout.isatty()
+        to_terminal = _is_terminal()
         for piece in report.render(form):
             _print(visible(piece) if to_terminal else piece, end="")
         _print("")
-
-
-def write_report(report: "ReportForms", form: str, output: Path | None) -> None:
-    """Print a report, or write it to ``output``.
-
-    Raises ``UsageError`` if the file cannot be written, after printing the report; a page is
-    printed as text.
-    """
-    if output is None:
-        print_report(report, form)
-        return
-    try:
-        report.write(form, output)
-    except (UsageError, LocalFailure):
-        print_report(report, "text" if form == "html" else form)
-        raise
-    print_message(Text(pt="Relatório em {f}", en="Report in {f}").format(f=output))
 
 
 def display_value(value: object) -> object:
@@ -178,11 +269,26 @@ def print_json(document: Any) -> None:
 
     Raises ``StdoutFailed``, ``BrokenPipeError``.
     """
-    indent = 2 if sys.stdout.isatty() else None
+    indent = 2 if _is_terminal() else None
     print_document(json.dumps(document, ensure_ascii=False, indent=indent, default=str))
 
 
+def _is_terminal() -> bool:
+    return is_result_printed() and sys.stdout.isatty()
+
+
 def _print(text: str, end: str = "\n") -> None:
+    if not is_result_printed():
+        if _result.collected is None:
+            # Imported late: few commands write a report to a file.
+            from tempfile import SpooledTemporaryFile
+
+            _result.collected = SpooledTemporaryFile(  # noqa: SIM115 - it lives as the command
+                _KEPT_IN_MEMORY, "w+", encoding="utf-8", newline="\n"
+            )
+        _result.collected.write(text + end)
+        return
+    _result.on_stdout = True
     try:
         click.echo(text + end, nl=False)
     except BrokenPipeError:
@@ -191,6 +297,7 @@ def _print(text: str, end: str = "\n") -> None:
         raise StdoutFailed(error.errno, error.strerror) from error
 
 
+_KEPT_IN_MEMORY = 1 << 20
 _MIN_WIDTH = 40
 _COLOURS: Mapping[str, str] = {
     "✗": "red",
@@ -215,8 +322,6 @@ def fit_to_terminal(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
     if not stream.isatty():
         yield from lines
         return
-    import shutil
-
     width = max(_MIN_WIDTH, shutil.get_terminal_size().columns)
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     for line in lines:

@@ -10,7 +10,7 @@ import click
 from xlbridge.cli.completion import complete_kinds
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
-from xlbridge.cli.options import option, report_format_option
+from xlbridge.cli.options import option, result_options
 from xlbridge.cli.output import print_error, print_message, print_report
 from xlbridge.cli.upload_arguments import UploadArguments, consent_options
 from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
@@ -100,7 +100,7 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     en="Records processed at the same time.",
 )
 @consent_options
-@report_format_option
+@result_options
 def command(
     listing: str,
     file: Path | None,

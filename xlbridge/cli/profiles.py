@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from xlbridge.cli.completion import complete_profiles
 from xlbridge.cli.environment import command_settings
-from xlbridge.cli.options import described_command, format_option, option
+from xlbridge.cli.options import described_command, option, result_options
 from xlbridge.cli.output import display_name, display_value, print_json, print_message, print_result
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
@@ -38,7 +38,7 @@ from xlbridge.settings import Settings, read_settings
     pt="Retira o perfil e sua senha; o diário fica.",
     en="Removes the profile and its password; its journal stays.",
 )
-@format_option
+@result_options
 def command(default: str | None, remove: str | None, form: str) -> None:
     home = read_settings().home
     if default is not None:

@@ -8,8 +8,8 @@ import click
 from xlbridge.cli.options import (
     csv_options,
     force_option,
-    format_option,
     option,
+    result_options,
     schemas_option,
     stdout_by_dash,
 )
@@ -34,7 +34,7 @@ from xlbridge.settings import read_settings
     en="Prints the format of a resource file, as a JSON Schema for editors.",
 )
 @schemas_option
-@format_option
+@result_options
 @click.pass_context
 def command(context: click.Context, form: str, file_format: bool) -> None:
     if context.invoked_subcommand is not None:

@@ -15,7 +15,7 @@ from xlbridge.cli.options import (
     map_option,
     option,
     parse_options,
-    report_format_option,
+    result_options,
     sheet_options,
 )
 from xlbridge.cli.output import print_json, print_message
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @map_option
 @link_option
 @upload_options("upload")
-@report_format_option
+@result_options
 def command(
     file: Path,
     resource: str | None,
@@ -127,7 +127,7 @@ def _validate(request: ValidationRequest, settings: Settings) -> "ValidatedSheet
 @map_option
 @link_option
 @upload_options("retry")
-@report_format_option
+@result_options
 def retry_command(
     job_or_file: str,
     file: Path | None,

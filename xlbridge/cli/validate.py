@@ -1,6 +1,5 @@
 """``xlbridge validate``: checks workbooks on this computer."""
 
-import zipfile
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -20,11 +19,10 @@ from xlbridge.cli.options import (
     link_option,
     map_option,
     option,
-    page_format_option,
+    page_result_options,
     parse_options,
     schemas_option,
     sheet_options,
-    stdout_by_dash,
     worker_options,
 )
 from xlbridge.cli.progress import ProgressDisplay, show_progress
@@ -46,14 +44,6 @@ if TYPE_CHECKING:
     en="Checks workbooks on this computer, without the network.",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(readable=False, path_type=Path))
-@option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=stdout_by_dash,
-    pt="Grava o relatório num arquivo.",
-    en="Writes the report to a file.",
-)
 @option(
     "--annotate",
     "annotated",
@@ -92,7 +82,7 @@ if TYPE_CHECKING:
 @map_option
 @link_option
 @worker_options
-@page_format_option
+@page_result_options
 def command(**options: Any) -> ExitCode:
     arguments = ValidateArguments(**options)
     _check_arguments(arguments)
@@ -186,7 +176,7 @@ def _check_arguments(arguments: ValidateArguments) -> None:
             )
         )
     inputs = [*arguments.files, *([arguments.mapping] if arguments.mapping else [])]
-    require_distinct([arguments.output, arguments.annotated, arguments.fixed], inputs)
+    require_distinct([arguments.annotated, arguments.fixed], inputs)
     if arguments.force:
         return
     if arguments.annotated:
@@ -194,6 +184,3 @@ def _check_arguments(arguments: ValidateArguments) -> None:
     if arguments.fixed:
         # A fixed copy cannot be distinguished from a workbook that a person works in.
         require_new(arguments.fixed)
-    if arguments.output and zipfile.is_zipfile(arguments.output):
-        # It may be a workbook, which a report must not replace.
-        require_new(arguments.output)

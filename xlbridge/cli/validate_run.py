@@ -8,7 +8,7 @@ from pathlib import Path
 
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, worst_code
 from xlbridge.cli.options import ValidateArguments
-from xlbridge.cli.output import print_error, print_message, write_report
+from xlbridge.cli.output import is_result_printed, print_error, print_message, print_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import LocalFailure, UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
@@ -39,7 +39,7 @@ def report_results(
     if arguments.fixed is not None:
         with failures.collect(_NOTHING_FIXED):
             results = _fix(arguments.fixed, request, results, settings)
-    to_terminal = arguments.form == "text" and arguments.output is None
+    to_terminal = arguments.form == "text" and is_result_printed()
     if to_terminal:
         _require_any(results)
     only_of_validate = {"--all-sheets": arguments.all_sheets, "--online": arguments.online}
@@ -58,8 +58,7 @@ def report_results(
             with show_progress(Text(pt="Marcando as células", en="Marking the cells")):
                 report_forms(report).write("workbook", arguments.annotated)
             marked = True
-    with failures.collect():
-        write_report(report_forms(report), arguments.form, arguments.output)
+    print_report(report_forms(report), arguments.form)
     if not arguments.online:
         _report_unchecked_names(report.sheets)
     if marked:

@@ -1,7 +1,6 @@
 from .atomic import (
     as_arguments as as_arguments,
     file_lock as file_lock,
-    lock_or_fail as lock_or_fail,
     make_private_folder as make_private_folder,
     replace_atomically as replace_atomically,
     report_local_failures as report_local_failures,
@@ -11,7 +10,11 @@ from .atomic import (
     short_path as short_path,
     write_private as write_private,
 )
-from .names import folded_name as folded_name, matching_files as matching_files
+from .names import (
+    folded_name as folded_name,
+    matching_files as matching_files,
+    path_beside as path_beside,
+)
 from .sqlite import (
     LocalDatabase as LocalDatabase,
     open_local_database as open_local_database,

@@ -5,7 +5,7 @@ import re
 import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +19,7 @@ from xlbridge.errors import (
     os_error_reason,
     os_error_remedy,
 )
+from xlbridge.files.names import shortened_name
 from xlbridge.i18n import Text
 
 Shell = Literal["sh", "powershell", "cmd"]
@@ -32,8 +33,8 @@ _NAME_LINK_TARGET = Text(
     pt="Informe o arquivo de destino do link ou grave em outro.",
     en="Name the target of the link, or write to another file.",
 )
-_MAX_PREFIX_LENGTH = 200
-"""Characters of a name that its temporary file keeps: file systems allow 255 bytes."""
+_MAX_PREFIX_BYTES = 200
+"""Length of what a temporary file keeps of the name of its file."""
 
 
 @contextmanager
@@ -55,7 +56,8 @@ def replace_atomically(
     # Imported late: it loads much of the cryptography package, and most commands write no file.
     import secrets
 
-    temporary = path.with_name(f".{path.name[:_MAX_PREFIX_LENGTH]}.{secrets.token_hex(4)}.tmp")
+    prefix = shortened_name(path.name, _MAX_PREFIX_BYTES)
+    temporary = path.with_name(f".{prefix}.{secrets.token_hex(4)}.tmp")
     try:
         with report_write_errors(path, in_home=in_home):
             temporary.touch(0o666 if shared else 0o600, exist_ok=False)
@@ -216,14 +218,6 @@ _QUOTES: Mapping[Shell, Callable[[str], str]] = {
     "powershell": lambda text: "'" + re.sub("(['‘’‚‛])", r"\1\1", text) + "'",
     "cmd": lambda text: '"' + text.replace('"', r"\"") + '"',
 }
-
-
-def lock_or_fail(home: Path, name: str, refusal: Text) -> AbstractContextManager[None]:
-    """Hold the lock ``name`` for the block; the system releases it if the process dies.
-
-    Raises ``UsageError`` with ``refusal`` if another process holds it.
-    """
-    return file_lock(home / "locks" / f"{name}.lock", refusal)
 
 
 @contextmanager

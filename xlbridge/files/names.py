@@ -1,5 +1,6 @@
 """Names of files as people write them: in any case and any Unicode form, and with patterns."""
 
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +11,24 @@ from pathlib import Path
 def folded_name(name: str) -> str:
     """Return a name or path that is equal for names which differ in case or Unicode form only."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+_MAX_BYTES = 255
+"""Length of a name that file systems allow."""
+
+
+def path_beside(path: Path, ending: str) -> Path:
+    """Return the path of a file about another one, in its folder: its stem, then an ending.
+
+    A stem that is too long for that is shortened.
+    """
+    stem = shortened_name(path.stem, _MAX_BYTES - len(os.fsencode(ending)))
+    return path.with_name(f"{stem}{ending}")
+
+
+def shortened_name(name: str, size: int) -> str:
+    """Return as much of a name as fits into a number of bytes."""
+    return name.encode(errors="surrogateescape")[:size].decode(errors="ignore")
 
 
 def matching_files(folder: Path, pattern: str) -> list[Path]:

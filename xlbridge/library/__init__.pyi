@@ -1,3 +1,4 @@
+from .batches import BatchResult as BatchResult
 from .connections import (
     Connection as Connection,
     ExportedFrames as ExportedFrames,
@@ -13,4 +14,10 @@ from .uploads import (
     Processing as Processing,
     UploadOutcome as UploadOutcome,
     UploadPlan as UploadPlan,
+)
+from .workbooks import (
+    MappingDraft as MappingDraft,
+    fix as fix,
+    map as map,  # noqa: A004 - the name of the command
+    template as template,
 )

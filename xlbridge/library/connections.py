@@ -3,11 +3,12 @@
 import datetime as dt
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
+from pathlib import Path
 from types import NoneType, TracebackType
 from typing import Any, Self, get_args
 
@@ -25,7 +26,10 @@ from xlbridge.export import (
     export_frames,
     find_listing,
 )
+from xlbridge.i18n import Text
+from xlbridge.library.batches import BatchRequest, BatchResult, run_plan
 from xlbridge.library.reports import EXPECTED_NAME, Report, existing_folder, require_type
+from xlbridge.library.sources import Source
 from xlbridge.library.uploads import (
     HOW_TO_CONFIRM_PROCESS,
     NumberSource,
@@ -111,8 +115,9 @@ _LOGGER = logging.getLogger("xlbridge")
 class Connection:
     """Connection to an environment, returned by ``connect``; use it as a context manager."""
 
-    def __init__(self, settings: Settings, client: Client, resources: ExitStack) -> None:
-        self._settings = settings
+    def __init__(self, base: Settings, client: Client, resources: ExitStack) -> None:
+        self._base = base
+        self._settings = settings_for(base, choose_profile(base))
         self._client = client
         self._resources = resources
 
@@ -263,7 +268,7 @@ class Connection:
 
     def retry(
         self,
-        source: Report | str | PathLike[str],
+        source: Report | Source,
         job: str | None = None,
         *,
         confirm: str | None = None,
@@ -273,9 +278,9 @@ class Connection:
         """Send the corrected rows of an earlier upload, as ``xlbridge retry`` does.
 
         ``source`` is its rejects workbook, its status copy or the workbook itself, corrected, or a
-        report on one. ``job`` is the upload; the first two carry it inside. Consent works as in
-        ``upload``. Raises what ``upload`` raises, and ``UsageError`` if the upload has no rejected
-        or held rows, or none was corrected.
+        report on one; in memory too, as for ``validate``. ``job`` is the upload; the first two
+        carry it inside. Consent works as in ``upload``. Raises what ``upload`` raises, and
+        ``UsageError`` if the upload has no rejected or held rows, or none was corrected.
         """
         options = sending_options(confirm, on_progress, yes=yes)
         return retry_report(self._settings, self._client, source, job, options)
@@ -296,6 +301,34 @@ class Connection:
         """
         options = sending_options(confirm, on_progress, yes=yes)
         return undo_job(self._settings, self._client, job, options)
+
+    def batch(
+        self,
+        plan: str | PathLike[str],
+        *,
+        month: str | None = None,
+        parameters: Mapping[str, str] | None = None,
+        confirm: str | None = None,
+        yes: bool = False,
+        all_or_nothing: bool = False,
+        on_progress: Callable[[str], None] = lambda _step: None,
+    ) -> BatchResult:
+        """Run a batch, or plan it without consent, as ``xlbridge batch run`` and ``plan`` do.
+
+        ``plan`` is the plan's file; ``month`` and ``parameters`` are its parameters. Without
+        consent nothing is written, and the result has the ``token`` that ``confirm`` accepts; it
+        covers exactly the planned rows. ``yes=True`` covers any, also steps that process records;
+        it is refused if a step writes to production. ``all_or_nothing`` sends nothing if any
+        workbook has errors. Steps without a profile of their own belong to the environment of the
+        connection. What is done already is not repeated.
+
+        Raises ``PlanFileError`` for a wrong plan, ``UsageError`` for the token of another plan or
+        while another process runs the batch, ``LocalFailure`` if this computer fails. Source:
+        ``docs/how-to/migration-lead.md``.
+        """
+        request = BatchRequest(Path(plan), month, parameters or {}, all_or_nothing)
+        consent = None if confirm is None and not yes else consent_for("auto", confirm, yes=yes)
+        return run_plan(self._base, request, consent, lambda step: on_progress(str(step)))
 
     def resolve(self, job: str, seen: str, reason: str) -> UploadOutcome:
         """Record what a person saw in the system about a job in doubt, as ``xlbridge resolve``
@@ -458,18 +491,36 @@ class Connection:
         return f"<Connection {self.profile}: {self._client.target.base_url}>"
 
 
+_ALL_OR_NONE = Text(
+    pt="Passe base_url, email e password, ou só o nome de um perfil.",
+    en="Pass base_url, email and password, or only the name of a profile.",
+)
+_PROFILE_OR_ADDRESS = Text(
+    pt="profile e base_url não podem ser usados juntos.",
+    en="profile and base_url are mutually exclusive.",
+)
+
+
 def connect(
-    profile: str | None = None, *, schemas: str | PathLike[str] | None = None
+    profile: str | None = None,
+    *,
+    base_url: str | None = None,
+    email: str | None = None,
+    password: str | None = None,
+    schemas: str | PathLike[str] | None = None,
 ) -> Connection:
     """Connect to an environment, chosen as for the commands.
 
-    ``profile`` names one of ``profiles.toml``. The default is chosen by environment variables
-    (``XLBRIDGE_PROFILE``, ``XLBRIDGE_BASE_URL``, …), else by the file; if nothing is configured it
-    is the embedded sandbox, which runs until the connection is closed. Nothing is sent before the
-    first call. ``schemas`` is a folder of custom schema files that replaces the one in
-    ``XLBRIDGE_HOME``.
+    ``profile`` names one of ``profiles.toml``. Instead, ``base_url``, ``email`` and ``password``
+    name an environment that is in no file; its journal is that of ``XLBRIDGE_HOME``, and it counts
+    as production if its address is that of a production profile. The default is chosen by
+    environment variables (``XLBRIDGE_PROFILE``, ``XLBRIDGE_BASE_URL``, …), else by the file; if
+    nothing is configured it is the embedded sandbox, which runs until the connection is closed.
+    Nothing is sent before the first call. ``schemas`` is a folder of custom schema files that
+    replaces the one in ``XLBRIDGE_HOME``.
 
-    Raises ``ConfigError`` if there is no such profile, it has no credentials, or the embedded
+    Raises ``UsageError`` if only some of address, user and password are given, or a profile with
+    them; ``ConfigError`` if there is no such profile, it has no credentials, or the embedded
     sandbox is needed and the extra ``sandbox`` is not installed; ``TransportError`` if the sandbox
     does not start. Source: the spec, What the service does (two environments) and Authentication;
     ``docs/how-to/profiles.md``.
@@ -477,8 +528,23 @@ def connect(
     require_type("profile", profile, str, NoneType, hint=EXPECTED_NAME.format(name="homolog"))
     overrides = {} if schemas is None else {SCHEMAS_VARIABLE: str(existing_folder(schemas))}
     settings = read_settings(os.environ | overrides)
-    settings = settings if profile is None else settings.with_profile(profile)
-    settings = settings_for(settings, choose_profile(settings))
+    given = {"base_url": base_url, "email": email, "password": password}
+    if any(value is not None for value in given.values()):
+        for name, value in given.items():
+            require_type(name, value, str, hint=_ALL_OR_NONE)
+        if profile is not None:
+            raise UsageError(_PROFILE_OR_ADDRESS, _ALL_OR_NONE)
+        settings = replace(
+            settings,
+            profile=None,
+            credentials_profile=None,
+            base_url=base_url,
+            email=email,
+            password=password,
+        )
+    elif profile is not None:
+        settings = settings.with_profile(profile)
     with ExitStack() as stack:
-        client = stack.enter_context(connect_client(settings, partial(_LOGGER.info, "%s")))
+        own = settings_for(settings, choose_profile(settings))
+        client = stack.enter_context(connect_client(own, partial(_LOGGER.info, "%s")))
         return Connection(settings, client, stack.pop_all())

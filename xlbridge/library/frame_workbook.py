@@ -1,16 +1,13 @@
-"""A DataFrame as a workbook: its cells, its row labels, and the file written from it.
+"""DataFrames as a workbook: its cells, its row labels, and the file written from it.
 
-Row 1 of the sheet contains the column names, the frame's rows start at row 2; the index is left
-out.
+Row 1 of a sheet contains the column names, the frame's rows start at row 2; the index is left out.
 """
 
 import datetime as dt
-import hashlib
 import math
 from collections.abc import Hashable, Mapping, Sequence, Set
 from decimal import Decimal
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,15 +16,11 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.errors import UsageError
-from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 from xlbridge.workbook.read import CellEncoder, RawSheet, SheetCells, WorkbookCells
 
 CellValue = str | float | bool | dt.date | dt.datetime
 """Content of a cell; ``""`` if it is empty."""
-
-FRAME_FILE = Path("dataframe.xlsx")
-"""File name for the findings of a DataFrame."""
 
 _SHEET_NAME = "dataframe"
 _FIRST_ROW = 2
@@ -39,16 +32,26 @@ _MOMENT_FORMAT = "yyyy-mm-dd hh:mm:ss"
 
 
 class FrameWorkbook:
-    """A DataFrame as a sheet of cells.
+    """A DataFrame as a sheet of cells, with the frames of its lists as further sheets.
 
     Missing values become empty cells. A value that no Excel cell can hold exactly (an integer of
     more than 15 digits, a time with a time zone, an object) becomes its text.
     """
 
-    def __init__(self, frame: pd.DataFrame) -> None:
+    name = "dataframe.xlsx"
+    """File name for findings."""
+
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        sheet: str = _SHEET_NAME,
+        lists: Mapping[str, pd.DataFrame] | None = None,
+    ) -> None:
         """Raise ``UsageError`` for a MultiIndex of columns, and bytes or containers in cells."""
         if frame.columns.nlevels > 1:
             raise UsageError(_SEVERAL_LEVELS, _HOW_TO_FLATTEN)
+        self.sheet = sheet
+        self.lists = {name: FrameWorkbook(part, name) for name, part in (lists or {}).items()}
         self._labels: pd.Index[Any] = frame.index
         self._columns = [
             [str(name), *_cell_values(frame.iloc[:, position])]
@@ -57,8 +60,21 @@ class FrameWorkbook:
 
     def cells(self) -> WorkbookCells:
         """Return the cells as if read from a workbook."""
-        columns = [CellEncoder().encode(values) for values in self._columns]
-        return WorkbookCells(None, [SheetCells(_SHEET_NAME, 0, columns, RawSheet())])
+        sheets = [
+            SheetCells(
+                part.sheet,
+                0,
+                [CellEncoder().encode(values) for values in part._columns],
+                RawSheet(),
+            )
+            for part in (self, *self.lists.values())
+        ]
+        return WorkbookCells(None, sheets)
+
+    @property
+    def index_names(self) -> list[Hashable]:
+        """Names of the levels of the frame's index."""
+        return list(self._labels.names)
 
     def label(self, row: int | None) -> Hashable:
         """Return the index label of a sheet's row; None for the header or no row."""
@@ -77,28 +93,17 @@ class FrameWorkbook:
         from xlbridge.workbook.write import new_workbook
 
         with new_workbook(path) as book:
-            sheet: Worksheet = book.add_worksheet(_SHEET_NAME)
             plain = book.add_format({})
             date = book.add_format({"num_format": _DATE_FORMAT})
             moment = book.add_format({"num_format": _MOMENT_FORMAT})
-            for row, values in enumerate(zip(*self._columns, strict=True)):
-                for column, value in enumerate(values):
-                    form = moment if isinstance(value, dt.datetime) else date
-                    form = form if isinstance(value, dt.date) else plain
-                    if value != "" and _write_cell(sheet, row, column, value, form):
-                        raise _too_large(row + 1, column + 1)
-
-    def store(self, folder: Path) -> Path:
-        """Write the workbook into a folder, named by its content, and return its path.
-
-        Raises ``UsageError`` as ``write`` does.
-        """
-        make_private_folder(folder)
-        with TemporaryDirectory(dir=folder, prefix="xlbridge-") as scratch:
-            file = Path(scratch) / FRAME_FILE
-            self.write(file)
-            digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-            return file.replace(folder / f"{FRAME_FILE.stem}-{digest}{FRAME_FILE.suffix}")
+            for part in (self, *self.lists.values()):
+                sheet: Worksheet = book.add_worksheet(part.sheet)
+                for row, values in enumerate(zip(*part._columns, strict=True)):
+                    for column, value in enumerate(values):
+                        form = moment if isinstance(value, dt.datetime) else date
+                        form = form if isinstance(value, dt.date) else plain
+                        if value != "" and _write_cell(sheet, row, column, value, form):
+                            raise _too_large(row + 1, column + 1)
 
 
 def _cell_values(series: pd.Series) -> list[CellValue]:

@@ -6,7 +6,6 @@ from decimal import Decimal
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import NoneType
 from typing import Any
 
@@ -17,7 +16,8 @@ from xlbridge.errors import UsageError, require_choice
 from xlbridge.export import LISTINGS, Listing
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
-from xlbridge.library.frame_workbook import FRAME_FILE, FrameWorkbook
+from xlbridge.library.frame_workbook import FrameWorkbook
+from xlbridge.library.sources import Origin, Source, as_file, read_source, store
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Kind, Resource, load_catalogue, normalize_header
 from xlbridge.resources.checks import CATALOGUE
@@ -29,6 +29,7 @@ from xlbridge.settings import (
     DateOrder,
     NumberStyle,
     ParseOptions,
+    Settings,
     WorkbookLimits,
     read_settings,
 )
@@ -47,9 +48,10 @@ class Report:
     for a workbook, by the labels of the frame's own index for a DataFrame. Blank rows are left out.
     """
 
-    def __init__(self, sheet: ValidatedSheet, origin: FrameWorkbook | None = None) -> None:
+    def __init__(self, sheet: ValidatedSheet, origin: Origin | None = None) -> None:
         self._sheet = sheet
         self._origin = origin
+        self._frame = origin if isinstance(origin, FrameWorkbook) else None
 
     @property
     def ok(self) -> bool:
@@ -63,7 +65,7 @@ class Report:
 
     @property
     def source(self) -> Path | None:
-        """Path of the workbook; None for a DataFrame."""
+        """Path of the workbook; None if it was passed as a DataFrame or in memory."""
         return None if self._origin else self._sheet.file
 
     @property
@@ -84,7 +86,18 @@ class Report:
     @cached_property
     def children(self) -> Mapping[str, "Report"]:
         """Reports of the child sheets by the names of their lists, such as ``produtos``."""
-        return {name: Report(child, self._origin) for name, child in self._sheet.children.items()}
+        lists = {} if self._frame is None else self._frame.lists
+        return {
+            name: Report(child, lists.get(child.sheet, self._origin))
+            for name, child in self._sheet.children.items()
+        }
+
+    @property
+    def changes(self) -> pd.DataFrame:
+        """What ``fix`` changed: ``row``, ``cell``, ``column``, ``old`` and ``new`` as text."""
+        fixed = [] if self._sheet.fixes is None else self._sheet.fixes.fixed
+        rows = [(one.row, one.cell, one.column, one.value, str(one.corrected)) for one in fixed]
+        return pd.DataFrame(rows, columns=["row", "cell", "column", "old", "new"])
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -155,13 +168,8 @@ class Report:
         require_distinct([target], [] if self._origin else [self._sheet.file])
         if not force:
             WorkbookMark.ANNOTATED.require_mark(target)
-        with TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:
-            sheet = self._sheet
-            if self._origin is not None:
-                file = Path(folder) / FRAME_FILE
-                self._origin.write(file)
-                sheet = replace(sheet, file=file)
-            sheets = [replace(each, file=sheet.file) for each in sheet.with_children]
+        with as_file(self._origin or self._sheet.file) as file:
+            sheets = [replace(each, file=file) for each in self._sheet.with_children]
             reports.report_forms(reports.Report(sheets)).write("workbook", target)
 
     def __repr__(self) -> str:
@@ -171,18 +179,23 @@ class Report:
             f"{self.warnings} warnings>"
         )
 
+    @property
+    def origin(self) -> Path | Origin:
+        """The workbook: its path, or what can be written to a file."""
+        return self._origin or self._sheet.file
+
     def may_be_sent(self, *, good_rows: bool) -> bool:
         """Return whether an upload may send the sheet, or its rows without errors."""
         return may_be_sent(self._sheet, good_rows=good_rows)
 
     def validated_sheet(self, folder: Path) -> ValidatedSheet:
-        """Return the validated sheet; the workbook of a DataFrame is stored in ``folder``.
+        """Return the validated sheet; a workbook that is no file is stored in ``folder``.
 
         Raises ``UsageError`` if it cannot be written.
         """
         if self._origin is None:
             return self._sheet
-        return replace(self._sheet, file=self._origin.store(folder))
+        return replace(self._sheet, file=store(self._origin, folder))
 
     def with_sheet(self, sheet: ValidatedSheet) -> "Report":
         """Return a report of the same source for a sheet with further findings."""
@@ -190,9 +203,9 @@ class Report:
 
     def row_labels(self, rows: Sequence[int | None]) -> pd.Series:
         """Return the index labels of the report's frames for Excel's row numbers."""
-        if self._origin is None:
+        if self._frame is None:
             return pd.Series(rows, dtype="Int64")
-        labels = pd.Series([self._origin.label(row) for row in rows], dtype=object)
+        labels = pd.Series([self._frame.label(row) for row in rows], dtype=object)
         is_number = pd.api.types.is_integer_dtype(self._frame_index().dtype)
         return labels.astype("Int64") if is_number else labels
 
@@ -208,13 +221,13 @@ class Report:
         return wrong
 
     def _frame_index(self) -> "pd.Index[Any]":
-        if self._origin is not None:
-            return self._origin.labels(self._sheet.rows)
+        if self._frame is not None:
+            return self._frame.labels(self._sheet.rows)
         return pd.Index(list(self._sheet.rows), dtype="int64", name="row")
 
 
 def validate(
-    source: str | PathLike[str] | pd.DataFrame,
+    source: Source,
     resource: str | None = None,
     *,
     sheet: str | None = None,
@@ -228,8 +241,11 @@ def validate(
 ) -> Report:
     """Validate a sheet against the schema of its resource, without the network.
 
-    ``source`` is an .xlsx, .xlsm, .xlsb, .xls, .ods or .csv file, or a DataFrame with the sheet's
-    column names (its index is ignored; a value that Excel cannot hold is validated as text).
+    ``source`` is the path of an .xlsx, .xlsm, .xlsb, .xls, .ods or .csv file, its bytes, an open
+    binary file, or a DataFrame with the sheet's column names (its index is ignored; a value that
+    Excel cannot hold is validated as text). Tables of other libraries with the Arrow or the
+    DataFrame interface count as DataFrames. A dict of frames is a sheet with lists: first the
+    sheet, then a frame for each list by its name, such as ``produtos``.
     ``resource`` names the resource (see ``available_resources``); by default it is recognised by
     the template, the sheet's name or the headers. ``sheet`` names the sheet of a workbook with
     several.
@@ -251,7 +267,7 @@ def validate(
 
     Source of the rules: the spec's section of each resource, named in ``schemas/``.
     """
-    require_type("source", source, str, PathLike, pd.DataFrame, hint=_EXPECTED_SHEET)
+    origin = read_source(source)
     hint = EXPECTED_NAME.format(name="contasreceber")
     require_type("resource", resource, str, NoneType, hint=hint)
     require_type("map", map, str, PathLike, NoneType, hint=_EXPECTED_MAPPING)
@@ -259,24 +275,33 @@ def validate(
     folder = settings.schemas if schemas is None else existing_folder(schemas)
     reading = ParseOptions(dates=dates, numbers=numbers)
     mapping = None if map is None else read_mapping(Path(map))
-    if isinstance(source, pd.DataFrame):
+    if isinstance(origin, FrameWorkbook):
         if sheet is not None:
             raise UsageError(
                 Text(pt="Um DataFrame não tem planilhas.", en="A DataFrame has no sheets.")
             )
-        return _validate_frame(source, resource, folder, reading, mapping, links or {})
-    request = ValidationRequest(
-        file=Path(source),
-        resource=resource,
-        sheet=sheet,
-        reading=reading,
-        mapping=mapping,
-        links=links or {},
-    )
+        return _validate_frame(origin, resource, folder, reading, mapping, links or {})
+    limits = csv_limits(settings, delimiter, encoding)
+    with as_file(origin) as file:
+        request = ValidationRequest(
+            file=file,
+            resource=resource,
+            sheet=sheet,
+            reading=reading,
+            mapping=mapping,
+            links=links or {},
+        )
+        validated = validate_single_sheet(request, folder, limits)
+    if isinstance(origin, Path):
+        return Report(validated)
+    return Report(replace(validated, file=Path(origin.name)), origin)
+
+
+def csv_limits(settings: Settings, delimiter: str | None, encoding: str | None) -> WorkbookLimits:
+    """Return the limits for reading files, with the declared form of a .csv file."""
     require_choice("delimiter", delimiter, (None, *CSV_DELIMITERS.values()))
     require_choice("encoding", encoding, (None, *CSV_ENCODINGS))
-    limits = settings.limits.with_csv(CsvForm(delimiter, encoding))
-    return Report(validate_single_sheet(request, folder, limits))
+    return settings.limits.with_csv(CsvForm(delimiter, encoding))
 
 
 def require_type(name: str, value: object, *types: type, hint: Text) -> None:
@@ -288,12 +313,6 @@ def require_type(name: str, value: object, *types: type, hint: Text) -> None:
         raise UsageError(message.format(name=name, type=type(value).__name__), hint)
 
 
-_EXPECTED_SHEET = Text(
-    pt="Passe o caminho de um arquivo ou um DataFrame: pd.DataFrame(linhas); de polars e pyarrow, "
-    "source.to_pandas(). Grave antes em arquivo o que está em memória.",
-    en="Pass the path of a file, or a DataFrame: pd.DataFrame(rows); from polars and pyarrow, "
-    "source.to_pandas(). Write other in-memory data to a file first.",
-)
 EXPECTED_NAME = Text(
     pt="Passe o nome, um texto como {name!r}.", en="Pass the name, a string such as {name!r}."
 )
@@ -313,21 +332,25 @@ def existing_folder(schemas: str | PathLike[str]) -> Path:
 
 
 def _validate_frame(
-    frame: pd.DataFrame,
+    origin: FrameWorkbook,
     resource: str | None,
     schemas: Path,
     reading: ParseOptions,
     mapping: SheetMapping | None,
     links: Mapping[str, str],
 ) -> Report:
-    origin = FrameWorkbook(frame)
     request = ValidationRequest(
-        file=FRAME_FILE, resource=resource, reading=reading, mapping=mapping, links=links
+        file=Path(origin.name),
+        resource=resource,
+        reading=reading,
+        mapping=mapping,
+        links=links,
     )
     catalogue = load_catalogue(schemas)
-    [sheet] = validate_sheets(request, catalogue, WorkbookLimits(), origin.cells).sheets
+    found = validate_sheets(request, catalogue, WorkbookLimits(), origin.cells).sheets
+    sheet = next((one for one in found if one.sheet == origin.sheet), found[0])
     known = sheet.resource.headers if sheet.resource else {}
-    index_columns = [known.get(normalize_header(str(name))) for name in frame.index.names]
+    index_columns = [known.get(normalize_header(str(name))) for name in origin.index_names]
     findings = [
         Finding(CATALOGUE["column-in-index"], column=name, details={"column": name})
         for name in index_columns

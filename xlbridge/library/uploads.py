@@ -11,7 +11,9 @@ import pandas as pd
 from xlbridge.client import Client
 from xlbridge.errors import UsageError, XlbridgeError, require_choice
 from xlbridge.i18n import Text
+from xlbridge.library.frame_workbook import FrameWorkbook
 from xlbridge.library.reports import Report, require_type, validate
+from xlbridge.library.sources import Source, as_file, read_source
 from xlbridge.report_forms import Grade
 from xlbridge.resources import Mode
 from xlbridge.settings import Settings
@@ -285,17 +287,18 @@ def resume_job(
 def retry_report(
     settings: Settings,
     client: Client,
-    source: Report | str | PathLike[str],
+    source: Report | Source,
     job_id: str | None,
     options: UploadOptions,
 ) -> UploadOutcome:
     """Send the corrected rows of an upload; see ``Connection.retry``."""
     with open_context(settings) as context:
         if job_id is None:
-            file = source.source if isinstance(source, Report) else Path(source)
-            if file is None:
+            origin = source.origin if isinstance(source, Report) else read_source(source)
+            if isinstance(origin, FrameWorkbook):
                 raise UsageError(_WHICH_UPLOAD)
-            job_id = WorkbookOrigin.job_of(file)
+            with as_file(origin) as file:
+                job_id = WorkbookOrigin.job_of(file)
         earlier = context.journal.job(job_id)
         earlier.require_rejected()
         report = source if isinstance(source, Report) else validate(source, earlier.spec.resource)

@@ -204,10 +204,8 @@ def environments_json(remote: PageConnection) -> list[dict[str, Any]]:
         others.append(Profile(EMBEDDED_NAME, "", "", source=ProfileSource.EMBEDDED))
     return [
         {
-            "name": profile.name,
-            "address": profile.base_url,
+            **profile.to_json(),
             "email": profile.email,
-            "production": profile.production,
             "practice": profile.source is ProfileSource.EMBEDDED,
             "chosen": profile is chosen,
             "kept": profile.source is ProfileSource.FILE,

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from xlbridge.client import Client
 from xlbridge.errors import UsageError
+from xlbridge.files import path_beside
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.report_forms import Report, ReportForms, more_text, value_text
@@ -113,7 +113,7 @@ class SheetUploads:
             "more": str(_MORE_ROWS.format(more=more_text(more))) if more > 0 else "",
             "writes": len(planned.plan.positions),
             "retry_of": rows.job.id if isinstance(rows, CorrectedRows) else None,
-            **_target_json(client),
+            "target": client.target.to_json(),
         }
 
     def send(
@@ -163,7 +163,7 @@ class SheetUploads:
             "left": len(plan.left),
             "reasons": [str(remark).strip() for remark in plan.remarks()],
             "token": plan.token,
-            **_target_json(client),
+            "target": client.target.to_json(),
         }
 
     def undo(self, job_id: str, token: str, on_change: OnChange) -> None:
@@ -222,7 +222,8 @@ class SheetUploads:
         with open_context(self._remote.settings) as context:
             job = context.journal.job(job_id)
             job.require_upload()
-            target = folder / f"{Path(job.spec.file).stem}-situacao-{job.id}.xlsx"
+            file = folder / Path(job.spec.file).name
+            target = path_beside(file, f"-situacao-{job.id}.xlsx")
             write_status_copy(context, job, target)
         return target
 
@@ -233,7 +234,8 @@ class SheetUploads:
             plan = plan_processing(context, client, kind, explicit_numbers(kind, numbers))
             report = process_plan_report(listing, client.target, plan.records, plan.token, 0)
             warnings = [str(warning).strip() for warning in report.remarks]
-            return process_plan_json(plan) | {"warnings": warnings} | _target_json(client)
+            target = client.target.to_json()
+            return process_plan_json(plan) | {"warnings": warnings, "target": target}
 
     def process(
         self, listing: str, numbers: Sequence[int], token: str, on_change: OnChange
@@ -354,16 +356,6 @@ def _options(
         foreign_numbers=choices.get("foreign_numbers", False),
         progress=progress,
     )
-
-
-def _target_json(client: Client) -> dict[str, Any]:
-    """Return the system that a plan is for, as the page shows it."""
-    target = client.target
-    return {
-        "environment": target.profile,
-        "address": target.base_url,
-        "production": target.production,
-    }
 
 
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:

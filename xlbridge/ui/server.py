@@ -1,7 +1,10 @@
 """Server of the page, on loopback only.
 
-Any program and any site open in a browser can reach loopback. Therefore a launch link works once
-and is exchanged for a cookie; host, origin and fetch metadata are checked to refuse other sites.
+Any program, any user of this computer and any site open in a browser can reach loopback. Therefore
+a launch link works once; the browser finds it in a private file, as everybody can read its command
+line. The link is exchanged for a cookie, and for a key that the page's scripts send in a header:
+browsers send cookies to every port of a host, but keep the key for one. Host, origin and fetch
+metadata are checked to refuse other sites.
 """
 
 import hmac
@@ -15,6 +18,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
+from threading import Thread
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
@@ -148,6 +152,8 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
 }
 _LAUNCH = "/launch/"
+_API = "/api/"
+_KEY_HEADER = "X-Page-Key"
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 _OWN_SITES = frozenset({"none", "same-origin"})
 
@@ -172,6 +178,7 @@ class Guard:
         # Browsers share cookies between the ports of a host, so the name includes the port.
         self._cookie = f"xlbridge-{port}"
         self._secret = secrets.token_urlsafe(32)
+        self._key = secrets.token_urlsafe(32)
         self._launch: str | None = secrets.token_urlsafe(32)
 
     @property
@@ -202,12 +209,18 @@ class Guard:
         if path.startswith(_LAUNCH):
             if self._launch is None or not _is_same(path.removeprefix(_LAUNCH), self._launch):
                 return _refusal(_NO_ENTRY)
+            if scope["method"] != "GET":
+                return Response(status_code=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET"})
             self._launch = None
-            answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
-            answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
+            # A fragment is not sent to servers; the page's scripts remove it from the address.
+            answer = RedirectResponse(f"/#key={self._key}", HTTPStatus.SEE_OTHER)
+            # A strict cookie would not be sent after a redirect from the file that opens the page.
+            answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="lax")
             return answer
         cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
-        return None if _is_same(cookie, self._secret) else _refusal(_NO_ENTRY)
+        has_key = _is_same(headers.get(_KEY_HEADER, ""), self._key)
+        may_enter = _is_same(cookie, self._secret) and (has_key or not path.startswith(_API))
+        return None if may_enter else _refusal(_NO_ENTRY)
 
     def _is_own(self, method: str, headers: Headers) -> bool:
         """Return whether a request may come from the page itself."""
@@ -228,6 +241,12 @@ def _refusal(text: Text) -> Response:
 
 
 _STOP_SECONDS = 1
+_LAUNCH_FILE = """<!DOCTYPE html>
+<meta charset="utf-8">
+<title>xlbridge</title>
+<meta http-equiv="refresh" content="0; url={link}">
+<a href="{link}">xlbridge</a>
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +284,11 @@ def serve_page(
                 stack.callback(options.ready_file.unlink, missing_ok=True)
             announce(guard.launch_link)
             if options.browser:
-                webbrowser.open(guard.launch_link)
+                file = settings.home / f"launch-{listener.getsockname()[1]}.html"
+                write_private(file, _LAUNCH_FILE.format(link=guard.launch_link))
+                stack.callback(file.unlink, missing_ok=True)
+                # Some browsers return only when they are closed.
+                Thread(target=webbrowser.open, args=[file.as_uri()], daemon=True).start()
 
         server = Server(guard, ready, timeout_graceful_shutdown=_STOP_SECONDS)
         server.run(sockets=[listener])

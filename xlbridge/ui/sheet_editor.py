@@ -13,6 +13,7 @@ from threading import RLock
 from typing import Any
 
 from xlbridge.errors import UsageError
+from xlbridge.files import path_beside
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.findings import CorrectedValue, Severity
@@ -158,7 +159,7 @@ class SheetEditor:
     @property
     def corrected_path(self) -> Path:
         """Path of the corrected copy, the same for all uploads."""
-        return self.path.with_name(f"{self.path.stem}-corrigida.xlsx")
+        return path_beside(self.path, "-corrigida.xlsx")
 
     @property
     def id(self) -> str:

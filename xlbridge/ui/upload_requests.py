@@ -356,16 +356,13 @@ class BatchRequests:
 
 def _consent_json(batch: Batch, request: BatchConsentRequest) -> dict[str, Any]:
     """Return what a run would send, for confirmation."""
-    targets = {
-        writes.step.profile: batch.environments.client(writes.step.profile).target
-        for writes in request.steps
-    }
+    profiles = dict.fromkeys(writes.step.profile for writes in request.steps)
+    targets = [batch.environments.client(profile).target for profile in profiles]
     return {
         "token": request.token,
         "writes": request.total,
         "failed": request.failed,
-        "production": any(target.production for target in targets.values()),
-        "environment": ", ".join(dict.fromkeys(target.profile for target in targets.values())),
+        "targets": list({target.profile: target.to_json() for target in targets}.values()),
         "steps": [
             {
                 "step": writes.step.name,

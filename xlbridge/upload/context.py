@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlbridge.errors import LocalFailure
-from xlbridge.files import file_lock, lock_or_fail
+from xlbridge.files import file_lock
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.resources import Catalogue, load_catalogue
@@ -120,5 +120,5 @@ def open_context(settings: Settings) -> Iterator[UploadContext]:
 @contextmanager
 def job_lock(home: Path, job_id: str) -> Iterator[None]:
     """Lock a job for the block. Raises ``UsageError`` if another process holds it."""
-    with lock_or_fail(home, job_id, _JOB_BUSY.format(job=job_id)):
+    with file_lock(home / "locks" / f"{job_id}.lock", _JOB_BUSY.format(job=job_id)):
         yield

@@ -8,6 +8,15 @@ export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => fi
 
 const FORBIDDEN = 403;
 
+// The launch link hands over a key in the fragment. Unlike cookies, storage belongs to this port alone.
+const KEY = "xlbridge-key";
+const launched = /^#key=(.+)$/.exec(location.hash);
+if (launched) {
+  localStorage.setItem(KEY, launched[1]);
+  history.replaceState(null, "", "/");
+}
+const withKey = (headers) => ({ ...headers, "X-Page-Key": localStorage.getItem(KEY) ?? "" });
+
 // The open sheet as last received from the server, and the grid's view of its rows.
 export const state = { sheet: null, view: "wrong" };
 
@@ -17,7 +26,7 @@ export const state = { sheet: null, view: "wrong" };
 async function request(address, options, read, { prefix = "", silent = false } = {}) {
   const before = problems;
   try {
-    const answer = await fetch(address, options);
+    const answer = await fetch(address, { ...options, headers: withKey(options.headers) });
     const content = answer.ok ? await read(answer) : null;
     if (!answer.ok) showProblem(prefix + (await refusalText(answer)));
     else if (!silent && problems === before) showProblem("");
@@ -215,21 +224,45 @@ export function showLines(log, lines, empty) {
 }
 
 // Follows the running work until it ends; calls ``showState`` with each state.
-let events = null;
+let following = null;
 
-export function follow(showState) {
+export async function follow(showState) {
   for (const one of document.querySelectorAll(".stop")) {
     one.disabled = false;
     one.textContent = texts.cancel;
   }
-  if (events) events.close();
-  events = new EventSource("/api/events");
-  events.onmessage = (event) => {
-    const work = JSON.parse(event.data);
-    showProblem("");
-    if (!work.running) events.close();
-    showState(work);
-    if (!work.running && work.error) showProblem(errorText(work.error));
-  };
-  events.onerror = () => showProblem(texts.lost_work);
+  following?.abort();
+  const own = new AbortController();
+  following = own;
+  while (!own.signal.aborted) {
+    try {
+      for await (const work of states(own.signal)) {
+        showProblem("");
+        if (!work.running) own.abort();
+        showState(work);
+        if (!work.running && work.error) showProblem(errorText(work.error));
+        if (own.signal.aborted) return;
+      }
+    } catch (error) {
+      if (own.signal.aborted) return;
+    }
+    showProblem(texts.lost_work);
+    await new Promise((resume) => setTimeout(resume, RECONNECT_MS));
+  }
+}
+
+const RECONNECT_MS = 1000;
+
+// Yields the states of the running work. An EventSource sends no headers, and thus no key.
+async function* states(signal) {
+  const answer = await fetch("/api/events", { headers: withKey(), signal });
+  if (!answer.ok) throw new Error(answer.statusText);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = ""; ; ) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const events = (text + value).split("\n\n");
+    text = events.pop();
+    for (const event of events) yield JSON.parse(event.slice("data: ".length));
+  }
 }

@@ -95,13 +95,13 @@ async function showProfiles() {
     const kind = one.production ? texts.production : one.practice ? texts.practice : "";
     const mark = element("span", kind, one.production ? "production" : "practice");
     const status = [kind ? mark : "", one.chosen ? ` ${texts.chosen}` : ""];
-    return tableLine([one.name, one.address, one.email, status, profileButtons(one)]);
+    return tableLine([one.profile, one.base_url ?? "", one.email, status, profileButtons(one)]);
   });
   byId("profile-table").replaceChildren(titles, ...lines);
 }
 
 function profileButtons(one) {
-  const profile = { name: one.name };
+  const profile = { name: one.profile };
   const parts = [];
   if (!one.chosen) parts.push(button(texts.use_profile, () => useProfile(profile)), " ");
   if (!one.practice) parts.push(button(texts.test_login, () => testLogin(profile)), " ");

@@ -83,18 +83,24 @@ export function figureItem(action, count, name) {
 }
 
 export function environmentLine(planned) {
-  const where = element("p", `${texts.environment}: ${planned.environment} ${planned.address || ""} `);
-  const kind = planned.production ? "production" : "practice";
-  where.append(element("span", planned.production ? texts.production : texts.no_production, kind));
+  const names = targetsOf(planned).map((one) => `${one.profile} ${one.base_url}`).join(", ");
+  const where = element("p", `${texts.environment}: ${names} `);
+  const production = isForProduction(planned);
+  const kind = production ? "production" : "practice";
+  where.append(element("span", production ? texts.production : texts.no_production, kind));
   return where;
 }
+
+// A batch has several targets.
+const targetsOf = (planned) => planned.targets ?? [planned.target];
+const isForProduction = (planned) => targetsOf(planned).some((one) => one.production);
 
 // The button that starts the work; for production the plan's token has to be typed.
 export function confirmParts(planned, text, begin) {
   const token = planned.token || planned.confirm;
   const send = button(text, () => begin(token, send), "main");
   send.dataset.testid = "send";
-  if (!planned.production) return [send];
+  if (!isForProduction(planned)) return [send];
   const typed = element("input");
   typed.type = "text";
   typed.setAttribute("aria-label", fill(texts.type_token, { token }));

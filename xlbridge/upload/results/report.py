@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
-from xlbridge.files import as_arguments, short_path
+from xlbridge.files import as_arguments, path_beside, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.resources import Mode
@@ -350,7 +350,8 @@ def _next_step(job: Job, settled: LaterRows | None) -> Text:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
         if job.verdict.accepted:
             copies = (
-                as_arguments(Path(f"{file.stem}-{word}.xlsx")) for word in ("enviada", "sent")
+                as_arguments(path_beside(Path(file.name), f"-{word}.xlsx"))
+                for word in ("enviada", "sent")
             )
             return _STATUS_COPY.format(copy=Text(*copies), **known)
     settles = job.last("settled")

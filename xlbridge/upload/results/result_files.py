@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlbridge.errors import LocalFailure, UsageError
-from xlbridge.files import make_private_folder
+from xlbridge.files import make_private_folder, path_beside
 from xlbridge.report_forms import ReportForms
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext
@@ -76,7 +76,7 @@ def _write_evidence(
     """Write a file next to the analyst's, or into the home folder, and return its path."""
     # A processing of explicit numbers has no file.
     file = Path(job.spec.file or context.settings.home / "evidence" / job.spec.resource)
-    target = file.with_name(f"{file.stem}-{infix}-{job.id}{suffix}")
+    target = path_beside(file, f"-{infix}-{job.id}{suffix}")
     try:
         write(context, job, target)
     except (UsageError, LocalFailure):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from xlbridge import report_forms
-from xlbridge.files import as_arguments
+from xlbridge.files import as_arguments, path_beside
 from xlbridge.i18n import Text
 from xlbridge.report_forms import Grade, group_by_reason, list_first
 from xlbridge.resources import Kind, Resource
@@ -279,7 +279,10 @@ def _sending_order(sheets: Sequence[ValidatedSheet]) -> list[ValidatedSheet]:
 
 
 def _copy_name(file: Path, suffix: Text) -> Text:
-    pt, en = (as_arguments(Path(f"{file.stem}-{word}.xlsx")) for word in (suffix.pt, suffix.en))
+    pt, en = (
+        as_arguments(path_beside(Path(file.name), f"-{word}.xlsx"))
+        for word in (suffix.pt, suffix.en)
+    )
     return Text(pt=pt, en=en)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from xlbridge.files import path_beside
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import Severity
 from xlbridge.settings import WorkbookLimits
@@ -274,7 +275,7 @@ def as_xlsx(
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
-        converted = Path(folder, f"{path.stem}.xlsx")
+        converted = path_beside(Path(folder, path.name), ".xlsx")
         visible = known or read_workbook(path, limits)
         content = {cells.name: cells for cells in visible.sheets}
         for name in sheets:

@@ -1,0 +1,134 @@
+"""Runs and plans of batches."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from xlbridge.batch import (
+    Batch,
+    BatchConsentRequest,
+    BatchOutcome,
+    BatchRunOptions,
+    batch_report,
+    open_batch,
+    plan_batch,
+    run_batch,
+)
+from xlbridge.batch.plan import with_month
+from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.i18n import Text
+from xlbridge.settings import Settings
+from xlbridge.upload import UploadOptions
+from xlbridge.upload.planning import ApproveAll, Confirmed, Consent
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """Outcome of a batch, or its plan.
+
+    ``batch`` is its id, for ``xlbridge batch status`` and ``resume``. ``ok`` is true if all steps
+    are done and their proofs leave nothing open. ``steps`` is a DataFrame with ``step``, ``kind``,
+    ``state``, ``problem``, and the counts of ``UploadOutcome.rows``. ``token`` (``ROWS:DIGEST8``)
+    confirms exactly the writes of a plan; None if there are none, or after a run. ``errors`` are
+    those after which the run went on: a proof or page that could not be written, a failure of this
+    computer. ``document`` is the JSON of ``xlbridge batch … --format json``.
+    """
+
+    batch: str
+    ok: bool
+    steps: pd.DataFrame = field(repr=False)
+    token: str | None
+    errors: tuple[XlbridgeError, ...]
+    document: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRequest:
+    """A plan to run, with its parameters."""
+
+    plan: Path
+    month: str | None
+    parameters: Mapping[str, str]
+    all_or_nothing: bool = False
+
+
+def run_plan(
+    settings: Settings,
+    request: BatchRequest,
+    consent: Consent | None,
+    progress: Callable[[Text], None],
+) -> BatchResult:
+    """Run a batch, or plan it without consent; see ``Connection.batch``."""
+    parameters = dict(request.parameters)
+    if request.month is not None:
+        parameters = with_month(parameters, request.month)
+    with open_batch(request.plan, parameters, settings, progress) as batch:
+        options = BatchRunOptions(
+            consent=lambda asked: consent is not None and _consents(batch, consent, asked),
+            upload=UploadOptions(consent=ApproveAll(), progress=progress),
+            consent_to_processing=lambda asked: consent is not None and consent(asked),
+            all_or_nothing=request.all_or_nothing,
+            progress=lambda title, _total: _phase(title, progress),
+        )
+        outcome = plan_batch(batch, options) if consent is None else run_batch(batch, options)
+        return _result(batch, outcome)
+
+
+def _consents(batch: Batch, consent: Consent, asked: BatchConsentRequest) -> bool:
+    """Return True. Raises ``UsageError`` if the consent does not cover the writes."""
+    if isinstance(consent, Confirmed):
+        if consent.token.strip().casefold() == asked.token:
+            return True
+        raise UsageError(_OTHER_TOKEN.format(token=consent.token), _HOW_TO_CONFIRM)
+    profiles = {writes.step.profile for writes in asked.steps}
+    targets = [batch.environments.client(profile).target for profile in profiles]
+    if asked.undone or any(target.production for target in targets):
+        raise UsageError(_NEEDS_TOKEN, _HOW_TO_CONFIRM)
+    for target in targets:
+        target.require_choice()
+    return True
+
+
+_OTHER_TOKEN = Text(
+    pt="A confirmação {token!r} não é a deste lote.", en="{token!r} does not confirm this batch."
+)
+_NEEDS_TOKEN = Text(
+    pt="yes=True não vale para produção nem para linhas desfeitas.",
+    en="yes=True covers neither production nor rows that were undone.",
+)
+_HOW_TO_CONFIRM = Text(
+    pt="Nada foi enviado. Veja o plano com erp.batch(plan) e confirme com confirm=plano.token.",
+    en="Nothing was sent. See the plan with erp.batch(plan), and confirm with confirm=plan.token.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Phase:
+    show: Callable[[Text], None]
+    advance: Callable[[], None] = lambda: None
+
+
+@contextmanager
+def _phase(title: Text, progress: Callable[[Text], None]) -> Iterator[_Phase]:
+    progress(title)
+    yield _Phase(progress)
+
+
+def _result(batch: Batch, outcome: BatchOutcome) -> BatchResult:
+    document = batch_report(batch, outcome).document()
+    names = ("step", "kind", "state", "problem")
+    steps = [{name: step[name] for name in names} | step["rows"] for step in document["steps"]]
+    errors = (outcome.findings_error, outcome.proof_error, outcome.failure)
+    failed = tuple(error for error in errors if error is not None)
+    return BatchResult(
+        batch=document["batch"],
+        ok=document["done"] and outcome.proofs_settled and not failed,
+        steps=pd.DataFrame(steps),
+        token=outcome.confirm,
+        errors=failed,
+        document=document,
+    )
