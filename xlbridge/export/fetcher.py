@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import (
     CLOCK_TOLERANCE,
-    MINUTE,
     Window,
     WindowEnds,
     WindowSplitter,
@@ -394,7 +393,7 @@ def _monthly_windows(filters: Filters, now: datetime) -> list[Window]:
     last = _first_of_month(now - CLOCK_TOLERANCE)
     bounds = [last]
     for _ in range(_MONTHS_BACK):
-        bounds.append(_first_of_month(bounds[-1] - MINUTE))
+        bounds.append(_first_of_month(bounds[-1] - timedelta(days=1)))
     inside = [
         bound
         for bound in reversed(bounds)
