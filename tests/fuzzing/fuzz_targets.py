@@ -136,7 +136,8 @@ def read_body(data: bytes) -> None:
     choice, raw = (data[0] if data else 0), data[1:]
     model = _MODELS[choice % len(_MODELS)]
     with suppress(RequestError):
-        parse_body(model, raw, "application/json", strict=bool(choice & 0x80)).model_dump_json()
+        strict = bool(choice & 0x80)
+        parse_body(model, raw, "application/json", strict=strict, spelled={}).model_dump_json()
 
 
 TARGETS: Mapping[str, Callable[[bytes], None]] = {

@@ -95,7 +95,8 @@ def test_the_command_writes_the_status_copy_and_recreates_it(
     options = ("--yes", "--mode", "direct", "--format", "json")
     wrong = xlbridge("upload", path, *options, "--annotate", path, **environment)
     assert wrong.returncode == 2
-    assert (wrong.stdout, load_workbook(path)["Clientes"].max_column) == ("", 3)
+    assert json.loads(wrong.stdout)["error"]["code"] == "usage-error"
+    assert load_workbook(path)["Clientes"].max_column == 3
     sent = xlbridge("upload", path, *options, "--annotate", "viva.xlsx", **environment)
     assert sent.returncode == 0, sent.stderr
     first = (tmp_path / "viva.xlsx").read_bytes()

@@ -5,7 +5,7 @@ import re
 import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -66,7 +66,9 @@ def replace_atomically(
                 os.fsync(written.fileno())
             temporary.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        # Where nothing may be written, nothing was: the first error is the one to report.
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def require_regular_or_absent(path: Path) -> None:
