@@ -30,7 +30,7 @@ from update_times import (
 )
 
 from xlbridge.client import Client, Target
-from xlbridge.client.listings import MINUTE, Window
+from xlbridge.client.listings import Window
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.wire.registry import CLIENT_CAP
 
@@ -87,7 +87,9 @@ def assert_complete(moments: Sequence[datetime], settled: list[tuple[Window, int
     ends = [window.end for window in windows]
     assert windows[0].start is None
     assert ends.pop() is None
-    assert [end and end + MINUTE for end in ends] == [window.start for window in windows[1:]]
+    assert [end and end + timedelta(minutes=1) for end in ends] == [
+        window.start for window in windows[1:]
+    ]
     sizes = Counter(moments)
     full = [Window(minute, minute) for minute in sorted(sizes) if sizes[minute] >= CLIENT_CAP]
     assert [window for window, count in settled if count >= CLIENT_CAP] == full
@@ -156,7 +158,7 @@ def test_no_record_is_lost_and_calls_are_bounded(
     random = Random(seed)
     moments = spread(random, count, minutes)
     for part, size in in_groups:
-        moments += [FIRST + MINUTE * int(part * minutes)] * size
+        moments += [FIRST + timedelta(minutes=1) * int(part * minutes)] * size
     settled, calls = split(moments, CLIENT_CAP)
     assert_complete(moments, settled)
     assert calls <= 2.5 * fewest_calls(moments, CLIENT_CAP) + 2 * LEARNING_CALLS
@@ -197,7 +199,7 @@ def test_no_record_is_lost_whatever_a_full_answer_holds(shown: Shown) -> None:
 
 
 def test_a_minute_that_fills_an_answer_takes_few_calls() -> None:
-    moments = [FIRST] * (CLIENT_CAP + 200) + [FIRST + MINUTE] * 300
+    moments = [FIRST] * (CLIENT_CAP + 200) + [FIRST + timedelta(minutes=1)] * 300
     settled, calls = split(moments, CLIENT_CAP)
     assert_complete(moments, settled)
     assert calls <= fewest_calls(moments, CLIENT_CAP) + 2 * LEARNING_CALLS
