@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from random import Random
 
-from xlbridge.client.listings import MINUTE, Window, WindowSplitter
+from xlbridge.client.listings import Window, WindowSplitter
 
 FIRST = datetime(2005, 1, 1)
 DAY = 24 * 60
@@ -21,7 +21,7 @@ Moments = list[datetime]
 
 def spread(random: Random, count: int, minutes: int = SPAN) -> Moments:
     """Return uniformly distributed times."""
-    return [FIRST + MINUTE * random.randrange(minutes) for _ in range(count)]
+    return [FIRST + timedelta(minutes=1) * random.randrange(minutes) for _ in range(count)]
 
 
 def bursts(random: Random, sizes: Sequence[int], minutes: int = SPAN) -> Moments:
@@ -32,7 +32,7 @@ def bursts(random: Random, sizes: Sequence[int], minutes: int = SPAN) -> Moments
 def at_work(random: Random, count: int, days: int) -> Moments:
     """Return times from 8:00 to 18:00 on each of some days."""
     return [
-        FIRST + MINUTE * (random.randrange(days) * DAY + 480 + random.randrange(600))
+        FIRST + timedelta(minutes=1) * (random.randrange(days) * DAY + 480 + random.randrange(600))
         for _ in range(count)
     ]
 
@@ -45,25 +45,32 @@ def large(random: Random, count: int) -> list[int]:
 def growing(random: Random, count: int) -> Moments:
     """Return times whose density grows by a factor of e every 30 days."""
     minutes_ago = (min(SPAN - 1, int(random.expovariate(1 / (30 * DAY)))) for _ in range(count))
-    return [FIRST + MINUTE * (SPAN - minutes) for minutes in minutes_ago]
+    return [FIRST + timedelta(minutes=1) * (SPAN - minutes) for minutes in minutes_ago]
 
 
 def long_tail(random: Random, count: int) -> Moments:
     """Return times mostly in the last days, with a few years of earlier ones."""
     minutes_ago = (min(5 * SPAN - 1, int(60 * random.paretovariate(0.5))) for _ in range(count))
-    return [FIRST + MINUTE * (5 * SPAN - minutes) for minutes in minutes_ago]
+    return [FIRST + timedelta(minutes=1) * (5 * SPAN - minutes) for minutes in minutes_ago]
 
 
 def clusters(random: Random, count: int, spells: int) -> Moments:
     """Return times in active periods of three days over twenty years."""
     starts = [random.randrange(20 * 365 * DAY) for _ in range(spells)]
     size = count // spells
-    return [FIRST + MINUTE * (start + random.randrange(3 * DAY)) for start in starts * size]
+    return [
+        FIRST + timedelta(minutes=1) * (start + random.randrange(3 * DAY))
+        for start in starts * size
+    ]
 
 
 def nightly(size: int, nights: int) -> Moments:
     """Return times at two o'clock each night."""
-    return [FIRST + MINUTE * (night * DAY + 120) for night in range(nights) for _ in range(size)]
+    return [
+        FIRST + timedelta(minutes=1) * (night * DAY + 120)
+        for night in range(nights)
+        for _ in range(size)
+    ]
 
 
 DISTRIBUTIONS: dict[str, Callable[[Random], Moments]] = {
@@ -112,7 +119,7 @@ def fewest_calls(moments: Sequence[datetime], cap: int) -> int:
         count = len(list(group))
         if count >= cap:
             calls += 1 if next_minute in (None, minute) else 2
-            next_minute, room = minute + MINUTE, 0
+            next_minute, room = minute + timedelta(minutes=1), 0
             continue
         if count > room:
             calls, room = calls + 1, cap - 1
@@ -140,7 +147,11 @@ def split(
     while (window := splitter.next) is not None:
         is_test = splitter.is_testing
         first = 0 if window.start is None else bisect_left(ordered, window.start)
-        end = len(ordered) if window.end is None else bisect_left(ordered, window.end + MINUTE)
+        end = (
+            len(ordered)
+            if window.end is None
+            else bisect_left(ordered, window.end + timedelta(minutes=1))
+        )
         inside = ordered[first:end]
         count = min(len(inside), cap)
         calls += not is_test
