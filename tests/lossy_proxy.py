@@ -92,12 +92,13 @@ class LossyProxy:
     seen: list[tuple[str, str]] = field(default_factory=list)
     bodies: list[tuple[str, bytes]] = field(default_factory=list)
 
-    def fail_once(self, fault: ProxyFault, path: str) -> None:
-        """Apply a fault to the first request whose path contains ``path``; the others pass."""
+    def fail_once(self, fault: ProxyFault, path: str, method: str | None = None) -> None:
+        """Apply a fault to the first request, of a ``method`` if one is given, whose path contains
+        ``path``; the others pass."""
         matched: list[str] = []
 
-        def decide(_method: str, requested: str) -> ProxyFault:
-            if path in requested and not matched:
+        def decide(sent: str, requested: str) -> ProxyFault:
+            if path in requested and method in {None, sent} and not matched:
                 matched.append(requested)
                 return fault
             return "pass"

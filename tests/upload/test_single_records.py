@@ -98,15 +98,7 @@ def test_a_lost_answer_is_resolved_by_reading_back(
 ) -> None:
     names = new_descriptions(3)
     path = make_types(tmp_path / "tipos.xlsx", names)
-    lost: list[str] = []
-
-    def decide(method: str, request_path: str) -> ProxyFault:
-        if method == "POST" and request_path == TYPES and not lost:
-            lost.append(request_path)
-            return fault
-        return "pass"
-
-    proxy.decide = decide
+    proxy.fail_once(fault, TYPES, "POST")
     code, report = run("upload", path, "--yes")
     assert (code, report["state"], report["rows"]["created"]) == (0, "done", 3), report
     assert len(codes_of(client, names)) == 3
@@ -118,15 +110,7 @@ def test_a_declined_record_that_arrives_later_is_not_sent_twice(
 ) -> None:
     names = new_descriptions(3)
     path = make_types(tmp_path / "tipos.xlsx", names)
-    seen: list[str] = []
-
-    def decide(method: str, request_path: str) -> ProxyFault:
-        if method == "POST" and request_path == TYPES and not seen:
-            seen.append(request_path)
-            return "429 before"
-        return "pass"
-
-    proxy.decide = decide
+    proxy.fail_once("429 before", TYPES, "POST")
     done = xlbridge("upload", path, "--yes", **{**proxy_environment, "XLBRIDGE_SETTLE": "2"})
     assert done.returncode == 0, done.stderr
     assert len(codes_of(client, names)) == 3
@@ -149,15 +133,7 @@ def test_a_refusal_as_plain_text_keeps_its_reason_and_is_not_repeated(
 ) -> None:
     names = new_descriptions(2)
     path = make_types(tmp_path / "tipos.xlsx", names)
-    refused: list[str] = []
-
-    def decide(method: str, request_path: str) -> ProxyFault:
-        if method == "POST" and request_path == TYPES and not refused:
-            refused.append(request_path)
-            return "refuse as text"
-        return "pass"
-
-    proxy.decide = decide
+    proxy.fail_once("refuse as text", TYPES, "POST")
     code, report = run("upload", path, "--yes")
     assert (code, report["state"], report["rows"]["created"]) == (1, "partial", 1), report
     assert [row["message"] for row in report["rejected"]] == ["Recusado em texto"]

@@ -136,7 +136,7 @@ _CONTROL = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)"
     r"|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
-"""What would control a terminal, or change the order of letters, rather than be displayed."""
+"""Characters that control a terminal or the order of letters, and are not displayed."""
 
 
 def visible(text: object) -> str:

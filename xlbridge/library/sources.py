@@ -44,7 +44,7 @@ class InterchangeFrame(Protocol):
 
 Frame = pd.DataFrame | ArrowFrame | InterchangeFrame
 Source = str | PathLike[str] | bytes | BinaryFile | Frame | Mapping[str, Frame]
-"""What ``validate`` reads; of a mapping the first frame is the sheet, the others are its lists."""
+"""Source of a sheet: a path, content or table; a mapping has the sheet first, then its lists."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ _LOGS = 5
 """Newest logs that are read again."""
 
 _SEPARATORS = ("\r\n", "\n", "<br>", "<br/>", " | ", "; ")
-"""What may separate the messages in one text; others are not recognised."""
+"""Separators of several messages in one text; others are not recognised."""
 
 
 class Certainty(StrEnum):
