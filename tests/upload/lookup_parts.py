@@ -40,7 +40,7 @@ def keyed_row(resource: str) -> dict[str, Any]:
             "codigoDoCentroDeCusto": number,
             "descricaoDoCentroDeCusto": f"Centro {number}",
         },
-        "planejamento": {"ano": 2000 + int(number[:8]) % 1000},
+        "planejamento": {"ano": 2000 + int(number[:8]) % 100},  # up to 2100
         "enderecamento-de-produto": {},
     }
     return {**GOOD.get(resource, {}), **keys[resource]}
