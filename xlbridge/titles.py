@@ -6,6 +6,8 @@ A title of one report alone is declared beside it.
 from xlbridge.i18n import Text, untranslated
 
 AFTER = Text(pt="Depois", en="After")
+BATCH = Text(pt="Lote", en="Batch")
+BATCHES = Text(pt="Lotes", en="Batches")
 BEFORE = Text(pt="Antes", en="Before")
 CELL = Text(pt="Célula", en="Cell")
 COLUMN = Text(pt="Coluna", en="Column")

@@ -81,7 +81,7 @@ def test_every_screen_keeps_the_rules_of_accessibility(
     tab.locator("#preview td").first.wait_for()
     found += violations(tab, "exports")
     for view, shown in (
-        ("batches", ".tree li"),
+        ("batches", "#batch-list td"),
         ("profiles", "#profile-table td"),
         ("process", "#process-plan"),
     ):

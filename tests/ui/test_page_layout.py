@@ -99,8 +99,10 @@ def test_the_last_line_of_a_batch_stays_in_sight(page: Page, ui: RunningPage) ->
         "error": None,
         "done": False,
         "steps": [],
+        "verdict": "",
+        "table": {"headings": [], "lines": [], "more": ""},
     }
-    shown = {"batches": [{**batch, "lines": []}], "names": {}}
+    shown = {"batches": [batch]}
     tab.route("**/api/batches", lambda route: route.fulfill(json=shown))
     tab.route("**/api/batch-run", lambda route: route.fulfill(json={"started": True}))
     tab.route(

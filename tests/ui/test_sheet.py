@@ -384,10 +384,11 @@ def test_plan_is_shown_in_the_grid_with_differing_values(
     planned = client.post("/api/plan", json={}).json()
     assert (planned["counts"]["held"], planned["writes"]) == (1, 1)
     # Rows that need a decision come first, with hints for the page.
-    held, unchanged = planned["rows"]
-    assert (held["row"], unchanged["row"], planned["more"]) == (3, 2, "")
-    assert "tick" in held["message"]
-    assert "--" not in held["message"]
+    held, unchanged = planned["table"]["lines"]
+    assert (held["cells"][:2], unchanged["cells"][1]) == (["held", "3"], "2")
+    assert held["below"] == ["row 3, historico: sheet 'Frete', system 'Aluguel'"]
+    assert "tick" in held["cells"][2]
+    assert "--" not in held["cells"][2]
     shown = client.get("/api/rows", params={"view": "plan:held", "renew": 1}).json()["rows"]
     place = [column["name"] for column in sheet["columns"]].index("historico")
     assert [row["row"] for row in shown] == [3]

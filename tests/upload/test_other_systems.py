@@ -272,3 +272,29 @@ def test_a_status_copy_keeps_the_system_of_its_numbers(
     code, report = second.report("retry", copy, "--yes")
     assert (code, report["rows"]["created"], report["rows"]["updated"]) == (0, 0, 0)
     assert second.products() == before
+
+
+def test_a_template_with_lists_belongs_to_the_system_of_its_lists(
+    first: System, second: System, tmp_path: Path
+) -> None:
+    """Numbers that are filled into it are those of the system that it lists."""
+    path = tmp_path / "produto.xlsx"
+    made = first.command("template", "produto", "--with-lists", "-o", path)
+    assert made.returncode == 0, made.stderr
+    origin = WorkbookOrigin.of(path)
+    assert origin is not None
+    assert origin.system == first.identity
+    book = load_workbook(path)
+    sheet = book["produto"]
+    names = [*(cell.value for cell in sheet[1]), "idProduto"]
+    sheet.cell(1, len(names)).value = "idProduto"
+    number = next(n for n, (name, _) in first.products().items() if name == "Parafuso")
+    record = {"codigoInterno": "P-1", "descricaoDoProduto": "Parafuso", "idProduto": number}
+    for name, value in record.items():
+        sheet.cell(2, names.index(name) + 1).value = value
+    book.save(path)
+    refused = second.command("upload", path, "--update", "--yes")
+    assert refused.returncode == 2, refused.stdout
+    assert _OTHER_SYSTEM in refused.stderr
+    sent = first.command("upload", path, "--update", "--yes")
+    assert sent.returncode == 0, sent.stdout + sent.stderr

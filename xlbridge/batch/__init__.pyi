@@ -4,8 +4,8 @@ from .batch import (
 )
 from .ledger import open_ledger as open_ledger
 from .report import (
-    batch_content as batch_content,
     batch_report as batch_report,
+    consent_report as consent_report,
 )
 from .run import (
     plan_batch as plan_batch,

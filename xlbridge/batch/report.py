@@ -13,12 +13,12 @@ from xlbridge.batch.proof.model import WrittenProof, proof_json, proof_line
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.report_forms import Grade, Line, Report, ReportForms, Table, Tone
+from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone
 from xlbridge.upload import State
 from xlbridge.upload.planning import action_counts, token_line
 
 if TYPE_CHECKING:
-    from xlbridge.batch.run_options import BatchOutcome
+    from xlbridge.batch.run_options import BatchConsentRequest, BatchOutcome
 
 _MARKS = {
     UnitStatus.DONE: "✓",
@@ -36,8 +36,64 @@ WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 def batch_report(batch: Batch, outcome: "BatchOutcome") -> ReportForms:
     """Return the report of a batch: its status, and the files with the details."""
     return ReportForms.of_report(
-        lambda: batch_content(batch, outcome), lambda: _document(batch, outcome)
+        lambda: _content(batch, outcome), lambda: _document(batch, outcome)
     )
+
+
+def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:
+    """Return what a run of a batch would write, ending with the token."""
+    lines = []
+    for writes in request.steps:
+        step, counts = writes.step, list(writes.texts())
+        profile = batch.environments.name(step.profile)
+        text = _STEP_WRITES.format(
+            step=step.name,
+            resource=step.resource,
+            profile=profile,
+            files=writes.files,
+            counts="".join(f" · {count}" for count in counts),
+        )
+        values = (step.name, step.resource, profile, writes.files, joined(counts, " · "))
+        below = [_WITHOUT_KEY] if _cannot_be_looked_up(batch, step) else []
+        lines.append(Line(values, text=text, below=below))
+    headings = (titles.STEP, titles.RESOURCE, titles.ENVIRONMENT, titles.WORKBOOKS)
+    return Report(
+        tables=[
+            Table(
+                sheet=titles.STEPS,
+                headings=(*map(Heading, headings), Heading(_WRITES, words=True)),
+                lines=lines,
+            )
+        ],
+        remarks=[_NOT_SENT.format(n=request.failed)] if request.failed else [],
+        next_steps=[token_line(request.token)],
+    )
+
+
+_WRITES = Text(pt="A gravar", en="To write")
+_STEP_WRITES = Text(
+    pt="  {step} · {resource} para {profile} · arquivos: {files}{counts}",
+    en="  {step} · {resource} to {profile} · workbooks: {files}{counts}",
+)
+_NOT_SENT = Text(
+    pt="  não {n:será enviado|serão enviados}, por ter erros: {n} {n:arquivo|arquivos}",
+    en="  not sent because of errors: {n} {n:workbook|workbooks}",
+)
+_WITHOUT_KEY = Text(
+    pt="    sem chave para procurar no sistema: as linhas sem o número do sistema são incluídas, "
+    "também as que outro computador já enviou",
+    en="    no key to look up in the system: rows without the system's number are created, also "
+    "those that another computer has sent already",
+)
+
+
+def _cannot_be_looked_up(batch: Batch, step: WorkbookStep) -> bool:
+    """Tell whether the records of a step are found by the system's number at most."""
+    catalogue = batch.environments.context(step.profile).catalogue
+    if step.resource is None or step.resource not in catalogue:
+        return False
+    read_back = catalogue[step.resource].read_back
+    return read_back is None or not read_back.lookups
 
 
 def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
@@ -57,13 +113,14 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
     }
 
 
-def batch_content(batch: Batch, outcome: "BatchOutcome") -> Report:
+def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
     """Return the report of a batch as data; the last line of its first table are the totals."""
     steps = outcome.steps
     rows = _total_rows(steps)
     counts = joined(row_count_texts(rows, with_zeros=True), " + ")
     totals = Text(pt="Linhas: {read} = {counts}", en="Rows: {read} = {counts}")
-    total = Line(tone=Tone.SUM, text=totals.format(read=rows.read, counts=counts))
+    sums = totals.format(read=rows.read, counts=counts)
+    total = Line((None, None, sums), tone=Tone.SUM, text=sums)
     width = max((len(state.step.name) for state in steps), default=0)
     lines = [_step_line(batch, state, width) for state in steps]
     remarks = []
@@ -78,7 +135,15 @@ def batch_content(batch: Batch, outcome: "BatchOutcome") -> Report:
         grade=Grade.GOOD if not open_steps and outcome.proofs_settled else Grade.ERROR,
         remarks=remarks,
         tables=[
-            Table(sheet=titles.STEPS, lines=[*lines, total]),
+            Table(
+                sheet=titles.STEPS,
+                headings=(
+                    Heading(titles.STEP),
+                    Heading(titles.STATE),
+                    Heading(titles.DETAILS, words=True),
+                ),
+                lines=[*lines, total],
+            ),
             Table(sheet=_PROOFS, lines=[proof_line(proof) for proof in outcome.proofs]),
         ],
         next_steps=[_next_step(batch, open_steps) if open_steps else _last_step(outcome.proofs)],
@@ -109,17 +174,19 @@ def _step_line(batch: Batch, state: StepOverview, width: int) -> Line:
     summary = state.status.text
     if state.waits_for and not state.done:
         summary = WAITS_FOR.format(names=", ".join(state.waits_for))
+    detail = _detail(state)
     text = untranslated("  {mark} {name}  {summary} · {detail}").format(
-        mark=mark, name=f"{step.name:{width}}", summary=summary, detail=_detail(state)
+        mark=mark, name=f"{step.name:{width}}", summary=summary, detail=detail
     )
     if step.name not in {planned.name for planned in batch.plan.steps}:
-        text = _DROPPED.format(line=text)
+        text, detail = _DROPPED.format(line=text), _DROPPED.format(line=detail)
     below = list(_indented(6, state.problem))
     for unit in state.units:
         if unit.status is UnitStatus.DONE:
             continue
         below += _unit_lines(unit) if isinstance(step, WorkbookStep) else _indented(6, unit.problem)
-    return Line(tone=Tone.PLAIN if state.done else Tone.OPEN, text=text, below=below)
+    tone = Tone.PLAIN if state.done else Tone.OPEN
+    return Line((step.name, summary, detail), tone=tone, text=text, below=below)
 
 
 def _indented(width: int, *texts: Text | str | None) -> Iterator[Text]:

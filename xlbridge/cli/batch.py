@@ -1,6 +1,5 @@
 """``xlbridge batch``: many workbooks and exports, described in a plan and run every month."""
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -8,12 +7,14 @@ from typing import Any
 
 import click
 
+from xlbridge import titles
 from xlbridge.batch import (
     Batch,
     BatchConsentRequest,
     BatchOutcome,
     BatchRunOptions,
     batch_report,
+    consent_report,
     is_settled,
     open_batch,
     open_ledger,
@@ -33,15 +34,16 @@ from xlbridge.cli.completion import complete_batches
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.options import described_command, option, result_options, schemas_option
-from xlbridge.cli.output import print_error, print_json, print_message, print_report, print_result
+from xlbridge.cli.output import print_error, print_json, print_message, print_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_arguments import ConsentOptions
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
+from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
 from xlbridge.upload import UploadOptions
-from xlbridge.upload.planning import ApproveAll, ConsentRequest, token_line
+from xlbridge.upload.planning import ApproveAll, ConsentRequest
 
 
 @described_command(
@@ -102,18 +104,18 @@ def status_command(batch_id: str | None, form: str) -> ExitCode:
 def _list_batches(form: str) -> ExitCode:
     with open_ledger(settings_without_profile()) as ledger:
         batches = ledger.batches()
-    if form == "json":
-        rows = [
-            {"batch": b.id, "plan": str(b.plan), "created_at": b.created_at.isoformat()}
-            for b in batches
-        ]
-        print_json({"version": 1, "batches": rows})
-        return ExitCode.GOOD
-    if not batches:
+    rows = [
+        {"batch": b.id, "plan": str(b.plan), "created_at": b.created_at.isoformat()}
+        for b in batches
+    ]
+    if not batches and form == "text":
         print_message(NO_BATCH_YET)
         print_message(HOW_TO_START)
-    for batch in batches:
-        print_result(f"{batch.id}  {batch.created_at:%d/%m/%Y %H:%M}  {batch.plan}")
+    lines = [Line((b.id, f"{b.created_at:%d/%m/%Y %H:%M}", str(b.plan))) for b in batches]
+    headings = (Heading(titles.BATCH), Heading(titles.DATE), Heading(titles.PLAN, path=True))
+    table = Table(sheet=titles.BATCHES, headings=headings, lines=lines, aligned=True)
+    document = {"version": 1, "batches": rows}
+    print_report(ReportForms.of_report(lambda: Report(tables=[table]), lambda: document), form)
     return ExitCode.GOOD
 
 
@@ -254,7 +256,7 @@ def _consent_to_sending(
     batch: Batch, consent: ConsentOptions, request: BatchConsentRequest
 ) -> bool:
     """Show what will be sent and ask for consent."""
-    for line in _request_lines(batch, request):
+    for line in ReportForms.of_report(lambda: consent_report(batch, request)).lines():
         print_message(line)
     if request.undone and consent.yes:
         raise UsageError(_UNDONE_AGAIN.format(n=request.undone), _token_hint(request))
@@ -279,49 +281,11 @@ _PROCESSING_HINT = Text(
 )
 
 
-def _request_lines(batch: Batch, request: BatchConsentRequest) -> Iterator[Text]:
-    for writes in request.steps:
-        step = writes.step
-        yield Text(
-            pt="  {step} · {resource} para {profile} · arquivos: {files}{counts}",
-            en="  {step} · {resource} to {profile} · workbooks: {files}{counts}",
-        ).format(
-            step=step.name,
-            resource=step.resource,
-            profile=batch.environments.name(step.profile),
-            files=writes.files,
-            counts="".join(f" · {text}" for text in writes.texts()),
-        )
-        if _cannot_be_looked_up(batch, step.profile, step.resource):
-            yield _WITHOUT_KEY
-    if request.failed:
-        yield Text(
-            pt="  não {n:será enviado|serão enviados}, por ter erros: {n} {n:arquivo|arquivos}",
-            en="  not sent because of errors: {n} {n:workbook|workbooks}",
-        ).format(n=request.failed)
-    yield token_line(request.token)
-
-
 _UNDONE_AGAIN = Text(
     pt="{n} {n:linha foi desfeita|linhas foram desfeitas} e {n:iria|iriam} de novo; --yes não vale "
     "para isso.",
     en="{n} {n:row was|rows were} undone and would be sent again; --yes does not cover that.",
 )
-_WITHOUT_KEY = Text(
-    pt="    sem chave para procurar no sistema: as linhas sem o número do sistema são incluídas, "
-    "também as que outro computador já enviou",
-    en="    no key to look up in the system: rows without the system's number are created, also "
-    "those that another computer has sent already",
-)
-
-
-def _cannot_be_looked_up(batch: Batch, profile: str | None, resource: str | None) -> bool:
-    """Tell whether the records of a resource are found by the system's number at most."""
-    catalogue = batch.environments.context(profile).catalogue
-    if resource is None or resource not in catalogue:
-        return False
-    read_back = catalogue[resource].read_back
-    return read_back is None or not read_back.lookups
 
 
 def _check_token(request: BatchConsentRequest, token: str) -> bool:

@@ -1,6 +1,7 @@
 """``xlbridge login``: creates and checks a profile, stores its password; ``whoami``: its user."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,17 +11,17 @@ from xlbridge.cli.environment import command_settings, settings_without_profile
 from xlbridge.cli.options import described_command, option, result_options
 from xlbridge.cli.output import (
     ask,
-    display_name,
-    display_value,
+    field_value,
     print_json,
     print_message,
+    print_report,
     print_result,
 )
 from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url, read_system_info
 from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.files import as_arguments
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import (
     PasswordSource,
     Profile,
@@ -32,6 +33,7 @@ from xlbridge.profiles import (
     save_profile,
     store_password,
 )
+from xlbridge.report_forms import Report, ReportForms
 from xlbridge.settings import Settings
 from xlbridge.wire.authentication import Authentication
 
@@ -260,8 +262,17 @@ def whoami_command(form: str) -> None:
     with connect(command_settings(), print_message, RetryPolicy.quick()) as client:
         info = read_system_info(client).model_dump(mode="json")
         environment = client.target.to_json()
-    if form == "json":
-        print_json({"version": 1, **environment, "info": info})
-        return
-    for name, value in (environment | info).items():
-        print_result(f"{display_name(name)}: {display_value(value)}")
+    facts = [
+        (_ENVIRONMENT_FIELDS.get(name, untranslated(name)), field_value(value))
+        for name, value in (environment | info).items()
+    ]
+    document = {"version": 1, **environment, "info": info}
+    print_report(ReportForms.of_report(lambda: Report(facts=facts), lambda: document), form)
+
+
+_ENVIRONMENT_FIELDS: Mapping[str, Text] = {
+    "profile": Text(pt="perfil", en="profile"),
+    "base_url": Text(pt="endereço", en="base_url"),
+    "production": Text(pt="produção", en="production"),
+}
+"""Displayed names of the environment's fields; those of the interface are Portuguese already."""

@@ -24,7 +24,7 @@ from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, untranslated
 
 if TYPE_CHECKING:
-    from xlbridge.report_forms import ReportForms
+    from xlbridge.report_forms import ReportForms, Value
 
 
 class StdoutFailed(OSError):
@@ -236,32 +236,11 @@ def print_report(report: "ReportForms", form: str) -> None:
         _print("")
 
 
-def display_value(value: object) -> object:
-    """Return a value for display: a truth value as a word, None as a dash."""
-    if value is None:
-        return "–"
+def field_value(value: object) -> "Value":
+    """Return the value of a field for a report: a truth value as a word, an empty one as None."""
     if isinstance(value, bool):
         return titles.YES if value else titles.NO
-    return value
-
-
-_LABELS = {
-    text.en: text
-    for text in (
-        Text(pt="perfil", en="profile"),
-        Text(pt="produção", en="production"),
-        Text(pt="origem", en="source"),
-        Text(pt="escolhido", en="chosen"),
-        Text(pt="pasta", en="home"),
-        Text(pt="senha", en="password"),
-    )
-} | {"base_url": Text(pt="endereço", en="base_url"), "email": Text(pt="e-mail", en="email")}
-"""Displayed names of our own fields; those of the interface are Portuguese already."""
-
-
-def display_name(name: str) -> str:
-    """Return the displayed name of a field."""
-    return str(_LABELS.get(name, name))
+    return value if value is None or isinstance(value, Text) else str(value)
 
 
 def print_json(document: Any) -> None:

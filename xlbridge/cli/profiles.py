@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from xlbridge.cli.completion import complete_profiles
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import described_command, option, result_options
-from xlbridge.cli.output import display_name, display_value, print_json, print_message, print_result
+from xlbridge.cli.output import field_value, print_message, print_report
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
     PasswordSource,
@@ -16,6 +16,7 @@ from xlbridge.profiles import (
     find_password,
     read_profile_file,
 )
+from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table, Value
 from xlbridge.settings import Settings, read_settings
 
 
@@ -57,12 +58,31 @@ def command(default: str | None, remove: str | None, form: str) -> None:
     rows = [_as_json(settings, chosen, chosen=True)]
     # A password in the environment belongs to the chosen profile only.
     rows += [_as_json(Settings(home), profile, chosen=False) for profile in others]
-    if form == "json":
-        print_json({"version": 1, "profiles": rows})
-        return
-    for row in rows:
-        pairs = ((display_name(name), _SOURCES.get(value, value)) for name, value in row.items())
-        print_result("  ".join(f"{name}: {display_value(value)}" for name, value in pairs))
+    names = [name for name in _TITLES if any(name in row for row in rows)]
+    table = Table(
+        sheet=Text(pt="Ambientes", en="Environments"),
+        headings=tuple(Heading(_TITLES[name]) for name in names),
+        lines=[Line(tuple(_value(row.get(name)) for name in names)) for row in rows],
+        aligned=True,
+    )
+    document = {"version": 1, "profiles": rows}
+    print_report(ReportForms.of_report(lambda: Report(tables=[table]), lambda: document), form)
+
+
+_TITLES: Mapping[str, Text] = {
+    "profile": Text(pt="Perfil", en="Profile"),
+    "chosen": Text(pt="Escolhido", en="Chosen"),
+    "source": Text(pt="Origem", en="Source"),
+    "base_url": Text(pt="Endereço", en="Address"),
+    "email": Text(pt="E-mail", en="E-mail"),
+    "production": Text(pt="Produção", en="Production"),
+    "password": Text(pt="Senha", en="Password"),
+    "home": Text(pt="Pasta", en="Home"),
+}
+
+
+def _value(value: object) -> Value:
+    return _SOURCES.get(value) or field_value(value)
 
 
 _SOURCES: Mapping[object, Text] = {

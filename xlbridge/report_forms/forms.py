@@ -44,7 +44,7 @@ class ReportForms:
 
     ``document`` is the JSON document, ``lines`` are text for people, ``page`` is HTML, ``workbook``
     writes a file. ``json_pieces`` is the text of a document too long to hold in memory.
-    ``of_report`` renders ``lines`` and ``page``.
+    ``of_report`` renders ``lines`` and ``page`` of a ``report`` that is data.
     """
 
     document: Callable[[], Any] = _not_available
@@ -52,6 +52,7 @@ class ReportForms:
     page: Callable[[], str] = _not_available
     workbook: Callable[[Path], None] = _not_available
     json_pieces: Callable[[], Iterator[str]] | None = None
+    report: Callable[[], Report] = _not_available
 
     @classmethod
     def of_report(
@@ -61,7 +62,13 @@ class ReportForms:
         workbook: Callable[[Path], None] = _not_available,
     ) -> Self:
         """Return the forms of a report that is data; ``document`` and ``workbook`` go with it."""
-        return cls(document, lambda: text_lines(report()), lambda: report_page(report()), workbook)
+        return cls(
+            document,
+            lambda: text_lines(report()),
+            lambda: report_page(report()),
+            workbook,
+            report=report,
+        )
 
     def render(self, form: str) -> Iterator[str]:
         """Yield the text of a printable form piece by piece, in the active language."""

@@ -350,8 +350,8 @@ def _column_names(root: _Content, metadata: Metadata) -> Iterator[tuple[YamlPath
         ]
         pairs.append(((*place, "blank_as"), read_back.blank_as))
         lookups += [((*place, "lookups", n), one) for n, one in enumerate(read_back.lookups)]
-    if metadata.create is not None and metadata.create.twins is not None:
-        lookups.append((("create", "twins"), metadata.create.twins))
+    if metadata.create is not None and metadata.create.identical is not None:
+        lookups.append((("create", "identical"), metadata.create.identical))
     for place, lookup in lookups:
         groups += [((*place, "key"), lookup.key), ((*place, "when"), lookup.when)]
         pairs.append(((*place, "filter"), lookup.filters))

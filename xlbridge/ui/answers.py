@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from functools import wraps
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -13,6 +14,7 @@ from starlette.routing import Route
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.export import Filter, InvalidFilter
 from xlbridge.i18n import Text
+from xlbridge.report_forms import Table, more_text, value_text
 
 _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _NO_FILE = Text(pt="Não há arquivo para baixar.", en="There is no file to download.")
@@ -26,6 +28,30 @@ def error_json(error: XlbridgeError) -> dict[str, str]:
     if isinstance(error, InvalidFilter):
         message, hint = error.message_with(filter_label), error.hint_with(filter_label)
     return {"message": str(message), "hint": "" if hint is None else str(hint)}
+
+
+def table_json(table: Table, most: int | None = None) -> dict[str, Any]:
+    """Return a table of a report for the page, with at most ``most`` lines.
+
+    Lines have the cells of their values, or their sentence as one cell.
+    """
+    shown = table.cut(most)
+    return {
+        "headings": [
+            {"title": str(heading.title), "numeric": table.is_numeric(number)}
+            for number, heading in enumerate(table.headings)
+        ],
+        "lines": [
+            {
+                "cells": ["" if value is None else value_text(value) for value in line.values]
+                or [str(line.text).strip()],
+                "below": [str(text).strip() for text in line.below],
+                "tone": line.tone.value,
+            }
+            for line in shown.lines
+        ],
+        "more": str(more_text(shown.omitted)) if shown.omitted else "",
+    }
 
 
 def filter_label(name: Filter) -> str:

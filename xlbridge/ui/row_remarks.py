@@ -189,8 +189,7 @@ _ADD_ONE_MORE = Text(
     en='; to add one more, from the terminal: --again "reason"',
 )
 
-# Advice for the page, or on the command line for what the page cannot do.
-_ADVICE: Mapping[RowReason, Text] = {
+PAGE_REMEDIES: Mapping[RowReason, Text] = {
     RowReason.DIFFERS: Text(
         pt="; para alterar o registro, marque acima “Alterar registros que já existem com outros "
         "valores”",
@@ -224,11 +223,7 @@ _ADVICE: Mapping[RowReason, Text] = {
         en="; to create it all the same, from the terminal: --create-unread",
     ),
 }
-
-
-def planned_text(row: PlannedRow) -> str:
-    """Return why a row is not created, with advice for the page."""
-    return str(row.text_with(_ADVICE) or "")
+"""Remedies on the page, or on the command line for what the page cannot do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +245,7 @@ class PlannedAction:
         differences = {
             name: str(_DIFFERS.format(theirs="; ".join(values))) for name, values in texts.items()
         }
-        return cls(row.action.value, planned_text(row), differences)
+        return cls(row.action.value, str(row.text_with(PAGE_REMEDIES) or ""), differences)
 
 
 class RowRemarks:

@@ -9,10 +9,11 @@ from xlbridge.errors import UsageError
 from xlbridge.files import path_beside
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
-from xlbridge.report_forms import Report, ReportForms, more_text, value_text
+from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources import Mode
+from xlbridge.ui.answers import table_json
 from xlbridge.ui.environment import OnChange, PageConnection
-from xlbridge.ui.row_remarks import PlannedAction, planned_text, refusals
+from xlbridge.ui.row_remarks import PAGE_REMEDIES, PlannedAction, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import (
@@ -31,6 +32,7 @@ from xlbridge.upload.planning import (
     Confirmed,
     CorrectedRows,
     RowAction,
+    reason_table,
 )
 from xlbridge.upload.processing import (
     create_processing,
@@ -59,11 +61,6 @@ _UNCONFIRMED = Text(
 _HOW_TO_CONFIRM = Text(
     pt="Abra a planilha, veja o plano e envie.", en="Open the workbook, see the plan and send."
 )
-_MAX_LISTED = 200
-_MORE_ROWS = Text(
-    pt="{more}; as retidas vêm primeiro, e a grade mostra todas.",
-    en="{more}; held rows come first, and the grid shows all.",
-)
 _RECORD_MODES = frozenset({Mode.PROCESS, Mode.UNDO})
 """Modes of jobs that consist of tasks on records, without rows of a sheet to send."""
 
@@ -85,9 +82,10 @@ class SheetUploads:
             uploads, upload_options = Uploads(context, client), _options(options, "")
             rows = _rows_to_send(uploads, sheet, upload_options, editor)
             planned = uploads.plan(rows, upload_options)
-        shown = [row for row in planned.plan.rows if not row.is_created]
-        more = len(shown) - _MAX_LISTED
-        listed = sorted(shown, key=lambda row: _LISTING_ORDER.index(row.action))
+        shown = sorted(
+            (row for row in planned.plan.rows if not row.is_created),
+            key=lambda row: _LISTING_ORDER.index(row.action),
+        )
         columns = {} if sheet.resource is None else sheet.resource.by_path
         with editor.lock:
             if editor.version == version:
@@ -95,22 +93,7 @@ class SheetUploads:
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
-            "rows": [
-                row.to_json()
-                | {
-                    "message": planned_text(row),
-                    "differences": [
-                        {
-                            "column": str(one.label),
-                            "yours": str(one.yours),
-                            "theirs": str(one.theirs),
-                        }
-                        for one in row.shown_differences(columns)
-                    ],
-                }
-                for row in listed[:_MAX_LISTED]
-            ],
-            "more": str(_MORE_ROWS.format(more=more_text(more))) if more > 0 else "",
+            "table": table_json(reason_table(shown, columns, remedies=PAGE_REMEDIES)),
             "writes": len(planned.plan.positions),
             "retry_of": rows.job.id if isinstance(rows, CorrectedRows) else None,
             "target": client.target.to_json(),
@@ -182,15 +165,8 @@ class SheetUploads:
             jobs = context.journal.jobs()
             table = jobs_table(context.journal, jobs, show_file=lambda file: file.name)
             return {
-                "columns": [
-                    {"title": str(heading.title), "numeric": table.is_numeric(number)}
-                    for number, heading in enumerate(table.headings)
-                ],
-                "jobs": [
-                    _listed_job(context, job)
-                    | {"cells": ["" if v is None else value_text(v) for v in line.values]}
-                    for job, line in zip(jobs, table.lines, strict=True)
-                ],
+                "table": table_json(table),
+                "jobs": [_listed_job(context, job) for job in jobs],
             }
 
     def job(self, job_id: str) -> dict[str, Any]:
@@ -233,9 +209,11 @@ class SheetUploads:
         with self._remote.connected() as (context, client):
             plan = plan_processing(context, client, kind, explicit_numbers(kind, numbers))
             report = process_plan_report(listing, client.target, plan.records, plan.token, 0)
-            warnings = [str(warning).strip() for warning in report.remarks]
-            target = client.target.to_json()
-            return process_plan_json(plan) | {"warnings": warnings, "target": target}
+            return process_plan_json(plan) | {
+                "table": table_json(report.tables[0]),
+                "warnings": [str(warning).strip() for warning in report.remarks],
+                "target": client.target.to_json(),
+            }
 
     def process(
         self, listing: str, numbers: Sequence[int], token: str, on_change: OnChange

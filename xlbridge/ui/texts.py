@@ -101,12 +101,6 @@ _TEXTS: Mapping[str, Text] = {
         "erased. Download the corrected workbook, and continue in Excel.",
     ),
     "row_title": titles.ROW,
-    "record": titles.RECORD,
-    "action": Text(pt="No plano", en="In the plan"),
-    "reason": titles.REASON,
-    "differences": Text(
-        pt="Diferenças: no sistema → na planilha", en="Differences: in the system → in the sheet"
-    ),
     "empty_view": Text(pt="Nenhuma linha para mostrar.", en="No rows to show."),
     "plan": Text(pt="Ver o plano", en="See the plan"),
     "plan_first": Text(
@@ -131,7 +125,6 @@ _TEXTS: Mapping[str, Text] = {
     "update_action": Text(pt="a alterar", en="to update"),
     "unchanged": Text(pt="sem alteração", en="unchanged"),
     "held": Text(pt="retidas", en="held"),
-    "row_held": Text(pt="retida", en="held"),
     "unread": Text(pt="a incluir sem conferir", en="to create without a look-up"),
     "environment": titles.ENVIRONMENT,
     "production": Text(pt="PRODUÇÃO", en="PRODUCTION"),
@@ -272,8 +265,6 @@ _TEXTS: Mapping[str, Text] = {
         "validated again. Findings across several workbooks are only shown there.",
     ),
     "run_batch": Text(pt="Conferir e continuar", en="Check and go on"),
-    "step_rows": Text(pt="arquivos: {files} · {rows_text}", en="workbooks: {files} · {rows_text}"),
-    "left_out": Text(pt="Ficam de fora, com erros: {n}", en="Left out, with errors: {n}"),
     "proof_written": Text(pt="Prova de fechamento: {file}, {at}", en="Closing proof: {file}, {at}"),
     "proof": Text(pt="Baixar a prova de fechamento", en="Download the closing proof"),
     "process_what": Text(
@@ -302,9 +293,6 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "process_run": Text(pt="Processar · registros: {n}", en="Process · records: {n}"),
     "nothing_to_process": Text(pt="Nada a processar.", en="Nothing to process."),
-    "record_unknown": Text(pt="processar", en="process"),
-    "record_already": Text(pt="já processado", en="already processed"),
-    "record_rejected": Text(pt="fica de fora", en="left out"),
     "profiles_how": Text(
         pt="Crie um novo ambiente no terminal, que pede a senha; ela nunca passa por esta página: "
         "xlbridge login --profile NOME --url ENDEREÇO --email USUÁRIO --no-production. A marca de "

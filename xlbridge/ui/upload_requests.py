@@ -23,9 +23,8 @@ from xlbridge.batch import (
     BatchConsentRequest,
     BatchOutcome,
     BatchRunOptions,
-    UnitStatus,
-    batch_content,
     batch_report,
+    consent_report,
     open_known_batch,
     open_ledger,
     overview,
@@ -40,6 +39,7 @@ from xlbridge.ui.answers import (
     json_response,
     post_route,
     shown_sheet_id,
+    table_json,
 )
 from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
 from xlbridge.ui.row_remarks import refusals
@@ -253,8 +253,7 @@ class BatchRequests:
 
     async def batches(self, _request: Request) -> Response:
         """Return the batches with the current state of their steps, without calling a system."""
-        names = {status.value: str(status.text) for status in UnitStatus}
-        return await json_response(lambda: {"batches": self._batches(), "names": names})
+        return await json_response(lambda: {"batches": self._batches()})
 
     def _batches(self) -> list[dict[str, Any]]:
         batches = []
@@ -265,12 +264,12 @@ class BatchRequests:
             try:
                 with self._opened(record.id) as batch:
                     outcome = BatchOutcome(overview(batch))
-                    content = batch_content(batch, outcome)
-                    document |= batch_report(batch, outcome).document()
-                    document["lines"] = [
-                        str(content.verdict),
-                        str(content.tables[0].lines[-1].text),
-                    ]
+                    forms = batch_report(batch, outcome)
+                    report, shown = forms.report(), forms.document()
+                    document |= shown | {
+                        "verdict": str(report.verdict),
+                        "table": table_json(report.tables[0]),
+                    }
                     document["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
             except XlbridgeError as error:
                 document |= {"steps": [], "error": error_json(error)}
@@ -356,25 +355,15 @@ class BatchRequests:
 
 def _consent_json(batch: Batch, request: BatchConsentRequest) -> dict[str, Any]:
     """Return what a run would send, for confirmation."""
+    report = consent_report(batch, request)
     profiles = dict.fromkeys(writes.step.profile for writes in request.steps)
     targets = [batch.environments.client(profile).target for profile in profiles]
     return {
         "token": request.token,
         "writes": request.total,
-        "failed": request.failed,
+        "remarks": list(map(str.strip, map(str, report.remarks))),
         "targets": list({target.profile: target.to_json() for target in targets}.values()),
-        "steps": [
-            {
-                "step": writes.step.name,
-                "files": writes.files,
-                "rows": writes.total,
-                "actions": dict(writes.actions),
-                "later": writes.later,
-                "undone": writes.undone,
-                "rows_text": " · ".join(map(str, writes.texts())),
-            }
-            for writes in request.steps
-        ],
+        "table": table_json(report.tables[0]),
     }
 
 

@@ -285,12 +285,12 @@ class RecordToRow:
 class RecordCreation(Struct, frozen=True, rename={"operation_name": "operation"}):
     """Operation of the interface that creates one record from a row.
 
-    Records found by ``twins`` are only counted. By default ``codes`` are those of the read-back,
-    and ``twin_codes`` the same.
+    Records found by ``identical`` are only counted. By default ``codes`` are those of the
+    read-back, and ``identical_codes`` the same.
 
     codes: Fields of the answer with the record's code.
-    twins: Finds records that are equal to a row without a key.
-    twin_codes: Fields of those records with their codes.
+    identical: Finds records that are equal to a row without a key.
+    identical_codes: Fields of those records with their codes.
     lists: Lists whose items are created by separate operations after the record.
     """
 
@@ -298,14 +298,14 @@ class RecordCreation(Struct, frozen=True, rename={"operation_name": "operation"}
         str, operation_if(lambda one: one.method == "POST" and one.body is not None)
     ]
     codes: Names = ()
-    twins: Lookup | None = None
-    twin_codes: Names = ()
+    identical: Lookup | None = None
+    identical_codes: Names = ()
     lists: Mapping[str, tuple[_PostName, ...]] = {}
 
     def with_codes(self, codes: tuple[str, ...]) -> "RecordCreation":
         """Return the creation with these codes by default."""
         codes = self.codes or codes
-        return replace(self, codes=codes, twin_codes=self.twin_codes or codes)
+        return replace(self, codes=codes, identical_codes=self.identical_codes or codes)
 
     @property
     def operation_names(self) -> tuple[str, ...]:

@@ -208,6 +208,33 @@ export function tableLine(values, kind = "td") {
   return line;
 }
 
+// Lines of a report's table; ``addition`` returns what a line shows below its last cell, ``last`` the
+// content of one more cell.
+export function reportLines(shown, { addition = () => [], last = null } = {}) {
+  const more = last ? [""] : [];
+  const titles = shown.headings.map((heading) => heading.title);
+  const lines = shown.lines.map((line, at) => {
+    const row = tableLine([...line.cells, ...(last ? [last(at)] : [])]);
+    row.classList.add(line.tone);
+    const below = line.below.map((text) => element("div", text, "below"));
+    row.children[line.cells.length - 1].append(...below, ...addition(at));
+    return row;
+  });
+  const all = titles.length ? [tableLine([...titles, ...more], "th"), ...lines] : lines;
+  for (const row of all) {
+    shown.headings.forEach((heading, at) => row.children[at].classList.toggle("number", heading.numeric));
+  }
+  return all;
+}
+
+export function reportTable(shown, options) {
+  const table = element("table");
+  table.append(...reportLines(shown, options));
+  const listed = element("div", undefined, "scroll");
+  listed.append(table, ...(shown.more ? [element("p", shown.more)] : []));
+  return listed;
+}
+
 // Work stops before its next step, which may take a while: the button shows at once that it was pressed.
 for (const one of document.querySelectorAll(".stop")) {
   one.addEventListener("click", async () => {

@@ -1,6 +1,6 @@
 // Uploads: the list of jobs, details of one, its undo, and the decision about a doubt.
 
-import { button, byId, call, element, fill, labelled, post, replaceChoices, show, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, fill, labelled, post, replaceChoices, reportLines, show, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { showKnown } from "./begin.js";
 import { showWrongRows } from "./correct.js";
 import { confirmParts, environmentLine, figureItem, followSending, outcomeLinks, startConfirmed } from "./send.js";
@@ -10,13 +10,9 @@ async function showJobs() {
   byId("job-shown").hidden = true;
   const answer = await call("/api/jobs");
   if (answer === null || !isNewest()) return;
-  const titles = tableLine([...answer.columns.map((column) => column.title), ""], "th");
-  const lines = answer.jobs.map((job) => tableLine([...job.cells, jobButtons(job)]));
-  for (const line of [titles, ...lines]) {
-    answer.columns.forEach((column, at) => line.children[at].classList.toggle("number", column.numeric));
-  }
-  const empty = lines.length ? [] : [tableLine([texts.no_jobs])];
-  byId("job-table").replaceChildren(titles, ...lines, ...empty);
+  const lines = reportLines(answer.table, { last: (at) => jobButtons(answer.jobs[at]) });
+  const empty = answer.jobs.length ? [] : [tableLine([texts.no_jobs])];
+  byId("job-table").replaceChildren(...lines, ...empty);
 }
 
 function jobButtons(job) {

@@ -1,6 +1,6 @@
 // Other screens: exports, processing, profiles.
 
-import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, showProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, reportTable, showProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 
 // Exports
@@ -71,16 +71,12 @@ async function planProcess() {
   byId("process-plan").disabled = false;
   shown.hidden = planned === null;
   if (planned === null) return;
-  const table = element("table");
-  const line = (one) => tableLine([one.id, texts[`record_${one.outcome}`], one.message ?? ""]);
-  const titles = tableLine([texts.record, texts.action, texts.reason], "th");
-  table.append(titles, ...planned.records.map(line));
   const begin = (token, send) => startConfirmed("/api/process", { listing, numbers, token }, send);
   const count = planned.rows.unknown; // records to be sent have no outcome yet
   const text = fill(texts.process_run, { n: count });
   const parts = count ? confirmParts(planned, text, begin) : [element("p", texts.nothing_to_process)];
   const warnings = planned.warnings.map((text) => element("p", text, "cut"));
-  shown.replaceChildren(environmentLine(planned), table, ...warnings, ...parts);
+  shown.replaceChildren(environmentLine(planned), reportTable(planned.table), ...warnings, ...parts);
 }
 
 // Profiles

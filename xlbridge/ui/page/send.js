@@ -1,6 +1,6 @@
 // Send: the plan, the running upload, its outcome.
 
-import { button, byId, callSheet, element, figure, fill, follow, link, post, settled, show, showLines, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, callSheet, element, figure, fill, follow, link, post, reportTable, settled, show, showLines, startRequest, state, texts, whenShown } from "./core.js";
 import { changeView, showPart, showWrongRows } from "./correct.js";
 
 const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
@@ -60,19 +60,12 @@ function planParts(planned, options) {
     figures.append(item);
   }
   const again = planned.retry_of ? [element("p", fill(texts.retry_of, { job: planned.retry_of }))] : [];
-  const table = element("table");
-  const differ = planned.rows.some((row) => row.differences.length);
-  const titles = [texts.row_title, texts.action, texts.reason, ...(differ ? [texts.differences] : [])];
-  const lines = planned.rows.map((row) => tableLine(plannedCells(row).slice(0, titles.length)));
-  if (lines.length) table.append(tableLine(titles, "th"), ...lines);
-  const listed = element("div", undefined, "scroll");
-  listed.append(table);
-  const more = planned.more ? [element("p", planned.more)] : [];
+  const reasons = planned.table.lines.length ? [reportTable(planned.table)] : [];
   const parts = [environmentLine(planned), ...again, figures];
-  if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), listed, ...more];
+  if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), ...reasons];
   const text = fill(texts.send_rows, { n: planned.writes });
   const begin = (token, send) => startSending(token, send, options);
-  return [...parts, ...confirmParts(planned, text, begin), listed, ...more];
+  return [...parts, ...confirmParts(planned, text, begin), ...reasons];
 }
 
 export function figureItem(action, count, name) {
@@ -111,14 +104,6 @@ export function confirmParts(planned, text, begin) {
   const ask = element("p", `${fill(texts.type_token, { token })} `);
   ask.append(typed);
   return [ask, send];
-}
-
-function plannedCells(row) {
-  const differences = row.differences
-    .map((one) => `${one.column}: ${one.theirs} → ${one.yours}`)
-    .join("; ");
-  const action = row.action === "held" ? texts.row_held : actionName(row.action);
-  return [row.row, action, row.message ?? "", differences];
 }
 
 async function showInGrid(action) {

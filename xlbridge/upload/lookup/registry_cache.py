@@ -191,7 +191,8 @@ def registry_lists(
             if isinstance(error, UnknownFields) and error.hint is not None:
                 warn(error.hint)
     moment = datetime.now().strftime("%d/%m/%Y %H:%M")
-    return RegistryLists(f"{client.target.profile}, {moment}", tuple(lists))
+    source = f"{client.target.profile}, {moment}"
+    return RegistryLists(source, tuple(lists), client.identity)
 
 
 def _registry_list(

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
+from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, count_text, joined
 from xlbridge.report_forms import (
+    Heading,
     Line,
     Report,
     ReportForms,
@@ -122,38 +124,57 @@ def _facts(job: Job) -> Iterator[tuple[Text, Value]]:
 
 
 def reason_table(
-    planned: Iterable[PlannedRow], columns: Mapping[str, Column], *, all_rows: bool = False
+    planned: Iterable[PlannedRow],
+    columns: Mapping[str, Column],
+    *,
+    all_rows: bool = False,
+    remedies: Mapping[RowReason, Text] | None = None,
 ) -> Table:
     """Return the rows of a plan, grouped by reason, with the columns that differ.
 
-    The first rows of each group are named, with ``all_rows`` all of them.
+    The first rows of each group are named, with ``all_rows`` all of them. ``remedies`` are those of
+    ``RowReason.text``.
     """
     groups = group_by_reason(((row.action, row.reason), row) for row in planned).values()
-    lines = [_reason_line(rows, columns, len(rows) if all_rows else _SHOWN_ROWS) for rows in groups]
-    return Table(sheet=Text(pt="Motivos", en="Reasons"), lines=lines)
+    return Table(
+        sheet=Text(pt="Motivos", en="Reasons"),
+        headings=(
+            Heading(Text(pt="No plano", en="In the plan")),
+            Heading(titles.ROWS),
+            Heading(titles.REASON, words=True),
+        ),
+        lines=[
+            _reason_line(rows, columns, len(rows) if all_rows else _SHOWN_ROWS, remedies)
+            for rows in groups
+        ],
+    )
 
 
-def _reason_line(rows: Sequence[PlannedRow], columns: Mapping[str, Column], most: int) -> Line:
+def _reason_line(
+    rows: Sequence[PlannedRow],
+    columns: Mapping[str, Column],
+    most: int,
+    remedies: Mapping[RowReason, Text] | None,
+) -> Line:
     """Return a reason with the numbers of its rows, and details of the first ones."""
     first = rows[0]
-    reasons = {row.text for row in rows}
-    reason = first.text if len(reasons) == 1 or first.reason is None else first.reason.summary
+    reasons = {row.text_with(remedies) for row in rows}
+    reason = reasons.pop() if len(reasons) == 1 else None
+    if first.reason is not None and reasons:
+        reason = first.reason.summary(remedies)
     if first.action is RowAction.UPDATE:
         reason = Text(pt="mudam no sistema", en="change in the system")
     details = []
     for row in rows[:most]:
-        if len(reasons) > 1:
+        if reasons:
             details.append(_DETAIL.format(row=row.row, text=row.why or row.text or "–"))
         details += [
             _DIFFERENCE.format(row=row.row, text=text) for text in row.difference_texts(columns)
         ]
-    sentence = _REASON.format(
-        action=_ACTION_NAMES[first.action].format(n=len(rows)),
-        n=len(rows),
-        rows=list_first([row.row for row in rows[:most]], most, len(rows)),
-        reason=reason or "–",
-    )
-    return Line(text=sentence, below=details)
+    action = _ACTION_NAMES[first.action].format(n=len(rows))
+    numbers = list_first([row.row for row in rows[:most]], most, len(rows))
+    sentence = _REASON.format(action=action, n=len(rows), rows=numbers, reason=reason or "–")
+    return Line((action, numbers, reason), text=sentence, below=details)
 
 
 _REASON = Text(

@@ -162,10 +162,10 @@ class PlannedRow(NamedTuple):
         """Text of the reason, None if there is none."""
         return None if self.reason is None else _reason_text(self.reason, self.job, self.why)
 
-    def text_with(self, remedies: Mapping[RowReason, Text]) -> Text | None:
-        """Return the text of the reason with remedies other than command-line options."""
-        if self.reason is None:
-            return None
+    def text_with(self, remedies: Mapping[RowReason, Text] | None) -> Text | None:
+        """Return the text of the reason with remedies other than command-line options, if any."""
+        if remedies is None or self.reason is None:
+            return self.text
         return self.reason.text(remedies).format(job=self.job or "–", why=self.why or "–")
 
     def shown_differences(self, columns: Mapping[str, Column]) -> Iterator[ShownDifference]:

@@ -72,10 +72,9 @@ class RowReason(StrEnum):
         reason = _REASONS[self]
         return reason if remedy is None else Text(reason.pt + remedy.pt, reason.en + remedy.en)
 
-    @property
-    def summary(self) -> Text:
-        """Explanation of several rows that differ in their details."""
-        return self.text().format(job="…", why="…")
+    def summary(self, remedies: "Mapping[RowReason, Text] | None" = None) -> Text:
+        """Return the explanation of several rows that differ in their details."""
+        return self.text(remedies).format(job="…", why="…")
 
     @property
     def is_of_sheet(self) -> bool:

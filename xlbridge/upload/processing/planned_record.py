@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge import titles
 from xlbridge.i18n import Text, untranslated
-from xlbridge.report_forms import Line, Report, Table, group_by_reason, list_first
+from xlbridge.report_forms import Heading, Line, Report, Table, group_by_reason, list_first
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
@@ -150,7 +150,11 @@ def process_plan_report(
             left=counts[RecordAction.SKIP],
         ),
         remarks=[warning for warning, count in warnings.items() if count],
-        tables=[remark_table((record.remark, record.number) for record in records)],
+        tables=[
+            record_table(
+                (_ACTION_NAMES[record.action], record.remark, record.number) for record in records
+            )
+        ],
         next_steps=[token_line(token)] if to_process else [],
     )
 
@@ -175,12 +179,30 @@ _IN_HIDDEN_ROWS = Text(
 )
 
 
-def remark_table(records: Iterable[tuple[Text | str | None, int]]) -> Table:
-    """Return the remarks on records, each with the numbers of its records."""
-    groups = group_by_reason((remark, number) for remark, number in records if remark is not None)
-    sentence = untranslated("  • {numbers}: {remark}")
-    lines = [
-        Line(text=sentence.format(numbers=list_first(numbers, _SHOWN_RECORDS), remark=remark))
-        for remark, numbers in groups.items()
-    ]
-    return Table(sheet=titles.RECORDS, lines=lines)
+_ACTION_NAMES: Mapping[RecordAction, Text] = {
+    RecordAction.PROCESS: Text(pt="processar", en="process"),
+    RecordAction.ALREADY: Text(pt="já processado", en="already processed"),
+    RecordAction.SKIP: Text(pt="fica de fora", en="left out"),
+}
+
+
+def record_table(records: Iterable[tuple[Text, Text | str | None, int]]) -> Table:
+    """Return the action or outcome of records and the remark on it, with their numbers."""
+    groups = group_by_reason(((name, remark), number) for name, remark, number in records)
+    sentence, with_remark = untranslated("  • {numbers}: {name}"), untranslated("{text}; {remark}")
+    lines = []
+    for (name, remark), numbers in groups.items():
+        shown = list_first(numbers, _SHOWN_RECORDS)
+        text = sentence.format(numbers=shown, name=name)
+        if remark is not None:
+            text = with_remark.format(text=text, remark=remark)
+        lines.append(Line((shown, name, remark), text=text))
+    return Table(
+        sheet=titles.RECORDS,
+        headings=(
+            Heading(titles.RECORD),
+            Heading(titles.STATE),
+            Heading(titles.REASON, words=True),
+        ),
+        lines=lines,
+    )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.report_forms import Grade, Line, Report, Table
 from xlbridge.upload.job import Job, State
@@ -14,7 +15,7 @@ from xlbridge.upload.processing.planned_record import (
     ProcessPlan,
     RecordAction,
     planned_records,
-    remark_table,
+    record_table,
 )
 from xlbridge.upload.results.report import decision_step, evidence_remarks
 from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
@@ -29,6 +30,19 @@ class ProcessOutcome(StrEnum):
     ALREADY = "already"
     REJECTED = "rejected"
     UNKNOWN = "unknown"
+
+    @property
+    def text(self) -> Text:
+        """The outcome in words."""
+        return _OUTCOME_NAMES[self]
+
+
+_OUTCOME_NAMES: Mapping[ProcessOutcome, Text] = {
+    ProcessOutcome.PROCESSED: Text(pt="processado", en="processed"),
+    ProcessOutcome.ALREADY: Text(pt="já processado", en="already processed"),
+    ProcessOutcome.REJECTED: Text(pt="rejeitado", en="rejected"),
+    ProcessOutcome.UNKNOWN: titles.IN_DOUBT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +198,11 @@ def process_report(journal: Journal, job: Job) -> Report:
         remarks=list(evidence_remarks(job)) if needs_person else [],
         tables=[
             Table(sheet=Text(pt="Arquivos", en="Files"), lines=files),
-            remark_table((record.message, record.number) for record in records),
+            record_table(
+                (record.outcome.text, record.message, record.number)
+                for record in records
+                if record.message is not None
+            ),
         ],
         next_steps=[decision_step(job)] if needs_person else [],
     )

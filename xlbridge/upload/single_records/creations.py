@@ -132,8 +132,8 @@ class RecordCreator(RecordChannel):
         self._keys = _keys_of_rows(context, job)
         self._by_key = _Baseline(context.resource(job), self._stored(Moment.BEFORE))
         self._by_content: _Baseline | None = None
-        if creation.twins is not None and context.client.target.exclusive:
-            resource = _found_by_content(self._by_key.resource, creation, creation.twins)
+        if creation.identical is not None and context.client.target.exclusive:
+            resource = _found_by_content(self._by_key.resource, creation, creation.identical)
             found = self._stored(Moment.IDENTICAL)
             self._by_content = _Baseline(resource, found, by_content=True)
             contents = business_keys(resource, rows)
@@ -364,10 +364,10 @@ def _others_running(context: "RunContext", job: Job) -> bool:
     )
 
 
-def _found_by_content(resource: Resource, creation: RecordCreation, twins: Lookup) -> Resource:
-    """Return a resource whose records are looked up by content, which only twins share."""
+def _found_by_content(resource: Resource, creation: RecordCreation, identical: Lookup) -> Resource:
+    """Return a resource whose records are looked up by content, which identical records share."""
     by_content = ReadBack(
-        lookups=(twins,), codes=creation.twin_codes, existing=ExistingPolicy.ADDED
+        lookups=(identical,), codes=creation.identical_codes, existing=ExistingPolicy.ADDED
     )
     return replace(resource, read_back=by_content)
 

@@ -332,10 +332,14 @@ class RegistryList:
 
 @dataclass(frozen=True, slots=True)
 class RegistryLists:
-    """Lists of a template, and their source: the system and the time of reading."""
+    """Lists of a template, and their source: the system and the time of reading.
+
+    ``system`` identifies the remote system, which the workbook carries.
+    """
 
     source: str
     lists: tuple[RegistryList, ...] = ()
+    system: str = ""
 
     def ranges(self) -> Mapping[str, str]:
         """Return the range of choices of each registry's dropdown."""
@@ -536,6 +540,7 @@ def template_sheets(
         resource=resource.name,
         language=origin.language or "pt-BR",
         template=str(fingerprint and replace(fingerprint, listed=linked)),
+        system=origin.system or lists.system,
         export="",
     )
     with new_workbook(path, carried=origin.properties(), shared=shared) as book:
