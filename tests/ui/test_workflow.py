@@ -227,6 +227,42 @@ def test_a_block_is_pasted_and_undone(page: Page, ui: RunningPage, tmp_path: Pat
 
 
 @pytest.mark.programs
+@pytest.mark.parametrize("drag", [("A2", "A6"), ("A6", "A2")], ids=["down", "up"])
+def test_a_paste_starts_at_the_top_left_of_the_selection(
+    page: Page, ui: RunningPage, tmp_path: Path, drag: tuple[str, str]
+) -> None:
+    """A block that fits several times, such as one value, fills the selection."""
+    path = tmp_path / "selecao.xlsx"
+    names = [f"Loja {n}" for n in range(6)]
+    write_records(path, "cliente", [{"nomeComercial": name} for name in names])
+    tab = begin(page, ui, path)
+    tab.locator("#to-mend").click()
+    tab.locator("#view").select_option("all")
+
+    def select() -> None:
+        begin, end = (tab.locator(f'[data-cell="{cell}"]') for cell in drag)
+        begin.hover()
+        tab.mouse.down()
+        end.hover()
+        tab.mouse.up()
+
+    def require_names(*expected: str) -> None:
+        for number, text in enumerate(expected, start=2):
+            expect(tab.locator(f'[data-cell="A{number}"]')).to_have_text(text)
+
+    new = [f"Nova {n}" for n in range(5)]
+    select()
+    paste(tab, "\r\n".join(new) + "\r\n")
+    require_names(*new, "Loja 5")
+    expect(tab.locator("#grid .range")).to_have_count(5)
+    select()
+    paste(tab, "Uma só")
+    require_names(*["Uma só"] * 5, "Loja 5")
+    tab.locator("#undo").click()
+    require_names(*new, "Loja 5")
+
+
+@pytest.mark.programs
 def test_no_request_leaves_for_another_host(page: Page, ui: RunningPage, samples: Path) -> None:
     requested: list[str] = []
     page.tab.on("request", lambda request: requested.append(request.url))

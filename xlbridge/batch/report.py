@@ -185,7 +185,7 @@ def _step_line(batch: Batch, state: StepOverview, width: int) -> Line:
         if unit.status is UnitStatus.DONE:
             continue
         below += _unit_lines(unit) if isinstance(step, WorkbookStep) else _indented(6, unit.problem)
-    tone = Tone.PLAIN if state.done else Tone.OPEN
+    tone = Tone.OPEN if mark == _BAD_MARK else Tone.PLAIN
     return Line((step.name, summary, detail), tone=tone, text=text, below=below)
 
 

@@ -26,10 +26,10 @@ export class Grid {
     this.loading = null; // rows that replace them once loaded
     this.pending = null; // promise of the newest load
     this.typed = null; // position and rows of the cell being typed into
-    this.at = 0; // position in the view
+    this.at = 0; // position in the view of the current cell, where a selection was begun
     this.column = 0; // index in the row
     this.visited = false; // whether the current cell was chosen
-    this.anchor = null; // opposite corner of the selection
+    this.corner = null; // opposite corner of the selection
     this.isDragging = false; // whether the mouse was pressed on a cell
     this.input = textArea(root.dataset.label);
     this.head = element("div", "head");
@@ -221,17 +221,22 @@ export class Grid {
   }
 
   isSelected(at, place) {
-    if (this.anchor === null) return false;
+    if (this.corner === null) return false;
     const { first, last, left, right } = this.selection();
     return at >= first && at <= last && place >= left && place <= right;
   }
 
   // Rows and columns of the selected cells, or of the current one.
   selection() {
-    const other = this.anchor || { at: this.at, column: this.column };
-    const [first, last] = [other.at, this.at].sort((a, b) => a - b);
-    const [left, right] = [other.column, this.column].sort((a, b) => a - b);
+    const { at, column } = this.end;
+    const [first, last] = [at, this.at].sort((a, b) => a - b);
+    const [left, right] = [column, this.column].sort((a, b) => a - b);
     return { first, last, left, right };
+  }
+
+  // Cell where the selection ends, which is moved to extend it.
+  get end() {
+    return this.corner || { at: this.at, column: this.column };
   }
 
   placeInput() {
@@ -253,33 +258,46 @@ export class Grid {
   // Extends the selection to the cell under the pressed mouse, once for each cell.
   drag(event) {
     this.isDragging = this.isDragging && event.buttons === 1;
-    if (this.isDragging && event.target.closest(".here") === null) this.pointAt(event, true);
+    const over = event.target.closest("[data-at]");
+    const isNew = over && (Number(over.dataset.at) !== this.end.at || Number(over.dataset.place) !== this.end.column);
+    if (this.isDragging && isNew) this.pointAt(event, true);
   }
 
   selectAll() {
     if (this.total === 0) return;
-    this.anchor = { at: this.total - 1, column: this.columns.length - 1 };
     [this.at, this.column] = [0, 0];
+    this.select(this.total - 1, this.columns.length - 1);
     this.draw();
     this.notifyCurrent();
   }
 
+  // Selects the cells from the current one to another corner within the rows shown.
+  select(at, column) {
+    this.corner = { at: Math.min(at, this.total - 1), column: Math.min(column, this.columns.length - 1) };
+  }
+
+  // Goes to a cell, or extends the selection to it.
   move(at, column, extend = false) {
     if (this.total === 0) return;
     this.visited = true;
-    this.anchor = extend ? this.anchor || { at: this.at, column: this.column } : null;
-    this.at = Math.min(Math.max(at, 0), this.total - 1);
-    this.column = Math.min(Math.max(column, 0), this.columns.length - 1);
-    const top = this.at * ROW_HEIGHT;
+    const row = Math.min(Math.max(at, 0), this.total - 1);
+    const place = Math.min(Math.max(column, 0), this.columns.length - 1);
+    if (extend) this.select(row, place);
+    else [this.at, this.column, this.corner] = [row, place, null];
+    this.scrollTo(row, place);
+    this.draw();
+    this.notifyCurrent();
+  }
+
+  scrollTo(at, column) {
+    const top = at * ROW_HEIGHT;
     const inner = this.root.clientHeight - HEAD_HEIGHT - ROW_HEIGHT;
     if (top < this.above) this.root.scrollTop = top / this.pace;
     if (top > this.above + inner) this.root.scrollTop = (top - inner) / this.pace;
-    const left = this.column * CELL_WIDTH;
+    const left = column * CELL_WIDTH;
     const wide = this.root.clientWidth - NUMBER_WIDTH - CELL_WIDTH;
     if (left < this.root.scrollLeft) this.root.scrollLeft = left;
     if (left > this.root.scrollLeft + wide) this.root.scrollLeft = left - Math.max(wide, 0);
-    this.draw();
-    this.notifyCurrent();
   }
 
   notifyCurrent() {
@@ -319,7 +337,8 @@ export class Grid {
     } else if (moves[event.key]) {
       event.preventDefault();
       const [down, right] = moves[event.key];
-      this.move(this.at + down, this.column + right, event.shiftKey);
+      const from = event.shiftKey ? this.end : this;
+      this.move(from.at + down, from.column + right, event.shiftKey);
     } else {
       this.shortcut(event);
     }
@@ -409,13 +428,27 @@ export class Grid {
     if (this.input.classList.contains("typing")) return;
     event.preventDefault();
     const block = parseClipboard(event.clipboardData.getData("text/plain"));
+    const { first, last, left, right } = this.selection();
+    const [rows, columns] = [last - first + 1, right - left + 1];
+    const [high, wide] = [block.length, Math.max(...block.map((line) => line.length))];
+    // A block that fits several times, such as one value, fills the selection.
+    const isFilling = rows % high === 0 && columns % wide === 0;
+    const [height, width] = isFilling ? [rows, columns] : [high, wide];
+    if (height > high && this.isTooLong(first, last)) return;
     const cells = [];
-    block.forEach((line, down) =>
-      line.forEach((value, right) =>
-        cells.push({ at: this.at + down, column: this.column + right, value }),
-      ),
-    );
+    for (let down = 0; down < height; down += 1) {
+      const line = block[down % high];
+      for (let place = 0; place < width; place += 1) {
+        const value = line[place % wide];
+        if (value !== undefined) cells.push({ at: first + down, column: left + place, value });
+      }
+    }
     this.change(cells);
+    [this.at, this.column] = [first, left];
+    this.select(first + height - 1, left + width - 1);
+    this.scrollTo(first, left);
+    this.draw();
+    this.notifyCurrent();
   }
 
   isTooLong(first, last) {
