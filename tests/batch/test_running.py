@@ -243,7 +243,7 @@ def test_batches_are_listed_and_unknown_ones_reported(
     assert "No batch yet" in run_batch("status").stderr
     plan = write_plan("name: a\nsteps:\n  v:\n    validate: '*.xlsx'\n    may_be_empty: true\n")
     assert run_batch("run", plan).returncode == 0
-    assert run_batch("status").stdout.startswith("a  ")
+    assert "\na  " in run_batch("status").stdout
     assert "There is no batch 'b'" in run_batch("status", "b").stderr
     listed = json.loads(run_batch("status", "--format", "json").stdout)
     assert [item["batch"] for item in listed["batches"]] == ["a"]

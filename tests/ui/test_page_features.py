@@ -214,3 +214,52 @@ def test_the_environment_is_chosen_tested_and_marked(
         send.click()
         tab.locator('[data-testid="outcome"][data-state="done"]').wait_for()
     assert empty_sandbox.password not in (home / "profiles.toml").read_text("utf-8")
+
+
+def test_a_workbook_of_a_batch_opens_with_the_errors_that_only_the_batch_finds(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    """The client of a title is not in the system: the workbook alone has no error."""
+    plan = "name: month\nsteps: {titles: {upload: titulos.xlsx, resource: contasreceber}}\n"
+    (tmp_path / "plan.yaml").write_text(plan, encoding="utf-8")
+    write_records(tmp_path / "titulos.xlsx", "contasreceber", [{"codigoDoCliente": 987654}])
+    run = xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **credentials(empty_sandbox))
+    assert run.returncode == 1, run.stderr
+    (batch,) = client.get("/api/batches").json()["batches"]
+    (unit,) = batch["steps"][0]["units"]
+    assert unit["state"] == "invalid"
+    target = {"batch": "month", "step": "titles", "unit": unit["name"]}
+    sheet = client.post("/api/batch-unit", json=target).json()
+    assert (sheet["errors"], sheet["refused"]) == (0, unit["errors"])
+    assert [rule["message"] for rule in sheet["rules"] if rule["severity"] == "refused"]
+    shown = client.get("/api/rows", params={"view": "wrong", "renew": 1}).json()["rows"]
+    place = str([column["name"] for column in sheet["columns"]].index("codigoDoCliente"))
+    (mark,) = shown[0]["marks"][place]
+    assert mark["message"] in unit["findings"][0]
+
+
+@pytest.mark.programs
+def test_errors_that_only_the_batch_finds_are_counted_on_every_screen(
+    page: Page,
+    tmp_path: Path,
+    home: Path,
+    forks: Zygote,
+    xlbridge: Xlbridge,
+    empty_sandbox: RunningSandbox,
+) -> None:
+    plan = "name: month\nsteps: {titles: {upload: titulos.xlsx, resource: contasreceber}}\n"
+    (tmp_path / "plan.yaml").write_text(plan, encoding="utf-8")
+    write_records(tmp_path / "titulos.xlsx", "contasreceber", [{"codigoDoCliente": 987654}])
+    own = credentials(empty_sandbox)
+    assert xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **own).returncode == 1
+    with running_page(forks, tmp_path, home, clean_environment(home, **own)) as ui:
+        tab = page.tab
+        tab.goto(ui.link)
+        tab.locator("[data-view=batches]").click()
+        tab.get_by_role("button", name="Correct in the grid · errors: 1").click()
+        tab.locator("#counts", has_text="refused by the system or the batch: 1").wait_for()
+        expect(tab.locator("#rules li")).to_have_count(1)
+        tab.locator("[data-view=send]").click()
+        tab.locator("#errors-left", has_text="Errors in the sheet: 1").wait_for()
+        tab.locator("#errors-left button").click()
+        tab.locator("#grid .refused").wait_for()

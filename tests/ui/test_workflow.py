@@ -123,7 +123,7 @@ def test_rows_refused_by_the_system_are_marked_in_the_grid(
     assert send(tab) == "rejected"
     tab.get_by_test_id("download-rejects").wait_for()
     tab.get_by_role("button", name="Show the rejected rows").click()
-    tab.locator("#counts", has_text="rejected by the system: 1").wait_for()
+    tab.locator("#counts", has_text="refused by the system or the batch: 1").wait_for()
     refused = tab.locator("#grid .refused")
     expect(refused).to_have_attribute("aria-invalid", "true")
     expect(refused).to_have_attribute("title", re.compile("987654"))

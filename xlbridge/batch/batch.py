@@ -1,14 +1,21 @@
 """An open batch: plan, ledger and environments, and the status of its workbooks and exports."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path
 
-from xlbridge.batch.ledger import CheckRecord, ExportRecord, JobRecord, Ledger, StepKey
+from xlbridge.batch.ledger import (
+    BatchError,
+    CheckRecord,
+    ExportRecord,
+    JobRecord,
+    Ledger,
+    StepKey,
+)
 from xlbridge.batch.plan.steps import (
     AnyStep,
     BatchPlan,
@@ -93,6 +100,12 @@ class Batch:
     def last_job(self, step: AnyStep, file: str) -> JobRecord | None:
         """Return the last job of a workbook of a step, None if it was never sent."""
         return self.ledger.last_job(self.key(step), file)
+
+    def batch_errors(self, step: WorkbookStep, workbook: WorkbookFile) -> Sequence[BatchError]:
+        """Return the errors that the last check found beyond those of the workbook alone."""
+        check = self.ledger.last(self.key(step), workbook.name, CheckRecord)
+        is_current = check is not None and check.sha256 == workbook.sha256
+        return check.batch_errors if check is not None and is_current else ()
 
     def last_export(self, step: ExportStep | CompareStep) -> ExportRecord | None:
         """Return the last finished export or comparison of a step, None if there is none."""

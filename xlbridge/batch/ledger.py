@@ -67,12 +67,22 @@ class BatchRecord:
     custom_schemas: Path | None = None
 
 
+class BatchError(NamedTuple):
+    """Error of a cell, by Excel row and column from zero, that only the batch's other workbooks or
+    the system's records show."""
+
+    sheet: str
+    row: int
+    column: int
+    message: Text
+
+
 @dataclass(frozen=True, slots=True)
 class CheckRecord:
     """Result of the checks of a workbook.
 
     ``problem`` is why it could not be validated, None if it was. ``first_findings`` are the first
-    of its errors.
+    of its errors, ``batch_errors`` the first that the workbook alone does not show.
     """
 
     sha256: str
@@ -82,6 +92,7 @@ class CheckRecord:
     problem: Text | None = None
     refused: bool = False
     first_findings: tuple[Text, ...] = ()
+    batch_errors: tuple[BatchError, ...] = ()
 
     @property
     def ok(self) -> bool:

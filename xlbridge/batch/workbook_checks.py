@@ -14,14 +14,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.batch.batch import Batch, UnitOverview
-from xlbridge.batch.ledger import CheckRecord
+from xlbridge.batch.ledger import BatchError, CheckRecord
 from xlbridge.batch.plan.steps import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.errors import ApiError, WorkbookRefused
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
-from xlbridge.resources.findings import Finding
+from xlbridge.resources.findings import Finding, Severity
 from xlbridge.resources.references import (
     REFERENCES,
     key_fields,
@@ -349,9 +349,13 @@ class BatchChecks:
             if isinstance(findings, ApiError):
                 yield target, findings, result
                 continue
+            errors: list[BatchError] = []
             for sheet in result.with_children if isinstance(result, ValidatedSheet) else ():
-                sheet.add(findings.get((sheet.file, sheet.sheet), ()))
-            yield target, _check_record(target, result), result
+                added = findings.get((sheet.file, sheet.sheet), ())
+                sheet.add(added)
+                errors += _batch_errors(sheet, added)
+            check = _check_record(target, result)
+            yield target, replace(check, batch_errors=tuple(errors[:_MAX_BATCH_ERRORS])), result
 
     def _checks_for(self, step: WorkbookStep) -> CrossWorkbookChecks:
         key = _environment_of(step)
@@ -412,6 +416,18 @@ def error_texts(main: ValidatedSheet) -> Iterator[Text]:
             yield untranslated("{cell}{message}").format(
                 cell=f"{cell}: " if cell else "", message=finding.message
             )
+
+
+_MAX_BATCH_ERRORS = 1_000
+
+
+def _batch_errors(sheet: ValidatedSheet, added: Iterable[Finding]) -> Iterator[BatchError]:
+    """Yield the errors of cells among the findings that the batch adds to a sheet."""
+    for finding in added:
+        is_error = finding.kind.severity is Severity.ERROR
+        if is_error and finding.row is not None and finding.column in sheet.columns:
+            column = sheet.columns[finding.column]
+            yield BatchError(sheet.sheet, finding.row, column, finding.message)
 
 
 def _check_record(target: StepWorkbook, result: FileResult) -> CheckRecord:

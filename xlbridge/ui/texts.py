@@ -69,7 +69,9 @@ _TEXTS: Mapping[str, Text] = {
     "all_good": Text(
         pt="Nenhum erro: a planilha pode ser enviada.", en="No errors: the sheet can be sent."
     ),
-    "refused": Text(pt="rejeitadas pelo sistema: {n}", en="rejected by the system: {n}"),
+    "refused": Text(
+        pt="recusadas pelo sistema ou pelo lote: {n}", en="refused by the system or the batch: {n}"
+    ),
     "rules": Text(pt="Problemas encontrados", en="Findings"),
     "no_rules": Text(pt="Nenhum problema.", en="No findings."),
     "only_wrong": Text(pt="Só linhas com problema", en="Only rows with findings"),

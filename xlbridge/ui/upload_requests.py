@@ -50,6 +50,7 @@ from xlbridge.upload import UploadOptions, open_context
 from xlbridge.upload.planning import ApproveAll
 from xlbridge.upload.results import ensure_evidence, job_json, require_unchanged
 from xlbridge.validation.mapping import read_mapping
+from xlbridge.workbook import CellPosition
 
 if TYPE_CHECKING:
     from xlbridge.ui.sending import SheetUploads
@@ -293,6 +294,7 @@ class BatchRequests:
     def _open_unit(self, name: str, step_name: str, unit: str) -> SheetEditor:
         with self._opened(name) as batch:
             step, book = batch.plan.find_workbook(step_name, unit)
+            errors = batch.batch_errors(step, book)
             settings = batch.environments.settings
         folder = self._workspace.new_folder()
         path = folder / book.path.name
@@ -307,6 +309,10 @@ class BatchRequests:
         resource = None if mapping is not None else step.resource
         editor.choose(SheetChoice(resource, step.sheet, mapping, step.reading, step.links))
         editor.unit = BatchUnit(name, step_name, str(book.path))
+        marks: dict[str, dict[CellPosition, str]] = {}
+        for error in errors:
+            marks.setdefault(error.sheet, {})[error.row, error.column] = str(error.message)
+        editor.set_refusals(marks)
         self._workspace.show(editor)
         return editor
 

@@ -2,6 +2,7 @@
 
 import { button, byId, call, element, errorText, fill, follow, link, post, replaceChoices, reportTable, show, showLines, startRequest, texts, whenShown } from "./core.js";
 import { showKnown } from "./begin.js";
+import { openWorkbook } from "./jobs.js";
 import { confirmParts, environmentLine } from "./send.js";
 
 let opened = null; // batch whose steps are shown
@@ -32,11 +33,12 @@ function batchPart(batch) {
   return part;
 }
 
-// The button that opens a workbook with errors; the table names the errors.
+// The button that opens a workbook with errors or rejected rows; the table names the errors.
 function toCorrect(batch, step, unit) {
-  if (unit.state !== "invalid") return [];
   const target = { batch: batch.batch, step: step.step, unit: unit.name };
-  return [button(fill(texts.correct_unit, { n: unit.errors }), () => openUnit(target))];
+  if (unit.state === "invalid") return [button(fill(texts.correct_unit, { n: unit.errors }), () => openUnit(target))];
+  const isRejected = unit.rows.rejected && unit.jobs.length;
+  return isRejected ? [button(texts.to_refused, () => openWorkbook(unit.jobs.at(-1)))] : [];
 }
 
 // Opens a copy of the workbook: the plan's own file is never written.

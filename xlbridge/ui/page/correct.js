@@ -65,11 +65,11 @@ function update(answer) {
   if (!before || before.version !== answer.version) dropPlan();
 }
 
-// Shows the counts and findings of a sheet that was changed in another tab.
-function refresh() {
+// Shows the counts and findings of a sheet that was changed in another tab, or refused by the system.
+export function refresh() {
   return enqueue(async () => {
     const answer = await call("/api/sheet", { silent: true });
-    if (answer !== null && answer.id === state.sheet?.id && answer.version !== state.sheet.version) update(answer);
+    if (answer !== null && answer.id === state.sheet?.id) update(answer);
   });
 }
 

@@ -83,7 +83,7 @@ async function planUndo(job, undo, shown) {
 }
 
 // Opens the job's workbook with the refused rows marked, even if it was sent from the command line.
-function openWorkbook(job) {
+export function openWorkbook(job) {
   return replaceChoices(
     () => post("/api/job-workbook", { job }),
     (answer) => {

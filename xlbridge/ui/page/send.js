@@ -1,7 +1,7 @@
 // Send: the plan, the running upload, its outcome.
 
 import { button, byId, callSheet, element, figure, fill, follow, link, post, reportTable, settled, show, showLines, startRequest, state, texts, whenShown } from "./core.js";
-import { changeView, showPart, showWrongRows } from "./correct.js";
+import { changeView, refresh, showPart, showWrongRows } from "./correct.js";
 
 const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
 const actionName = (name) => texts[name === "update" ? "update_action" : name];
@@ -11,9 +11,12 @@ const sendOptions = () => Object.fromEntries(Object.entries(OPTIONS).map(([name,
 function showChoices() {
   byId("plan-form").hidden = !state.sheet; // work without a sheet is shown here, too
   const left = byId("errors-left");
-  left.hidden = !state.sheet || state.sheet.sendable;
-  const errors = state.sheet ? state.sheet.parts.map((one) => one.errors) : [];
-  left.textContent = fill(texts.has_errors, { n: errors.reduce((sum, one) => sum + one, 0) });
+  const isWrong = (one) => one.refused || (one.errors && !state.sheet.sendable);
+  const parts = state.sheet ? state.sheet.parts.filter(isWrong) : [];
+  left.hidden = !parts.length;
+  if (!parts.length) return;
+  const text = fill(texts.has_errors, { n: parts.reduce((sum, one) => sum + one.errors + one.refused, 0) });
+  left.replaceChildren(`${text} `, button(texts.in_grid, () => showRefused(parts[0].sheet)));
 }
 
 // Plans the sheet once all edits are done; the next edit drops the plan.
@@ -32,7 +35,11 @@ export async function plan() {
   if (!isNewest()) return;
   byId("plan").disabled = false;
   shown.hidden = planned === null;
-  if (planned === null) return;
+  if (planned === null) {
+    await refresh(); // names without a record are marked in the grid
+    showChoices();
+    return;
+  }
   shown.replaceChildren(...planParts(planned, options));
   const send = shown.querySelector("[data-testid=send]");
   if (send && !byId("send").hidden) send.focus();
