@@ -22,7 +22,7 @@ Bad data is never raised: it is returned as findings. What is raised is one of t
 import errno
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,6 +100,10 @@ class XlbridgeError(Exception):
 
     def __str__(self) -> str:
         return str(self.message)
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...], dict[str, object]]:
+        """Support pickling: subclasses take other parameters than ``args``."""
+        return Exception.__new__, (type(self), *self.args), self.__dict__
 
 
 class UsageError(XlbridgeError):
