@@ -12,6 +12,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from ledger_oracle import compare_ledgers
+
 from xlbridge.resources import Mode
 from xlbridge.upload import Job, UploadContext, UploadOptions, sent_rows
 from xlbridge.upload.results import RowOutcome
@@ -84,6 +86,7 @@ class Oracle:
 
     def check(self, home: int, context: UploadContext) -> None:
         """Compare what the last step of a home did with what its jobs planned and report."""
+        compare_ledgers(context.journal, context.catalogue)
         before, after = self._records, self.records()
         jobs = list(self._advanced(home, context))
         for number in after.keys() - before.keys():
@@ -170,7 +173,8 @@ class Oracle:
     def _check_verdict(self, home: int, context: UploadContext, job: Job) -> None:
         """Check reported outcomes: the job created its accepted rows, and no others."""
         created = self._created.get((home, job.id), [])
-        for record, outcome in zip(_sent_texts(context, job), job.outcomes, strict=True):
+        outcomes = context.journal.changes.outcomes(job.id)
+        for record, outcome in zip(_sent_texts(context, job), outcomes, strict=True):
             if outcome is RowOutcome.ACCEPTED:
                 assert record in created, ("lost", record, job.events)
             if outcome in _NOT_CREATED:

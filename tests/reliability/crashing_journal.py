@@ -23,7 +23,8 @@ class _CrashingWrites(RecordWrites):
     """Writes of single records, which count as writes of the journal."""
 
     def __init__(self, journal: "CrashingJournal") -> None:
-        super().__init__(*journal.database, journal.now)
+        db, claims = journal.database
+        super().__init__(db, claims, journal.changes, journal.now)
         self._journal = journal
 
     def plan(self, *arguments: Any) -> None:

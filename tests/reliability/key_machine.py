@@ -19,6 +19,7 @@ from crashing_journal import CrashingJournal, Killed
 from faults import KINDS, PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
+from ledger_oracle import compare_ledgers
 from state_machines import PROMPT, StateMachine, disconnect_server, inject_fault
 from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject, texts
 from trials import quick_client, trial_of
@@ -283,11 +284,13 @@ class KeyMachine(StateMachine):
         by_file = {str(book.path.resolve()): book for book in self.books}
         for home in range(HOMES):
             with self._context(home) as context:
+                compare_ledgers(context.journal, context.catalogue)
                 jobs = [job for job in context.journal.jobs() if job.spec.resource == resource]
                 for job in jobs:
                     for one in context.journal.parts_of(job) or [job]:
                         pairs = _pairs(by_file[one.spec.file], one)
-                        for pair, outcome in zip(pairs, one.outcomes, strict=True):
+                        outcomes = context.journal.changes.outcomes(one.id)
+                        for pair, outcome in zip(pairs, outcomes, strict=True):
                             if outcome is RowOutcome.ACCEPTED:
                                 accepted.add(pair)
                             if outcome not in _NOT_CREATED:

@@ -1,7 +1,8 @@
 """SIGKILL in the middle of a command, at an exact step or at a random moment; then it is resumed.
 
 At the end of every trial each row must be in the sandbox once: through the command itself, its
-resumption, or a manual resolution if only a person can decide.
+resumption, or a manual resolution if only a person can decide. Right after the kill, and at the
+end, the journal must say of each row what its events, writes and snapshots show.
 
 The steps are everything visible from outside the process: each point of a writing request, the
 start and end of a reading one, each commit of a journal or ledger, each file opened for writing.
@@ -22,6 +23,7 @@ from kill_scenarios import (
     TrialSetup,
     UnexpectedExit,
 )
+from ledger_oracle import require_agreement
 from rival_scenarios import RivalBatches, RivalChanges, RivalColleagues, RivalWorkbooks
 from subjects import Processing, Subject
 from trials import Trial
@@ -88,12 +90,15 @@ def kill_at(setup: TrialSetup, subject: Subject, step: Step) -> Trial:
         ended = scenario.upload_on_disk(step.number, Failure.KILLED)
     else:
         ended = scenario.upload_watched(step.number, step.point)
+    require_agreement(setup.folder, setup.system.catalogue)
     killed = ended.returncode == _KILLED
     if not killed and ended.returncode not in (0, 1):
         raise UnexpectedExit(
             f"{name}: not killed but ended with {ended.returncode}: {ended.stderr}"
         )
-    return replace(scenario.run_to_end(name), missed=not killed)
+    trial = scenario.run_to_end(name)
+    require_agreement(setup.folder, setup.system.catalogue)
+    return replace(trial, missed=not killed)
 
 
 def kill_after(
@@ -102,7 +107,9 @@ def kill_after(
     """Kill a command after some seconds, unless it has ended, and run it to its end."""
     scenario = new_scenario(setup, subject, options)
     ended = scenario.upload(longest=seconds)
+    require_agreement(setup.folder, setup.system.catalogue)
     trial = scenario.run_to_end(f"{subject.name}: after {seconds:.3f} s")
+    require_agreement(setup.folder, setup.system.catalogue)
     return replace(trial, missed=ended.returncode != _KILLED)
 
 

@@ -17,6 +17,7 @@ from fault_trials import create_job
 from faults import KINDS, PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
+from ledger_oracle import compare_ledgers
 from state_machines import PROMPT, StateMachine, disconnect_server, inject_fault
 from subjects import BY_RECORD, DIRECT, OWN_QUEUE, PROCESSINGS, QUEUE, Processing, Subject
 from trials import quick_client, trial_of
@@ -249,6 +250,7 @@ class UploadMachine(StateMachine):
 
     def _check(self, sheet: Sheet) -> None:
         """Check that no row exists twice and that a finished job reports the truth."""
+        compare_ledgers(self.journal, self.system.catalogue)
         found = self.system.counts(sheet.subject, sheet.keys)
         assert max(found) <= 1, found
         job = self.journal.job(sheet.jobs[-1])

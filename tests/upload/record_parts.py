@@ -16,6 +16,7 @@ TYPES = "/v2/tipo-de-produto"
 INVOICES = "/v2/faturamento/nfse"
 CONTACTS = "/v2/clientecontato"
 PAYABLES = "/v2/financeiro/contaspagar"
+RECEIVABLES = "/v2/financeiro/contasreceber"
 
 _numbers = itertools.count(1)
 

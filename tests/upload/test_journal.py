@@ -105,7 +105,7 @@ def test_missing_tables_of_a_journal_are_created(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     Journal(path).close()
     with closing(sqlite3.connect(path)) as earlier:
-        earlier.executescript("DROP TABLE parts; DROP TABLE readings; DROP INDEX retries;")
+        earlier.executescript("DROP TABLE parts; DROP TABLE readings; DROP INDEX jobs_by_first;")
     journal = Journal(path)
     assert journal.snapshots.all_of("none") == []
     journal.close()

@@ -113,13 +113,17 @@ def test_a_rejected_row_keeps_its_message_when_a_person_resolves_the_others(
     rejected = RejectedRow(job.spec.rows[1], None, "cnpj", untranslated("CNPJ inválido"))
     verdict = Verdict(read=2, accepted=0, unknown=1, rejected_rows=(rejected,))
     job = context.journal.record(
-        job, State.NEEDS_PERSON, verdict=verdict.to_json(), proven=[None, False]
+        job,
+        State.NEEDS_PERSON,
+        verdict=verdict.to_json(),
+        outcomes=[RowOutcome.UNKNOWN, RowOutcome.REJECTED],
     )
     resolved = resolve_job(context, job, Resolution.NOT_APPLIED, "looked by hand")
     report = job_json(context.journal, resolved)
     assert [row["message"] for row in report["rejected"]] == ["CNPJ inválido"]
     assert report["rows"] == row_counts(read=2, rejected=2)
-    assert resolved.outcomes == (RowOutcome.NOT_WRITTEN, RowOutcome.REJECTED)
+    outcomes = context.journal.changes.outcomes(resolved.id)
+    assert outcomes == [RowOutcome.NOT_WRITTEN, RowOutcome.REJECTED]
     assert write_job(context, client, Path(job.spec.file), "records").last("writes") == 2
 
 

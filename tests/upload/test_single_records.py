@@ -18,6 +18,7 @@ from record_parts import (
     CONTACTS,
     INVOICES,
     PAYABLES,
+    RECEIVABLES,
     TYPES,
     amounts_of,
     codes_of,
@@ -282,6 +283,26 @@ def test_a_record_whose_key_was_created_meanwhile_is_not_added(
     assert "mesma chave" in refused.message.pt
     found = [one for one in titles(client).values() if document in str(one["numeroDoDocumento"])]
     assert len(found) == 3
+
+
+def test_of_two_rejected_rows_of_a_key_only_the_one_whose_record_is_there_is_accepted(
+    client: Client, proxy: LossyProxy, context: UploadContext, customer: int, tmp_path: Path
+) -> None:
+    row = {"codigoDoCliente": customer, "numeroDoDocumento": new_cnpj()}
+    rows: list[dict[str, Any]] = [
+        {**row, "valorDoLancamento": 10},
+        {**row, "valorDoLancamento": None},
+    ]
+    path = write_records(tmp_path / "contas.xlsx", "contasreceber", rows)
+    faults: list[ProxyFault] = ["refuse after", "refuse"]
+    proxy.decide = lambda method, request_path: (
+        faults.pop(0) if method == "POST" and request_path == RECEIVABLES and faults else "pass"
+    )
+    sheet = validate_workbook(path, context.catalogue)
+    options = replace(AT_ONCE, mode="records", at_once=1)
+    job = send_sheet(context, client, sheet, options)
+    assert faults == []
+    assert (job.state, job.verdict.accepted) == (State.PARTIAL, 1)
 
 
 def test_a_doubtful_record_without_a_key_needs_a_person_and_the_others_are_sent(

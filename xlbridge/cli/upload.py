@@ -31,7 +31,7 @@ from xlbridge.i18n import Text, joined
 from xlbridge.profiles import choose_profile
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
 from xlbridge.upload import UploadContext, open_context
-from xlbridge.upload.results import Verdict, ensure_evidence
+from xlbridge.upload.results import ROW_COUNTS, ensure_evidence
 from xlbridge.validation import ValidationRequest
 from xlbridge.workbook import WorkbookOrigin
 
@@ -268,7 +268,10 @@ def _report_invalid(
                 "mode": mode,
                 "resource": sheet.resource_name,
                 "log_id": None,
-                "rows": Verdict(read=len(sheet.rows), accepted=0, unknown=0).row_counts,
+                "rows": {
+                    **dict.fromkeys(ROW_COUNTS, 0),
+                    **dict.fromkeys(("read", "rejected"), len(sheet.rows)),
+                },
                 "rejected": [
                     {
                         "row": finding.row,

@@ -6,7 +6,7 @@ States: see the upload protocol (``docs/upload-protocol.md``).
 import os
 import re
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -20,7 +20,7 @@ from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.verdict import ItemAddresses, LostField, RowOutcome, Verdict
+from xlbridge.upload.results.verdict import ItemAddresses, LostField, Verdict
 from xlbridge.workbook import WorkbookOrigin, cell_address
 
 REJECTS_INFIX = "rejeitadas"
@@ -103,8 +103,6 @@ _REPLACED = Text(pt="substituído pelo envio {job}", en="replaced by the upload 
 _UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
 _FREEING = frozenset({State.PREVIEWED, State.REJECTED, State.ABANDONED})
 _FINAL = _FREEING | {State.DONE, State.PARTIAL, State.NEEDS_PERSON}
-_PARTLY_PROVEN = frozenset({State.SENDING, State.IN_DOUBT, State.NEEDS_PERSON})
-"""States in which some rows are proven and others are not."""
 _AWAITING_LOG = frozenset({State.POLLING, State.STAGED, State.STARTING})
 _PUBLIC = {
     State.PREPARED: "failed",
@@ -152,7 +150,8 @@ class JobSpec:
     hash of the stored workbook with the rows that are sent. ``rows`` are the Excel row numbers of
     the payload's data rows in the analyst's sheet; ``columns`` maps each column to its zero-based
     position there, or to ``NO_POSITION``. ``system`` identifies the remote system; ``planned`` is
-    the content hash of a workbook with all planned rows, empty for a part.
+    the content hash of a workbook with all planned rows, empty for a part. ``retry_of`` is the
+    job whose rows it sends again, ``undo_of`` the one that it reverses.
     """
 
     profile: str
@@ -166,6 +165,8 @@ class JobSpec:
     columns: Mapping[str, int]
     system: str
     planned: str = ""
+    retry_of: str | None = None
+    undo_of: str | None = None
 
     @property
     def scope(self) -> ClaimScope:
@@ -197,6 +198,7 @@ class Event:
 class Job:
     """Job and its history, oldest event first.
 
+    ``first_job`` is the first one of the sheet, which parts, retries and undos share.
     ``parent`` is the job of the whole sheet and ``part`` the number from 1, if the job is a part;
     ``parts`` is the number of parts of a parent, 0 for other jobs. ``profile_arguments`` are the
     option by which a command chooses the job's profile, if the running one was given it.
@@ -206,6 +208,7 @@ class Job:
     created_at: datetime
     spec: JobSpec
     events: tuple[Event, ...]
+    first_job: str
     parent: str | None = None
     part: int | None = None
     parts: int = 0
@@ -255,25 +258,6 @@ class Job:
         return Verdict.of_json(stored)
 
     @property
-    def outcomes(self) -> tuple[RowOutcome, ...]:
-        """Outcome of each row in order, for a job that is not a parent."""
-        if self.state in _PARTLY_PROVEN and (proven := self.last("proven")) is not None:
-            by_proof = {True: RowOutcome.ACCEPTED, False: RowOutcome.REJECTED}
-            return tuple(by_proof.get(present, RowOutcome.UNKNOWN) for present in proven)
-        rejected = {row.row for row in self.verdict.rejected_rows}
-        rest = self._outcome_of_other_rows()
-        return tuple(RowOutcome.REJECTED if row in rejected else rest for row in self.spec.rows)
-
-    def _outcome_of_other_rows(self) -> RowOutcome:
-        if self.state in {State.DONE, State.PARTIAL}:
-            return RowOutcome.ACCEPTED
-        if self.state is State.REJECTED or (self.state.frees_rows and self.last("resolved")):
-            return RowOutcome.NOT_WRITTEN
-        if self.state.frees_rows or self.state.is_unsent:
-            return RowOutcome.UNSENT
-        return RowOutcome.UNKNOWN
-
-    @property
     def lost_fields(self) -> list[LostField]:
         """Columns whose values the system has not taken, as far as the records were read back."""
         return [LostField(**field) for field in self.last("lost_fields") or ()]
@@ -303,12 +287,6 @@ class Job:
             elif since is None:
                 since = event.at
         return since
-
-    @property
-    def origins(self) -> Mapping[int, int]:
-        """Row numbers in the sheet of the first job, by the row numbers of this retry."""
-        stored = self.events[0].detail.get("origins", {})
-        return {int(row): origin for row, origin in stored.items()}
 
     @staticmethod
     def is_rejects_name(path: Path) -> bool:
@@ -416,42 +394,10 @@ class Job:
         return held - int(self.last("not_records") or 0)
 
     @property
-    def row_counts(self) -> dict[str, int]:
-        """Counts of the sheet's rows by their names in reports.
-
-        ``accepted`` is the sum of ``created`` and ``updated``; ``read`` counts all rows.
-        """
-        plan = self.last("plan") or {}
-        unchanged, held = plan.get("unchanged", 0), plan.get("held", 0)
-        counts = self.verdict.row_counts
-        read = counts["read"] + unchanged + held
-        updated = self.updated
-        return {
-            **counts,
-            "read": read,
-            "created": counts["accepted"] - updated,
-            "updated": updated,
-            "unchanged": unchanged,
-            "held": held,
-        }
-
-    @property
-    def updated(self) -> int:
-        """Number of accepted rows that changed a record instead of creating one."""
-        if self.parts:
-            return int(self.last("updated") or 0)
-        positions = self.updated_positions
-        if not positions:
-            return 0
-        outcomes = self.outcomes
-        return sum(outcomes[position] is RowOutcome.ACCEPTED for position in positions)
-
-    @property
-    def updated_positions(self) -> Collection[int]:
-        """Positions of the rows that change a record, for a job that is not a parent."""
-        if self.spec.mode.is_by_record and not self.last("creates"):
-            return range(len(self.spec.rows))
-        return frozenset(self.last("updates") or ())
+    def has_sent(self) -> bool:
+        """True if anything of the job was sent, or a person has decided about it."""
+        abandoned = self.state is State.ABANDONED and self.last("resolved") is None
+        return not self.state.is_unsent and not abandoned
 
     @property
     def is_task(self) -> bool:
@@ -461,14 +407,12 @@ class Job:
     @property
     def undo_of(self) -> str | None:
         """Id of the job that this one reverses, None for an upload."""
-        job_id: str | None = self.last("undo_of")
-        return job_id
+        return self.spec.undo_of
 
     @property
     def retry_of(self) -> str | None:
         """Id of the job whose rows this one sends again, None for a first upload."""
-        job_id: str | None = self.last("retry_of")
-        return job_id
+        return self.spec.retry_of
 
     @property
     def file_hash(self) -> str | None:

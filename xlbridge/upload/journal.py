@@ -6,7 +6,7 @@ digest and business keys, so that later plans for the same system recognise them
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -38,7 +38,9 @@ from xlbridge.upload.lookup.snapshot_journal import (
     value_of_json,
 )
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan, StoredAction
-from xlbridge.upload.results.verdict import ItemAddresses
+from xlbridge.upload.planning.row_reasons import RowAction
+from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome
+from xlbridge.upload.row_changes import NewChange, RowChanges
 from xlbridge.upload.single_records.write_journal import RecordTask, RecordWrites, WriteState
 
 
@@ -46,19 +48,19 @@ from xlbridge.upload.single_records.write_journal import RecordTask, RecordWrite
 class SheetPart:
     """Part of a sheet to record: its description, claims, and remote records before sending.
 
-    ``updates`` are the positions of the rows that change a record. ``creates`` is set if a job that
-    writes single records creates any. ``items`` are the cells of the items of its lists.
+    ``updates`` are the positions of the rows that change a record, ``items`` the cells of the items
+    of its lists.
     """
 
     spec: JobSpec
     claims: RowClaims
     before: Snapshot
-    updates: Sequence[int] = ()
-    creates: bool = False
+    updates: Collection[int] = ()
     items: Mapping[str, ItemAddresses] = field(default_factory=dict)
 
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
+_NO_ORIGINS: Mapping[int, int] = MappingProxyType({})
 _NO_CLAIMS = RowClaims((), ())
 _NONE_KNOWN = ClaimedRows()
 
@@ -66,8 +68,9 @@ _NONE_KNOWN = ClaimedRows()
 class Journal:
     """Journal in a file; safe to use from several processes at once.
 
-    ``now`` returns the local time for events; ``writes`` stores the writes of single records,
-    ``snapshots`` the remote records of rows. ``profile_arguments`` are those of each job.
+    ``now`` returns the local time for events; ``changes`` has what became of rows, ``writes`` the
+    writes of single records, ``snapshots`` the remote records of rows. ``profile_arguments`` are
+    those of each job.
     """
 
     def __init__(
@@ -82,7 +85,8 @@ class Journal:
         self._marker = JournalMarker(path)
         self._claims = Claims(self._db)
         self.now = now
-        self.writes = RecordWrites(self._db, self._claims, now)
+        self.changes = RowChanges(self._db)
+        self.writes = RecordWrites(self._db, self._claims, self.changes, now)
         self.snapshots = StoredSnapshots(self._db, now)
         # Plans are immutable; the report that follows a plan need not read it back.
         self._newest_plan: tuple[str, Sequence[PlannedRow]] = "", ()
@@ -102,26 +106,28 @@ class Journal:
         plan: RowPlan,
         known: ClaimedRows,
         note: Mapping[str, Any] = _NO_NOTE,
+        origins: Mapping[int, int] = _NO_ORIGINS,
     ) -> Job:
         """Record a job as prepared, with its plan, and claim the rows that it writes.
 
         A sheet with ``parts`` becomes a parent and one job per part, in one transaction; the parts
         claim the rows. ``known`` are the claims that the plan was based on, ``note`` is stored with
-        the job's first event. Unsent jobs that claim any of the rows are abandoned in favour of the
-        new one; a preview claims nothing. Raises ``PlanOutdated`` if other jobs have claimed rows
-        in the meantime.
+        the job's first event; ``origins`` are the numbers of a retry's rows in the sheet of the
+        first job. Unsent jobs that claim any of the rows are abandoned in favour of the new one; a
+        preview claims nothing. Raises ``PlanOutdated`` if other jobs have claimed rows in the
+        meantime.
         """
         job_id = self._new_id()
         with transaction(self._db):
             if whole.spec.mode is not Mode.PREVIEW:
                 self._abandon_unsent(whole.spec.scope, whole.claims, known, job_id)
-            self._insert(job_id, whole, claims=not parts)
-            self._add_actions(job_id, plan.to_journal())
+            sheet = self._insert(job_id, whole, sends=not parts, origins=origins)
+            self._add_actions(job_id, sheet, plan.to_journal(), origins)
             first = {**note, **_part_note(whole), **plan.note, **planned_note(self.now())}
             self._add(job_id, State.PREPARED, first)
             for number, part in enumerate(parts, start=1):
                 part_id = f"{job_id}-{number}"
-                self._insert(part_id, part, claims=True)
+                self._insert(part_id, part, parent=job_id, origins=origins)
                 self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (part_id, job_id, number))
                 planned = {**_part_note(part), **planned_note(self.now())}
                 planned["target"] = note.get("target")
@@ -148,16 +154,27 @@ class Journal:
         whole = SheetPart(spec, claims, ())
         with transaction(self._db):
             self._abandon_unsent(spec.scope, claims, known, job_id)
-            self._insert(job_id, whole, claims=True)
-            self._add_actions(job_id, actions)
+            sheet = self._insert(job_id, replace(whole, updates=range(len(spec.rows))))
+            self._add_actions(job_id, sheet, actions)
             self._add(job_id, State.PREPARED, {**note, **planned_note(self.now())})
             self.writes.add_tasks(job_id, tasks)
         self._marker.record_last_job(job_id)
         return self.job(job_id)
 
-    def undos_of(self, job_id: str) -> list[Job]:
-        """Return the jobs that reverse a job, newest first."""
-        return self._jobs(_JOBS_BY_NOTE, "$.undo_of", job_id)
+    def jobs_of_sheet(self, first_job: str) -> list[Job]:
+        """Return the first job of a sheet with its retries, the parts of each, and their undos,
+        oldest first."""
+        query = "SELECT id FROM jobs WHERE first_job = ? ORDER BY created_at, id"
+        return self._jobs(query, first_job)
+
+    def has_later_jobs(self, job: Job) -> bool:
+        """Return whether other jobs may have changed what became of the rows of a job."""
+        found = self._db.execute(
+            "SELECT 1 FROM jobs WHERE first_job = ? AND id <> ? "
+            "AND id NOT IN (SELECT job FROM parts WHERE parent = ?)",
+            (job.first_job, *[job.parent or job.id] * 2),
+        )
+        return found.fetchone() is not None
 
     def claimed(
         self, scope: ClaimScope, claims: RowClaims, ignored: Job | None = None
@@ -185,7 +202,7 @@ class Journal:
         digests, keys = map(only_sent, claimants)
         return ClaimedRows(digests, keys, frozenset(sent - finished))
 
-    def jobs_of_sheet(self, scope: ClaimScope, file: Path, sheet: str) -> list[Job]:
+    def jobs_of_file(self, scope: ClaimScope, file: Path, sheet: str) -> list[Job]:
         """Return the jobs that sent rows of a sheet of a file, or may have, newest first."""
         jobs = self._jobs(
             "SELECT id FROM jobs WHERE system = ? AND resource = ? AND file = ? AND sheet = ? "
@@ -263,16 +280,22 @@ class Journal:
                 return job
         return None
 
-    def retries_of(self, job_id: str) -> list[Job]:
-        """Return the jobs that retry rejected rows of a job."""
-        return self._jobs(_JOBS_BY_NOTE, "$.retry_of", job_id)
-
-    def record(self, job: Job, state: State, *, freed: Sequence[int] = (), **detail: Any) -> Job:
+    def record(
+        self,
+        job: Job,
+        state: State,
+        *,
+        outcomes: Sequence[RowOutcome] | None = None,
+        unknown_as: RowOutcome | None = None,
+        freed: Sequence[int] = (),
+        **detail: Any,
+    ) -> Job:
         """Append an event and return the updated job. The event is on disk afterwards.
 
-        States in which nothing was applied free all rows of the job; in other states ``freed`` are
-        the positions of the rows that were not applied. Raises ``JournalError`` if the job has
-        changed since ``job`` was read.
+        ``outcomes`` are those of the rows that the job sends, in order, if the event shows them;
+        ``unknown_as`` is what a person says of those in doubt. States in which nothing was applied
+        free all rows of the job; in other states ``freed`` are the positions of the rows that were
+        not applied. Raises ``JournalError`` if the job has changed since ``job`` was read.
         """
         with transaction(self._db):
             if self._events(job.id) != job.events:
@@ -283,13 +306,37 @@ class Journal:
             if state.frees_rows:
                 self._claims.free(job.id)
             self._claims.free_rows(job.id, freed)
-        return replace(job, events=self._events(job.id))
+            recorded = replace(job, events=self._events(job.id))
+            self._record_outcomes(recorded, outcomes, unknown_as)
+        return recorded
+
+    def _record_outcomes(
+        self, job: Job, outcomes: Sequence[RowOutcome] | None, unknown_as: RowOutcome | None
+    ) -> None:
+        """Record what the newest event of a job shows of its rows, as ``record`` describes."""
+        shown = outcomes is not None or unknown_as is not None
+        if job.state.is_unsent or job.state in {State.PREVIEWED, State.ABANDONED}:
+            self.changes.withdraw(job.id, only_left_out=shown)
+        else:
+            self.changes.begin(job.id)
+        if outcomes is not None:
+            self.changes.conclude(job.id, outcomes)
+        if unknown_as is not None:
+            self.changes.settle(job.id, unknown_as)
+            if job.undo_of is not None:
+                applied = unknown_as is RowOutcome.ACCEPTED
+                self.changes.settle_undo(job.id, applied=applied)
+        if not job.is_task and self.changes.has_retries(job.first_job):
+            jobs = self.jobs_of_sheet(job.first_job)
+            unsent = {one.id for one in jobs if one.retry_of is not None and not one.has_sent}
+            excluded = {one.id for one in jobs if (one.parent or one.id) in unsent}
+            self.changes.decide(job.parent or job.id, excluded=excluded)
 
     def job(self, job_id: str) -> Job:
         """Return a job by its id. Raises ``UsageError`` if there is none."""
         found = self._db.execute(
-            "SELECT jobs.*, parent, number, "
-            "(SELECT COUNT(*) FROM parts AS children WHERE children.parent = jobs.id) "
+            "SELECT parent, number, "
+            "(SELECT COUNT(*) FROM parts AS children WHERE children.parent = jobs.id), jobs.* "
             "FROM jobs LEFT JOIN parts ON parts.job = jobs.id WHERE id = ?",
             (job_id,),
         ).fetchone()
@@ -303,26 +350,34 @@ class Journal:
                     en="See the existing uploads: xlbridge {jobs}",
                 ).format(jobs=as_arguments("jobs", *self._profile_arguments)),
             )
+        parent, part, parts, _, created_at, *fields, first_job = found
+        (
+            profile, resource, mode, file, sheet, digest, payload, rows, columns, system, planned,
+            retry_of, undo_of,
+        ) = fields  # fmt: skip
         return Job(
-            id=found[0],
-            created_at=datetime.fromisoformat(found[1]),
+            id=job_id,
+            created_at=datetime.fromisoformat(created_at),
             spec=JobSpec(
-                profile=found[2],
-                resource=found[3],
-                mode=Mode(found[4]),
-                file=found[5],
-                sheet=found[6],
-                digest=found[7],
-                payload=found[8],
-                rows=tuple(value_of_json(found[9])),
-                columns=json.loads(found[10]),
-                system=found[11],
-                planned=found[12],
+                profile=profile,
+                resource=resource,
+                mode=Mode(mode),
+                file=file,
+                sheet=sheet,
+                digest=digest,
+                payload=payload,
+                rows=tuple(value_of_json(rows)),
+                columns=json.loads(columns),
+                system=system,
+                planned=planned,
+                retry_of=retry_of,
+                undo_of=undo_of,
             ),
             events=self._events(job_id),
-            parent=found[13],
-            part=found[14],
-            parts=found[15],
+            first_job=first_job,
+            parent=parent,
+            part=part,
+            parts=parts,
             profile_arguments=self._profile_arguments,
         )
 
@@ -389,22 +444,60 @@ class Journal:
             if existing.fetchone() is None:
                 return job_id
 
-    def _insert(self, job_id: str, part: SheetPart, *, claims: bool) -> None:
+    def _insert(
+        self,
+        job_id: str,
+        part: SheetPart,
+        *,
+        sends: bool = True,
+        parent: str | None = None,
+        origins: Mapping[int, int] = _NO_ORIGINS,
+    ) -> str:
+        """Store a job, or a part of ``parent``, with its rows unless its parts send them.
+
+        Return the sheet to which its changes belong.
+        """
         new = part.spec
+        earlier = parent or new.retry_of or new.undo_of
+        first_job = job_id if earlier is None else self.job(earlier).first_job
+        sheet = first_job if new.undo_of is None else job_id
         self._db.execute(
-            "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 job_id, self.now().isoformat(), new.profile, new.resource, new.mode, new.file,
                 new.sheet, new.digest, new.payload, json_text(new.rows),
-                json.dumps(dict(new.columns)), new.system, new.planned,
+                json.dumps(dict(new.columns)), new.system, new.planned, new.retry_of, new.undo_of,
+                first_job,
             ),
         )  # fmt: skip
-        if claims and new.mode is not Mode.PREVIEW:
+        if not sends:
+            return sheet
+        if new.mode is not Mode.PREVIEW:
             self._claims.add(job_id, part.claims)
-        if claims and any(part.before):
+        if any(part.before):
             self.snapshots.add(job_id, Moment.BEFORE, part.before)
+        updates = set(part.updates)
+        changes = (
+            NewChange(
+                at,
+                row,
+                origins.get(row, row),
+                RowAction.UPDATE if at in updates else RowAction.CREATE,
+            )
+            for at, row in enumerate(new.rows)
+        )
+        self.changes.add(job_id, sheet, changes, decides=(parent or job_id) == sheet)
+        return sheet
 
-    def _add_actions(self, job_id: str, actions: Iterable[StoredAction]) -> None:
+    def _add_actions(
+        self,
+        job_id: str,
+        sheet: str,
+        actions: Iterable[StoredAction],
+        origins: Mapping[int, int] = _NO_ORIGINS,
+    ) -> None:
+        """Store the plan of a job, with the rows that it leaves out as changes."""
+        left_out: list[NewChange] = []
         for piece in batched(enumerate(actions)):
             details = json_texts([action.detail for _, action in piece])
             rows = (
@@ -412,6 +505,12 @@ class Journal:
                 for (at, action), detail in zip(piece, details, strict=True)
             )
             self._db.executemany("INSERT INTO row_actions VALUES (?, ?, ?, ?, ?, ?)", rows)
+            left_out += (
+                NewChange(at, row, origins.get(row, row), action, reason, left_out=True)
+                for at, (row, action, reason, _) in piece
+                if action in _LEFT_OUT
+            )
+        self.changes.add(job_id, sheet, left_out, decides=job_id == sheet)
 
     def _events(self, job_id: str) -> tuple[Event, ...]:
         rows = self._db.execute(
@@ -431,10 +530,7 @@ class Journal:
 
 
 _FINISHED = frozenset({State.DONE, State.PARTIAL})
-_JOBS_BY_NOTE = (
-    "SELECT job FROM events JOIN jobs ON id = job "
-    "WHERE number = 1 AND json_extract(detail, ?) = ? ORDER BY created_at DESC, id DESC"
-)
+_LEFT_OUT = frozenset({RowAction.UNCHANGED, RowAction.HELD})
 _JOB_CHANGED = Text(
     pt="O envio {job} mudou durante a execução; nada mais foi feito.",
     en="The upload {job} changed while it was running; nothing more was done.",
@@ -443,10 +539,6 @@ _SEE_JOB = Text(pt="Veja-o: xlbridge jobs {job}", en="See it: xlbridge jobs {job
 
 
 def _part_note(part: SheetPart) -> dict[str, Any]:
-    note: dict[str, Any] = {"updates": list(part.updates)} if part.updates else {}
-    if part.creates:
-        note["creates"] = True
-    if part.items:
-        rows = part.spec.rows
-        note["items"] = {name: cells.to_json(rows) for name, cells in part.items.items()}
-    return note
+    rows = part.spec.rows
+    items = {name: cells.to_json(rows) for name, cells in part.items.items()}
+    return {"items": items} if items else {}

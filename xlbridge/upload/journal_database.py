@@ -183,7 +183,7 @@ _WHAT_NOW = Text(
 )
 
 
-LAYOUT = 3
+LAYOUT = 4
 """Number of the current layout, stored in the file's ``user_version``.
 
 Files of earlier development versions are refused: their words for outcomes have other meanings.
@@ -203,8 +203,12 @@ CREATE TABLE IF NOT EXISTS jobs (
     rows TEXT NOT NULL,
     columns TEXT NOT NULL,
     system TEXT NOT NULL,
-    planned TEXT NOT NULL
+    planned TEXT NOT NULL,
+    retry_of TEXT REFERENCES jobs (id),
+    undo_of TEXT REFERENCES jobs (id),
+    first_job TEXT NOT NULL REFERENCES jobs (id)
 );
+CREATE INDEX IF NOT EXISTS jobs_by_first ON jobs (first_job);
 CREATE TABLE IF NOT EXISTS identity (
     id TEXT NOT NULL,
     given_at TEXT NOT NULL,
@@ -225,6 +229,22 @@ CREATE TABLE IF NOT EXISTS row_actions (
     detail TEXT NOT NULL,
     PRIMARY KEY (job, position)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS changes (
+    job TEXT NOT NULL REFERENCES jobs (id),
+    sheet TEXT NOT NULL REFERENCES jobs (id),
+    position INTEGER NOT NULL,
+    row INTEGER NOT NULL,
+    origin INTEGER NOT NULL,
+    action TEXT NOT NULL,
+    reason TEXT,
+    left_out INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    undo TEXT REFERENCES jobs (id),
+    decides INTEGER NOT NULL,
+    PRIMARY KEY (job, left_out, position)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS changes_by_origin ON changes (sheet, origin);
+CREATE VIEW IF NOT EXISTS row_now AS SELECT * FROM changes WHERE decides;
 CREATE TABLE IF NOT EXISTS claims (
     job TEXT NOT NULL REFERENCES jobs (id),
     position INTEGER NOT NULL,
@@ -247,8 +267,6 @@ CREATE TABLE IF NOT EXISTS events (
     detail TEXT NOT NULL,
     PRIMARY KEY (job, number)
 );
-CREATE INDEX IF NOT EXISTS retries ON events (json_extract(detail, '$.retry_of'))
-    WHERE number = 1;
 CREATE TABLE IF NOT EXISTS readings (
     job TEXT NOT NULL REFERENCES jobs (id),
     number INTEGER NOT NULL,

@@ -11,7 +11,7 @@ from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, Resolution, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.results.result_files import ensure_sheet_evidence
-from xlbridge.upload.results.verdict import RejectedRow, Verdict
+from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 from xlbridge.upload.runner import update_parent
 
 _NOT_APPLIED = Text(
@@ -68,26 +68,45 @@ def _record_resolution(
     if seen is Resolution.APPLIED:
         verdict = Verdict(known.read, known.read - known.rejected, 0, known.rejected_rows)
         state = State.PARTIAL if known.rejected_rows else State.DONE
-        journal.record(job, state, verdict=verdict.to_json(), resolved=resolved)
+        journal.record(
+            job,
+            state,
+            unknown_as=RowOutcome.ACCEPTED,
+            verdict=verdict.to_json(),
+            resolved=resolved,
+        )
     elif known.accepted:
         _record_partial(journal, job, known.accepted, resolved)
     else:
         verdict = Verdict(known.read, 0, 0, known.rejected_rows)
         checked = asdict(_NOT_APPLIED.format(who=who, reason=reason))
         journal.record(
-            job, State.ABANDONED, verdict=verdict.to_json(), resolved=resolved, reason=checked
+            job,
+            State.ABANDONED,
+            unknown_as=RowOutcome.NOT_WRITTEN,
+            verdict=verdict.to_json(),
+            resolved=resolved,
+            reason=checked,
         )
 
 
 def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping[str, str]) -> None:
     """Record that the unproven rows are absent; the ``accepted`` ones stay proven."""
-    missing = [position for position, proof in enumerate(job.last("proven")) if not proof]
+    outcomes = journal.changes.outcomes(job.id)
+    missing = [at for at, outcome in enumerate(outcomes) if outcome is not RowOutcome.ACCEPTED]
     message = _NOT_APPLIED.format(who=resolved["by"], reason=resolved["reason"])
     known = {row.row: row for row in job.verdict.rejected_rows}
     rows = (job.spec.rows[at] for at in missing)
     rejected = (known.get(row, RejectedRow(row, None, None, message, itself=False)) for row in rows)
     verdict = Verdict(len(job.spec.rows), accepted, 0, tuple(rejected)).to_json()
-    journal.record(job, State.PARTIAL, freed=missing, verdict=verdict, resolved=resolved)
+    journal.record(
+        job,
+        State.PARTIAL,
+        unknown_as=RowOutcome.REJECTED,
+        freed=missing,
+        verdict=verdict,
+        resolved=resolved,
+    )
 
 
 def _require_in_doubt(job: Job) -> None:

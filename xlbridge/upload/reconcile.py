@@ -13,7 +13,7 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.matching import applied_rows
 from xlbridge.upload.lookup.snapshot import RowSnapshot, Snapshot, is_stable
 from xlbridge.upload.lookup.snapshot_journal import Moment
-from xlbridge.upload.results.verdict import RejectedRow, Verdict
+from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
@@ -153,7 +153,8 @@ def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) ->
     if None in proven:
         seen = [True if present else None for present in proven]
         why = _NO_PROOF.format(why=_NO_KEY)
-        return needs_person(context, job, why, Verdict.of_proof(job.spec.rows, seen), proven=seen)
+        verdict, outcomes = Verdict.of_proof(job.spec.rows, seen), map(RowOutcome.of_proof, seen)
+        return needs_person(context, job, why, verdict, outcomes=list(outcomes))
     if not any(proven) and job.events[-1].detail.get("declined"):
         raise context.record_unsent(job, NotExecuted(job.reason, answered=True))
     if not any(proven) and job.events[-1].detail.get("refusal"):

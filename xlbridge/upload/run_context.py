@@ -22,7 +22,7 @@ from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import plan_still_holds
-from xlbridge.upload.results.verdict import RejectedRow, Verdict
+from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
 from xlbridge.wire.quirks import Quirks
@@ -45,6 +45,14 @@ _SEE_NEW_PLAN = Text(
     en="Check the new plan and confirm again: xlbridge resume {job}",
 )
 
+
+_OTHER_ROWS = {
+    State.DONE: RowOutcome.ACCEPTED,
+    State.PARTIAL: RowOutcome.ACCEPTED,
+    State.REJECTED: RowOutcome.NOT_WRITTEN,
+    State.NEEDS_PERSON: RowOutcome.UNKNOWN,
+}
+"""Outcomes, by the state in which a job ends, of rows that its verdict does not reject."""
 
 _DECLINED_SECONDS = 30.0
 """Longest time for which a request that was declined (401, 429) may still be on its way."""
@@ -126,7 +134,8 @@ class RunContext:
         if not self.options.consent(request):
             return _NO_CONSENT
         # Changes of single records read each record just before its request.
-        is_change = job.spec.mode is Mode.RECORDS and job.parent and not job.last("creates")
+        in_parts = job.spec.mode is Mode.RECORDS and job.parent is not None
+        is_change = in_parts and not self.journal.changes.creates(job.id)
         if is_change or job.spec.mode in {Mode.UNDO, Mode.PROCESS}:
             return None
         if not self.plan_has_changed(job):
@@ -153,12 +162,26 @@ class RunContext:
         """Record that a request is about to be sent."""
         return self.journal.record(job, state, attempt=job.attempts + 1)
 
-    def end(self, job: Job, state: State, verdict: Verdict | None = None, **detail: Any) -> Job:
-        """Record the end of a job; without a verdict, none of its rows was applied."""
+    def end(
+        self,
+        job: Job,
+        state: State,
+        verdict: Verdict | None = None,
+        *,
+        outcomes: Sequence[RowOutcome] | None = None,
+        **detail: Any,
+    ) -> Job:
+        """Record the end of a job; without a verdict, none of its rows was applied.
+
+        ``outcomes`` are those of its rows if the verdict does not tell. Those of single records
+        are recorded with their answers.
+        """
         if verdict is not None:
             verdict = self._with_sheet_columns(job, verdict)
+            if outcomes is None and state in _OTHER_ROWS and not job.spec.mode.is_by_record:
+                outcomes = verdict.outcomes(job.spec.rows, _OTHER_ROWS[state])
         stored = (verdict or Verdict.none_applied(job.spec.rows)).to_json()
-        return self.journal.record(job, state, verdict=stored, **detail)
+        return self.journal.record(job, state, outcomes=outcomes, verdict=stored, **detail)
 
     def _with_sheet_columns(self, job: Job, verdict: Verdict) -> Verdict:
         """Return a verdict whose rejected rows name the sheet's columns, as far as they are known.

@@ -218,7 +218,6 @@ def update_parent(journal: Journal, parent: Job) -> Job:
     if reason is not None:
         note["reason"] = reason
     note["verdict"] = _merge_verdicts(parent, parts).to_json()
-    note["updated"] = sum(part.updated for part in parts)
     if lost := LostField.merge(field for part in parts for field in part.lost_fields):
         note["lost_fields"] = [field.to_json() for field in lost]
     return journal.record(parent, state, **note)

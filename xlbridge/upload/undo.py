@@ -110,9 +110,9 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
         rows=tuple(row.row for row in plan.rows),
         columns=job.spec.columns,
         system=client.identity,
+        undo_of=job.id,
     )
     note = {
-        "undo_of": job.id,
         "target": client.target.to_json(),
         "plan_digest": plan.digest,
         "writes": len(plan.rows),
@@ -185,7 +185,8 @@ def _plan_rows(
     be read.
     """
     ids = {attempt.id for attempt in attempts}
-    origins = {origin: row for row, origin in job.origins.items()}
+    stored = context.journal.changes.origins(job.id)
+    origins = {origin: row for row, origin in stored.items()}
     by_job: dict[str, list[RowChange]] = {}
     for change in ledger.standing:
         if change.whole_job in ids:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import pandas as pd
 
@@ -60,7 +60,6 @@ _PARTLY_APPLIED = Text(
     pt="Só uma parte foi gravada; para continuar: xlbridge resume {job}",
     en="Only a part was written; to continue: xlbridge resume {job}",
 )
-_NO_ORIGIN: Mapping[str, Any] = MappingProxyType({})
 _REJECTED = frozenset({State.PARTIAL, State.REJECTED})
 _KEPT_OPTIONS = ("update", "update_only", "clear", "foreign_numbers")
 """Options that an upload of corrected rows has if the first upload had them."""
@@ -72,6 +71,16 @@ _FOREIGN_NUMBERS = Text(
     "plan, foreign_numbers: true; on the page, the option “Record numbers are another system's”.",
 )
 _HAS_ERRORS = Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.")
+
+
+class _Origin(NamedTuple):
+    """Job that a retry sends again, and the numbers of its rows in the sheet of the first job."""
+
+    retry_of: str | None = None
+    rows: Mapping[int, int] = MappingProxyType({})
+
+
+_FIRST = _Origin()
 
 
 class InvalidSheet(UsageError):
@@ -225,9 +234,8 @@ class Uploads:
             mode = options.choose_mode(source.resource, with_lists=lists).mode
             return self._create(source, mode, options, planned=planned)
         # An unsent retry is replaced, not reused, since it may have other origins.
-        origin = {"retry_of": rows.job.id, "origins": rows.origins}
         mode = Mode.RECORDS if lists else rows.job.import_mode
-        return self._create(source, mode, options, origin, planned)
+        return self._create(source, mode, options, _Origin(rows.job.id, rows.origins), planned)
 
     def has_sent_rows(self, job: Job, sheet: ValidatedSheet) -> bool:
         """Return whether a sheet has exactly the rows of a job, or of its retries.
@@ -324,13 +332,14 @@ class Uploads:
         planned = replan_job(self._context, self._client, job)
         if planned.plan.digest == job.last("plan_digest"):
             return refresh_plan(self._context, job, planned)
-        names = ("retry_of", "origins", "planning", "import_mode")
+        names = ("planning", "import_mode")
         kept = {name: value for name in names if (value := job.last(name)) is not None}
-        parts = self._context.journal.parts_of(job)
-        sizes = [len(part.spec.rows) for part in parts if part.spec.mode is job.import_mode]
-        current = self._record(planned, job.import_mode, max(sizes, default=None), kept)
-        # The old job is abandoned even if the new one sends none of its rows.
         journal = self._context.journal
+        parts = journal.parts_of(job)
+        sizes = [len(part.spec.rows) for part in parts if part.spec.mode is job.import_mode]
+        origin = _Origin(job.retry_of, journal.changes.origins(job.id))
+        current = self._record(planned, job.import_mode, max(sizes, default=None), kept, origin)
+        # The old job is abandoned even if the new one sends none of its rows.
         for part in [*journal.parts_of(job), journal.job(job.id)]:
             if part.state.is_unsent:
                 journal.record(part, State.ABANDONED, replaced_by=current.id)
@@ -341,14 +350,14 @@ class Uploads:
         source: SheetSource,
         mode: Mode,
         options: UploadOptions,
-        origin: Mapping[str, Any] = _NO_ORIGIN,
+        origin: _Origin = _FIRST,
         planned: PlannedSheet | None = None,
     ) -> Job:
         """Plan the rows and record their job; repeat if other jobs claim rows in the meantime.
 
         The first time a given plan is used, unless it is old.
         """
-        note = {**origin, "planning": options.to_journal()}
+        note = {"planning": options.to_journal()}
         ready = [] if planned is None or planned.is_old(self._context.journal.now()) else [planned]
 
         def create() -> Job:
@@ -358,7 +367,8 @@ class Uploads:
                 options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
                 current = plan_source(self._context, self._client, source, options, store=True)
             with gc_paused():
-                return self._record(current, mode, options.chunk_rows, note, reuse=not origin)
+                reuse = origin is _FIRST
+                return self._record(current, mode, options.chunk_rows, note, origin, reuse=reuse)
 
         return repeat_while_outdated(create)
 
@@ -368,6 +378,7 @@ class Uploads:
         mode: Mode,
         chunk_rows: int | None,
         note: Mapping[str, Any],
+        origin: _Origin,
         *,
         reuse: bool = False,
     ) -> Job:
@@ -395,11 +406,13 @@ class Uploads:
         all_rows = whole.spec.payload
         if not sends_all:
             all_rows = self._payload_of(planned, range(len(planned.plan.rows)))
-        whole = replace(whole, spec=replace(whole.spec, planned=all_rows))
+        spec = replace(whole.spec, planned=all_rows, retry_of=origin.retry_of)
+        whole = replace(whole, spec=spec)
+        plan, claimed = planned.plan, planned.claimed
         if mode is Mode.PREVIEW:
-            return journal.create(whole, parts, planned.plan, planned.claimed, note)
-        with self._context.sole_claimant(whole.spec.scope, whole.claims, planned.elsewhere):
-            return journal.create(whole, parts, planned.plan, planned.claimed, note)
+            return journal.create(whole, parts, plan, claimed, note, origin.rows)
+        with self._context.sole_claimant(spec.scope, whole.claims, planned.elsewhere):
+            return journal.create(whole, parts, plan, claimed, note, origin.rows)
 
     def _part(self, planned: PlannedSheet, mode: Mode, positions: Sequence[int]) -> SheetPart:
         """Store the payload of the rows at the given positions; return the part to record."""
@@ -418,15 +431,8 @@ class Uploads:
         )
         updating = set(planned.plan.rows.select(lambda action, _: action is RowAction.UPDATE))
         updates = [index for index, at in enumerate(positions) if at in updating]
-        creates = mode is Mode.RECORDS and len(updates) < len(positions)
-        return SheetPart(
-            spec,
-            planned.claims_of(positions),
-            planned.before_of(positions),
-            updates if creates or mode is not Mode.RECORDS else (),
-            creates,
-            source.items,
-        )
+        claims, before = planned.claims_of(positions), planned.before_of(positions)
+        return SheetPart(spec, claims, before, updates, source.items)
 
     def _payload_of(self, planned: PlannedSheet, positions: Sequence[int]) -> str:
         """Store the payload of the rows at the given positions, unless that has been done."""

@@ -34,11 +34,11 @@ def check_written_records(context: "RunContext", job: Job) -> Job:
     if resource.read_back is None or not context.options.look_up or not job.verdict.accepted:
         return job
     rows, journal = context.rows(job), context.journal
-    creates = not job.spec.mode.is_by_record or bool(job.last("creates"))
+    creates = not job.spec.mode.is_by_record or journal.changes.creates(job.id)
     removable = resource.change is not None and resource.change.delete_name is not None
     is_stored = creates and removable
-    outcomes = job.outcomes
-    accepted = {at for at, outcome in enumerate(outcomes) if outcome is RowOutcome.ACCEPTED}
+    outcomes = enumerate(journal.changes.outcomes(job.id))
+    accepted = {at for at, outcome in outcomes if outcome is RowOutcome.ACCEPTED}
     positions = range(len(rows)) if is_stored else _sample(rows, job.spec.columns, accepted)
     try:
         written = read_snapshot(context.client, resource, [rows[at] for at in positions])

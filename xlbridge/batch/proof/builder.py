@@ -331,9 +331,9 @@ _OTHER_CONTENT = Text(
 )
 
 
-def _adds_up(job: Job) -> bool:
+def _adds_up(journal: Journal, job: Job) -> bool:
     """Return whether the outcomes of a job's rows agree with its verdict."""
-    verdict, outcomes = job.verdict, job.outcomes
+    verdict, outcomes = job.verdict, journal.changes.outcomes(job.id)
     if job.state is State.PREVIEWED or job.state.is_unsent:
         return verdict.read == len(outcomes)
     counts = (
@@ -350,7 +350,7 @@ def contradictions(file: FileProof) -> Iterator[Text]:
         return
     name = file.file.path.name
     for job in file.jobs:
-        if not _adds_up(job):
+        if not _adds_up(file.ledger.journal, job):
             yield _VERDICT_DIFFERS.format(file=name, job=job.id)
     records = sum(row.is_record for row in file.rows)
     if records != file.file.rows_in_sheet:

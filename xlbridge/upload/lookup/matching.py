@@ -5,7 +5,8 @@ next best, and which ones a row may not get, depends on the question that is ask
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 
 from xlbridge.resources.remote import ExistingPolicy
@@ -71,12 +72,66 @@ class RecordMatching:
         return self._found[at].get(key)
 
 
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Whether the record of a row is among the new ones of its key, None if nothing proves it
+    either way.
+
+    ``code`` is its code, if that is certain; ``has_new`` is whether the key has new records that
+    others may have written, None if that is unknown.
+    """
+
+    present: bool | None = None
+    code: str = ""
+    has_new: bool | None = None
+
+
+def find_new(
+    new: Mapping[int, Sequence[FoundRecord]],
+    written: Collection[int] = (),
+    taken: Container[str] = (),
+    *,
+    counted: bool = False,
+) -> dict[int, Presence]:
+    """Return the presence of the records of rows that have one key, by the rows' positions.
+
+    ``new`` are the records that the key has since the rows were sent. The records of the rows in
+    ``written`` are certainly among them, their codes unknown; those with a code in ``taken`` are
+    no row's. Of three identical rows with two new records, the first two are present; but if
+    records can only be ``counted``, one more than there are rows leaves all unproven. A row's
+    absence is unproven if a new record equals no row, which may be the row as the system presents
+    it.
+    """
+    matching = RecordMatching(new, taken)
+    others = [at for at in new if at not in written]
+    wanted = {record.code for at in others for record in new[at] if record.same}
+    matching.match(_rank_equal, written)
+    matching.match(lambda _at, record: int(record.code in wanted), written)
+    has_new = bool(matching.free)
+    matching.match(_rank_equal)
+    left_equal = {
+        key for key in matching.free for at in new if (one := matching.found(at, key)) and one.same
+    }
+    is_certain = not (counted and left_equal)
+    absent = None if matching.free.keys() - left_equal or not is_certain else False
+    found = {}
+    for at in others:
+        record = matching.record(at)
+        if record is None or not is_certain:
+            found[at] = Presence(absent, has_new=has_new)
+        else:
+            found[at] = Presence(True, "" if written else record.code, has_new)
+    return found
+
+
+def _rank_equal(_at: int, record: FoundRecord) -> int | None:
+    return 0 if record.same else None
+
+
 def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) -> list[bool | None]:
     """Return for each row whether its record is new, None if nothing proves it either way.
 
-    Of three identical rows with two new records, the first two count as applied. A row's absence is
-    unproven if its key has a new record that equals no row, which may be the row as the system
-    presents it. See the upload protocol, Reconcile.
+    See ``find_new``, and the upload protocol, Reconcile.
     """
     if existing is ExistingPolicy.REPLACED:
         # A record replaced by equal values is as wanted, whether or not the request arrived.
@@ -88,15 +143,6 @@ def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) ->
         if was is not None and now is not None:
             groups[frozenset(now.key.items())][at] = now.new_since(was)
     for new in groups.values():
-        matching = RecordMatching(new)
-        matching.match(lambda _at, record: 0 if record.same else None)
-        like_a_row = {
-            key
-            for key in matching.free
-            for at in new
-            if (one := matching.found(at, key)) and one.same
-        }
-        absent = None if matching.free.keys() - like_a_row else False
-        for at in new:
-            proven[at] = at in matching.matched or absent
+        for at, presence in find_new(new).items():
+            proven[at] = presence.present
     return proven

@@ -85,7 +85,7 @@ class ConsentRequest:
         remark = _FAULTY.format(good=job.last("writes") or 0, faulty=faulty)
         return Report(
             title=_PLAN.format(
-                rows=job.row_counts["read"],
+                rows=len(self.planned),
                 resource=spec.resource,
                 place=place,
                 mode=spec.mode_name,

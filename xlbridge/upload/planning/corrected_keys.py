@@ -129,7 +129,7 @@ def _missing_rows(
 ) -> Iterator[_EarlierRow]:
     """Yield the rows that jobs have sent from a sheet and whose keys are not ``present`` in it."""
     seen = set(present)
-    for job in journal.jobs_of_sheet(sheet.scope, sheet.file, sheet.sheet):
+    for job in journal.jobs_of_file(sheet.scope, sheet.file, sheet.sheet):
         claimed = journal.claimed_keys(job)
         missing = {at: keys for at, keys in claimed.items() if seen.isdisjoint(keys)}
         if missing:

@@ -151,12 +151,6 @@ _RETRY_FILE = Text(
 _MAY_BE_IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED, RowOutcome.UNKNOWN})
 
 
-def _origins(job: Job, rows: Sequence[int]) -> list[int]:
-    """Return the numbers in the sheet of the first job of rows of a job."""
-    origins = job.origins
-    return [origins.get(row, row) for row in rows]
-
-
 def _foreign_rows_error(job: Job, sheet: ValidatedSheet) -> NotRetriable:
     return NotRetriable(
         Text(
@@ -193,7 +187,7 @@ def _with_job_columns(
     """
     filled = {name for name in sheet.frame if sheet.frame[name].notna().any()}
     kept = filled | job.spec.columns.keys()
-    job_origins = job.origins
+    job_origins = context.journal.changes.origins(job.id)
     numbers = {
         job_origins.get(row.row, row.row): row.number
         for row in context.journal.plan_of(job)
@@ -287,23 +281,22 @@ class _AppliedRow:
 
 @dataclass(frozen=True, slots=True)
 class _SentSheet:
-    """Rows of a job, with the digests of their values and keys, by position."""
+    """Rows of a job by number, with their numbers in the sheet of the first job, and the digests of
+    their values and keys."""
 
     job: Job
     positions: Mapping[int, int]
+    origins: Sequence[int]
     claims: RowClaims
-
-    @property
-    def origins(self) -> list[int]:
-        """Row numbers in the sheet of the first job."""
-        return _origins(self.job, list(self.positions))
 
     @classmethod
     def of(cls, context: UploadContext, job: Job) -> "_SentSheet":
         """Return the rows of a job from its stored workbook."""
         source = SheetSource.of_job(context, job)
         positions = {number: position for position, number in enumerate(source.rows)}
-        return cls(job, positions, source.claims())
+        origins = context.journal.changes.origins(job.id)
+        first_rows = [origins.get(row, row) for row in positions]
+        return cls(job, positions, first_rows, source.claims())
 
     def row(self, number: int) -> _AppliedRow:
         """Return a row by its number in the sheet."""
@@ -347,7 +340,8 @@ def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bo
     for attempt in RowLedger.of(context.journal, job).sent_attempts:
         source = SheetSource.of_job(context, attempt)
         sent = row_digests(source.resource, source.frame)
-        for origin, digest in zip(_origins(attempt, source.rows), sent, strict=True):
-            known[origin].add(digest)
+        origins = context.journal.changes.origins(attempt.id)
+        for row, digest in zip(source.rows, sent, strict=True):
+            known[origins.get(row, row)].add(digest)
     now = dict(zip(sheet.rows, digests, strict=True))
     return now.keys() == known.keys() and all(now[row] in known[row] for row in now)

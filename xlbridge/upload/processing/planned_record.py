@@ -16,6 +16,7 @@ from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import StoredAction, plan_token, token_line
+from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
     RecordNumbers,
@@ -38,11 +39,11 @@ class SkipReason(StrEnum):
 
 
 class RecordAction(StrEnum):
-    """Action on a record of a plan."""
+    """Action on a record of a plan, named as those on rows if the record is left out."""
 
     PROCESS = "process"
-    ALREADY = "already"
-    SKIP = "skipped"
+    ALREADY = RowAction.UNCHANGED.value
+    SKIP = RowAction.HELD.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from .report import (
 )
 from .result_files import ensure_evidence as ensure_evidence
 from .row_ledger import (
+    ROW_COUNTS as ROW_COUNTS,
     RowChange as RowChange,
     RowLedger as RowLedger,
     row_counts as row_counts,
@@ -16,4 +17,4 @@ from .status_copy import (
     require_unchanged as require_unchanged,
     write_status_copy as write_status_copy,
 )
-from .verdict import RowOutcome as RowOutcome, Verdict as Verdict
+from .verdict import RowOutcome as RowOutcome

@@ -73,14 +73,18 @@ _SOME_PROCESSED = Text(
 
 
 def doubt_report(
-    job: Job, sent: Sequence[Mapping[str, Any]], snapshots: Sequence[StoredSnapshot]
+    job: Job,
+    outcomes: Sequence[RowOutcome],
+    sent: Sequence[Mapping[str, Any]],
+    snapshots: Sequence[StoredSnapshot],
 ) -> Report:
     """Return the report with the rows or records in doubt, the job's history, and the snapshots.
 
-    ``sent`` has the values of each row by column, or the number of each record.
+    ``outcomes`` are those of its rows; ``sent`` has the values of each by column, or the number of
+    each record.
     """
-    outcomes = zip(job.spec.rows, job.outcomes, strict=True)
-    in_doubt = {row for row, outcome in outcomes if outcome is RowOutcome.UNKNOWN}
+    rows = zip(job.spec.rows, outcomes, strict=True)
+    in_doubt = {row for row, outcome in rows if outcome is RowOutcome.UNKNOWN}
     is_processing = job.spec.mode is Mode.PROCESS
     title, question, meanwhile = (
         (_PROCESSING_IN_DOUBT, _PROCESSED_OR_NOT, _NOT_PROCESSED_AGAIN)

@@ -104,7 +104,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     positions = [at for at, row in enumerate(numbers) if row in reasons]
     rejected = frame.iloc[positions].reset_index(drop=True)
     rows = [numbers[at] for at in positions]
-    origins = job.origins
+    origins = context.journal.changes.origins(job.id)
     messages = [reasons[row] for row in rows]
     raw_cells = {
         index: planned[at].raw_cells
@@ -187,5 +187,7 @@ def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
         ]
     else:
         sent = sent_rows(context, job)
-    report = doubt_report(job, sent, context.journal.snapshots.all_of(job.id))
+    journal = context.journal
+    outcomes = journal.changes.outcomes(job.id)
+    report = doubt_report(job, outcomes, sent, journal.snapshots.all_of(job.id))
     ReportForms.of_report(lambda: report).write("html", target)

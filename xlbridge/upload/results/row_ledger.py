@@ -6,16 +6,16 @@ proofs, the page and Python read it, and derive nothing of their own.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from xlbridge.i18n import Text, joined
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.planning.row_reasons import RowReason
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RejectedRow, RowOutcome
-from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class RowChange:
     ``origin`` is the row's number in the sheet of the first job, ``row`` that in the sheet of
     ``job``, both as in Excel; an added row has an unused number as its origin. ``position`` is
     among the rows of the job; for a row that the plan left out, whose plan is in ``planned``, among
-    all rows of the sheet. ``updates``: it changes a record instead of creating one. ``undo`` is the
-    undo that has reversed it, or whose outcome for it is unknown.
+    all rows of the sheet. ``undo`` is the undo that has reversed it, or whose outcome for it is
+    unknown. ``decides``: it is what became of the row.
     """
 
     origin: int
@@ -34,9 +34,15 @@ class RowChange:
     row: int
     position: int
     outcome: RowOutcome
+    action: str
     planned: PlannedRow | None = None
-    updates: bool = False
     undo: Job | None = None
+    decides: bool = False
+
+    @property
+    def updates(self) -> bool:
+        """True if it changes a record instead of creating one."""
+        return self.action == RowAction.UPDATE
 
     @property
     def is_record(self) -> bool:
@@ -91,6 +97,7 @@ class RowLedger:
     undos: Sequence[Job]
     changes: Mapping[int, Sequence[RowChange]] = field(repr=False)
     now: Mapping[int, RowChange] = field(repr=False)
+    _own: Mapping[str, Sequence[RowChange]] = field(repr=False)
     _rejections_by_job: dict[str, dict[int | None, list[RejectedRow]]] = field(
         default_factory=dict, repr=False
     )
@@ -98,18 +105,42 @@ class RowLedger:
     @classmethod
     def of(cls, journal: Journal, job: Job) -> "RowLedger":
         """Return the ledger of the sheet that an upload, a part, a retry or an undo belongs to."""
-        while (earlier := job.parent or job.retry_of or job.undo_of) is not None:
-            job = journal.job(earlier)
-        attempts = [job, *_retries(journal, job)]
-        undos = [undo for attempt in attempts for undo in journal.undos_of(attempt.id)]
-        changes, now = _fold(journal, attempts, undos)
-        in_order = sorted(attempts, key=_age)
-        return cls(journal, in_order, sorted(undos, key=_age), changes, now)
+        jobs = {one.id: one for one in journal.jobs_of_sheet(job.first_job)}
+        attempts = [one for one in jobs.values() if one.parent is None and one.undo_of is None]
+        undos = [one for one in jobs.values() if one.undo_of is not None]
+        sent = {one.id for one in attempts if one.retry_of is None or one.has_sent}
+        own: dict[str, list[RowChange]] = {job_id: [] for job_id in jobs}
+        plans: dict[str, Sequence[PlannedRow]] = {}
+        for stored in journal.changes.of_sheet(job.first_job):
+            by = jobs[stored.job]
+            if stored.left_out and by.id not in plans:
+                plans[by.id] = journal.plan_of(by)
+            own[by.id].append(
+                RowChange(
+                    stored.origin,
+                    by,
+                    stored.row,
+                    stored.position,
+                    stored.outcome,
+                    stored.action,
+                    planned=plans[by.id][stored.position] if stored.left_out else None,
+                    undo=None if stored.undo is None else jobs[stored.undo],
+                    decides=stored.decides,
+                )
+            )
+        changes: dict[int, list[RowChange]] = {}
+        now: dict[int, RowChange] = {}
+        for change in chain.from_iterable(own.values()):
+            if change.whole_job in sent:
+                changes.setdefault(change.origin, []).append(change)
+                if change.decides:
+                    now[change.origin] = change
+        return cls(journal, attempts, undos, changes, now, own)
 
     @property
     def sent_attempts(self) -> list[Job]:
         """The first job, and the retries that have sent anything or were resolved by a person."""
-        return [job for job in self.attempts if job.retry_of is None or _has_sent(job)]
+        return [job for job in self.attempts if job.retry_of is None or job.has_sent]
 
     def rows_of(self, job: Job) -> dict[int, RowChange]:
         """Return what a job and later jobs made of each row of its own sheet, by its number there.
@@ -117,7 +148,13 @@ class RowLedger:
         The rows of a part are those that it sends. A row that was written before, and that the job
         left out, is unchanged or held.
         """
-        return {own.row: self._since(own) for own in _changes_of(self.journal, job)}
+        return {own.row: self._since(own) for own in self._changes_of(job)}
+
+    def _changes_of(self, job: Job) -> Iterator[RowChange]:
+        """Yield the changes that a job planned or sent; a part only sends."""
+        for one in self._own.values():
+            if one and job.id in (one[0].job.id, one[0].job.parent):
+                yield from one
 
     def _since(self, own: RowChange) -> RowChange:
         """Return a change, or the decisive one of its row if that is later."""
@@ -130,8 +167,8 @@ class RowLedger:
         """Return the rows of a job that its retries have written, None if there are none."""
         missing = [
             self._since(own)
-            for own in _changes_of(self.journal, job)
-            if own.is_record and not own.in_system
+            for own in self._changes_of(job)
+            if own.is_record and not own.in_system and own.undo is None
         ]
         settled = [change for change in missing if change.in_system]
         if not settled:
@@ -202,42 +239,40 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
     """
     ledger = changed_ledger(journal, job)
     if ledger is None:
-        return job.row_counts
-    whole, rows = job.parent or job.id, ledger.rows_of(job).values()
-    counts = Counter(_counted_as(change, whole) for change in rows)
-    updated = sum(change.outcome is RowOutcome.ACCEPTED and change.updates for change in rows)
-    created = counts["accepted"] - updated
-    found = {"read": len(rows), "created": created, "updated": updated}
-    return {name: found.get(name, counts[name]) for name in job.row_counts}
+        jobs = {one.id: one for one in (job, *journal.parts_of(job))}
+        found = [(jobs[count.job], *count[1:]) for count in journal.changes.count(job.id)]
+    else:
+        rows = ledger.rows_of(job).values()
+        found = [(one.job, one.action, one.planned is not None, one.outcome, 1) for one in rows]
+    counts: Counter[str] = Counter()
+    for changed_by, action, left_out, outcome, number in found:
+        name = outcome.value
+        if left_out and (changed_by.parent or changed_by.id) == (job.parent or job.id):
+            name = action
+        elif outcome is RowOutcome.NOT_WRITTEN:
+            name = RowOutcome.REJECTED.value
+        elif outcome is RowOutcome.UNSENT:
+            awaits = changed_by.state is State.PREVIEWED or changed_by.last("verdict") is None
+            name = (RowOutcome.UNKNOWN if awaits else RowOutcome.REJECTED).value
+        counts["read"] += number
+        counts[name] += number
+        if outcome is RowOutcome.ACCEPTED:
+            counts["updated" if action == RowAction.UPDATE else "created"] += number
+    return {name: counts[name] for name in ROW_COUNTS}
 
 
-def _counted_as(change: RowChange, job: str) -> str:
-    """Return the count of the contract that a row belongs to, in the report of a ``job``."""
-    if change.planned is not None and change.whole_job == job:
-        return change.planned.action.value
-    if change.outcome is RowOutcome.NOT_WRITTEN:
-        return RowOutcome.REJECTED.value
-    if change.outcome is not RowOutcome.UNSENT:
-        return change.outcome.value
-    awaits = change.job.state.is_unsent or change.job.state is State.PREVIEWED
-    return (RowOutcome.UNKNOWN if awaits else RowOutcome.REJECTED).value
+ROW_COUNTS = (
+    *("read", "accepted", "rejected", "unknown", "unchanged", "held", "undone"),
+    *("created", "updated"),
+)
+"""Names of the counts of rows, in the order of reports."""
 
 
 def changed_ledger(journal: Journal, job: Job) -> RowLedger | None:
     """Return the ledger of a job whose rows other jobs may have changed, None for other jobs."""
-    whole = job.parent or job.id
-    if job.is_task or not (
-        job.retry_of is not None or journal.retries_of(whole) or journal.undos_of(whole)
-    ):
+    if job.is_task or not (job.retry_of is not None or journal.has_later_jobs(job)):
         return None
     return RowLedger.of(journal, job)
-
-
-def _retries(journal: Journal, job: Job) -> Iterator[Job]:
-    """Yield the retries of a job, and theirs."""
-    for retry in journal.retries_of(job.id):
-        yield retry
-        yield from _retries(journal, retry)
 
 
 def _age(job: Job) -> tuple[object, ...]:
@@ -246,93 +281,3 @@ def _age(job: Job) -> tuple[object, ...]:
 
 def _is_undone(change: RowChange) -> bool:
     return change.outcome is RowOutcome.UNDONE
-
-
-def _fold(
-    journal: Journal, attempts: Sequence[Job], undos: Sequence[Job]
-) -> tuple[dict[int, list[RowChange]], dict[int, RowChange]]:
-    """Return all changes of each row, and the decisive ones, by origin.
-
-    The newest decides, undos included, but for three cases: a doubt stands until it is settled; a
-    row that is found unchanged stays accepted; a row that was not sent again, or was rejected and
-    has not changed since, stays as it was.
-    """
-    changes: dict[int, list[RowChange]] = {}
-    now: dict[int, RowChange] = {}
-    by_claim: dict[tuple[str, int], RowChange] = {}
-    for job in sorted([*attempts, *undos], key=_age):
-        if job.undo_of is not None:
-            for claim, outcome in _reversals(journal, job):
-                written = by_claim[claim]
-                reversed_row = replace(written, outcome=outcome, undo=job)
-                history = changes[written.origin]
-                history[next(at for at, one in enumerate(history) if one is written)] = reversed_row
-                by_claim[claim] = reversed_row
-                now[written.origin] = reversed_row
-            continue
-        if job.retry_of is not None and not _has_sent(job):
-            continue
-        for change in _changes_of(journal, job):
-            changes.setdefault(change.origin, []).append(change)
-            if change.planned is None:
-                by_claim[change.job.id, change.position] = change
-            before = now.get(change.origin)
-            if before is None or _decides(change, before):
-                now[change.origin] = change
-    return changes, now
-
-
-def _has_sent(retry: Job) -> bool:
-    """Return whether a retry has sent anything, or has been resolved by a person."""
-    abandoned = retry.state is State.ABANDONED and retry.last("resolved") is None
-    return not retry.state.is_unsent and not abandoned
-
-
-def _decides(change: RowChange, before: RowChange) -> bool:
-    """Return whether a later change of a row replaces what became of it ``before``."""
-    if before.outcome is RowOutcome.UNKNOWN or change.outcome is RowOutcome.UNSENT:
-        return False
-    if change.planned is not None and change.planned.reason is RowReason.REJECTED:
-        return False
-    kept = (RowOutcome.UNCHANGED, RowOutcome.ACCEPTED)
-    return (change.outcome, before.outcome) != kept
-
-
-def _changes_of(journal: Journal, job: Job) -> Iterator[RowChange]:
-    """Yield the changes that a job planned or sent; a part only sends."""
-    whole = job if job.parent is None else journal.job(job.parent)
-    origins = whole.origins
-    nothing_sent = whole.state.is_unsent or whole.state in {State.PREVIEWED, State.ABANDONED}
-    for at, row in enumerate(journal.plan_of(job)):
-        if row.action.writes:
-            continue
-        outcome = RowOutcome(row.action.value)
-        if nothing_sent:
-            outcome = RowOutcome.UNSENT
-        elif row.reason is RowReason.REJECTED:
-            outcome = RowOutcome.REJECTED
-        yield RowChange(origins.get(row.row, row.row), whole, row.row, at, outcome, row)
-    for part in journal.parts_of(job) or [job]:
-        updates = part.updated_positions
-        for at, (number, outcome) in enumerate(zip(part.spec.rows, part.outcomes, strict=True)):
-            origin = origins.get(number, number)
-            yield RowChange(origin, part, number, at, outcome, updates=at in updates)
-
-
-def _reversals(journal: Journal, undo: Job) -> Iterator[tuple[tuple[str, int], RowOutcome]]:
-    """Yield what an undo has reversed, or may have: the job and position of the row's change."""
-    resolved = undo.last("resolved")
-    for write in journal.writes.iterate(undo.id, answers=False):
-        outcome = _outcome_of_reversal(write, resolved)
-        if write.task.claim is not None and outcome is not None:
-            yield write.task.claim, outcome
-
-
-def _outcome_of_reversal(
-    write: RecordWrite, resolved: Mapping[str, str] | None
-) -> RowOutcome | None:
-    if write.state is WriteState.UNPROVEN and resolved is not None:
-        return RowOutcome.UNDONE if resolved["as"] == "applied" else None
-    if write.state is WriteState.APPLIED:
-        return RowOutcome.UNDONE
-    return RowOutcome.UNKNOWN if write.state.is_open else None

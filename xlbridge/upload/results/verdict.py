@@ -127,6 +127,11 @@ class Verdict:
         """Number of rejected rows."""
         return self.read - self.accepted - self.unknown
 
+    def outcomes(self, rows: Sequence[int], others: "RowOutcome") -> "list[RowOutcome]":
+        """Return the outcome of each row: rejected, or that of the ``others``."""
+        rejected = {row.row for row in self.rejected_rows}
+        return [RowOutcome.REJECTED if row in rejected else others for row in rows]
+
     @property
     def reasons(self) -> dict[int, Text]:
         """Joined reasons for each rejected row whose number is known."""
@@ -135,19 +140,6 @@ class Verdict:
             if rejected.row is not None:
                 reasons[rejected.row].append(rejected.labelled)
         return {row: joined(texts) for row, texts in reasons.items()}
-
-    @property
-    def row_counts(self) -> dict[str, int]:
-        """Counts by their names in reports, for a sheet whose rows were all sent."""
-        return {
-            "read": self.read,
-            "accepted": self.accepted,
-            "rejected": self.rejected,
-            "unknown": self.unknown,
-            "unchanged": 0,
-            "held": 0,
-            "undone": 0,
-        }
 
 
 REJECTED_AS_A_WHOLE = Text(
@@ -180,6 +172,13 @@ class RowOutcome(StrEnum):
     UNSENT = "unsent"
     UNDONE = "undone"
     UNKNOWN = "unknown"
+
+    @classmethod
+    def of_proof(cls, present: bool | None) -> Self:
+        """Return the outcome of a row that is present, absent or, with None, neither for sure."""
+        if present is None:
+            return cls.UNKNOWN
+        return cls.ACCEPTED if present else cls.REJECTED
 
     @property
     def text(self) -> Text:

@@ -3,11 +3,11 @@
 See the upload protocol, Record by record and Keyless records.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -18,9 +18,10 @@ from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy, Lookup, ReadBack, RecordCreation
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
+from xlbridge.upload.lookup.matching import Presence, find_new
 from xlbridge.upload.lookup.row_lookup import business_keys
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
-from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.single_records.inventory_counts import close_inventory, register_counts
 from xlbridge.upload.single_records.request import (
@@ -88,15 +89,6 @@ _ENDED_BEFORE_LISTS = Text(
     pt="foi incluído com o número {code}; as suas listas ainda não foram registradas",
     en="was created with the number {code}; its lists are not registered yet",
 )
-
-
-class _Presence(NamedTuple):
-    """Whether a row's record is present, its code if certain, and the number of new records that
-    may be the row's, None if unknown."""
-
-    present: bool = False
-    code: str = ""
-    new: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +183,7 @@ class RecordCreator(RecordChannel):
         """Yield the rows for whose key a record was added to the system after the plan."""
         keyed = [write for write in writes if self._by_key.before[write.position] is not None]
         for write, presence in self._look_up(keyed):
-            if presence.new:
+            if presence.has_new:
                 reason = _APPEARED.format(code=presence.code or "–")
                 yield write, with_reason(WriteState.CHANGED, reason)
 
@@ -203,11 +195,11 @@ class RecordCreator(RecordChannel):
         for write, presence in self._look_up([write for write in writes if not write.record]):
             if presence.present:
                 yield write, self._found(write, presence)
-            elif self._baseline(write) is None or (final and presence.new is None):
+            elif self._baseline(write) is None or (final and presence.has_new is None):
                 yield write, with_reason(WriteState.UNPROVEN, _NOT_READABLE)
             elif not final:
                 continue
-            elif presence.new:
+            elif presence.present is None:
                 yield write, with_reason(WriteState.UNPROVEN, _NOT_THE_SAME)
             else:
                 yield write, result_of_absence(write, _LOST)
@@ -219,7 +211,7 @@ class RecordCreator(RecordChannel):
             if presence.present:
                 yield write, self._found(write, presence)
 
-    def _found(self, write: RecordWrite, presence: _Presence) -> WriteResult:
+    def _found(self, write: RecordWrite, presence: Presence) -> WriteResult:
         """Return the result of a creation whose record was read back."""
         self._created[write.position] = presence.code
         return self._complete(write, {"record": presence.code, "reconciled": "read back"})
@@ -312,46 +304,64 @@ class RecordCreator(RecordChannel):
         ((_, presence),) = self._look_up([write])
         if presence.present:
             return Executed(presence.code)
-        return None if presence.new == 0 else Doubtful(declined.reason)
+        return None if presence.present is False else Doubtful(declined.reason)
 
-    def _look_up(self, writes: Sequence[RecordWrite]) -> Iterator[tuple[RecordWrite, _Presence]]:
+    def _look_up(self, writes: Sequence[RecordWrite]) -> Iterator[tuple[RecordWrite, Presence]]:
         """Yield the writes with the presence of their records in the system."""
         for baseline in (self._by_key, self._by_content, None):
             group = [write for write in writes if self._baseline(write) is baseline]
             if baseline is None:
-                yield from ((write, _Presence()) for write in group)
+                yield from ((write, Presence()) for write in group)
             elif group:
                 yield from zip(group, self._presences(group, baseline), strict=True)
 
-    def _presences(self, writes: Sequence[RecordWrite], baseline: _Baseline) -> list[_Presence]:
-        rows = [self._rows[write.position] for write in writes]
-        try:
-            now = read_snapshot(self._context.client, baseline.resource, rows)
-        except RemoteRejected:
-            return [_Presence()] * len(writes)
-        return [
-            self._presence(write, after, baseline) for write, after in zip(writes, now, strict=True)
-        ]
+    def _presences(self, writes: Sequence[RecordWrite], baseline: _Baseline) -> list[Presence]:
+        """Match the rows of writes with the records that are new since before sending.
 
-    def _presence(
-        self, write: RecordWrite, after: RowSnapshot | None, baseline: _Baseline
-    ) -> _Presence:
-        """Compare a row's records with those before sending, without other records of this job."""
-        before = baseline.before[write.position]
-        if before is None or after is None:
-            return _Presence()
-        others = {at: code for at, code in self._created.items() if at != write.position}
-        new = after.new_since(before, others.values())
-        same = [record.code for record in new if record.same]
-        keys = set(self._keys[write.position])
-        # Records created by this job whose codes are unknown.
-        hidden = sum(
-            not code and not keys.isdisjoint(self._keys[at]) for at, code in others.items()
-        )
-        has_foreign = baseline.by_content and len(same) > hidden + 1
-        if len(same) <= hidden or has_foreign:
-            return _Presence(new=max(0, len(new) - hidden))
-        return _Presence(present=True, code="" if hidden else same[0], new=len(new) - hidden)
+        Rows with the same key whose records this job has created, with codes unknown, are matched
+        with them.
+        """
+        created = dict(self._created)
+        doubtful = [write.position for write in writes]
+        keys = {key for at in doubtful for key in self._keys[at]}
+        written = [
+            at
+            for at, code in created.items()
+            if not code and at not in doubtful and not keys.isdisjoint(self._keys[at])
+        ]
+        rows = [*doubtful, *written]
+        try:
+            found = read_snapshot(
+                self._context.client, baseline.resource, [self._rows[at] for at in rows]
+            )
+        except RemoteRejected:
+            return [Presence()] * len(writes)
+        new: dict[int, Sequence[FoundRecord]] = {}
+        for at, now in zip(rows, found, strict=True):
+            before = baseline.before[at]
+            if before is not None and now is not None:
+                new[at] = now.new_since(before)
+        presences: dict[int, Presence] = {}
+        for group in self._groups(new):
+            presences |= find_new(
+                {at: new[at] for at in group},
+                [at for at in group if at in written],
+                {code for code in created.values() if code},
+                counted=baseline.by_content,
+            )
+        return [presences.get(at, Presence()) for at in doubtful]
+
+    def _groups(self, positions: Iterable[int]) -> list[list[int]]:
+        """Group rows that share a key, in order."""
+        groups: list[tuple[set[str], list[int]]] = []
+        for at in positions:
+            keys, group = set(self._keys[at]), [at]
+            for known in [one for one in groups if not keys.isdisjoint(one[0])]:
+                groups.remove(known)
+                keys |= known[0]
+                group = [*known[1], *group]
+            groups.append((keys, sorted(group)))
+        return [group for _, group in groups]
 
 
 def _others_running(context: "RunContext", job: Job) -> bool:

@@ -219,12 +219,12 @@ def _stopped(
     """Record the progress of a run stopped by an error, and return the error to raise."""
     if all(write.state.is_waiting for write in writes):
         return context.record_unsent(job, NotExecuted(error.message))
-    verdict, proven = _verdict_of_writes(job, writes), _proofs_of_writes(writes)
+    verdict = _verdict_of_writes(job, writes)
     if any(write.state in {WriteState.DOUBTFUL, WriteState.SENDING} for write in writes):
-        context.doubt(job, error.message, verdict, proven=proven)
+        context.doubt(job, error.message, verdict)
         return InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments()))
     stored, reason = verdict.to_json(), asdict(error.message)
-    context.journal.record(job, State.SENDING, reason=reason, verdict=stored, proven=proven)
+    context.journal.record(job, State.SENDING, reason=reason, verdict=stored)
     return error
 
 
@@ -232,8 +232,7 @@ def _conclude(context: "RunContext", job: Job, writes: list[RecordWrite]) -> "St
     """End a job by the states of its writes, or doubt it if one of them is in doubt."""
     doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
     if doubtful:
-        verdict, proven = _verdict_of_writes(job, writes), _proofs_of_writes(writes)
-        return context.doubt(job, _first_reason(doubtful), verdict, proven=proven)
+        return context.doubt(job, _first_reason(doubtful), _verdict_of_writes(job, writes))
     waiting = [write for write in writes if write.state.is_waiting]
     if waiting:
         result = with_reason(WriteState.CHANGED, _BLOCKED)
@@ -246,20 +245,12 @@ def _conclude(context: "RunContext", job: Job, writes: list[RecordWrite]) -> "St
         unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
         why = _NEEDS_PERSON.format(n=len(unproven), why=_first_reason(unproven))
         state = State.NEEDS_PERSON
-        detail |= {"proven": _proofs_of_writes(writes), "reason": asdict(why)}
+        detail["reason"] = asdict(why)
     elif states <= {WriteState.APPLIED}:
         state = State.DONE
     else:
         state = State.PARTIAL if WriteState.APPLIED in states else State.REJECTED
     return context.end(job, state, _verdict_of_writes(job, writes), **detail), False
-
-
-def _proofs_of_writes(writes: Sequence[RecordWrite]) -> list[bool | None]:
-    """Return for each write whether it is proven to be applied, None if that is unknown."""
-    return [
-        True if write.state is WriteState.APPLIED else False if write.state.is_refused else None
-        for write in writes
-    ]
 
 
 def _first_reason(writes: Sequence[RecordWrite]) -> Text:

@@ -18,6 +18,8 @@ from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_database import transaction
+from xlbridge.upload.results.verdict import RowOutcome
+from xlbridge.upload.row_changes import RowChanges
 
 Problem = tuple[str | None, Text]
 """Column that a message about a write refers to, if any, and the message."""
@@ -56,6 +58,20 @@ class WriteState(StrEnum):
     def is_refused(self) -> bool:
         """True if the record stays as it is."""
         return self in {WriteState.REJECTED, WriteState.CHANGED}
+
+    @property
+    def outcome(self) -> RowOutcome:
+        """Outcome of the row whose record is written."""
+        if self is WriteState.APPLIED:
+            return RowOutcome.ACCEPTED
+        return RowOutcome.REJECTED if self.is_refused else RowOutcome.UNKNOWN
+
+    @property
+    def outcome_of_reversed(self) -> RowOutcome:
+        """Outcome of the earlier row that the write reverses."""
+        if self is WriteState.APPLIED:
+            return RowOutcome.UNDONE
+        return RowOutcome.UNKNOWN if self.is_open else RowOutcome.ACCEPTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +170,16 @@ class NewState(NamedTuple):
 class RecordWrites:
     """Writes of records in the journal's file."""
 
-    def __init__(self, db: LocalDatabase, claims: Claims, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        db: LocalDatabase,
+        claims: Claims,
+        changes: RowChanges,
+        now: Callable[[], datetime],
+    ) -> None:
         self._db = db
         self._claims = claims
+        self._changes = changes
         self._now = now
 
     def plan(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
@@ -172,13 +195,26 @@ class RecordWrites:
         self._add(job_id, planned)
 
     def record(self, job_id: str, states: Sequence[NewState]) -> None:
-        """Store new states of writes durably. Applied tasks free their claims."""
+        """Store new states of writes durably, and what they show of rows.
+
+        Applied tasks free their claims.
+        """
         with transaction(self._db):
             self._add(job_id, ((write.position, state, detail) for write, state, detail in states))
+            known = [
+                (write.position, state.outcome)
+                for write, state, _ in states
+                if state.outcome is not RowOutcome.UNKNOWN
+            ]
+            self._changes.answer(job_id, known)
+            reversals = []
             for write, state, _ in states:
-                if state is WriteState.APPLIED and write.task.claim is not None:
-                    claimant, position = write.task.claim
-                    self._claims.free_rows(claimant, [position])
+                if write.task.claim is not None:
+                    reversals.append((write.task.claim, state.outcome_of_reversed))
+                    if state is WriteState.APPLIED:
+                        claimant, position = write.task.claim
+                        self._claims.free_rows(claimant, [position])
+            self._changes.reverse(job_id, reversals)
 
     def load(self, job_id: str, *, answers: bool = True) -> list[RecordWrite]:
         """Return the writes of a job in the order of its rows; empty until they are planned.

@@ -1,0 +1,193 @@
+"""Oracle of what became of rows: folded anew from events, plans, writes and snapshots of all jobs.
+
+The journal stores the outcome of each row when it becomes known. Here it is derived from everything
+else, and must be the same after any kill, fault or decision.
+
+Inside: upload.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from xlbridge.resources import Catalogue, Mode
+from xlbridge.upload import Job, Journal, State
+from xlbridge.upload.lookup.matching import applied_rows
+from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.planning.row_reasons import RowReason
+from xlbridge.upload.results import RowLedger, RowOutcome
+from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
+
+Change = tuple[str, int, bool, RowOutcome, str | None]
+"""Job, position, whether the plan left the row out, outcome, and the undo."""
+
+_AWAITING_LOG = frozenset({State.POLLING, State.STAGED, State.STARTING})
+
+
+def require_agreement(folder: Path, catalogue: Catalogue) -> int:
+    """Compare every ledger of the journals in a folder with its oracle; return their number."""
+    number = 0
+    for path in sorted(folder.rglob("journal.db")):
+        with closing(Journal(path)) as journal:
+            number += compare_ledgers(journal, catalogue)
+    return number
+
+
+def compare_ledgers(journal: Journal, catalogue: Catalogue) -> int:
+    """Compare every ledger of a journal with its oracle; return their number."""
+    jobs = journal.jobs()
+    firsts = [job for job in jobs if job.retry_of is None and not job.is_task]
+    for first in firsts:
+        ledger = RowLedger.of(journal, first)
+        found = {origin: _shown(ledger, origin) for origin in ledger.changes}
+        expected = _Fold(journal, catalogue, jobs, first).histories
+        assert found == expected, (found, expected, first.id)
+    return len(firsts)
+
+
+def _shown(ledger: RowLedger, origin: int) -> tuple[list[Change], Change]:
+    """Return the stored changes of a row, and the decisive one."""
+    changes: list[Change] = [
+        (
+            change.job.id,
+            change.position,
+            change.planned is not None,
+            change.outcome,
+            None if change.undo is None else change.undo.id,
+        )
+        for change in ledger.changes[origin]
+    ]
+    decisive = ledger.changes[origin].index(ledger.now[origin])
+    return changes, changes[decisive]
+
+
+class _Fold:
+    """Fold of all jobs of one sheet, oldest first, undos included."""
+
+    def __init__(
+        self, journal: Journal, catalogue: Catalogue, jobs: Sequence[Job], first: Job
+    ) -> None:
+        self._journal, self._catalogue, self._jobs = journal, catalogue, jobs
+        attempts = [first, *self._retries(first)]
+        ids = {attempt.id for attempt in attempts}
+        undos = [job for job in jobs if job.undo_of in ids]
+        self._changes: dict[int, list[Change]] = {}
+        self._now: dict[int, Change] = {}
+        self._reasons: dict[Change, RowReason | None] = {}
+        by_claim: dict[tuple[str, int], tuple[int, Change]] = {}
+        for job in sorted([*attempts, *undos], key=lambda job: (job.created_at, job.id)):
+            if job.undo_of is not None:
+                for claim, outcome in self._reversals(job):
+                    origin, written = by_claim[claim]
+                    reversed_row: Change = (*written[:3], outcome, job.id)
+                    history = self._changes[origin]
+                    history[history.index(written)] = reversed_row
+                    by_claim[claim] = origin, reversed_row
+                    self._now[origin] = reversed_row
+            elif job.retry_of is None or _has_sent(job):
+                for origin, change in self._changes_of(job):
+                    self._changes.setdefault(origin, []).append(change)
+                    if not change[2]:
+                        by_claim[change[0], change[1]] = origin, change
+                    before = self._now.get(origin)
+                    if before is None or self._decides(change, before):
+                        self._now[origin] = change
+
+    @property
+    def histories(self) -> dict[int, tuple[list[Change], Change]]:
+        """Changes of each row, and the decisive one, by the row's origin."""
+        return {origin: (found, self._now[origin]) for origin, found in self._changes.items()}
+
+    def _retries(self, job: Job) -> Iterator[Job]:
+        for retry in self._jobs:
+            if retry.retry_of == job.id:
+                yield retry
+                yield from self._retries(retry)
+
+    def _changes_of(self, whole: Job) -> Iterator[tuple[int, Change]]:
+        origins = self._journal.changes.origins(whole.id)
+        nothing_sent = whole.state.is_unsent or whole.state in {State.PREVIEWED, State.ABANDONED}
+        for at, row in enumerate(self._journal.plan_of(whole)):
+            if row.action.writes:
+                continue
+            outcome = RowOutcome(row.action.value)
+            if nothing_sent:
+                outcome = RowOutcome.UNSENT
+            elif row.reason is RowReason.REJECTED:
+                outcome = RowOutcome.REJECTED
+            change: Change = (whole.id, at, True, outcome, None)
+            self._reasons[change] = row.reason
+            yield origins.get(row.row, row.row), change
+        for part in self._journal.parts_of(whole) or [whole]:
+            outcomes = self._outcomes(part)
+            for at, (number, sent) in enumerate(zip(part.spec.rows, outcomes, strict=True)):
+                yield origins.get(number, number), (part.id, at, False, sent, None)
+
+    def _decides(self, change: Change, before: Change) -> bool:
+        if before[3] is RowOutcome.UNKNOWN or change[3] is RowOutcome.UNSENT:
+            return False
+        if self._reasons.get(change) is RowReason.REJECTED:
+            return False
+        return (change[3], before[3]) != (RowOutcome.UNCHANGED, RowOutcome.ACCEPTED)
+
+    def _outcomes(self, job: Job) -> list[RowOutcome]:
+        """Return the outcome of each row that a job sends, from its events and what they left."""
+        proven = self._proofs(job)
+        if proven is not None:
+            return list(map(RowOutcome.of_proof, proven))
+        named = set()
+        if not job.state.is_unsent and job.state not in _AWAITING_LOG:
+            named = {row.row for row in job.verdict.rejected_rows}
+        rest = RowOutcome.UNKNOWN
+        if job.state in {State.DONE, State.PARTIAL}:
+            rest = RowOutcome.ACCEPTED
+        elif job.state is State.REJECTED or (job.state.frees_rows and job.last("resolved")):
+            rest = RowOutcome.NOT_WRITTEN
+        elif job.state.frees_rows or job.state.is_unsent:
+            rest = RowOutcome.UNSENT
+        return [RowOutcome.REJECTED if row in named else rest for row in job.spec.rows]
+
+    def _proofs(self, job: Job) -> Sequence[bool | None] | None:
+        """Return what is proven of each row of a job that has not ended, None if nothing is."""
+        if job.state not in {State.SENDING, State.IN_DOUBT, State.NEEDS_PERSON}:
+            return None
+        if job.spec.mode is Mode.RECORDS:
+            return [_proof(write) for write in self._journal.writes.load(job.id)]
+        if job.state is not State.NEEDS_PERSON or not job.verdict.accepted:
+            return None
+        read_back = self._catalogue.named(job.spec.resource).read_back
+        before = self._journal.snapshots.newest(job.id, Moment.BEFORE)
+        after = self._journal.snapshots.newest(job.id, Moment.AFTER)
+        assert read_back is not None
+        assert before is not None
+        assert after is not None
+        proven = applied_rows(before, after, read_back.existing)
+        return [True if present else None for present in proven]
+
+    def _reversals(self, undo: Job) -> Iterator[tuple[tuple[str, int], RowOutcome]]:
+        resolved = undo.last("resolved")
+        for write in self._journal.writes.iterate(undo.id, answers=False):
+            outcome = _outcome_of_reversal(write, resolved)
+            if write.task.claim is not None and outcome is not None:
+                yield write.task.claim, outcome
+
+
+def _has_sent(retry: Job) -> bool:
+    abandoned = retry.state is State.ABANDONED and retry.last("resolved") is None
+    return not retry.state.is_unsent and not abandoned
+
+
+def _proof(write: RecordWrite) -> bool | None:
+    if write.state is WriteState.APPLIED:
+        return True
+    return False if write.state.is_refused else None
+
+
+def _outcome_of_reversal(
+    write: RecordWrite, resolved: Mapping[str, str] | None
+) -> RowOutcome | None:
+    if write.state.is_open and resolved is not None:
+        return RowOutcome.UNDONE if resolved["as"] == "applied" else None
+    if write.state is WriteState.APPLIED:
+        return RowOutcome.UNDONE
+    return RowOutcome.UNKNOWN if write.state.is_open else None
