@@ -34,10 +34,17 @@ def require_agreement(folder: Path, catalogue: Catalogue) -> int:
 
 
 def compare_ledgers(journal: Journal, catalogue: Catalogue) -> int:
-    """Compare every ledger of a journal with its oracle; return their number."""
+    """Compare every ledger of a journal, and the rows of its tasks, with their oracle.
+
+    Return their number.
+    """
     jobs = journal.jobs()
-    firsts = [job for job in jobs if job.retry_of is None and not job.is_task]
+    firsts = [job for job in jobs if job.retry_of is None]
     for first in firsts:
+        if first.is_task:
+            outcomes = journal.changes.outcomes(first.id)
+            assert outcomes == _outcomes_of_task(journal, first), (outcomes, first)
+            continue
         ledger = RowLedger.of(journal, first)
         found = {origin: _shown(ledger, origin) for origin in ledger.changes}
         expected = _Fold(journal, catalogue, jobs, first).histories
@@ -170,6 +177,19 @@ class _Fold:
             outcome = _outcome_of_reversal(write, resolved)
             if write.task.claim is not None and outcome is not None:
                 yield write.task.claim, outcome
+
+
+def _outcomes_of_task(journal: Journal, task: Job) -> list[RowOutcome]:
+    resolved = task.last("resolved")
+    if not _has_sent(task):
+        return [RowOutcome.UNSENT] * len(task.spec.rows)
+    outcomes = [RowOutcome.of_proof(_proof(write)) for write in journal.writes.load(task.id)]
+    if resolved is None:
+        return outcomes
+    decided = RowOutcome.REJECTED if RowOutcome.ACCEPTED in outcomes else RowOutcome.NOT_WRITTEN
+    if resolved["as"] == "applied":
+        decided = RowOutcome.ACCEPTED
+    return [decided if outcome is RowOutcome.UNKNOWN else outcome for outcome in outcomes]
 
 
 def _has_sent(retry: Job) -> bool:

@@ -27,7 +27,10 @@ from subjects import (
 from trials import Figures
 from wire_proxy import Point
 
-RANDOM_SUBJECTS = (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, DIRECT, BY_RECORD, *PROCESSINGS, COUNTED)
+RANDOM_SUBJECTS = (
+    *(DIRECT, QUEUE, OWN_QUEUE, KEYLESS, DIRECT, BY_RECORD, *PROCESSINGS, COUNTED),
+    *(UPDATE, UNDO, RIVAL_UPDATE, RIVAL_UNDO),
+)
 IN_PARTS = ("--chunk-rows", "2")
 
 

@@ -351,27 +351,15 @@ class Journal:
                 ).format(jobs=as_arguments("jobs", *self._profile_arguments)),
             )
         parent, part, parts, _, created_at, *fields, first_job = found
-        (
-            profile, resource, mode, file, sheet, digest, payload, rows, columns, system, planned,
-            retry_of, undo_of,
-        ) = fields  # fmt: skip
+        profile, resource, mode, file, sheet, digest, payload, rows, columns, *others = fields
+        system, planned, retry_of, undo_of = others
         return Job(
             id=job_id,
             created_at=datetime.fromisoformat(created_at),
             spec=JobSpec(
-                profile=profile,
-                resource=resource,
-                mode=Mode(mode),
-                file=file,
-                sheet=sheet,
-                digest=digest,
-                payload=payload,
-                rows=tuple(value_of_json(rows)),
-                columns=json.loads(columns),
-                system=system,
-                planned=planned,
-                retry_of=retry_of,
-                undo_of=undo_of,
+                *(profile, resource, Mode(mode), file, sheet, digest, payload),
+                *(tuple(value_of_json(rows)), json.loads(columns)),
+                *(system, planned, retry_of, undo_of),
             ),
             events=self._events(job_id),
             first_job=first_job,

@@ -41,20 +41,10 @@ class StoredChange(NamedTuple):
     origin: int
     action: str
     reason: str | None
-    left_out: bool
+    left_out: int
     outcome: RowOutcome
     undo: str | None
-    decides: bool
-
-
-class ChangeCount(NamedTuple):
-    """Number of changes that have the same job, action and outcome."""
-
-    job: str
-    action: str
-    left_out: bool
-    outcome: RowOutcome
-    number: int
+    decides: int
 
 
 class RowChanges:
@@ -109,18 +99,16 @@ class RowChanges:
         )
         return dict(found.fetchall())
 
-    def count(self, job_id: str) -> list[ChangeCount]:
-        """Count the changes of a job with its parts."""
+    def count(self, job_id: str) -> list[tuple[str, str, int, RowOutcome, int]]:
+        """Count the changes of a job with its parts, by job, action, whether the plan left the row
+        out, and outcome."""
         found = self._db.execute(
             "SELECT job, action, left_out, outcome, COUNT(*) FROM changes "
             "WHERE job IN (SELECT ?1 UNION ALL SELECT job FROM parts WHERE parent = ?1) "
             "GROUP BY job, action, left_out, outcome",
             (job_id,),
         )
-        return [
-            ChangeCount(job, action, bool(left_out), _OUTCOMES[outcome], number)
-            for job, action, left_out, outcome, number in found.fetchall()
-        ]
+        return [(*group, _OUTCOMES[outcome], number) for *group, outcome, number in found]
 
     def of_sheet(self, sheet: str) -> Iterator[StoredChange]:
         """Yield the changes of a sheet's rows, those of the same job in order."""
@@ -129,19 +117,8 @@ class RowChanges:
             "FROM changes WHERE sheet = ? ORDER BY job, left_out DESC, position",
             (sheet,),
         )
-        for job, position, row, origin, action, reason, left_out, outcome, undo, decides in found:
-            yield StoredChange(
-                job,
-                position,
-                row,
-                origin,
-                action,
-                reason,
-                bool(left_out),
-                _OUTCOMES[outcome],
-                undo,
-                bool(decides),
-            )
+        for *known, outcome, undo, decides in found:
+            yield StoredChange._make((*known, _OUTCOMES[outcome], undo, decides))
 
     def begin(self, job_id: str) -> None:
         """Record that requests of a job may write: its unsent rows are in doubt."""

@@ -18,7 +18,8 @@ from xlbridge.upload.processing.planned_record import (
     record_table,
 )
 from xlbridge.upload.results.report import decision_step, evidence_remarks
-from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
+from xlbridge.upload.results.verdict import RowOutcome
+from xlbridge.upload.single_records.write_journal import WriteState
 
 _CHECKED = Text(pt="conferido por {who}: {reason}", en="checked by {who}: {reason}")
 
@@ -75,12 +76,17 @@ def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
     """Return all records of a processing, including skipped ones, in the sheet's order."""
     writes = {int(write.task.record): write for write in journal.writes.load(job.id)}
     resolved = job.last("resolved")
+    outcomes = journal.changes.outcomes(job.id)
     records = []
     for planned in planned_records(journal, job):
         record = _before_sending(planned, in_sheet=bool(job.spec.file))
         write = writes.get(planned.number)
         if write is not None:
-            outcome = _outcome(job, write, resolved)
+            outcome = _WRITTEN.get(outcomes[write.position], ProcessOutcome.REJECTED)
+            if outcome is ProcessOutcome.PROCESSED and write.detail.get("already"):
+                outcome = ProcessOutcome.ALREADY
+            if job.state.is_unsent:
+                outcome = ProcessOutcome.UNKNOWN
             message = joined(text for _, text in write.problems)
             if write.state is WriteState.UNPROVEN and resolved is not None:
                 message = _CHECKED.format(who=resolved["by"], reason=resolved["reason"])
@@ -110,17 +116,10 @@ _OUTCOMES = {
 }
 
 
-def _outcome(job: Job, write: RecordWrite, resolved: Mapping[str, str] | None) -> ProcessOutcome:
-    if write.state is WriteState.APPLIED:
-        already = write.detail.get("already")
-        return ProcessOutcome.ALREADY if already else ProcessOutcome.PROCESSED
-    if write.state.is_refused:
-        return ProcessOutcome.REJECTED
-    if write.state is WriteState.UNPROVEN and resolved is not None:
-        done = resolved["as"] == "applied"
-        return ProcessOutcome.PROCESSED if done else ProcessOutcome.REJECTED
-    abandoned = job.state is State.ABANDONED
-    return ProcessOutcome.REJECTED if abandoned else ProcessOutcome.UNKNOWN
+_WRITTEN = {
+    RowOutcome.ACCEPTED: ProcessOutcome.PROCESSED,
+    RowOutcome.UNKNOWN: ProcessOutcome.UNKNOWN,
+}
 
 
 def process_counts(records: Sequence[ProcessedRecord]) -> dict[str, int]:

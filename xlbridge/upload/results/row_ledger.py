@@ -45,6 +45,11 @@ class RowChange:
         return self.action == RowAction.UPDATE
 
     @property
+    def left_out(self) -> bool:
+        """True if the plan left the row out."""
+        return self.planned is not None
+
+    @property
     def is_record(self) -> bool:
         """False for a row that was held because it is no record, such as a row of totals."""
         return self.planned is None or self.planned.reason is not RowReason.NO_RECORD
@@ -125,7 +130,7 @@ class RowLedger:
                     stored.action,
                     planned=plans[by.id][stored.position] if stored.left_out else None,
                     undo=None if stored.undo is None else jobs[stored.undo],
-                    decides=stored.decides,
+                    decides=bool(stored.decides),
                 )
             )
         changes: dict[int, list[RowChange]] = {}
@@ -240,10 +245,10 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
     ledger = changed_ledger(journal, job)
     if ledger is None:
         jobs = {one.id: one for one in (job, *journal.parts_of(job))}
-        found = [(jobs[count.job], *count[1:]) for count in journal.changes.count(job.id)]
+        found = [(jobs[group[0]], *group[1:]) for group in journal.changes.count(job.id)]
     else:
         rows = ledger.rows_of(job).values()
-        found = [(one.job, one.action, one.planned is not None, one.outcome, 1) for one in rows]
+        found = [(one.job, one.action, one.left_out, one.outcome, 1) for one in rows]
     counts: Counter[str] = Counter()
     for changed_by, action, left_out, outcome, number in found:
         name = outcome.value

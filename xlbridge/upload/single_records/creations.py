@@ -3,7 +3,8 @@
 See the upload protocol, Record by record and Keyless records.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -324,12 +325,12 @@ class RecordCreator(RecordChannel):
         created = dict(self._created)
         doubtful = [write.position for write in writes]
         keys = {key for at in doubtful for key in self._keys[at]}
-        written = [
+        written = {
             at
             for at, code in created.items()
             if not code and at not in doubtful and not keys.isdisjoint(self._keys[at])
-        ]
-        rows = [*doubtful, *written]
+        }
+        rows = [*doubtful, *sorted(written)]
         try:
             found = read_snapshot(
                 self._context.client, baseline.resource, [self._rows[at] for at in rows]
@@ -341,27 +342,23 @@ class RecordCreator(RecordChannel):
             before = baseline.before[at]
             if before is not None and now is not None:
                 new[at] = now.new_since(before)
-        presences: dict[int, Presence] = {}
-        for group in self._groups(new):
-            presences |= find_new(
-                {at: new[at] for at in group},
-                [at for at in group if at in written],
-                {code for code in created.values() if code},
+        by_key: defaultdict[str, list[int]] = defaultdict(list)
+        for at in new:
+            for key in self._keys[at]:
+                by_key[key].append(at)
+        taken = {code for code in created.values() if code}
+        presences = []
+        for at in doubtful:
+            sharing = {other for key in self._keys[at] for other in by_key[key]}
+            group = sorted({at, *sharing} & new.keys())
+            known = find_new(
+                {other: new[other] for other in group},
+                [other for other in group if other in written],
+                taken,
                 counted=baseline.by_content,
             )
-        return [presences.get(at, Presence()) for at in doubtful]
-
-    def _groups(self, positions: Iterable[int]) -> list[list[int]]:
-        """Group rows that share a key, in order."""
-        groups: list[tuple[set[str], list[int]]] = []
-        for at in positions:
-            keys, group = set(self._keys[at]), [at]
-            for known in [one for one in groups if not keys.isdisjoint(one[0])]:
-                groups.remove(known)
-                keys |= known[0]
-                group = [*known[1], *group]
-            groups.append((keys, sorted(group)))
-        return [group for _, group in groups]
+            presences.append(known.get(at, Presence()))
+        return presences
 
 
 def _others_running(context: "RunContext", job: Job) -> bool:
