@@ -207,8 +207,8 @@ def kill_while_writing(
     """Run a command and kill it between its first writing requests and their answers.
 
     Logins are ignored. ``method`` and ``path_part`` select the requests, ``at_once`` is their
-    number. ``committed`` forwards them after the kill and waits until ``is_committed``;
-    otherwise they are lost.
+    number; ``after`` others are answered first. ``committed`` forwards them after the kill and
+    waits until ``is_committed``; otherwise they are lost.
     """
 
     def kill(
@@ -219,11 +219,15 @@ def kill_while_writing(
         is_committed: Callable[[], bool],
         at_once: int = 1,
         path_part: str = "",
+        after: int = 0,
     ) -> None:
         sent, killed = threading.Semaphore(0), threading.Event()
+        passed = iter(range(after))
 
         def decide(method_sent: str, path: str) -> ProxyFault:
             if method_sent != method or path.endswith("/autenticar") or path_part not in path:
+                return "pass"
+            if next(passed, None) is not None:
                 return "pass"
             sent.release()
             killed.wait()

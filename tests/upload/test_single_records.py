@@ -227,6 +227,23 @@ def test_a_killed_run_is_resumed_and_creates_nothing_twice(
     assert count_posts(proxy, TYPES) == 9 + (0 if committed else at_once)
 
 
+def test_a_killed_run_reports_the_records_that_it_has_written(
+    client: Client, run: Run, kill_while_writing: KillWhileWriting, tmp_path: Path
+) -> None:
+    names = new_descriptions(5)
+    path = make_types(tmp_path / "tipos.xlsx", names)
+    kill_while_writing(
+        "POST",
+        ["upload", str(path), "--yes"],
+        committed=True,
+        is_committed=lambda: len(codes_of(client, names)) == 3,
+        after=2,
+    )
+    (job,) = run("jobs")[1]["jobs"]
+    assert (job["rows"]["created"], job["rows"]["unknown"]) == (2, 3)
+    assert run("resume", "--yes")[1]["rows"]["created"] == 5
+
+
 def test_a_run_that_fails_midway_exits_with_5_and_is_resumed(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
