@@ -419,18 +419,21 @@ class Job:
     def row_counts(self) -> dict[str, int]:
         """Counts of the sheet's rows by their names in reports.
 
-        ``accepted`` is the sum of ``created`` and ``updated``; ``read`` counts all rows.
+        ``accepted`` is the sum of ``created`` and ``updated``, or all are ``deleted``; ``read``
+        counts all rows.
         """
         plan = self.last("plan") or {}
         unchanged, held = plan.get("unchanged", 0), plan.get("held", 0)
         counts = self.verdict.row_counts
         read = counts["read"] + unchanged + held
-        updated = self.updated
+        updated = 0 if self.deletes else self.updated
+        created = 0 if self.deletes else counts["accepted"] - updated
         return {
             **counts,
             "read": read,
-            "created": counts["accepted"] - updated,
+            "created": created,
             "updated": updated,
+            **({"deleted": counts["accepted"]} if self.deletes else {}),
             "unchanged": unchanged,
             "held": held,
         }
@@ -452,6 +455,11 @@ class Job:
         if self.spec.mode.is_by_record and not self.last("creates"):
             return range(len(self.spec.rows))
         return frozenset(self.last("updates") or ())
+
+    @property
+    def deletes(self) -> bool:
+        """True for an upload that deletes the records of its rows."""
+        return bool((self.last("planning") or {}).get("delete"))
 
     @property
     def is_task(self) -> bool:

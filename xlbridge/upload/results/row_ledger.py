@@ -198,7 +198,7 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
 
     ``read`` counts all rows of its sheet and is the sum of ``accepted``, ``rejected``,
     ``unchanged``, ``held``, ``undone`` and ``unknown``; ``accepted`` that of ``created`` and
-    ``updated``. Rows of an unsent job count as unknown.
+    ``updated``, or all are ``deleted``. Rows of an unsent job count as unknown.
     """
     ledger = changed_ledger(journal, job)
     if ledger is None:
@@ -208,6 +208,8 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
     updated = sum(change.outcome is RowOutcome.ACCEPTED and change.updates for change in rows)
     created = counts["accepted"] - updated
     found = {"read": len(rows), "created": created, "updated": updated}
+    if job.deletes:
+        found |= {"updated": 0, "deleted": updated}
     return {name: found.get(name, counts[name]) for name in job.row_counts}
 
 
