@@ -206,8 +206,15 @@ def test_a_queue_that_waits_says_so(start: Start, catalogue: Catalogue) -> None:
 
 def test_quirks_are_shown_where_the_environment_is(start: Start) -> None:
     tenant = start("first_line: 1")
-    _, plan = tenant.run("upload", tenant.clients(new_cnpj()), "--yes")
-    assert plan["target"]["quirks"] == str(tenant.quirks_file)
+    _, done = tenant.run("upload", tenant.clients(new_cnpj()), "--yes")
+    assert done["target"]["quirks"] == str(tenant.quirks_file)
+    shown = f"Quirks: {tenant.quirks_file}"
+    assert shown in tenant.text("jobs", done["job"])
+    assert shown in tenant.text("upload", tenant.clients(new_cnpj()), "--yes")
+    assert shown in tenant.text("export", "cliente", "-o", tenant.folder / "shown.jsonl")
+    page = tenant.folder / "job.html"
+    tenant.text("jobs", done["job"], "-o", page)
+    assert str(tenant.quirks_file) in page.read_text("utf-8")
     assert str(tenant.quirks_file) in tenant.text("whoami")
     assert str(tenant.quirks_file) in tenant.text("doctor")
 
@@ -235,6 +242,38 @@ def test_mistakes_in_a_quirks_file_are_told_with_their_lines(
     for command in (["whoami"], ["sandbox", "--quirks", file], ["doctor"]):
         ended = xlbridge(*command)
         assert (ended.returncode, message in ended.stdout + ended.stderr) == (2, True), ended
+
+
+SECTION = """\
+[profiles.rehearsal]
+base_url = "{XLBRIDGE_BASE_URL}"
+email = "{XLBRIDGE_EMAIL}"
+
+[profiles.rehearsal.quirks]  # seen in November
+"""
+
+
+def test_the_section_of_a_profile_declares_quirks_too(start: Start) -> None:
+    tenant = start("first_line: 1\nnames: {NOME_COMERCIAL: nomeComercial}")
+    tenant.declare(None)
+    profiles = tenant.folder / "home/profiles.toml"
+    section = SECTION.format(**tenant.environment)
+    profiles.write_text(section + 'names = {NOME_COMERCIAL = "nomeComercial"}\n', "utf-8")
+    code, done = tenant.run("upload", tenant.clients(DOCUMENTS[0]), "--yes")
+    assert (code, done["target"]["quirks"]) == (0, str(profiles)), done
+    assert [one["nomeComercial"] for one in tenant.exported("cliente")] == [
+        f"Cliente {DOCUMENTS[0]}"
+    ]
+    assert contact(tenant, "--write-quirks")["first_line"] == "seen"
+    text = profiles.read_text("utf-8")
+    assert "first_line = 1" in text
+    assert "# seen in November" in text
+    assert "seen" not in contact(tenant).values()
+    profiles.write_text(section + "first_line = 3\n", "utf-8")
+    assert "profiles.rehearsal.quirks.first_line: 3 is not known" in tenant.text("whoami")
+    profiles.write_text(section, "utf-8")
+    tenant.declare("first_line: 1")
+    assert "keep one of them" in tenant.text("whoami")
 
 
 def test_the_sandbox_of_a_profile_is_not_changed_by_the_quirks_of_another(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
+from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, count_text, joined
 from xlbridge.report_forms import (
@@ -89,7 +90,7 @@ class ConsentRequest:
                 mode=spec.mode_name,
                 parts=_PARTS.format(n=job.parts) if job.parts else "",
             ),
-            facts=list(_facts(job)),
+            facts=[*_facts(job), *titles.quirks_facts(self.target.to_json())],
             tables=[reason_table(not_created, self.columns, all_rows=all_rows)],
             remarks=[remark] if faulty else [],
             next_steps=[token_line(self.token)] if spec.rows else [],

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.report_forms import Grade, Line, Report, Table
 from xlbridge.upload.job import Job, State
@@ -181,6 +182,7 @@ def process_report(journal: Journal, job: Job) -> Report:
     return Report(
         verdict=verdict,
         grade=Grade.ERROR if _any_rejected(records) else grade,
+        facts=titles.quirks_facts(job.target),
         remarks=list(evidence_remarks(job)) if needs_person else [],
         tables=[
             Table(sheet=Text(pt="Arquivos", en="Files"), lines=files),

@@ -243,6 +243,7 @@ def upload_report(journal: Journal, job: Job) -> Report:
         grade=Grade.ERROR
         if job.held or job.has_lost_fields
         else _GRADES.get(job.state, Grade.GOOD),
+        facts=titles.quirks_facts(job.target),
         remarks=remarks,
         tables=[_rejected_table(rejected_now(job, ledger)), _lost_table(job.lost_fields)],
         next_steps=[_next_step(job, settled)],
