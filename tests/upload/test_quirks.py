@@ -337,5 +337,34 @@ line_breaks: "<br>"
     assert "nothing was written" in tenant.text("doctor", "--first-contact", "--write-quirks")
 
 
+def test_spellings_are_found_by_previews_and_by_lost_fields(start: Start) -> None:
+    spelled = "spellings: {ValorBruto: ValorBruto, ValorPISRetido: valorPISRetido}"
+    tenant = start(spelled)
+    tenant.declare(None)
+
+    def spellings(*options: str) -> tuple[str, str]:
+        _, report = tenant.run("doctor", "--first-contact", *options)
+        return next(
+            (one["certainty"], one["message"])
+            for one in report["quirks"]
+            if one["quirk"] == "spellings"
+        )
+
+    certainty, message = spellings("--write-quirks")
+    assert (certainty, tenant.exported("contaspagar")) == ("seen", [])
+    assert "taken otherwise: ValorPISRetido → valorPISRetido;" in message
+    assert "taken in either spelling: PeriodoDeCompetencia, CodigoDeBarras," in message
+    assert "only a write shows" in message
+    read = read_quirks(tenant.quirks_file, load_catalogue())
+    assert read == Quirks(spellings={"ValorPISRetido": "valorPISRetido"})
+    code, report = tenant.run("upload", tenant.payables("A"), "--mode", "records", "--yes")
+    assert [one["column"] for one in report["lost_fields"]] == ["ValorBruto"]
+    certainty, message = spellings("--write-quirks")
+    assert (certainty, "ValorBruto → ValorBruto" in message) == ("seen", True)
+    code, report = tenant.run("upload", tenant.payables("B"), "--mode", "records", "--yes")
+    assert (code, report["lost_fields"]) == (0, []), report
+    assert spellings()[0] != "seen"
+
+
 def test_quirks_are_only_written_after_a_first_contact(start: Start) -> None:
     assert "--first-contact" in start(None).text("doctor", "--write-quirks")
