@@ -214,7 +214,7 @@ def test_the_month_of_the_samples_has_the_same_proof(start: Start, quirks: Path)
     ]
     documents = {row["numeroDoDocumento"] for row in titles}
     assert len(documents) == 3
-    cells = {str(cell) for row in book.worksheets[0].values for cell in row}
+    cells = {str(cell) for sheet in book.worksheets for row in sheet.values for cell in row}
     assert documents <= cells
 
 
