@@ -25,7 +25,7 @@ CHANGE_TEST = "tests/upload/test_updates.py::test_one_edited_cell_of_an_export_c
 LISTS_TEST = (
     "tests/upload/test_inventory_counts.py::test_counts_are_registered_after_opening_the_inventory"
 )
-UNDO_TEST = "tests/upload/test_undo.py::test_created_payables_are_removed_and_can_be_sent_again"
+DELETION_TEST = "tests/upload/test_deletions.py::test_a_sheet_deletes_its_records_after_consent"
 PROCESS_TEST = "tests/upload/test_process.py::test_a_processed_record_is_not_processed_again"
 REVERSAL_TEST = (
     "tests/upload/test_process.py::test_outputs_of_an_exported_history_are_reversed_once"
@@ -42,7 +42,7 @@ _HEADER = ("Operation", "Sheet", "Template", "Samples", "Tests")
 class SheetOfOperation:
     """Sheet whose rows an operation uses.
 
-    ``way`` is create, list, change, undo or import.
+    ``way`` is create, list, change, delete or import.
     """
 
     resource: Resource
@@ -78,8 +78,8 @@ class SheetOfOperation:
                 return f"{CREATION_TEST}[{name}]"
             case "list":
                 return LISTS_TEST
-            case "undo":
-                return UNDO_TEST
+            case "delete":
+                return DELETION_TEST
             case "import" if self.resource.change is None or not self.resource.change.by_import:
                 return (
                     f"{IMPORT_TEST}[{'direct' if self.operation == paths.direct_name else 'queue'}]"
@@ -121,7 +121,7 @@ def sheets() -> Iterator[str]:
         CHANGE_TEST,
         IMPORT_TEST,
         LISTS_TEST,
-        UNDO_TEST,
+        DELETION_TEST,
         PROCESS_TEST,
         REVERSAL_TEST,
         GOOD_TEST,
@@ -176,7 +176,7 @@ def _operations(resource: Resource) -> Iterator[tuple[str, str | None]]:
             yield from (("list", name) for name in operations)
     if resource.change is not None:
         yield "change", resource.change.operation_name
-        yield "undo", resource.change.delete_name
+        yield "delete", resource.change.delete_name
 
 
 def _cells(row: Row) -> Iterator[str]:

@@ -54,7 +54,8 @@ def row_counts(**counts: int) -> dict[str, int]:
 
 def plan_counts(**counts: int) -> dict[str, int]:
     """Return the counts of a plan's actions, 0 by default."""
-    return {action.value: 0 for action in RowAction} | counts
+    always = [action for action in RowAction if action is not RowAction.DELETE]
+    return dict.fromkeys(map(str, always), 0) | counts
 
 
 def report_lines(journal: Journal, job: Job) -> list[str]:

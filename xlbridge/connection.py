@@ -16,6 +16,7 @@ from xlbridge.profiles import (
     ProfileSource,
     choose_profile,
     find_password,
+    read_profile_file,
 )
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
@@ -109,17 +110,31 @@ def target_of(settings: Settings, profile: Profile) -> Target:
 def quirks_for(settings: Settings, profile: Profile) -> tuple[Quirks, Path | None]:
     """Return the quirks of a profile, and the file that declares them, None if there is none.
 
-    Words for the states of logs in the environment precede those of the file. Raises
-    ``ConfigError`` for mistakes in the file.
+    That is its quirks file, or ``profiles.toml`` if its section has quirks. Words for the states of
+    logs in the environment precede those of the file. Raises ``ConfigError`` for mistakes in the
+    file, and if both declare quirks.
     """
     quirks, path = NO_QUIRKS, settings.quirks_file(profile.name)
     # The name of an environment without a profile may be its address.
-    is_declared = Path(profile.name).name == profile.name and path.is_file()
-    if is_declared:
-        # Commands that need no file start without YAML.
+    declared_in = path if Path(profile.name).name == profile.name and path.is_file() else None
+    # Commands that need no file start without YAML.
+    if profile.quirks is not None:
+        from xlbridge.resources.remote import quirks_of_section
+
+        section, file = f"profiles.{profile.name}.quirks", read_profile_file(settings.home).path
+        if declared_in is not None:
+            raise ConfigError(
+                Text(
+                    pt="{section}, em {file}, e {path} declaram particularidades: deixe só um.",
+                    en="{section}, in {file}, and {path} declare quirks: keep one of them.",
+                ).format(section=section, file=file, path=path)
+            )
+        quirks = quirks_of_section(file, section, profile.quirks, load_catalogue(settings.schemas))
+        declared_in = file
+    elif declared_in is not None:
         from xlbridge.resources.remote import read_quirks
 
         quirks = read_quirks(path, load_catalogue(settings.schemas))
     if settings.log_words:
         quirks = replace(quirks, log_words={**quirks.log_words, **settings.log_words})
-    return quirks, path if is_declared else None
+    return quirks, declared_in

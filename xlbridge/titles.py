@@ -3,6 +3,9 @@
 A title of one report alone is declared beside it.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from xlbridge.i18n import Text, untranslated
 
 AFTER = Text(pt="Depois", en="After")
@@ -23,6 +26,7 @@ MESSAGE = Text(pt="Mensagem", en="Message")
 MODE = Text(pt="Modo", en="Mode")
 NOTE = Text(pt="Observação", en="Note")
 PLAN = Text(pt="Plano", en="Plan")
+QUIRKS = Text(pt="Particularidades", en="Quirks")
 REASON = Text(pt="Motivo", en="Reason")
 RECORD = Text(pt="Registro", en="Record")
 RECORDS = Text(pt="Registros", en="Records")
@@ -49,3 +53,9 @@ IN_DOUBT = Text(pt="em dúvida", en="in doubt")
 YES = Text(pt="sim", en="yes")
 NO = Text(pt="não", en="no")
 EMPHATIC_NO = Text(pt="NÃO", en="NO")
+
+
+def quirks_facts(target: Mapping[str, Any] | None) -> Sequence[tuple[Text, str]]:
+    """Return the fact of a report that names the quirks file of an environment, if it has one."""
+    file = (target or {}).get("quirks")
+    return [] if file is None else [(QUIRKS, file)]

@@ -29,6 +29,7 @@ ODD_VALUES: list[tuple[str, object, str]] = [
     ("dataDeVencimento", 20261130, "20261130"),
     ("codigoDaFilial", "000123", "000123"),
     ("codigoDoCentroDeCusto", 11, "11"),
+    ("codigoDoCentroDeCusto", 11.5, "11.5"),
     ("valorDoLancamento", "1.234,50", "1.234,50"),
     ("valorDoLancamento", True, "true"),
     ("valorDoLancamento", {"valor": 1}, '{"valor": 1}'),

@@ -6,13 +6,14 @@ system's reason is told; what cannot be known is in doubt.
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from answer_shapes import IDS, LINES, REFUSALS, SUCCESSES
 from lossy_proxy import LossyProxy
 from sampling import sampled
 from sheets import write_records
@@ -24,87 +25,8 @@ from xlbridge.upload import UploadContext, Uploads
 from xlbridge.upload.results import job_json
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN
 
-Shape = Callable[[Any], Any]
 DUE = {"dataDeVencimento": date(2026, 12, 10)}
 UNKNOWN_SUPPLIER = 999_999
-
-
-def pascal(value: Any) -> Any:
-    """Return a document with the names of all objects in PascalCase."""
-    if isinstance(value, list):
-        return [pascal(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {name[:1].upper() + name[1:]: pascal(item) for name, item in value.items()}
-
-
-def failure(errors: Any, **others: Any) -> dict[str, Any]:
-    return {"success": False, "data": None, "errors": errors, **others}
-
-
-REFUSALS: Mapping[str, Callable[[list[dict[str, str]]], tuple[int, Any]]] = {
-    "as the spec": lambda items: (400, failure(items)),
-    "200": lambda items: (200, failure(items)),
-    "422": lambda items: (422, failure(items)),
-    "PascalCase": lambda items: (400, pascal(failure(items))),
-    "texts": lambda items: (400, failure([item["value"] for item in items])),
-    "one text": lambda items: (400, failure("; ".join(item["value"] for item in items))),
-    "by field": lambda items: (400, failure({item["key"]: [item["value"]] for item in items})),
-    "other names": lambda items: (
-        400,
-        failure([{"campo": item["key"], "mensagem": item["value"]} for item in items]),
-    ),
-    "notifications": lambda items: (400, failure(None, notifications=items)),
-    "notifications in data": lambda items: (
-        200,
-        {"success": False, "data": {"notifications": items}},
-    ),
-    "success with notifications": lambda items: (
-        200,
-        {"success": True, "data": {"notifications": items, "payload": None}},
-    ),
-    "JSON string": lambda items: (400, "; ".join(item["value"] for item in items)),
-    "list": lambda items: (400, [item["value"] for item in items]),
-    "object": lambda items: (400, {"title": "Bad Request", "message": items[0]["value"]}),
-    "plain text": lambda items: (400, "; ".join(item["value"] for item in items).encode()),
-}
-
-SUCCESSES: Mapping[str, Shape] = {
-    "as the sandbox": lambda document: document,
-    "PascalCase": pascal,
-    "no data": lambda document: {**document, "data": None},
-    "nothing but success": lambda _document: {"success": True},
-    "in a list": lambda document: {**document, "data": [document["data"]]},
-    "more fields": lambda document: {**document, "novo": 1, "mensagem": "ok"},
-    "codes as texts": lambda document: {**document, "data": as_texts(document["data"])},
-    "true": lambda document: {**document, "data": True},
-}
-
-
-def as_texts(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: as_texts(item) for name, item in value.items()}
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-IDS: Mapping[str, Shape] = {
-    "number": lambda log_id: log_id,
-    "text": str,
-    "id": lambda log_id: {"id": log_id, "usuario": 7},
-    "codigo": lambda log_id: {"codigoDaImportacao": log_id, "quantidadeDeRegistros": 3},
-    "log": lambda log_id: {"logDeImportacao": {"id": log_id}},
-    "unreadable": lambda _log_id: {"quantidadeDeRegistros": 3},
-}
-LINES: Mapping[str, Shape] = {
-    "objects": lambda line: line,
-    "PascalCase": pascal,
-    "texts": lambda line: f"Linha {line['linha']}: {line['mensagem']}",
-    "errors": lambda line: {
-        "key": line["coluna"],
-        "value": f"Linha {line['linha']}: {line['mensagem']}",
-    },
-    "numbers as texts": lambda line: {**line, "linha": str(line["linha"])},
-}
 COUNTS = ("all", "none", "rejected", "imported", "texts")
 STATUSES = ("situacao", "Situacao", "status", "upper")
 FIRST_LINES = (2, 1, 0)

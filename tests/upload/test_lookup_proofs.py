@@ -122,6 +122,7 @@ def test_a_key_that_records_do_not_show_proves_no_absence(
     for held in report["not_created"]:
         if held["reason"] == "not-looked-up":
             assert field in held["message"]
+            assert f"outro{field}" in held["message"]
 
 
 def test_rows_whose_listing_was_dropped_are_not_new(

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from databases import database_options
 from environment import ROOT, Xlbridge, clean_environment, credentials
+from make_month import Month, all_rows, write_month
+from openpyxl import load_workbook
 from sampling import sampled
 from sandboxes import sandbox_process
 from sheets import write_records
@@ -26,8 +28,18 @@ from xlbridge.upload import Journal, UploadContext, Uploads
 from xlbridge.wire.quirks import Quirks
 
 TENANTS = sorted((ROOT / "samples/quirks").glob("*.quirks.yaml"))
-SAMPLE = {"everything-else.quirks.yaml", "rows-from-zero.quirks.yaml"}
+SAMPLE = ("everything-else.quirks.yaml", "rows-from-zero.quirks.yaml")
 DOCUMENTS = [new_cnpj() for _ in range(3)]
+RESOURCES = {
+    "cliente",
+    "fornecedor",
+    "produto",
+    "contasreceber",
+    "contaspagar",
+    "nota-fiscal-servico",
+    "pedido",
+    "enderecamento-de-produto",
+}
 DUE = date(2026, 12, 10)
 NOW = datetime(2026, 10, 1, 12)
 
@@ -105,7 +117,7 @@ class Tenant:
         return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-Start = Callable[[str | Path | None], Tenant]
+Start = Callable[..., Tenant]
 
 
 @pytest.fixture
@@ -113,10 +125,10 @@ def start(tmp_path: Path, xlbridge: Xlbridge) -> Iterator[Start]:
     """Start a sandbox with quirks, which commands know too."""
     with ExitStack() as stack:
 
-        def start(quirks: str | Path | None) -> Tenant:
+        def start(quirks: str | Path | None, seed: str = "empty") -> Tenant:
             folder = tmp_path / f"tenant-{len(list(tmp_path.iterdir()))}"
             folder.mkdir()
-            options = ["--seed", "empty", *database_options(folder)]
+            options = ["--seed", seed, *database_options(folder)]
             if isinstance(quirks, str):
                 (folder / "quirks.yaml").write_text(quirks, "utf-8")
             if quirks is not None:
@@ -168,13 +180,42 @@ def outcome(tenant: Tenant) -> list[object]:
     return ends
 
 
-@pytest.mark.parametrize("quirks", sampled(TENANTS, lambda _, file: file.name in SAMPLE))
+@pytest.mark.parametrize("quirks", sampled(TENANTS, lambda _, file: file.name == SAMPLE[0]))
 def test_an_installation_with_quirks_gives_the_same_outcome(start: Start, quirks: Path) -> None:
     expected = outcome(start(None))
     assert [one[1] for one in expected if isinstance(one, tuple)] == [
         *("done", "rejected", "partial", "done", "done", "done", "done"),
     ]
     assert outcome(start(quirks)) == expected
+
+
+MONTH = Month(workbooks=8, rows=3, seed="quirks")
+
+
+@pytest.mark.parametrize("quirks", sampled(TENANTS, lambda _, file: file.name in SAMPLE))
+def test_the_month_of_the_samples_has_the_same_proof(start: Start, quirks: Path) -> None:
+    tenant = start(quirks, "demo")
+    write_month(tenant.folder / "month", MONTH)
+    plan = tenant.folder / "month/plan.yaml"
+    code, report = tenant.run("batch", "run", plan, "--month", MONTH.month, "--yes")
+    assert (code, report["done"]) == (0, True), report
+    (proof,) = report["proofs"]
+    assert (proof["quirks"], proof["settled"]) == (str(tenant.quirks_file), True)
+    assert proof["rows"] == {"read": 24, "read_back": 21}
+    assert {one["resource"] for one in proof["resources"]} == RESOURCES
+    for one in proof["resources"]:
+        is_keyed = one["resource"] != "nota-fiscal-servico"
+        assert (one["accepted"], one["read_back"]) == (3, 3 if is_keyed else 0), one
+        assert not is_keyed or one["amount"] == one["amount_read_back"], one
+    assert str(tenant.quirks_file) in Path(proof["page"]).read_text("utf-8")
+    book = load_workbook(tenant.folder / "month/saida" / f"{MONTH.month}-contas-a-receber.xlsx")
+    titles = [
+        row for row in all_rows(MONTH) if {"codigoDoCliente", "numeroDoDocumento"} <= row.keys()
+    ]
+    documents = {row["numeroDoDocumento"] for row in titles}
+    assert len(documents) == 3
+    cells = {str(cell) for sheet in book.worksheets for row in sheet.values for cell in row}
+    assert documents <= cells
 
 
 def test_a_queue_that_waits_says_so(start: Start, catalogue: Catalogue) -> None:
@@ -206,8 +247,15 @@ def test_a_queue_that_waits_says_so(start: Start, catalogue: Catalogue) -> None:
 
 def test_quirks_are_shown_where_the_environment_is(start: Start) -> None:
     tenant = start("first_line: 1")
-    _, plan = tenant.run("upload", tenant.clients(new_cnpj()), "--yes")
-    assert plan["target"]["quirks"] == str(tenant.quirks_file)
+    _, done = tenant.run("upload", tenant.clients(new_cnpj()), "--yes")
+    assert done["target"]["quirks"] == str(tenant.quirks_file)
+    shown = f"Quirks: {tenant.quirks_file}"
+    assert shown in tenant.text("jobs", done["job"])
+    assert shown in tenant.text("upload", tenant.clients(new_cnpj()), "--yes")
+    assert shown in tenant.text("export", "cliente", "-o", tenant.folder / "shown.jsonl")
+    page = tenant.folder / "job.html"
+    tenant.text("jobs", done["job"], "-o", page)
+    assert str(tenant.quirks_file) in page.read_text("utf-8")
     assert str(tenant.quirks_file) in tenant.text("whoami")
     assert str(tenant.quirks_file) in tenant.text("doctor")
 
@@ -235,6 +283,38 @@ def test_mistakes_in_a_quirks_file_are_told_with_their_lines(
     for command in (["whoami"], ["sandbox", "--quirks", file], ["doctor"]):
         ended = xlbridge(*command)
         assert (ended.returncode, message in ended.stdout + ended.stderr) == (2, True), ended
+
+
+SECTION = """\
+[profiles.rehearsal]
+base_url = "{XLBRIDGE_BASE_URL}"
+email = "{XLBRIDGE_EMAIL}"
+
+[profiles.rehearsal.quirks]  # seen in November
+"""
+
+
+def test_the_section_of_a_profile_declares_quirks_too(start: Start) -> None:
+    tenant = start("first_line: 1\nnames: {NOME_COMERCIAL: nomeComercial}")
+    tenant.declare(None)
+    profiles = tenant.folder / "home/profiles.toml"
+    section = SECTION.format(**tenant.environment)
+    profiles.write_text(section + 'names = {NOME_COMERCIAL = "nomeComercial"}\n', "utf-8")
+    code, done = tenant.run("upload", tenant.clients(DOCUMENTS[0]), "--yes")
+    assert (code, done["target"]["quirks"]) == (0, str(profiles)), done
+    assert [one["nomeComercial"] for one in tenant.exported("cliente")] == [
+        f"Cliente {DOCUMENTS[0]}"
+    ]
+    assert contact(tenant, "--write-quirks")["first_line"] == "seen"
+    text = profiles.read_text("utf-8")
+    assert "first_line = 1" in text
+    assert "# seen in November" in text
+    assert "seen" not in contact(tenant).values()
+    profiles.write_text(section + "first_line = 3\n", "utf-8")
+    assert "profiles.rehearsal.quirks.first_line: 3 is not known" in tenant.text("whoami")
+    profiles.write_text(section, "utf-8")
+    tenant.declare("first_line: 1")
+    assert "keep one of them" in tenant.text("whoami")
 
 
 def test_the_sandbox_of_a_profile_is_not_changed_by_the_quirks_of_another(
@@ -296,6 +376,34 @@ line_breaks: "<br>"
     )
     assert "seen" not in contact(tenant).values()
     assert "nothing was written" in tenant.text("doctor", "--first-contact", "--write-quirks")
+
+
+def test_spellings_are_found_by_previews_and_by_lost_fields(start: Start) -> None:
+    spelled = "spellings: {ValorBruto: ValorBruto, ValorPISRetido: valorPISRetido}"
+    tenant = start(spelled)
+    tenant.declare(None)
+
+    def spellings(*options: str) -> tuple[str, str]:
+        _, report = tenant.run("doctor", "--first-contact", *options)
+        return next(
+            (one["certainty"], one["message"])
+            for one in report["quirks"]
+            if one["quirk"] == "spellings"
+        )
+
+    certainty, message = spellings("--write-quirks")
+    assert (certainty, tenant.exported("contaspagar")) == ("seen", [])
+    assert "taken otherwise: ValorPISRetido → valorPISRetido;" in message
+    assert "taken in either spelling: PeriodoDeCompetencia, CodigoDeBarras," in message
+    assert "only a write shows" in message
+    read = read_quirks(tenant.quirks_file, load_catalogue())
+    assert read == Quirks(spellings={"ValorPISRetido": "valorPISRetido"})
+    code, report = tenant.run("upload", tenant.payables("A"), "--mode", "records", "--yes")
+    assert [one["column"] for one in report["lost_fields"]] == ["ValorBruto"]
+    certainty, message = spellings("--write-quirks")
+    assert (certainty, "ValorBruto → ValorBruto" in message) == ("seen", True)
+    code, report = tenant.run("upload", tenant.payables("B"), "--mode", "records", "--yes")
+    assert (code, report["lost_fields"]) == (0, []), report
 
 
 def test_quirks_are_only_written_after_a_first_contact(start: Start) -> None:

@@ -16,7 +16,7 @@ from xlbridge.connection import connect, quirks_for
 from xlbridge.errors import ConfigError, UsageError, XlbridgeError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
-from xlbridge.profiles import Profile, choose_profile
+from xlbridge.profiles import Profile, choose_profile, read_profile_file, save_profile
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table, Tone
 from xlbridge.settings import Settings
 from xlbridge.upload import Journal, JournalMarker, open_context
@@ -132,13 +132,15 @@ def _quirks_table(contact: "FirstContact") -> Table:
 
 
 def _write_quirks(quirks: Quirks) -> None:
-    """Write the profile's quirks file, unless it declares the same already."""
+    """Write the profile's quirks file, or its section, unless it declares the same already."""
+    from msgspec import to_builtins
+
     from xlbridge.resources.remote import format_quirks  # YAML is slow to import.
 
     settings = command_settings()
     profile = choose_profile(settings)
-    declared, _ = quirks_for(replace(settings, log_words={}), profile)
-    path = settings.quirks_file(profile.name)
+    declared, declared_in = quirks_for(replace(settings, log_words={}), profile)
+    path = declared_in or settings.quirks_file(profile.name)
     if quirks == declared:
         message = Text(
             pt="Nenhuma outra particularidade foi vista; nada foi gravado.",
@@ -146,7 +148,11 @@ def _write_quirks(quirks: Quirks) -> None:
         )
         print_message(message)
         return
-    write_private(path, format_quirks(quirks))
+    if profile.quirks is None:
+        write_private(path, format_quirks(quirks))
+    else:
+        own = read_profile_file(settings.home).profiles[profile.name]
+        save_profile(settings.home, replace(own, quirks=to_builtins(quirks)))
     message = Text(pt="Particularidades gravadas em {path}.", en="Quirks written to {path}.")
     print_message(message.format(path=path))
 

@@ -183,6 +183,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "upload receber.xlsx",
         "upload receber.xlsx --mode preview",
         "upload receber.xlsx --annotate receber-enviado.xlsx",
+        "upload pagar-a-excluir.xlsx --delete",
     ),
     "jobs": ("jobs", f"jobs {_JOB}"),
     "resume": ("resume", f"resume {_JOB}"),

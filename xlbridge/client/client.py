@@ -14,6 +14,7 @@ Example::
             print(order["numeroDoPedido"], len(order["parcelas"]))
 """
 
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
@@ -99,6 +100,8 @@ class Client(Operations):
         super().__init__(self.call)
         self.target = target
         self._identity: str | None = None
+        self.unknown_fields: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        """Names in the records of listings that are not understood, by operation."""
         self.retry_policy = retry_policy or RetryPolicy()
         self._redactor = SecretRedactor(target.password)
         self._timeout = timeout or target.timeout or DEFAULT_TIMEOUT_SECONDS
@@ -254,7 +257,8 @@ class Client(Operations):
         )
         if isinstance(reply, httpx.Response) and reply.is_success:
             single = operation.returns_single_record(query)
-            return ListingAnswer(operation, reply, self.target, self._redactor, single)
+            unknown = self.unknown_fields[operation.name]
+            return ListingAnswer(operation, reply, self.target, self._redactor, single, unknown)
         self._data_of(operation, reply, rows_of_data)
         raise AssertionError("a reply that is not a success raises")
 

@@ -17,7 +17,7 @@ import msgspec
 from xlbridge.client import Record
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import LineFormat, TextTooLong, WriteValue
-from xlbridge.export.sheets import ExportColumn, Sheet, as_json, moment_suffix
+from xlbridge.export.sheets import ExportColumn, MarkedDigits, Sheet, as_json, moment_suffix
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 
@@ -33,7 +33,8 @@ _COMMON_NUMBERS = {
 }
 """Many numbers at once, joined by bars: most of them differ, so that a cache would not help."""
 
-_NUMBER_TYPES = {int, str, NoneType}
+_DIGIT_TYPES = {int, MarkedDigits}
+_NUMBER_TYPES = {str, NoneType, *_DIGIT_TYPES}
 _NULLS = {NoneType}
 _UNHASHABLE = {dict, list}
 _MAX_SHOWN_LENGTH = 40
@@ -135,8 +136,12 @@ class _ColumnWriter:
         self._is_risky = line_format.is_risky
         self.risky: str | None = None
         self._empty_cell = line_format.empty_cell(column)
-        # 1 and true are the same key of a dict.
-        self._unexpected = int if column.kind is Kind.BOOLEAN else bool
+        # 1 and true are the same key of a dict, and so are a text and the digits of a number.
+        unexpected: Mapping[Kind, set[type]] = {
+            Kind.BOOLEAN: {int},
+            Kind.TEXT: {bool, MarkedDigits},
+        }
+        self._unexpected = unexpected.get(column.kind, {bool})
         self.cells: _CellCache | _ListCells
         if column.is_list:
             self.cells = _ListCells(self.write, self._empty_cell)
@@ -159,7 +164,7 @@ class _ColumnWriter:
         types = set(map(type, values))
         if types == _NULLS:
             return self._empty_cell, None, ""
-        if self._unexpected in types or (types & _UNHASHABLE and not self.column.is_list):
+        if self._unexpected & types or (types & _UNHASHABLE and not self.column.is_list):
             return "", map(self._write_uncached, values), ""
         if self._affixes is None or not types <= _NUMBER_TYPES:
             return "", map(self.cells.__getitem__, values), ""
@@ -182,7 +187,7 @@ class _ColumnWriter:
         except (ValueError, TypeError):
             return self._write_odd(value)
         if column.kind is Kind.TEXT:
-            if type(value) is int:
+            if type(value) in _DIGIT_TYPES:
                 self._note_odd(str(value))
             self._note_risky("\n".join(value) if column.is_list else str(value))
         return cell
@@ -222,7 +227,7 @@ class _ColumnWriter:
             longest = max(map(len, values))
             self.cells.width = max(self.cells.width, longest)
             return longest <= _CACHED_LENGTH
-        if str not in types:
+        if types <= {int, NoneType}:
             limit = _MAX_COMMON_INTEGER
             return bool(min(values) > -limit // 10 and max(values) < limit)
         joined = "|".join(map(str, values) if int in types else values) + "|"
@@ -463,7 +468,9 @@ def are_typed(objects: Sequence[Any]) -> bool:
 
 
 def _as_dicts(objects: Sequence[Any]) -> Sequence[Record]:
-    records: Sequence[Record] = msgspec.to_builtins(objects) if are_typed(objects) else objects
+    if not are_typed(objects):
+        return objects
+    records: Sequence[Record] = msgspec.to_builtins(objects, builtin_types=(MarkedDigits,))
     return records
 
 

@@ -93,7 +93,7 @@ class LineSpec:
     @property
     def numbers(self) -> Numbers:
         """Types that numbers are read as: text keeps the digits, at least of decimal numbers."""
-        return (MarkedDigits, MarkedDigits) if self.shape.keep_unknown else (str, int)
+        return MarkedDigits, MarkedDigits if self.shape.keep_unknown else int
 
 
 class Stopped(Exception):

@@ -132,6 +132,7 @@ class ExportResult:
         return Report(
             verdict=_WRITTEN.format(file=file, n=self.records, rows=rows),
             grade=grade if self.is_whole else Grade.ERROR,
+            facts=titles.quirks_facts(self.target),
             remarks=[
                 *([_REUSED.format(n=self.reused)] if self.reused else []),
                 *([] if self.records else [_NOTHING]),
@@ -164,6 +165,7 @@ class ExportResult:
                 (_EXPORTED_AT, f"{self.started:%d/%m/%Y %H:%M:%S}"),
                 (_COMPLETE, titles.YES if self.complete else titles.NO),
                 (titles.RECORDS, self.records),
+                *titles.quirks_facts(self.target),
                 *used,
             ],
             tables=[

@@ -143,6 +143,7 @@ class Connection:
         yes: bool = False,
         update: bool = False,
         update_only: bool = False,
+        delete: bool = False,
         clear: bool = False,
         again: str | None = None,
         create_unread: bool = False,
@@ -165,8 +166,8 @@ class Connection:
         written).
 
         ``update`` changes existing records that differ, ``update_only`` creates none besides;
-        ``clear`` also empties their fields if the
-        cell is empty. ``again`` is the reason for creating records that already exist,
+        ``delete`` deletes those that do not differ, and writes nothing else; ``clear`` also empties
+        fields if the cell is empty. ``again`` is the reason for creating existing records again,
         ``create_unread`` creates records that could not be looked up, ``good_rows`` skips rows with
         errors, ``foreign_numbers`` ignores record numbers, which another system gave. A sheet of
         more than ``chunk_rows`` rows is sent in parts. ``preview=False`` skips the preview before
@@ -192,6 +193,7 @@ class Connection:
             mode=mode,
             update=update,
             update_only=update_only,
+            delete=delete,
             clear=clear,
             again=again,
             create_unread=create_unread,
@@ -212,6 +214,7 @@ class Connection:
         *,
         update: bool = False,
         update_only: bool = False,
+        delete: bool = False,
         clear: bool = False,
         again: str | None = None,
         create_unread: bool = False,
@@ -233,6 +236,7 @@ class Connection:
             consent=ApproveAll(),
             update=update,
             update_only=update_only,
+            delete=delete,
             clear=clear,
             again=again,
             create_unread=create_unread,

@@ -31,7 +31,10 @@ def check_profile(home: Path, profile: Profile) -> None:
 
 
 def save_profile(home: Path, profile: Profile) -> None:
-    """Add a profile, or replace the one of its name. Raises ``ConfigError``, ``UsageError``."""
+    """Add a profile, or replace the one of its name; keep its quirks if the new one has none.
+
+    Raises ``ConfigError``, ``UsageError``.
+    """
     _write_edit(home, lambda document: _set_profile(document, profile))
 
 
@@ -85,6 +88,8 @@ def _set_profile(document: TOMLDocument, profile: Profile) -> TOMLDocument:
             table[key] = value
         else:
             table.pop(key, None)
+    if profile.quirks is not None:
+        table["quirks"] = tomlkit.item(dict(profile.quirks))
     return document
 
 

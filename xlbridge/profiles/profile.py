@@ -14,6 +14,7 @@ The file never holds passwords::
     email = "integracao@example.com"
     production = true
     ca_bundle = "/etc/ssl/empresa.pem"
+    quirks = {first_line = 1, queue = {cliente = "waits"}}
 """
 
 import os
@@ -65,7 +66,8 @@ class Profile:
     certificate authorities to trust instead of the default ones. ``trust_429``: the system answers
     429 before it writes anything. ``exclusive``: nobody else writes there during an upload.
     ``timeout_seconds`` is how long to wait for an answer. ``time_zone`` is the name of its time
-    zone, None for that of this computer. ``is_named``: it was chosen by its name, not as the
+    zone, None for that of this computer. ``quirks`` is its section of quirks as in the file, not
+    checked, None if it has none. ``is_named``: it was chosen by its name, not as the
     default.
 
     Source: the spec, What the service does (two independent environments).
@@ -81,6 +83,7 @@ class Profile:
     exclusive: bool = False
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     time_zone: str | None = None
+    quirks: Mapping[str, Any] | None = field(default=None, hash=False, compare=False, repr=False)
     source: ProfileSource = ProfileSource.FILE
     is_named: bool = field(default=False, compare=False)
 
@@ -148,6 +151,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "exclusive": bool,
     "timeout_seconds": (int, float),
     "time_zone": str,
+    "quirks": dict,
 }
 _REQUIRED = ("base_url", "email")
 
@@ -239,6 +243,7 @@ def _parse_profile(path: Path, name: str, table: Any) -> Profile:
         trust_429=table.get("trust_429", False),
         exclusive=table.get("exclusive", False),
         time_zone=table.get("time_zone"),
+        quirks=table.get("quirks"),
         timeout_seconds=float(table.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)),
     )
 

@@ -400,6 +400,11 @@ class Job:
         return not self.state.is_unsent and not abandoned
 
     @property
+    def deletes(self) -> bool:
+        """True for an upload that deletes the records of its rows."""
+        return bool((self.last("planning") or {}).get("delete"))
+
+    @property
     def is_task(self) -> bool:
         """True for an undo or a processing, which changes records instead of sending rows."""
         return self.spec.mode in {Mode.UNDO, Mode.PROCESS}

@@ -6,7 +6,7 @@ digest and business keys, so that later plans for the same system recognise them
 
 import json
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -48,14 +48,14 @@ from xlbridge.upload.single_records.write_journal import RecordTask, RecordWrite
 class SheetPart:
     """Part of a sheet to record: its description, claims, and remote records before sending.
 
-    ``updates`` are the positions of the rows that change a record, ``items`` the cells of the items
-    of its lists.
+    ``actions`` are those of the rows that do not create a record, by position; ``items`` the cells
+    of the items of its lists.
     """
 
     spec: JobSpec
     claims: RowClaims
     before: Snapshot
-    updates: Collection[int] = ()
+    actions: Mapping[int, RowAction] = field(default_factory=dict)
     items: Mapping[str, ItemAddresses] = field(default_factory=dict)
 
 
@@ -154,7 +154,8 @@ class Journal:
         whole = SheetPart(spec, claims, ())
         with transaction(self._db):
             self._abandon_unsent(spec.scope, claims, known, job_id)
-            sheet = self._insert(job_id, replace(whole, updates=range(len(spec.rows))))
+            updates = dict.fromkeys(range(len(spec.rows)), RowAction.UPDATE)
+            sheet = self._insert(job_id, replace(whole, actions=updates))
             self._add_actions(job_id, sheet, actions)
             self._add(job_id, State.PREPARED, {**note, **planned_note(self.now())})
             self.writes.add_tasks(job_id, tasks)
@@ -464,14 +465,8 @@ class Journal:
             self._claims.add(job_id, part.claims)
         if any(part.before):
             self.snapshots.add(job_id, Moment.BEFORE, part.before)
-        updates = set(part.updates)
         changes = (
-            NewChange(
-                at,
-                row,
-                origins.get(row, row),
-                RowAction.UPDATE if at in updates else RowAction.CREATE,
-            )
+            NewChange(at, row, origins.get(row, row), part.actions.get(at, RowAction.CREATE))
             for at, row in enumerate(new.rows)
         )
         self.changes.add(job_id, sheet, changes, decides=(parent or job_id) == sheet)

@@ -127,6 +127,14 @@ class PlanOptions:
         pt="Como --update, mas não inclui nada: as linhas que não estão no sistema ficam retidas.",
         en="Like --update, but creates nothing: rows that are not in the system are held.",
     )
+    delete: bool = _option(
+        False,
+        ("upload",),
+        pt="Exclui os registros da planilha que estão no sistema com os mesmos valores; não inclui "
+        "nem altera nada.",
+        en="Deletes the sheet's records that are in the system with the same values; creates and "
+        "changes nothing.",
+    )
     clear: bool = _option(
         False,
         _SHEETS,

@@ -9,10 +9,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.report_forms import ReportForms
 from xlbridge.resources import Kind, Mode, Resource
@@ -209,7 +211,15 @@ def _plan_rows(
 def _plan_job(
     context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow]
 ) -> Iterator[RowToUndo | LeftRow]:
-    """Plan the rows that a job wrote: created, changed one by one, or replaced by an import."""
+    """Plan the rows that a job wrote: created, changed one by one, or replaced by an import.
+
+    The interface does not bring back what a job has deleted.
+    """
+    if job.deletes:
+        file = as_arguments(Path(job.spec.file))
+        message = _DELETED.format(file=file)
+        yield from (LeftRow(row.row, LeftReason.NO_OPERATION, message) for row in rows)
+        return
     updated = [row for row in rows if row.updates]
     created = [row for row in rows if not row.updates]
     if created:
@@ -217,6 +227,14 @@ def _plan_job(
     if updated:
         planner = _ChangedRecords if job.spec.mode is Mode.RECORDS else _ReplacedRecords
         yield from planner(context, client, job, updated).plan()
+
+
+_DELETED = Text(
+    pt="o registro foi excluído, e a interface não o traz de volta; para incluí-lo como um novo, "
+    "com outro número: xlbridge upload {file}",
+    en="the record was deleted, and the interface cannot bring it back; to create it as a new one, "
+    "with another number: xlbridge upload {file}",
+)
 
 
 class _UndoPlanner:

@@ -24,7 +24,7 @@ from xlbridge.errors import (
 from xlbridge.files import as_arguments, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
-from xlbridge.resources import Mode, Resource
+from xlbridge.resources import Catalogue, Mode, Resource
 from xlbridge.upload.claims import repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, State
@@ -44,7 +44,6 @@ from xlbridge.upload.planning.plan_builder import (
     refresh_plan,
     replan_job,
 )
-from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.validation import ValidatedSheet
 from xlbridge.workbook import WorkbookOrigin
 
@@ -61,7 +60,7 @@ _PARTLY_APPLIED = Text(
     en="Only a part was written; to continue: xlbridge resume {job}",
 )
 _REJECTED = frozenset({State.PARTIAL, State.REJECTED})
-_KEPT_OPTIONS = ("update", "update_only", "clear", "foreign_numbers")
+_KEPT_OPTIONS = ("update", "update_only", "delete", "clear", "foreign_numbers")
 """Options that an upload of corrected rows has if the first upload had them."""
 
 _FOREIGN_NUMBERS = Text(
@@ -315,6 +314,8 @@ class Uploads:
             first = UploadOptions.of_job(rows.job)
             kept = {name: getattr(options, name) or getattr(first, name) for name in _KEPT_OPTIONS}
             options = replace(options, **kept)
+        if options.delete:
+            _require_deletable(resource, options, self._context.catalogue)
         if options.foreign_numbers:
             source = replace(source, numbers=pd.DataFrame(index=sheet.numbers.index))
         elif sheet.numbers.notna().any(axis=None):
@@ -429,10 +430,11 @@ class Uploads:
             columns=source.columns,
             system=self._client.identity,
         )
-        updating = set(planned.plan.rows.select(lambda action, _: action is RowAction.UPDATE))
-        updates = [index for index, at in enumerate(positions) if at in updating]
+        rows = planned.plan.rows
+        of_record = set(rows.select(lambda action, _: action.is_of_record))
+        actions = {at: rows[row].action for at, row in enumerate(positions) if row in of_record}
         claims, before = planned.claims_of(positions), planned.before_of(positions)
-        return SheetPart(spec, claims, before, updates, source.items)
+        return SheetPart(spec, claims, before, actions, source.items)
 
     def _payload_of(self, planned: PlannedSheet, positions: Sequence[int]) -> str:
         """Store the payload of the rows at the given positions, unless that has been done."""
@@ -444,17 +446,45 @@ class Uploads:
 
 
 def _split_by_mode(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[int]]:
-    """Return the positions of the rows sent in the mode, and of those that change single records.
+    """Return the positions of the rows sent in the mode, and of those that change or delete single
+    records.
 
     The latter are empty if the mode itself is by record, or if imports can change records.
     """
     change, rows = planned.source.resource.change, planned.plan.rows
     one_by_one = mode is not Mode.RECORDS and change is not None and not change.by_import
-    updated = [
-        at for at in planned.plan.positions if one_by_one and rows[at].action is RowAction.UPDATE
-    ]
+    updated = [at for at in planned.plan.positions if one_by_one and rows[at].action.is_of_record]
     changing = set(updated)
     return [at for at in planned.plan.positions if at not in changing], updated
+
+
+def _require_deletable(resource: Resource, options: UploadOptions, catalogue: Catalogue) -> None:
+    """Raise ``UsageError`` if the interface does not delete records of a resource, or another
+    option asks for something else."""
+    if resource.change is None or resource.change.delete_name is None:
+        deletable = [
+            one.name for one in catalogue.values() if one.change and one.change.delete_name
+        ]
+        raise UsageError(
+            Text(
+                pt="A interface não exclui registros de {resource}.",
+                en="The interface does not delete records of {resource}.",
+            ).format(resource=resource.name),
+            Text(pt="Exclui os de: {names}.", en="It deletes those of: {names}.").format(
+                names=", ".join(deletable)
+            ),
+        )
+    others = [f"--{name.replace('_', '-')}" for name in _WITHOUT_DELETE if getattr(options, name)]
+    if others:
+        raise UsageError(
+            Text(
+                pt="--delete não combina com {others}.", en="--delete does not go with {others}."
+            ).format(others=", ".join(others)),
+            Text(pt="Nada foi enviado.", en="Nothing was sent."),
+        )
+
+
+_WITHOUT_DELETE = ("again", "update", "update_only", "clear", "create_unread")
 
 
 def _require_planned_file(job: Job) -> None:

@@ -31,7 +31,8 @@ def check_written_records(context: "RunContext", job: Job) -> Job:
     times. If the system does not answer, nothing is recorded: the upload itself has ended.
     """
     resource = context.resource(job)
-    if resource.read_back is None or not context.options.look_up or not job.verdict.accepted:
+    is_checked = context.options.look_up and bool(job.verdict.accepted) and not job.deletes
+    if resource.read_back is None or not is_checked:
         return job
     rows, journal = context.rows(job), context.journal
     creates = not job.spec.mode.is_by_record or journal.changes.creates(job.id)

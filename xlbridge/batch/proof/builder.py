@@ -230,6 +230,7 @@ def build_proof(
         title=title,
         profile=client.target.profile,
         base_url=_address_without_credentials(client.target.base_url),
+        quirks=client.target.to_json().get("quirks"),
         at=at,
         steps={step: [file for file in proven if file.step == step] for step in steps},
         exports=tuple(exports),

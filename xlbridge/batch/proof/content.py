@@ -581,6 +581,7 @@ def _facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     yield Text(pt="Lidas de volta", en="Read back"), _READ_BACK_COUNTS.format(**counts)
     yield titles.ENVIRONMENT, proof.profile
     yield Text(pt="Sistema", en="System"), proof.base_url
+    yield from titles.quirks_facts({"quirks": proof.quirks})
     yield Text(pt="Conferido em", en="Proven at"), f"{proof.at:%d/%m/%Y %H:%M:%S}"
     yield Text(pt="Plano", en="Plan"), str(proof.title.plan)
     yield Text(pt="SHA-256 do plano", en="SHA-256 of the plan"), proof.title.plan_sha256

@@ -307,6 +307,7 @@ class FileProof:
 class Proof:
     """The closing proof of a batch, from the system's records at the time ``at``.
 
+    ``quirks`` is the environment's quirks file, if it has one.
     ``steps`` are the workbooks of the steps that upload, by the steps' names.
     ``breaches`` are contradictions, for example of counts.
     """
@@ -314,6 +315,7 @@ class Proof:
     title: ProofTitle
     profile: str
     base_url: str
+    quirks: str | None
     at: datetime
     steps: Mapping[str, Sequence[FileProof]]
     exports: tuple[ProofExport, ...]
@@ -532,6 +534,7 @@ def proof_json(written: WrittenProof) -> dict[str, Any]:
     """Return the verdict of a proof and its files as JSON."""
     return {
         "profile": written.proof.profile,
+        "quirks": written.proof.quirks,
         "settled": written.settled,
         "state": proof_state(written.proof).value,
         "verdict": str(verdict(written.proof)),

@@ -118,8 +118,11 @@ class RecordShape:
             gc=False,
         )
 
-    def converter(self) -> _Convert:
-        """Return a function from rows to records; it raises ``UnexpectedContent``."""
+    def converter(self, unknown: dict[str, None] | None = None) -> _Convert:
+        """Return a function from rows to records; it raises ``UnexpectedContent``.
+
+        It adds the names of fields that are not understood to ``unknown``.
+        """
         nested = {name: shape.converter() for name, shape in self.nested.items()}
         # The rows of an answer nearly always have the same fields: renaming is planned once.
         plans: dict[tuple[str, ...], _Rename | None] = {}
@@ -137,6 +140,8 @@ class RecordShape:
                 return rows
             for names in set(fields) - plans.keys():
                 plans[names] = self._plan_renaming(names)
+                if unknown is not None:
+                    unknown.update(dict.fromkeys(n for n in names if n not in self.names))
             with_plans = zip(rows, map(plans.__getitem__, fields), strict=True)
             return [row if rename is None else rename(row) for row, rename in with_plans]
 
@@ -258,7 +263,8 @@ class ListingAnswer:
     """A successful reply to a listing's call whose body is still to be read. Close it.
 
     A body that is not a listing raises ``TransportError`` or ``RemoteRejected``. ``single``: one
-    record was requested, which may not exist.
+    record was requested, which may not exist. The names of fields that are not understood are added
+    to ``unknown``.
     """
 
     def __init__(
@@ -268,12 +274,14 @@ class ListingAnswer:
         target: Target,
         redactor: SecretRedactor,
         single: bool,
+        unknown: dict[str, None],
     ) -> None:
         self._operation = operation
         self._reply = reply
         self._target = target
         self._redactor = redactor
         self._single = single
+        self._unknown = unknown
 
     def close(self) -> None:
         """Release the connection."""
@@ -331,7 +339,7 @@ class ListingAnswer:
         reader = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, selector, record_type)
         if not shape.naming:
             shape = replace(shape, naming=_naming_fields(self._operation))
-        convert, unread = shape.converter(), _UnreadRecords(shape)
+        convert, unread = shape.converter(self._unknown), _UnreadRecords(shape)
         is_object = False
         try:
             with suppress(InvalidJson):

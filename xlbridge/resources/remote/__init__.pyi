@@ -1,6 +1,7 @@
 from .quirks_file import (
     format_quirks as format_quirks,
     quirks_format as quirks_format,
+    quirks_of_section as quirks_of_section,
     read_quirks as read_quirks,
 )
 from .record_operations import (

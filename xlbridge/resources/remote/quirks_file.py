@@ -1,18 +1,19 @@
-"""Quirks files: the quirks of an installation, read from YAML and written as such."""
+"""Quirks of an installation: read from a YAML file or a section of profiles.toml, and written."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from msgspec import to_builtins
 
 from xlbridge.errors import ConfigError, suggestion
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources.models import Block, Schema, json_schema, read_as
 from xlbridge.resources.remote.record_operations import field_sets
 from xlbridge.resources.yaml_files import (
     Mistake,
+    YamlDocument,
     YamlPath,
     document_mistake,
     format_mistakes,
@@ -39,21 +40,46 @@ def read_quirks(path: Path, catalogue: "Catalogue") -> Quirks:
     """Read a quirks file. Raises ``ConfigError`` with the line of each mistake."""
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
-        mistakes = [document]
-    elif document.content is None:
+        raise ConfigError(format_mistakes(path, [document]), _WHAT_IT_MAY_HOLD)
+    quirks = _quirks_in(document, catalogue)
+    if isinstance(quirks, Quirks):
+        return quirks
+    raise ConfigError(format_mistakes(path, quirks), _WHAT_IT_MAY_HOLD)
+
+
+def quirks_of_section(
+    path: Path, section: str, content: Mapping[str, Any], catalogue: "Catalogue"
+) -> Quirks:
+    """Return the quirks in a section of another file. Raises ``ConfigError`` with all mistakes."""
+    # The same checks as of a file; its lines say nothing, but the keys do.
+    document = YamlDocument(yaml.safe_dump(dict(content), allow_unicode=True), dates=False)
+    quirks = _quirks_in(document, catalogue)
+    if isinstance(quirks, Quirks):
+        return quirks
+    lines = [
+        untranslated("{path}: {place}: {message}").format(
+            path=path, place=".".join(filter(None, (section, one.place))), message=one.message
+        )
+        for one in quirks
+    ]
+    raise ConfigError(joined(lines, "\n"), _WHAT_IT_MAY_HOLD)
+
+
+_WHAT_IT_MAY_HOLD = Text(
+    pt="O que as particularidades podem conter: docs/how-to/quirks.md",
+    en="What quirks may hold: docs/how-to/quirks.md",
+)
+
+
+def _quirks_in(document: YamlDocument, catalogue: "Catalogue") -> Quirks | Sequence[Mistake]:
+    """Return the quirks in a document, or its mistakes."""
+    if document.content is None:
         return NO_QUIRKS
-    elif not (mistakes := mistakes_of(document, Block.of(Quirks))):
-        quirks = read_as(Quirks, document.content)
-        found = _mistakes_of_names(quirks, catalogue)
-        if not (mistakes := [document_mistake(document, *one) for one in found]):
-            return quirks
-    raise ConfigError(
-        format_mistakes(path, mistakes),
-        Text(
-            pt="O que um arquivo de particularidades pode conter: docs/how-to/quirks.md",
-            en="What a quirks file may hold: docs/how-to/quirks.md",
-        ),
-    )
+    if mistakes := mistakes_of(document, Block.of(Quirks)):
+        return mistakes
+    quirks = read_as(Quirks, document.content)
+    found = _mistakes_of_names(quirks, catalogue)
+    return [document_mistake(document, *one) for one in found] or quirks
 
 
 def format_quirks(quirks: Quirks) -> str:

@@ -19,8 +19,8 @@ from xlbridge.client import Client, Executed, Rejected, UploadFile
 from xlbridge.client.listings import update_time
 from xlbridge.errors import ApiError
 from xlbridge.i18n import Text
-from xlbridge.resources import Mode
 from xlbridge.upload.context import UploadContext
+from xlbridge.upload.first_contact.spelled_fields import SpelledFields
 from xlbridge.upload.job import Job
 from xlbridge.upload.payload import frame_of_rows
 from xlbridge.upload.results.remote_verdict import is_about
@@ -83,7 +83,7 @@ class FirstContact:
         contact._preview(context, client)
         contact._read_names(client)
         contact._read_window(client)
-        contact._read_lost_fields(context, client)
+        contact._read_spellings(context, client)
         return contact
 
     def _see(self, quirk: str, value: Any, message: Text, **values: object) -> None:
@@ -238,20 +238,13 @@ class FirstContact:
             found=f"{time:%d/%m/%Y %H:%M:%S}",
         )
 
-    def _read_lost_fields(self, context: UploadContext, client: Client) -> None:
-        """Name the fields that earlier uploads have lost: another spelling may be taken."""
-        lost = {
-            f"{one.column}: {_other_spelling(one.column, job.spec.mode)}"
-            for job in context.journal.jobs()
-            if job.spec.system == client.identity
-            for one in job.lost_fields
-            if one.stored is None
-        }
-        if lost:
-            text = "; ".join(sorted(lost))
-            self._add("spellings", Certainty.UNKNOWN, _LOST_FIELDS, fields=text)
+    def _read_spellings(self, context: UploadContext, client: Client) -> None:
+        """Look for fields that are taken in another spelling than they are sent in."""
+        fields = SpelledFields.probe(context, client)
+        if fields.found or not fields.open:
+            self._see("spellings", fields.found, fields.message)
         else:
-            self._add("spellings", Certainty.UNKNOWN, _NEEDS_WRITE)
+            self._add("spellings", Certainty.UNKNOWN, fields.message)
 
 
 def _queued_jobs(context: UploadContext, client: Client) -> list[Job]:
@@ -280,12 +273,6 @@ def _is_in_window(client: Client, operation: Operation, time: datetime, end: dat
 
 def _folded(name: str) -> str:
     return name.replace("_", "").casefold()
-
-
-def _other_spelling(column: str, mode: Mode) -> str:
-    """Return the spelling of a field that was not sent: not camelCase of a record."""
-    camel = column[0].lower() + column[1:]
-    return column[0].upper() + column[1:] if mode is Mode.RECORDS or column == camel else camel
 
 
 _NEEDS_QUEUED_FILE = Text(
@@ -324,12 +311,4 @@ _NAMES = Text(
 _WINDOW_END = Text(
     pt="um registro alterado em {found}, pedido até {end}",
     en="a record updated at {found}, asked for until {end}",
-)
-_LOST_FIELDS = Text(
-    pt="campos que o sistema não gravou; tente outra grafia: {fields}",
-    en="fields that the system has not taken; try another spelling: {fields}",
-)
-_NEEDS_WRITE = Text(
-    pt="só se sabe depois de uma gravação, que avisa dos campos perdidos",
-    en="known only after a write, which tells the fields that were lost",
 )

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
+from itertools import chain
 from types import MappingProxyType
 
 from xlbridge.client import Client, Record
@@ -60,6 +61,12 @@ _NOT_SHOWN = Text(
     pt="o sistema não mostra nos registros {n:o campo|os campos} da chave: {fields}",
     en="the system's records do not show {n:a field|fields} of the key: {fields}",
 )
+_NOT_UNDERSTOOD = Text(
+    pt="{hidden}; não entendo {unknown}: se for um deles, ligue-o ao da interface em names, no "
+    "arquivo de particularidades",
+    en="{hidden}; {unknown} are not understood: if it is one of them, map it to the interface's "
+    "name under names, in the quirks file",
+)
 _NOT_PROVEN = Text(
     pt="não há prova de que a listagem do sistema esteja completa",
     en="the system's listing is not proven complete",
@@ -70,8 +77,8 @@ _ONLY_NEAR = Text(
     pt="o sistema só tem quase a mesma chave: {near}",
     en="the system only has nearly the same key: {near}",
 )
-_MAX_NAMED = 3
-"""Records with a near key that are named."""
+_MAX_NAMED, _MAX_UNKNOWN = 3, 10
+"""Records with a near key, and fields that are not understood, that are named."""
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
@@ -478,9 +485,20 @@ class _RecordReader:
         search.proven = not search.hidden
 
     def _hidden(self, row_lookups: Sequence[Lookup]) -> Text | None:
-        """Return that answers lack fields of the keys of rows, None if they have them all."""
+        """Return that answers lack fields of the keys of rows, None if they have them all.
+
+        Fields that are not understood may be the ones they seem to lack.
+        """
         hidden = dict.fromkeys(n for one in row_lookups for n in self._sought[id(one)].hidden)
-        return _NOT_SHOWN.format(n=len(hidden), fields=", ".join(hidden)) if hidden else None
+        if not hidden:
+            return None
+        text = _NOT_SHOWN.format(n=len(hidden), fields=", ".join(hidden))
+        answered = (self._client.unknown_fields.get(name, ()) for name in self._seen_fields)
+        unknown = list(dict.fromkeys(chain.from_iterable(answered)))
+        if not unknown:
+            return text
+        named = ", ".join(unknown[:_MAX_UNKNOWN])
+        return _NOT_UNDERSTOOD.format(hidden=text, unknown=named)
 
     def _proving(self, row_lookups: Sequence[Lookup]) -> Lookup | None:
         """Return the first lookup that proves the absence of rows' records, None if any other one

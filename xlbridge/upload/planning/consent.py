@@ -91,7 +91,7 @@ class ConsentRequest:
                 mode=spec.mode_name,
                 parts=_PARTS.format(n=job.parts) if job.parts else "",
             ),
-            facts=list(_facts(job)),
+            facts=[*_facts(job), *titles.quirks_facts(self.target.to_json())],
             tables=[reason_table(not_created, self.columns, all_rows=all_rows)],
             remarks=[remark] if faulty else [],
             next_steps=[token_line(self.token)] if spec.rows else [],
@@ -162,12 +162,14 @@ def _reason_line(
     reason = reasons.pop() if len(reasons) == 1 else None
     if first.reason is not None and reasons:
         reason = first.reason.summary(remedies)
-    if first.action is RowAction.UPDATE:
-        reason = Text(pt="mudam no sistema", en="change in the system")
+    if first.action.is_of_record:
+        reason = _OF_RECORD[first.action]
     details = []
     for row in rows[:most]:
         if reasons:
             details.append(_DETAIL.format(row=row.row, text=row.why or row.text or "–"))
+        if row.action is RowAction.DELETE:
+            details.append(_DETAIL.format(row=row.row, text=_RECORD.format(code=row.record)))
         details += [
             _DIFFERENCE.format(row=row.row, text=text) for text in row.difference_texts(columns)
         ]
@@ -183,7 +185,16 @@ _REASON = Text(
 )
 _DETAIL = Text(pt="    linha {row}: {text}", en="    row {row}: {text}")
 _DIFFERENCE = Text(pt="    linha {row}, {text}", en="    row {row}, {text}")
+_RECORD = Text(pt="registro {code}", en="record {code}")
+_OF_RECORD: Mapping[RowAction, Text] = {
+    RowAction.UPDATE: Text(pt="mudam no sistema", en="change in the system"),
+    RowAction.DELETE: Text(
+        pt="saem do sistema; a interface não os traz de volta",
+        en="leave the system; the interface cannot bring them back",
+    ),
+}
 _ACTION_NAMES: dict[RowAction, Text] = {
+    RowAction.DELETE: Text(pt="a excluir", en="to delete"),
     RowAction.UPDATE: Text(pt="a alterar", en="to update"),
     RowAction.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
     RowAction.HELD: Text(pt="{n:retida|retidas}", en="{n:held|held}"),

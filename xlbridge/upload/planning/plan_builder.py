@@ -318,7 +318,8 @@ def plan_source(
             claims, claimed, elsewhere = claiming.result()
             everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
             plan = plan_rows(resource, rows, claims, found, everywhere, options)
-            if job is None and options.look_up and options.again is None:
+            seeks_corrected = options.look_up and options.again is None and not options.delete
+            if job is None and seeks_corrected:
                 sheet = SentSheet(
                     scope,
                     source.file,

@@ -359,9 +359,13 @@ class RowPlan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of rows by action."""
+        """Number of rows by action; deletions only if there are any."""
         counts = self.rows.count_actions()
-        return {action.value: counts[action] for action in RowAction}
+        return {
+            action.value: counts[action]
+            for action in RowAction
+            if counts[action] or action is not RowAction.DELETE
+        }
 
     @property
     def note(self) -> dict[str, Any]:

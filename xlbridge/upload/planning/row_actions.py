@@ -37,6 +37,13 @@ _LOOKUP_REJECTED = Text(
     pt="o sistema não permitiu a leitura: {reason}",
     en="the system did not let them be read: {reason}",
 )
+_OTHER_VALUES = Text(
+    pt="o sistema tem outros valores; confira qual registro é, e corrija a planilha",
+    en="the system has other values; check which record it is, and correct the sheet",
+)
+_SETTLED = Text(
+    pt="já foi baixado ou encerrado no sistema", en="it is settled or closed in the system"
+)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NOT_REQUESTED = Text(pt="não foi pedido", en="not requested")
 
@@ -149,7 +156,7 @@ class _Planner:
         for at, row_number in enumerate(self._rows.numbers):
             number = {name: column[at] for name, column in numbers if column[at] is not None}
             row = PlannedRow(row_number, RowAction.CREATE, number=number or _NOTHING)
-            row = self._decide(at, row)
+            row = (self._decide_deletion if self._options.delete else self._decide)(at, row)
             # These columns can only be set by a change.
             unset = [name for name, column in later if column[at] is not None]
             if unset and row.is_created:
@@ -194,6 +201,35 @@ class _Planner:
         if record is None:
             return _held(row, RowReason.SEVERAL)
         return self._decide_existing(row, record)
+
+    def _decide_deletion(self, at: int, row: PlannedRow) -> PlannedRow:
+        """Decide on a row whose record is to be deleted: it is if it has exactly these values."""
+        row = self._decide(at, row)
+        match row.action, row.reason:
+            case RowAction.CREATE, _:
+                return _held(row, RowReason.NOT_IN_SYSTEM)
+            case RowAction.UNREAD, _:
+                return _held(row, RowReason.NO_KEY)
+            case RowAction.HELD, RowReason.GONE:
+                return _held(row, RowReason.NOT_IN_SYSTEM)
+            case RowAction.HELD, RowReason.DIFFERS | RowReason.CANNOT_CHANGE:
+                return _held(row, RowReason.NOT_DELETED, why=_OTHER_VALUES)
+            case RowAction.UNCHANGED, RowReason.SENT_BEFORE:
+                return _held(row, RowReason.NO_KEY)
+            case RowAction.UNCHANGED, _ if self._is_settled(at, row.record):
+                return _held(row, RowReason.NOT_DELETED, why=_SETTLED)
+            case RowAction.UNCHANGED, _:
+                return row._replace(action=RowAction.DELETE, reason=None)
+        return row
+
+    def _is_settled(self, at: int, code: str | None) -> bool:
+        """Return whether a row's record can no longer be deleted."""
+        change = self._resource.change
+        return any(
+            record.final or (change is not None and record.listing in change.not_listed)
+            for record in _found(self._lookup.snapshot[at])
+            if record.code == code
+        )
 
     def _decide_unread(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row that was not looked up, by the journal alone."""

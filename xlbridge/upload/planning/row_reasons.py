@@ -17,14 +17,20 @@ class RowAction(StrEnum):
     UNCHANGED = "unchanged"
     HELD = "held"
     UNREAD = "unread"
+    DELETE = "delete"
 
     @property
     def writes(self) -> bool:
         """True if the row is sent."""
-        return self in _WRITING
+        return self not in _NOT_SENT
+
+    @property
+    def is_of_record(self) -> bool:
+        """True if the row changes or deletes a record that exists."""
+        return self in {RowAction.UPDATE, RowAction.DELETE}
 
 
-_WRITING = frozenset({RowAction.CREATE, RowAction.UPDATE, RowAction.UNREAD})
+_NOT_SENT = frozenset({RowAction.UNCHANGED, RowAction.HELD})
 
 
 _COUNT_TEXTS: Mapping[RowAction, Text] = {
@@ -33,6 +39,7 @@ _COUNT_TEXTS: Mapping[RowAction, Text] = {
     RowAction.UNCHANGED: Text(pt="{n} sem alteração", en="{n} unchanged"),
     RowAction.HELD: Text(pt="{n} {n:retida|retidas}", en="{n} held"),
     RowAction.UNREAD: Text(pt="{n} a incluir sem conferir", en="{n} to create without a look-up"),
+    RowAction.DELETE: Text(pt="{n} a excluir", en="{n} to delete"),
 }
 
 
@@ -65,6 +72,7 @@ class RowReason(StrEnum):
     REJECTED = "rejected"
     SENT_OTHERWISE = "sent-otherwise"
     NOT_IN_SYSTEM = "not-in-system"
+    NOT_DELETED = "not-deleted"
 
     def text(self, remedies: "Mapping[RowReason, Text] | None" = None) -> Text:
         """Return the explanation with its remedy, by default a command-line option."""
@@ -139,8 +147,7 @@ _REASONS: Mapping[RowReason, Text] = {
         en="could not be looked up in the system ({why})",
     ),
     RowReason.NO_KEY: Text(
-        pt="não tem chave pela qual achar o registro a alterar",
-        en="has no key to find the record to change",
+        pt="não tem chave pela qual achar o seu registro", en="has no key to find its record"
     ),
     RowReason.SET_LATER: Text(
         pt="{why} só pode ser gravado em registro que já está no sistema; inclua a linha sem esse "
@@ -149,9 +156,10 @@ _REASONS: Mapping[RowReason, Text] = {
         "value, then send it with --update",
     ),
     RowReason.NOT_IN_SYSTEM: Text(
-        pt="não está no sistema, e --update-only não inclui nada",
-        en="is not in the system, and --update-only creates nothing",
+        pt="não está no sistema, e este envio não inclui nada",
+        en="is not in the system, and this upload creates nothing",
     ),
+    RowReason.NOT_DELETED: Text(pt="não será excluído: {why}", en="is not deleted: {why}"),
     RowReason.NO_RECORD: Text(pt="não é um registro: {why}", en="is not a record: {why}"),
     RowReason.ERRORS: Text(pt="tem erros: {why}", en="has errors: {why}"),
     RowReason.REJECTED: Text(

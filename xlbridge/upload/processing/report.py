@@ -194,6 +194,7 @@ def process_report(journal: Journal, job: Job) -> Report:
     return Report(
         verdict=verdict,
         grade=Grade.ERROR if _any_rejected(records) else grade,
+        facts=titles.quirks_facts(job.target),
         remarks=list(evidence_remarks(job)) if needs_person else [],
         tables=[
             Table(sheet=Text(pt="Arquivos", en="Files"), lines=files),

@@ -71,6 +71,16 @@ _WITH_LOST_FIELDS = Text(
     pt="Linhas aceitas: {accepted} de {read}, mas há campos que o sistema não gravou{rest}.",
     en="Rows accepted: {accepted} of {read}, but the system did not store some fields{rest}.",
 )
+_DELETED = {
+    State.DONE: Text(
+        pt="Pronto. Registros excluídos: {accepted} de {read}{rest}.",
+        en="Done. Records deleted: {accepted} of {read}{rest}.",
+    ),
+    State.PARTIAL: Text(
+        pt="Registros excluídos: {accepted}; não excluídos: {rejected}{rest}.",
+        en="Records deleted: {accepted}; not deleted: {rejected}{rest}.",
+    ),
+}
 _QUEUED = Text(pt="Na fila (log {log_id}).", en="Queued (log {log_id}).")
 _NOT_SENT = Text(pt="Ainda não enviado.", en="Not sent yet.")
 
@@ -233,6 +243,7 @@ def upload_report(journal: Journal, job: Job) -> Report:
         grade=Grade.ERROR
         if job.held or job.has_lost_fields
         else _GRADES.get(job.state, Grade.GOOD),
+        facts=titles.quirks_facts(job.target),
         remarks=remarks,
         tables=[_rejected_table(rejected_now(job, ledger)), _lost_table(job.lost_fields)],
         next_steps=[_next_step(job, settled)],
@@ -315,6 +326,8 @@ def _verdict(journal: Journal, job: Job) -> Text:
         headline = _PARTLY_IN_DOUBT
     if job.state is State.DONE and job.has_lost_fields:
         headline = _WITH_LOST_FIELDS
+    if job.deletes and job.state in _DELETED:
+        headline = _DELETED[job.state]
     rest = (text.format(n=count_text(counts[name])) for name, text in _REST.items() if counts[name])
     return headline.format(
         sent=count_text(verdict.read),
@@ -348,7 +361,7 @@ def _next_step(job: Job, settled: LaterRows | None) -> Text:
             return _COMPLETE.format(**known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
-        if job.verdict.accepted:
+        if job.verdict.accepted and not job.deletes:
             copies = (
                 as_arguments(path_beside(Path(file.name), f"-{word}.xlsx"))
                 for word in ("enviada", "sent")

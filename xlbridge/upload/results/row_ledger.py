@@ -240,7 +240,7 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
 
     ``read`` counts all rows of its sheet and is the sum of ``accepted``, ``rejected``,
     ``unchanged``, ``held``, ``undone`` and ``unknown``; ``accepted`` that of ``created`` and
-    ``updated``. Rows of an unsent job count as unknown.
+    ``updated``, or all are ``deleted``. Rows of an unsent job count as unknown.
     """
     ledger = changed_ledger(journal, job)
     if ledger is None:
@@ -262,8 +262,12 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
         counts["read"] += number
         counts[name] += number
         if outcome is RowOutcome.ACCEPTED:
-            counts["updated" if action == RowAction.UPDATE else "created"] += number
-    return {name: counts[name] for name in ROW_COUNTS}
+            counts[_ACCEPTED_AS.get(RowAction(action), "created")] += number
+    names = (*ROW_COUNTS, "deleted") if job.deletes else ROW_COUNTS
+    return {name: counts[name] for name in names}
+
+
+_ACCEPTED_AS = {RowAction.UPDATE: "updated", RowAction.DELETE: "deleted"}
 
 
 ROW_COUNTS = (

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.i18n import Text, count_text
 from xlbridge.report_forms import (
     Grade,
@@ -180,7 +181,12 @@ def undo_report(job: Job) -> Report:
     grade = Grade.WARNING if counts["unknown"] else Grade.GOOD
     if counts["left"] or job.state is State.ABANDONED:
         grade = Grade.ERROR
-    return replace(left_report(_left_rows(job), undone_before), verdict=verdict, grade=grade)
+    return replace(
+        left_report(_left_rows(job), undone_before),
+        verdict=verdict,
+        grade=grade,
+        facts=titles.quirks_facts(job.target),
+    )
 
 
 def _headline_without_rows(left: int, undone_before: Mapping[str, int] | None) -> Text:

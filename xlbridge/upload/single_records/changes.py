@@ -29,7 +29,7 @@ from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import is_same_list
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
-from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
+from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.single_records.request import (
     Announce,
@@ -58,15 +58,15 @@ if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext
 
 _CHANGED = Text(
-    pt="o registro mudou no sistema depois do plano (antes: {before}; agora: {now}); não foi "
-    "alterado",
+    pt="o registro mudou no sistema depois do plano (antes: {before}; agora: {now}); ficou como "
+    "está",
     en="the record has changed in the system since the plan (then: {before}; now: {now}); it was "
-    "not changed",
+    "left as it is",
 )
 _GONE = Text(pt="o registro não está mais no sistema", en="the record is no longer in the system")
 _HAS_PARTS = Text(
-    pt="o registro tem arquivos ou rateio que o envio não gravou; não foi removido",
-    en="the record has files or a split that the upload did not write; it was not removed",
+    pt="o registro tem arquivos ou rateio que a planilha não tem; não foi removido",
+    en="the record has files or a split that the sheet does not have; it was not removed",
 )
 _LOST = Text(
     pt="não foi alterado: o sistema não respondeu a {n} requisições, e o registro está como antes",
@@ -206,6 +206,13 @@ def change_of_row(planned: PlannedRow, values: RowValues) -> RecordTask:
     )
 
 
+def removal_of_row(planned: PlannedRow, now: RowSnapshot | None) -> RecordTask:
+    """Return the removal of a row's record, which must be as it was read for the plan."""
+    found = () if now is None else now.found
+    expected = next(record.values for record in found if record.code == planned.record)
+    return RecordTask(planned.record or "", expected, None, {})
+
+
 def _json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
@@ -252,7 +259,7 @@ class RecordChanger(RecordChannel):
         row = self._rows[write.position]
         if write.task.wanted is None and present.has_other_lists(self._resource, row):
             return with_reason(WriteState.CHANGED, _HAS_PARTS)
-        before = present.json_of(write.task.wanted or {})
+        before = present.json_of(write.task.wanted or write.task.expected)
         request = RecordRequest(
             send=lambda: self._request(write, present),
             announce=lambda: announce({"before": before}),

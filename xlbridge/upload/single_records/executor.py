@@ -14,11 +14,16 @@ from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State, planned_note
+from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.progress import RecordProgress
 from xlbridge.upload.reconcile import CHECK_AGAIN, INTERRUPTED, has_settled
 from xlbridge.upload.results.remote_verdict import rejected_row
 from xlbridge.upload.results.verdict import Verdict
-from xlbridge.upload.single_records.changes import RecordChanger, change_of_row
+from xlbridge.upload.single_records.changes import (
+    RecordChanger,
+    change_of_row,
+    removal_of_row,
+)
 from xlbridge.upload.single_records.creations import RecordCreator
 from xlbridge.upload.single_records.dispatch import RecordDispatch, WriteOrder
 from xlbridge.upload.single_records.request import (
@@ -101,6 +106,9 @@ def _tasks_of_plan(context: "RunContext", job: Job) -> list[RecordTask]:
     planned = [by_number[number] for number in job.spec.rows]
     if all(row.is_created for row in planned):
         return [CREATION] * len(planned)
+    if job.deletes:
+        before = context.journal.snapshots.newest(job.id, Moment.BEFORE) or ()
+        return [removal_of_row(row, found) for row, found in zip(planned, before, strict=True)]
     rows = zip(planned, context.rows(job), strict=True)
     return [CREATION if row.is_created else change_of_row(row, values) for row, values in rows]
 
@@ -238,7 +246,7 @@ def _conclude(context: "RunContext", job: Job, writes: list[RecordWrite]) -> "St
         result = with_reason(WriteState.CHANGED, _BLOCKED)
         context.journal.writes.record(job.id, [result.state_of(write) for write in waiting])
         writes = context.journal.writes.load(job.id, answers=False)
-    freed = [write.position for write in writes if write.state.is_refused]
+    freed = [write.position for write in writes if write.state.is_refused or job.deletes]
     detail: dict[str, Any] = {"freed": freed}
     states = {write.state for write in writes}
     if WriteState.UNPROVEN in states:
