@@ -9,12 +9,10 @@ import re
 import signal
 import subprocess
 import sys
-import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import BinaryIO
@@ -203,9 +201,6 @@ def _resource_limit(kind: int, limit: int) -> Iterator[None]:
         resource.setrlimit(kind, (before, hard))
 
 
-_CHUNK = 1 << 20
-
-
 def cell_number_formats(
     path: Path, raw: RawSheet, formats: Mapping[int, str], columns: Collection[int]
 ) -> dict[CellPosition, str]:
@@ -230,16 +225,17 @@ def cell_number_formats(
         rb"""<(?:\w+:)?c(?=\s)(?=[^<>]*?\sr=["'](%s)(\d{1,7})["'])(?=[^<>]*?\ss=["']0*(%s)["'])"""
         % (letters, styles)
     )
-    with zipfile.ZipFile(path) as archive, archive.open(raw.part) as content:
-        return {
-            (int(row), column_index(column.decode())): formats[int(style)]
-            for block in blocks_before(iter(partial(content.read, _CHUNK), b""), b"<")
-            # The common markup: each cell starts with its address, in double quotes.
-            for column, row, style in (
-                quick
-                if block.count(b"<c ") == block.count(b'<c r="')
-                and b":c " not in block
-                and b"='" not in block
-                else exact
-            ).findall(block)
-        }
+    limits = WorkbookLimits()
+    archive = WorkbookArchive(file_content(path, limits), limits)
+    return {
+        (int(row), column_index(column.decode())): formats[int(style)]
+        for block in blocks_before(archive.pieces(raw.part), b"<")
+        # The common markup: each cell starts with its address, in double quotes.
+        for column, row, style in (
+            quick
+            if block.count(b"<c ") == block.count(b'<c r="')
+            and b":c " not in block
+            and b"='" not in block
+            else exact
+        ).findall(block)
+    }

@@ -132,9 +132,6 @@ def hostile(what: Text) -> WorkbookRefused:
 
 document_type = partial(hostile, Text(pt="definições DTD", en="DTD definitions"))
 too_many_sheets = partial(hostile, Text(pt="planilhas demais", en="too many sheets"))
-cells_too_far_apart = partial(
-    hostile, Text(pt="células longe demais umas das outras", en="cells too far apart")
-)
 # Reading exceeded the limits, or killed the parser process.
 too_demanding = partial(
     hostile,
@@ -164,6 +161,26 @@ def cell_ambiguous(sheet: str, cell: str, reason: Text) -> WorkbookRefused:
     )
     details = message.format(cell=cell, sheet=sheet, reason=reason)
     return WorkbookRefused("unreadable", details, _SAVE_AGAIN)
+
+
+def cells_too_far_apart(sheet: str, lowest: str, rightmost: str) -> WorkbookRefused:
+    """Refusal: the filled cells of a sheet span too many cells."""
+    message = Text(
+        pt="As células da planilha {sheet!r} ficam longe demais umas das outras: as últimas são "
+        "{cells}.",
+        en="The cells of the sheet {sheet!r} are too far apart: the last ones are {cells}.",
+    )
+    if lowest == rightmost:
+        message = Text(
+            pt="A célula {cells} da planilha {sheet!r} fica longe demais das outras.",
+            en="The cell {cells} of the sheet {sheet!r} is too far from the others.",
+        )
+    hint = Text(
+        pt="Se ela não é parte dos dados, exclua a linha ou a coluna dela no Excel e salve.",
+        en="If it is no part of the data, delete its row or column in Excel and save.",
+    )
+    cells = ", ".join(dict.fromkeys((lowest, rightmost)))
+    return WorkbookRefused("hostile", message.format(sheet=sheet, cells=cells), hint)
 
 
 def too_large(what: Text, limit: int) -> WorkbookRefused:
