@@ -98,11 +98,7 @@ class PackageParts:
     def _part_of(self, target: str, folder: str) -> str:
         """Return the part that a relation of a part in ``folder`` points to."""
         self._are_paths_plain &= "\\" not in target and "%" not in target
-        target = target.replace("\\", "/").lower()
-        # Some programs write paths from the root without a slash.
-        is_absolute = target.startswith(("/", "xl/"))
-        part = posixpath.normpath(target if is_absolute else f"{folder}/{target}").lstrip("/")
-        return part if part in self._archive else unquote(part)
+        return related_part(target, folder).lower()
 
     def sheet(self, identity: str | None) -> str:
         """Return the part of a sheet by the id of its relation, empty if there is none."""
@@ -315,6 +311,14 @@ def document_properties(content: bytes) -> Mapping[str, str]:
         for element in parse_part(content)
         if (text := "".join(element.itertext()).strip())
     }
+
+
+def related_part(target: str, folder: str) -> str:
+    """Return the name of the part that a relation of a part in ``folder`` points to."""
+    path = unquote(target).replace("\\", "/")
+    # Some programs write paths from the root without a slash.
+    is_absolute = path.lower().startswith(("/", "xl/"))
+    return posixpath.normpath(path if is_absolute else f"{folder}/{path}").lstrip("/")
 
 
 def pack(parts: Mapping[str, bytes]) -> BytesIO:
