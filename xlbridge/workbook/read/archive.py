@@ -27,6 +27,7 @@ except ImportError:  # Not available on every platform; the standard library is 
 from xlbridge.errors import UsageError, os_error_reason
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.encryption import OLE_START, decrypted, is_encrypted_package
 from xlbridge.workbook.read import refusals
 
 _CHUNK = 1 << 20
@@ -292,11 +293,17 @@ LOCK_FILE_PREFIXES = ("~$", ".~lock.")
 TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})
 """Extensions of text files that are read as .csv."""
 
-_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _ZIP = b"PK\x03\x04"
-_ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 _WORKBOOK_STREAM = "Workbook".encode("utf-16-le")
-_MARKUP = (b"<!doctype html", b"<html", b"<table", b"<head", b"<meta")
+_XML_SPREADSHEET = b"urn:schemas-microsoft-com:office:spreadsheet"
+_FLAT_OPEN_DOCUMENT = b"urn:oasis:names:tc:opendocument:xmlns:office"
+_HTML = re.compile(rb"<(?:!doctype\s+html|html|head|meta|body|style|div|span|table|tr|td|p)\b")
+_MIME = re.compile(rb"(?:[\w-]+:[^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)*?content-type:\s*multipart/")
+_OTHER_TEXT = re.compile(
+    rb"""<[?!a-z]|\{\\rtf|\{\s*["}]|\[\s*[\[{"]|id;p[^\r\n]*\r?\n[a-z];|table\r?\n0,1\r?\n"""
+)
+"""Start of XML, RTF, JSON, SYLK or DIF, in lower case."""
+
 _TEXT = re.compile(rb"[^\x00-\x08\x0e-\x1a\x1c-\x1f]*+")
 _SAMPLE = 4096
 
@@ -317,6 +324,18 @@ def is_zip(content: bytes) -> bool:
     return content.startswith(_ZIP)
 
 
+def plain_content(content: bytes) -> bytes:
+    """Return the content of a workbook as it is without Excel's default password.
+
+    Raises ``WorkbookRefused`` if it has another password.
+    """
+    if not is_encrypted_package(content):
+        return content
+    if (plain := decrypted(content)) is None:
+        raise refusals.encrypted()
+    return plain
+
+
 def kind_of_plain_file(path: Path, content: bytes) -> FileKind:
     """Return the kind of a file that is not a zip archive.
 
@@ -326,19 +345,36 @@ def kind_of_plain_file(path: Path, content: bytes) -> FileKind:
         raise refusals.lock_file()
     if not content:
         raise refusals.empty_file()
-    if content.startswith(_OLE):
-        if _ENCRYPTED_STREAM in content:
+    if content.startswith(OLE_START):
+        if is_encrypted_package(content):
             raise refusals.encrypted()
         if _WORKBOOK_STREAM not in content:
             raise refusals.other_ole_file()
         return FileKind.XLS
-    if content[:_SAMPLE].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_MARKUP):
-        raise refusals.web_page()
+    _refuse_other_text(content, path.suffix.lower() in TEXT_ENDINGS)
     if path.suffix.lower() in TEXT_ENDINGS and not content.startswith(b"%PDF-"):
         return FileKind.CSV
     if _TEXT.fullmatch(content[:_SAMPLE]) and not content.startswith(b"%PDF-"):
         raise refusals.text_with_other_name()
     raise refusals.no_workbook()
+
+
+def _refuse_other_text(content: bytes, is_named_as_text: bool) -> None:
+    """Raise ``WorkbookRefused`` for text that is neither a workbook nor the rows of a .csv."""
+    start = content[:_SAMPLE]
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        start = start.decode("utf-16", "ignore").encode()
+    start = start.removeprefix(codecs.BOM_UTF8).lstrip(b" \t\r\n").lower()
+    is_markup = re.match(rb"<[?!a-z]", start) is not None
+    if is_markup and _XML_SPREADSHEET in start:
+        raise refusals.xml_spreadsheet()
+    if is_markup and _FLAT_OPEN_DOCUMENT in start:
+        raise refusals.flat_open_document()
+    if (is_markup and _HTML.search(start)) or _MIME.match(start):
+        raise refusals.web_page()
+    # The header of a .csv may start alike.
+    if _OTHER_TEXT.match(start) and (start.startswith(b"<?xml") or not is_named_as_text):
+        raise refusals.other_text_format()
 
 
 def kind_of_archive(archive: WorkbookArchive) -> FileKind:

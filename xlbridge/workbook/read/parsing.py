@@ -33,6 +33,7 @@ from xlbridge.workbook.read.archive import (
     is_zip,
     kind_of_archive,
     kind_of_plain_file,
+    plain_content,
 )
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.chunked_parsing import (
@@ -298,6 +299,7 @@ def parse_file(
     ``path`` is only used for its name. Raises ``UsageError`` if there is no such sheet,
     ``WorkbookRefused`` if the content cannot be read or exceeds the limits.
     """
+    content = plain_content(content)
     archive = WorkbookArchive(content, limits) if is_zip(content) else None
     kind = kind_of_plain_file(path, content) if archive is None else kind_of_archive(archive)
     if archive is not None and kind in {FileKind.XLSX, FileKind.XLSM}:
@@ -319,6 +321,10 @@ def parse_file(
         if archive is not None:
             archive.unpack()
         with refuse_on_failure(), refuse_damage():
+            if kind is FileKind.XLS:
+                from xlbridge.workbook.read.xls_scan import without_password
+
+                content = without_password(content)
             scan = open_scan(kind, content, limits)
             book = CalamineWorkbook.from_filelike(_parser_content(kind, content, archive))
             visible = {s.name: s.visible == SheetVisibleEnum.Visible for s in book.sheets_metadata}

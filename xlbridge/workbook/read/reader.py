@@ -21,6 +21,7 @@ from xlbridge.errors import XlbridgeError
 from xlbridge.processes import helper_not_started, wait_until_ready
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition, column_index, column_letters
+from xlbridge.workbook.encryption import is_encrypted_package
 from xlbridge.workbook.read.archive import (
     FileKind,
     WorkbookArchive,
@@ -29,6 +30,7 @@ from xlbridge.workbook.read.archive import (
     is_zip,
     kind_of_archive,
     kind_of_plain_file,
+    plain_content,
 )
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.messages import (
@@ -141,6 +143,8 @@ def prefetch_workbook(
 def _inspect(path: Path, limits: WorkbookLimits) -> tuple[int, bytes | None]:
     """Return the size of a file's unpacked content, and the file's content if it is safe."""
     content = file_content(path, limits)
+    if is_encrypted_package(content):
+        return len(content), None
     if not is_zip(content):
         kind = kind_of_plain_file(path, content)
         is_safe = kind is FileKind.CSV and len(content) <= MAX_IN_PROCESS_SIZE
@@ -226,7 +230,7 @@ def cell_number_formats(
         % (letters, styles)
     )
     limits = WorkbookLimits()
-    archive = WorkbookArchive(file_content(path, limits), limits)
+    archive = WorkbookArchive(plain_content(file_content(path, limits)), limits)
     return {
         (int(row), column_index(column.decode())): formats[int(style)]
         for block in blocks_before(archive.pieces(raw.part), b"<")

@@ -64,6 +64,34 @@ web_page = _refusal(
     ),
     _SAVE_AS,
 )
+# Excel or LibreOffice open these as workbooks, the parser does not.
+xml_spreadsheet = _refusal(
+    "not-xlsx",
+    Text(
+        pt="O arquivo é uma Planilha XML 2003, que só o Excel abre.",
+        en="The file is an XML Spreadsheet 2003, which only Excel opens.",
+    ),
+    _SAVE_AS,
+)
+flat_open_document = _refusal(
+    "not-xlsx",
+    Text(
+        pt="O arquivo é uma planilha OpenDocument em um só XML (.fods).",
+        en="The file is an OpenDocument spreadsheet in a single XML (.fods).",
+    ),
+    Text(
+        pt="No LibreOffice, use Salvar como > Excel 2007-365 (.xlsx) ou Planilha ODF (.ods).",
+        en="In LibreOffice, use Save As > Excel 2007-365 (.xlsx) or ODF Spreadsheet (.ods).",
+    ),
+)
+other_text_format = _not_a_workbook(
+    Text(
+        pt="O arquivo é um texto de outro formato (XML, JSON, RTF, SYLK ou DIF), não uma planilha "
+        "do Excel.",
+        en="The file is text in another format (XML, JSON, RTF, SYLK or DIF), not an Excel "
+        "workbook.",
+    )
+)
 no_workbook = _not_a_workbook(
     Text(
         pt="O arquivo não é uma planilha .xlsx, .xlsm, .xlsb, .xls, .ods nem .csv.",

@@ -9,6 +9,7 @@ from io import BytesIO
 
 from olefile import OleFileIO
 
+from xlbridge.workbook.encryption import decrypted
 from xlbridge.workbook.read.binary_cells import BookStyles, add_formula, error_name
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.refusals import damaged, encrypted, other_ole_file
@@ -65,6 +66,19 @@ _SKIPPED_FONT = 4
 """Font number that is never used: the following fonts have numbers higher by one."""
 
 
+def without_password(content: bytes) -> bytes:
+    """Return an .xls workbook as it is without Excel's default password.
+
+    Raises ``WorkbookRefused`` if it has another password.
+    """
+    stream, _ = _workbook_stream(content)
+    if all(kind != _FILEPASS for kind, _ in _records(stream, 0)):
+        return content
+    if (plain := decrypted(content)) is None:
+        raise encrypted()
+    return plain
+
+
 class XlsScan:
     """Scan of an .xls workbook."""
 
@@ -75,7 +89,7 @@ class XlsScan:
         self._stream, has_summary = _workbook_stream(content)
         self._offsets: dict[str, int] = {}
         self._styles = styles = BookStyles()
-        for kind, data in self._records(0):
+        for kind, data in _records(self._stream, 0):
             if kind == _FONT:
                 if len(styles.fonts) == _SKIPPED_FONT:
                     styles.fonts.append(False)
@@ -91,8 +105,6 @@ class XlsScan:
                     raise other_ole_file()
                 self._is_foreign = year == _YEAR_OF_OTHERS
                 self._cannot_calculate = not marks and not has_summary
-            elif kind == _FILEPASS:
-                raise encrypted()
             elif kind == _DATEMODE:
                 styles.uses_1904_dates = data[:1] == b"\x01"
             elif kind == _BOUNDSHEET:
@@ -102,7 +114,8 @@ class XlsScan:
         """Return the facts of a sheet."""
         raw = self._styles.new_sheet()
         layout, is_calculated = raw.layout, True
-        for kind, data in self._records(self._offsets.get(name, len(self._stream))):
+        start = self._offsets.get(name, len(self._stream))
+        for kind, data in _records(self._stream, start):
             if kind in _CELLS:
                 index, column, style = struct.unpack_from("<HHH", data)
                 row = index + 1
@@ -156,18 +169,19 @@ class XlsScan:
         (size,) = struct.unpack_from("<H", data, 20)
         add_formula(raw, row, column, data[22 : 22 + size], "H")
 
-    def _records(self, start: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the records of the substream at an offset, without nested ones."""
-        offset, depth = start, 0
-        while offset + 4 <= len(self._stream):
-            kind, size = struct.unpack_from("<HH", self._stream, offset)
-            data = self._stream[offset + 4 : offset + 4 + size]
-            offset += 4 + size
-            depth += (kind == _BOF) - (kind == _EOF)
-            if depth <= 0:
-                return
-            if depth == 1:
-                yield kind, data
+
+def _records(stream: bytes, start: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the records of the substream at an offset, without nested ones."""
+    offset, depth = start, 0
+    while offset + 4 <= len(stream):
+        kind, size = struct.unpack_from("<HH", stream, offset)
+        data = stream[offset + 4 : offset + 4 + size]
+        offset += 4 + size
+        depth += (kind == _BOF) - (kind == _EOF)
+        if depth <= 0:
+            return
+        if depth == 1:
+            yield kind, data
 
 
 def _text(data: bytes, offset: int, length_format: str) -> str:

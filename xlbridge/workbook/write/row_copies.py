@@ -24,9 +24,10 @@ from xlbridge.workbook.edit import edit_package
 from xlbridge.workbook.edit.cell_formats import CellFormats
 from xlbridge.workbook.edit.comments import read_comments
 from xlbridge.workbook.edit.editable_package import SheetList
+from xlbridge.workbook.encryption import is_encrypted_package
 from xlbridge.workbook.formats.number_formats import BUILT_IN_NUMBERS
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookCells, read_workbook
-from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_file
+from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_file, plain_content
 from xlbridge.workbook.read.package import Package
 from xlbridge.workbook.signature import REJECTS_COLUMNS, WorkbookOrigin
 from xlbridge.workbook.write.clean_workbook import cell_values
@@ -237,7 +238,15 @@ def as_xlsx(
     ``sheets`` are the names of hidden sheets to include, ``known`` the visible sheets if they were
     read before. A conversion is removed on exit. Raises what ``read_workbook`` raises.
     """
-    if not path.is_file() or kind_of_file(path) is FileKind.XLSX:
+    stored = path.read_bytes() if path.is_file() else b""
+    if is_encrypted_package(stored):
+        with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
+            plain = Path(folder, path.name)
+            plain.write_bytes(plain_content(stored))
+            with as_xlsx(plain, sheets, limits, known) as converted:
+                yield converted
+        return
+    if not stored or kind_of_file(path) is FileKind.XLSX:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
