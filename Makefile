@@ -127,8 +127,9 @@ clean:
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
+# The demo edits workbooks with openpyxl, in place of Excel.
 $(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -e '.[sandbox]'
+	$(BIN)/python -m pip install --quiet -e '.[sandbox]' openpyxl
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
@@ -141,8 +142,8 @@ $(VENV)-app/.done: pyproject.toml constraints.txt
 	$(VENV)-app/bin/python -m pip install --quiet -e '.[sandbox,ui,keyring,app]'
 	touch $@
 
-# What users install, without the tools of tests.
+# What users install, without the tools of tests, and what the usual pipeline needs.
 $(VENV)-users/.done: $(VENV)/.runtime
 	$(PYTHON) -m venv $(VENV)-users
-	$(VENV)-users/bin/python -m pip install --quiet -e '.[sandbox]'
+	$(VENV)-users/bin/python -m pip install --quiet -e '.[sandbox]' openpyxl
 	touch $@

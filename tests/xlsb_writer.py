@@ -45,7 +45,11 @@ def write_xlsb(source: Path, target: Path) -> Path:
         archive.writestr("xl/workbook.bin", _workbook(formulas))
         archive.writestr(
             "xl/_rels/workbook.bin.rels",
-            _relations([f"worksheets/sheet{n}.bin" for n in range(1, len(names) + 1)], "worksheet"),
+            _relations(
+                [f"worksheets/sheet{n}.bin" for n in range(1, len(names) + 1)],
+                "worksheet",
+                styles="styles.bin",
+            ),
         )
         archive.writestr("xl/styles.bin", styles.part())
         for number, sheet in enumerate(sheets, start=1):
@@ -53,10 +57,13 @@ def write_xlsb(source: Path, target: Path) -> Path:
     return target
 
 
-def _relations(targets: Sequence[str], kind: str) -> str:
+def _relations(targets: Sequence[str], kind: str, **others: str) -> str:
+    """Return a part of relations to ``targets`` of one kind, then to others by their kinds."""
     entries = "".join(
         f'<Relationship Id="rId{number}" Type="{_RELATION}/{kind}" Target="{target}"/>'
-        for number, target in enumerate(targets, start=1)
+        for number, (kind, target) in enumerate(
+            [*((kind, target) for target in targets), *others.items()], start=1
+        )
     )
     space = "http://schemas.openxmlformats.org/package/2006/relationships"
     return f'<Relationships xmlns="{space}">{entries}</Relationships>'

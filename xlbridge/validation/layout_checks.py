@@ -91,14 +91,14 @@ def _unnamed_columns(typed: TypedRows) -> Iterator[Finding]:
     """Report columns with data but without a text header, which no other check covers."""
     header, cells = typed.header, typed.cells
     reported = {finding.cell for finding in header.findings}
-    # Rows of a .csv file that are longer than its header.
-    above = header.row - 1
-    end = int(_widths(cells)[above]) if cells.raw.widths else len(cells.columns)
-    is_longer = np.zeros(cells.height, dtype=bool)
-    for column in cells.columns[end:]:
-        if column.value(above) == "":
-            is_longer |= np.frombuffer(column.kinds, dtype=bool)
-    longer = (np.flatnonzero(is_longer[header.row :]) + header.row + 1).tolist()
+    # Rows of a .csv file that are longer than its header, even by empty cells.
+    longer: list[int] = []
+    if cells.raw.widths:
+        widths = _widths(cells)
+        end = int(widths[header.row - 1])
+        is_longer = np.any([np.frombuffer(c.kinds, dtype=bool) for c in cells.columns], axis=0)
+        is_longer &= widths > end
+        longer = (np.flatnonzero(is_longer[header.row :]) + header.row + 1).tolist()
     if longer:
         cell = cell_address(longer[0], cells.first_column + end)
         yield Finding(CATALOGUE["row-longer"], header.row, cell=cell, details=_row_details(longer))

@@ -153,6 +153,13 @@ def _remarks(
             pt="Células mescladas são separadas: {n}; o valor fica na primeira.",
             en="Merged cells are unmerged: {n}; the value stays in the first.",
         ).format(n=len(layout.merged))
+    if older.lost:
+        yield Text(pt="Não são copiados: {what}.", en="Not copied: {what}.").format(
+            what=Text(
+                pt=", ".join(text.pt for text in older.lost),
+                en=", ".join(text.en for text in older.lost),
+            )
+        )
     lost = [*cells.raw.errors, *cells.raw.without_result]
     if lost:
         shown = [cell_address(row, column) for row, column in sorted(lost)]

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from html import unescape
+from io import BytesIO
 from pathlib import Path
 from typing import ClassVar
 
 from xlbridge import files
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.workbook.encryption import OLE_START, decrypted, is_encrypted_package
 
 TEMPLATE_PROPERTY = "xlbridge-template"
 """Custom document property with the resource's fingerprint."""
@@ -104,10 +106,19 @@ _UNREADABLE = (
 def _start_of_part(path: Path, part: str) -> bytes:
     """Return the first megabyte of a part, empty if it cannot be read."""
     try:
-        with zipfile.ZipFile(path) as archive, archive.open(part) as content:
-            return content.read(_MAX_READ)
+        with path.open("rb") as file:
+            is_ole = file.read(len(OLE_START)) == OLE_START
+            file.seek(0)
+            plain = BytesIO(_plain_package(file.read())) if is_ole else file
+            with zipfile.ZipFile(plain) as archive, archive.open(part) as content:
+                return content.read(_MAX_READ)
     except _UNREADABLE:
         return b""
+
+
+def _plain_package(content: bytes) -> bytes:
+    """Return an encrypted package as it is without the default password, else nothing."""
+    return (decrypted(content) if is_encrypted_package(content) else None) or b""
 
 
 FORMAT_VERSION = 1

@@ -20,7 +20,6 @@ from xlbridge.resources.findings import CorrectedValue
 from xlbridge.workbook.address import CellPosition, cell_address, cell_position
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import (
-    WORKBOOK,
     EditablePackage,
     SheetList,
     cells_by_column,
@@ -56,7 +55,7 @@ class WorkbookStyles:
 
     def __init__(self, package: EditablePackage) -> None:
         self._package = package
-        self._part = package.related(WORKBOOK, "styles")
+        self._part = package.related(package.workbook, "styles")
         self._root = xml.parse(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
         self._codes = {
             item.get("numFmtId"): item.get("formatCode", "")
@@ -154,7 +153,7 @@ class WorkbookStyles:
         if self._part is None:
             name = self._package.unused_name("xl/styles{}.xml")
             self._part = name if _DEFAULT_PART in self._package else _DEFAULT_PART
-            self._package.add_part(self._part, _TYPE, WORKBOOK, "styles")
+            self._package.add_part(self._part, _TYPE, self._package.workbook, "styles")
         self._package.write(self._part, xml.to_bytes(self._root))
 
     def _add_xml(self, name: str, content: str) -> str:
@@ -221,10 +220,11 @@ class EditableCells:
     def rich_text_cells(self, positions: Collection[CellPosition]) -> frozenset[CellPosition]:
         """Return those cells whose text has formatted parts."""
         cells = self._cells(positions)
-        part = self._package.related(WORKBOOK, "sharedStrings") if cells else None
+        package = self._package
+        part = package.related(package.workbook, "sharedStrings") if cells else None
         rich_texts = set[str]()
-        if part is not None and part in self._package:
-            texts = enumerate(xml.parse(self._package.read(part)).iterfind("{*}si"))
+        if part is not None and part in package:
+            texts = enumerate(xml.parse(package.read(part)).iterfind("{*}si"))
             rich_texts = {str(n) for n, item in texts if item.find("{*}r") is not None}
         return frozenset(
             position

@@ -21,10 +21,11 @@ from xlbridge.files import replace_atomically
 from xlbridge.workbook.address import CellRange, cell_position, column_index
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.read.cells import TRUE
+from xlbridge.workbook.read.package import related_part
 from xlbridge.workbook.read.refusals import not_editable
 from xlbridge.workbook.signature import SUMMARY_NAME, SUMMARY_SHEET
 
-WORKBOOK = "xl/workbook.xml"
+_USUAL_WORKBOOK = "xl/workbook.xml"
 _TYPES = "[Content_Types].xml"
 _NO_RELATIONS = (
     b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"/>'
@@ -65,17 +66,17 @@ class EditablePackage:
 
     def __init__(self, source: zipfile.ZipFile) -> None:
         self._source = source
-        self._names = {name.lower(): name for name in source.namelist()}
+        self._names = {_plain_name(name).lower(): name for name in source.namelist()}
         self._changed: dict[str, bytes] = {}
+        self.workbook = self.related("", "officeDocument") or _USUAL_WORKBOOK
 
     def __contains__(self, part: str) -> bool:
         return part in self._changed or part.lower() in self._names
 
     def read(self, part: str) -> bytes:
         """Return a part's content. Raises ``KeyError`` if there is none."""
-        if part in self._changed:
-            return self._changed[part]
-        return self._source.read(self._names[part.lower()])
+        stored = self._names.get(part.lower(), part)
+        return self._changed[stored] if stored in self._changed else self._source.read(stored)
 
     def write(self, part: str, content: bytes) -> None:
         """Replace a part, or add one."""
@@ -152,7 +153,7 @@ class EditablePackage:
             zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as copy,
         ):
             for entry in self._source.infolist():
-                member = zipfile.ZipInfo(entry.filename, entry.date_time)
+                member = zipfile.ZipInfo(_plain_name(entry.filename), entry.date_time)
                 member.compress_type = zipfile.ZIP_DEFLATED
                 member.external_attr = entry.external_attr
                 changed = self._changed.get(entry.filename)
@@ -166,13 +167,16 @@ class EditablePackage:
     def _target(self, part: str, is_wanted: Callable[[xml.Element], bool]) -> str | None:
         """Return the target of the first wanted relation of a part."""
         target = next((r.get("Target", "") for r in self._relations(part) if is_wanted(r)), None)
-        # A path from the root stays, any other is relative to the part's folder.
-        folder = posixpath.join("/", posixpath.dirname(part))
-        return target and posixpath.normpath(posixpath.join(folder, target)).lstrip("/")
+        return target and related_part(target, posixpath.dirname(part))
 
     def _relations(self, part: str) -> xml.Element:
         name = _relations_part(part)
         return xml.parse(self.read(name) if name in self else _NO_RELATIONS)
+
+
+def _plain_name(stored: str) -> str:
+    """Return the name of a part; some programs on Windows write backslashes."""
+    return stored.replace("\\", "/")
 
 
 def _relations_part(part: str) -> str:
@@ -262,7 +266,7 @@ class SheetList:
 
     def __init__(self, package: EditablePackage) -> None:
         self._package = package
-        self._root = xml.parse(package.read(WORKBOOK))
+        self._root = xml.parse(package.read(package.workbook))
         sheets = self._root.find("{*}sheets")
         if sheets is None:
             raise ValueError("the workbook has no sheets")
@@ -307,7 +311,7 @@ class SheetList:
         candidates = (SUMMARY_SHEET, *numbered)
         unused = next(candidate for candidate in candidates if candidate.casefold() not in used)
         part = self._package.unused_name("xl/worksheets/xlbridge{}.xml")
-        identity = self._package.add_part(part, _SHEET_TYPE, WORKBOOK, "worksheet")
+        identity = self._package.add_part(part, _SHEET_TYPE, self._package.workbook, "worksheet")
         last = self._all()[-1]
         numbers = (int(sheet.get("sheetId", "0")) for sheet in self._all())
         sheet = xml.add_child(self._sheets, "sheet", name=unused, sheetId=str(max(numbers) + 1))
@@ -335,13 +339,13 @@ class SheetList:
 
     def save(self) -> None:
         """Write the part."""
-        self._package.write(WORKBOOK, xml.to_bytes(self._root))
+        self._package.write(self._package.workbook, xml.to_bytes(self._root))
 
     def _all(self) -> list[xml.Element]:
         return list(self._sheets.iterfind("{*}sheet"))
 
     def _part_of(self, sheet: xml.Element) -> str:
-        part = self._package.relation_target(WORKBOOK, xml.relation_id(sheet))
+        part = self._package.relation_target(self._package.workbook, xml.relation_id(sheet))
         if part is None:
             raise KeyError(sheet.get("name"))
         return part

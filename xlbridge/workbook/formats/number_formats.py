@@ -29,6 +29,9 @@ BUILT_IN: Mapping[int, str] = {
 """Formats that files refer to by number only; other such numbers are date formats. Their currency
 is that of the computer."""
 
+BUILT_IN_NUMBERS: Mapping[str, int] = {code: number for number, code in BUILT_IN.items()}
+"""Numbers of these formats, by which programs display them in the reader's language."""
+
 _CURRENCY_OF_COMPUTER = frozenset({5, 6, 7, 8, 41, 42, 43, 44})
 
 _DATE_FORMAT = "dd/mm/yyyy"

@@ -5,6 +5,7 @@ document type definition is refused with its own message. Parsing happens elsewh
 memory and time.
 """
 
+import codecs
 import io
 import re
 import stat
@@ -12,6 +13,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -25,6 +27,7 @@ except ImportError:  # Not available on every platform; the standard library is 
 from xlbridge.errors import UsageError, os_error_reason
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.encryption import OLE_START, decrypted, is_encrypted_package
 from xlbridge.workbook.read import refusals
 
 _CHUNK = 1 << 20
@@ -40,6 +43,14 @@ _DOCTYPE = re.compile(rb"<![dD][oO][cC][tT][yY][pP][eE]")
 _UTF16_DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-16-le", "utf-16-be"))
 _UTF32_STARTS = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff", b"<\x00\x00\x00", b"\x00\x00\x00<")
 _DECLARED_ENCODING = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([^"']*)""")
+_DECLARATION = re.compile(r"^\ufeff?\s*(?:<\?xml[^>]*\?>)?")
+_UTF16_STARTS = {
+    b"\xff\xfe": "utf-16-le",
+    b"\xfe\xff": "utf-16-be",
+    b"<\x00": "utf-16-le",
+    b"\x00<": "utf-16-be",
+}
+_UTF8_NAMES = frozenset({"utf-8", "ascii"})
 _PLAIN_ENCODING = re.compile(
     rb"utf-?8|utf-?16(?:le|be)?|us-ascii|ascii|latin-?1|(?:iso-8859|windows-125)[-\w]*",
     re.IGNORECASE,
@@ -62,8 +73,9 @@ _ZIP_ERRORS = (
 class WorkbookArchive:
     """Zip archive with a checked directory, whose parts are checked while they are unpacked.
 
-    Their names are in lower case here. ``declared_size`` is the total size of the parts in bytes,
-    as the directory declares it.
+    Their names are in lower case here, with slashes between folders, and XML is in UTF-8:
+    ``is_plain`` as long as no part was stored otherwise. ``declared_size`` is the total size of the
+    parts in bytes, as the directory declares it.
     """
 
     def __init__(self, content: bytes, limits: WorkbookLimits) -> None:
@@ -77,14 +89,16 @@ class WorkbookArchive:
         except _ZIP_ERRORS as error:
             raise refusals.damaged() from error
         entries = self._package.infolist()
-        self._entries = {entry.filename.lower(): entry for entry in entries}
+        # Some programs on Windows write backslashes.
+        names = [entry.filename.replace("\\", "/").lower() for entry in entries]
+        self._entries = dict(zip(names, entries, strict=True))
+        self.is_plain = not any("\\" in entry.filename for entry in entries)
         if len(self._entries) < len(entries):
             raise refusals.hostile(Text(pt="partes com o mesmo nome", en="parts of the same name"))
         end = 0
+        if any(name.startswith("/") or ".." in name.split("/") for name in names):
+            raise refusals.hostile(Text(pt="nome de parte inválido", en="an invalid part name"))
         for entry in sorted(entries, key=lambda entry: entry.header_offset):
-            name = entry.filename
-            if name.startswith("/") or "\\" in name or ".." in name.split("/"):
-                raise refusals.hostile(Text(pt="nome de parte inválido", en="an invalid part name"))
             if entry.flag_bits & _ENCRYPTED_FLAG:
                 raise refusals.encrypted()
             if entry.compress_type not in _METHODS:
@@ -104,6 +118,9 @@ class WorkbookArchive:
         """Return the name of a part as it is in the archive, None if there is no such part."""
         return self._entries[name].filename if name in self._entries else None
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
     def size(self, name: str) -> int:
         """Return the declared size of a part in bytes, 0 if there is none."""
         return self._entries[name].file_size if name in self._entries else 0
@@ -113,14 +130,18 @@ class WorkbookArchive:
         return b"".join(self.pieces(name)) if name in self._entries else b""
 
     def pieces(self, name: str, size: int = _CHUNK) -> Iterator[bytes]:
-        """Yield a part in checked pieces of ``size`` bytes.
+        """Yield a part in checked pieces of ``size`` bytes, which differs in other encodings.
 
         Raises ``WorkbookRefused`` if a limit is exceeded or the part is damaged or suspicious.
         """
         entry, unpacked, tail, limits = self._entries[name], 0, b"", self._limits
+        decoder: codecs.IncrementalDecoder | None = None
         others = sum(size for other, size in self._unpacked.items() if other != name)
         try:
             for piece in self._inflate(entry, size):
+                if not unpacked and name.endswith(_XML_ENDINGS):
+                    decoder = _decoder_of(piece)
+                    self.is_plain &= decoder is None
                 unpacked += len(piece)
                 total = unpacked + others
                 if unpacked > limits.part_size:
@@ -129,9 +150,17 @@ class WorkbookArchive:
                     raise refusals.too_large(_CONTENT, limits.total_size)
                 if total > limits.ratio_from and total > limits.ratio * len(self.content):
                     raise refusals.hostile(_UNCOMMON_COMPRESSION)
-                _check_markup(name, piece, tail)
+                if decoder is not None:
+                    text = decoder.decode(piece)
+                    piece = (text if tail else _DECLARATION.sub("", text, count=1)).encode()
+                # Only pictures may be SVG documents with a document type.
+                if not name.startswith(_PICTURES):
+                    _refuse_document_type(tail + piece[:_MAX_MARK_LENGTH])
+                    _refuse_document_type(piece)
                 yield piece
                 tail = piece[-_MAX_MARK_LENGTH:]
+            if decoder is not None:
+                decoder.decode(b"", final=True)
         except _ZIP_ERRORS as error:
             raise refusals.damaged() from error
         if unpacked > entry.file_size:
@@ -162,6 +191,13 @@ class WorkbookArchive:
                 yield piece
         if checksum != entry.CRC:
             raise zipfile.BadZipFile
+
+    def parts(self) -> dict[str, bytes]:
+        """Return all parts by their plain names. Raises what ``pieces`` raises."""
+        return {
+            entry.filename.replace("\\", "/"): self.read(name)
+            for name, entry in self._entries.items()
+        }
 
     def unpack(self) -> None:
         """Check every part that was not unpacked yet. Raises what ``pieces`` raises."""
@@ -215,19 +251,24 @@ def file_content(path: Path, limits: WorkbookLimits) -> bytes:
         ) from error
 
 
-def _check_markup(name: str, piece: bytes, tail: bytes) -> None:
-    """Check a piece of a part; ``tail`` is the end of the previous piece, empty for the first."""
-    if not tail and name.endswith(_XML_ENDINGS):
-        # In other encodings a document type definition could not be detected.
-        start = piece[:256]
-        declared = _DECLARED_ENCODING.search(start)
-        known = declared is None or _PLAIN_ENCODING.fullmatch(declared[1])
-        if not known or start.startswith(_UTF32_STARTS):
-            raise refusals.hostile(Text(pt="codificação fora do comum", en="an uncommon encoding"))
-    # Only pictures may be SVG documents with a document type.
-    if not name.startswith(_PICTURES):
-        _refuse_document_type(tail + piece[:_MAX_MARK_LENGTH])
-        _refuse_document_type(piece)
+def _decoder_of(start: bytes) -> codecs.IncrementalDecoder | None:
+    """Return the decoder of an XML part by its first bytes, None if it is in UTF-8.
+
+    Raises ``WorkbookRefused`` for encodings that no program uses: a document type definition would
+    not be detected.
+    """
+    found = _DECLARED_ENCODING.search(start[:256])
+    declared = found[1] if found else b"utf-8"
+    name = None
+    if _PLAIN_ENCODING.fullmatch(declared) and not start.startswith(_UTF32_STARTS):
+        with suppress(LookupError):
+            name = codecs.lookup(declared.decode()).name
+    if name is None:
+        raise refusals.hostile(Text(pt="codificação fora do comum", en="an uncommon encoding"))
+    wide = _UTF16_STARTS.get(start[:2])
+    if wide is None and (name in _UTF8_NAMES or name.startswith("utf-16")):
+        return None
+    return codecs.getincrementaldecoder(wide or name)()
 
 
 def _refuse_document_type(chunk: bytes) -> None:
@@ -252,11 +293,17 @@ LOCK_FILE_PREFIXES = ("~$", ".~lock.")
 TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})
 """Extensions of text files that are read as .csv."""
 
-_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _ZIP = b"PK\x03\x04"
-_ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 _WORKBOOK_STREAM = "Workbook".encode("utf-16-le")
-_MARKUP = (b"<!doctype html", b"<html", b"<table", b"<head", b"<meta")
+_XML_SPREADSHEET = b"urn:schemas-microsoft-com:office:spreadsheet"
+_FLAT_OPEN_DOCUMENT = b"urn:oasis:names:tc:opendocument:xmlns:office"
+_HTML = re.compile(rb"<(?:!doctype\s+html|html|head|meta|body|style|div|span|table|tr|td|p)\b")
+_MIME = re.compile(rb"(?:[\w-]+:[^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)*?content-type:\s*multipart/")
+_OTHER_TEXT = re.compile(
+    rb"""<[?!a-z]|\{\\rtf|\{\s*["}]|\[\s*[\[{"]|id;p[^\r\n]*\r?\n[a-z];|table\r?\n0,1\r?\n"""
+)
+"""Start of XML, RTF, JSON, SYLK or DIF, in lower case."""
+
 _TEXT = re.compile(rb"[^\x00-\x08\x0e-\x1a\x1c-\x1f]*+")
 _SAMPLE = 4096
 
@@ -277,6 +324,18 @@ def is_zip(content: bytes) -> bool:
     return content.startswith(_ZIP)
 
 
+def plain_content(content: bytes) -> bytes:
+    """Return the content of a workbook as it is without Excel's default password.
+
+    Raises ``WorkbookRefused`` if it has another password.
+    """
+    if not is_encrypted_package(content):
+        return content
+    if (plain := decrypted(content)) is None:
+        raise refusals.encrypted()
+    return plain
+
+
 def kind_of_plain_file(path: Path, content: bytes) -> FileKind:
     """Return the kind of a file that is not a zip archive.
 
@@ -286,19 +345,36 @@ def kind_of_plain_file(path: Path, content: bytes) -> FileKind:
         raise refusals.lock_file()
     if not content:
         raise refusals.empty_file()
-    if content.startswith(_OLE):
-        if _ENCRYPTED_STREAM in content:
+    if content.startswith(OLE_START):
+        if is_encrypted_package(content):
             raise refusals.encrypted()
         if _WORKBOOK_STREAM not in content:
             raise refusals.other_ole_file()
         return FileKind.XLS
-    if content[:_SAMPLE].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_MARKUP):
-        raise refusals.web_page()
+    _refuse_other_text(content, path.suffix.lower() in TEXT_ENDINGS)
     if path.suffix.lower() in TEXT_ENDINGS and not content.startswith(b"%PDF-"):
         return FileKind.CSV
     if _TEXT.fullmatch(content[:_SAMPLE]) and not content.startswith(b"%PDF-"):
         raise refusals.text_with_other_name()
     raise refusals.no_workbook()
+
+
+def _refuse_other_text(content: bytes, is_named_as_text: bool) -> None:
+    """Raise ``WorkbookRefused`` for text that is neither a workbook nor the rows of a .csv."""
+    start = content[:_SAMPLE]
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        start = start.decode("utf-16", "ignore").encode()
+    start = start.removeprefix(codecs.BOM_UTF8).lstrip(b" \t\r\n").lower()
+    is_markup = re.match(rb"<[?!a-z]", start) is not None
+    if is_markup and _XML_SPREADSHEET in start:
+        raise refusals.xml_spreadsheet()
+    if is_markup and _FLAT_OPEN_DOCUMENT in start:
+        raise refusals.flat_open_document()
+    if (is_markup and _HTML.search(start)) or _MIME.match(start):
+        raise refusals.web_page()
+    # The header of a .csv may start alike.
+    if _OTHER_TEXT.match(start) and (start.startswith(b"<?xml") or not is_named_as_text):
+        raise refusals.other_text_format()
 
 
 def kind_of_archive(archive: WorkbookArchive) -> FileKind:

@@ -28,6 +28,7 @@ _VISIBLE_HEIGHT = 3.0
 _LAST_COLUMN = 16_383
 _VISIBLE_WIDTH = 0.5
 """Minimum width, in characters, of a column with visible text."""
+_DUMMIES = frozenset({"0", "0.0"})
 _SIZE = re.compile(r"\d{1,9}(?:\.\d*)?", re.ASCII)
 _SUM = re.compile(
     r"=?\s*(?:(?:SUBTOTAL|AGGREGATE)\s*\("
@@ -99,8 +100,42 @@ class SheetLayout:
             runs.append((row, row))
 
 
+def is_missing_result(kind: str, value: str | None, formula: str, lacks_results: bool) -> bool:
+    """Return whether a formula of an .xlsx has no result, by its cell's type and value.
+
+    With ``lacks_results`` zero is none, and neither is the formula itself.
+    """
+    if not value:
+        return value is None or kind != "str"
+    if not lacks_results:
+        return False
+    return value in _DUMMIES if kind == "n" else value.removeprefix("=") == formula
+
+
 def _is_below(size: str | None, limit: float) -> bool:
     return size is not None and _SIZE.fullmatch(size) is not None and float(size) < limit
+
+
+@dataclass(slots=True)
+class Extent:
+    """Extent of a sheet's filled cells: its first column, its lowest and its rightmost cell."""
+
+    left: int = _LAST_COLUMN
+    lowest: CellPosition = (0, 0)
+    rightmost: CellPosition = (0, -1)
+
+    def add(self, row: int, column: int) -> None:
+        """Add a filled cell."""
+        self.left = min(self.left, column)
+        if row > self.lowest[0]:
+            self.lowest = (row, column)
+        if column > self.rightmost[1]:
+            self.rightmost = (row, column)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells, empty ones included, from the sheet's first row on."""
+        return self.lowest[0] * (self.rightmost[1] - self.left + 1)
 
 
 @dataclass(slots=True)
@@ -111,8 +146,8 @@ class RawSheet:
     result; ``scaled`` maps a cell to the factor by which its format multiplies its number, 100 for
     a percentage. ``part`` is the name of the sheet's part. ``formats`` are the significant number
     formats of the workbook by style, ``struck`` its styles that strike cells through;
-    ``struck_texts`` are cells with a rich text that is struck through as a whole. ``booleans`` are
-    cells that display a boolean and store a number.
+    ``struck_texts`` are cells with a rich text that is struck through as a whole. ``replaced`` has
+    the values of cells that the parser misreads. ``extent`` is that of the filled cells.
 
     ``is_text_only``: the file has only texts, as a .csv. Its ``widths`` are pairs of a row's index
     and its number of cells, which holds until the next pair; ``is_unterminated``: its last row
@@ -129,7 +164,8 @@ class RawSheet:
     struck: frozenset[int] = frozenset()
     struck_texts: set[CellPosition] = field(default_factory=set)
     uses_1904_dates: bool = False
-    booleans: dict[CellPosition, bool] = field(default_factory=dict)
+    replaced: dict[CellPosition, bool | str] = field(default_factory=dict)
+    extent: Extent = field(default_factory=Extent, compare=False)
     is_text_only: bool = False
     widths: Sequence[tuple[int, int]] = ()
     is_unterminated: bool = False

@@ -20,7 +20,13 @@ from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
 
 from xlbridge.workbook.address import CellPosition, column_index
 from xlbridge.workbook.read.archive import blocks_before
-from xlbridge.workbook.read.cells import SHARED_MARK, RawSheet, SharedTextMissing, SheetLayout
+from xlbridge.workbook.read.cells import (
+    SHARED_MARK,
+    RawSheet,
+    SharedTextMissing,
+    SheetLayout,
+    is_missing_result,
+)
 from xlbridge.workbook.read.messages import Budget, RowsRead, SheetEncoder
 from xlbridge.workbook.read.package import Package, pack
 
@@ -38,14 +44,14 @@ _ERROR_CELL = re.compile(
 
 _FORMULA_CELL = re.compile(
     rb"<c\b((?>[^>]*?" + _REFERENCE + rb"[^>]*+))>\s*+<f(?=[\s>/])[^>]*+>(?:(?<=/>)|([^<]*+)</f>)"
-    rb"(?:\s*+(<v\s*+/>|<v></v>)?+\s*+(</c>))?"
+    rb"(?:\s*+(<v\s*+/>|<v>(?:0(?:\.0)?+|=[^<]*+)?+</v>)?+\s*+(</c>))?"
 )
-"""Cell with a formula: its attributes, column and row, the formula, an empty result, and its end if
-there is no other result."""
+"""Cell with a formula: its attributes, column and row, the formula, an empty or a dummy result, and
+its end if there is no other result."""
 
 # The letter is rarer than the angle bracket, and so found faster.
 _ANY_FORMULA = re.compile(rb"f(?<=<f)[\s>/]")
-_TEXT_RESULT = re.compile(rb'\bt="str"')
+_TYPE = re.compile(rb'\bt="(\w+)"')
 _PREFIXED = re.compile(rb"""<\w+:worksheet|xmlns:\w+=["'][^"']*/spreadsheetml/(?:2006/)?main["']""")
 
 _LOW = rb'ht="(?<=\bht=")[0-2](?:\.\d*)?"'
@@ -126,11 +132,12 @@ class QuickScan:
     """Scan of a sheet's part, block by block of whole rows; ``raw`` collects the facts.
 
     ``has_end``: the last block has the end of the rows. ``scaling`` are the factors of cell styles
-    that display scaled numbers.
+    that display scaled numbers. With ``lacks_results`` zero is no result of a formula.
     """
 
-    def __init__(self, scaling: Mapping[int, float]) -> None:
+    def __init__(self, scaling: Mapping[int, float], *, lacks_results: bool = False) -> None:
         self.raw = RawSheet()
+        self._lacks_results = lacks_results
         self.has_end = False
         self._scaling = scaling
         styles = "|".join(map(str, sorted(scaling)))
@@ -156,7 +163,9 @@ class QuickScan:
             if (position := _position(attributes)) is None or b"&" in error:
                 return False
             self.raw.errors[position] = error.decode("utf-8", "replace")
-        if not (_add_formulas(markup, self.raw) and _add_layout(markup, self.raw.layout)):
+        if not _add_formulas(markup, self.raw, self._lacks_results):
+            return False
+        if not _add_layout(markup, self.raw.layout):
             return False
         for attributes, style in self._styled.findall(block) if self._styled else ():
             if (position := _position(attributes)) is None:
@@ -226,15 +235,21 @@ class _RowMatcher:
         self._pattern = re.compile(rb'<row r="(\d{1,7})"' + row + rb"(?:(?<=/)>|" + rows)
 
 
-def _add_formulas(block: bytes, raw: RawSheet) -> bool:
+def _add_formulas(block: bytes, raw: RawSheet, lacks_results: bool) -> bool:
     """Add the block's formulas; return False if one has no valid address."""
     count = len(_ANY_FORMULA.findall(block))
     found = _FORMULA_CELL.findall(block) if count else []
-    for attributes, letters, number, formula, empty, end in found:
+    for attributes, letters, number, formula, result, end in found:
         row, column = int(number), column_index(letters.decode())
-        raw.layout.add_formula(row, column, formula.decode("utf-8", "replace"))
-        if end and not (empty and _TEXT_RESULT.search(attributes)):
-            raw.without_result.add((row, column))
+        text = formula.decode("utf-8", "replace")
+        raw.layout.add_formula(row, column, text)
+        if end:
+            kind = _TYPE.search(attributes)
+            value = result[3:-4].decode("utf-8", "replace") if result.endswith(b"</v>") else ""
+            if is_missing_result(
+                kind[1].decode() if kind else "n", value if result else None, text, lacks_results
+            ):
+                raw.without_result.add((row, column))
     return len(found) == count
 
 
@@ -367,13 +382,13 @@ class _ChunkParser:
         self.has_ended = bool(end)
         # The parser knows only some errors; the scan has collected all of them.
         rows = replace_unknown_errors(rows) if scan.raw.errors else rows
-        if self._package.shared_part is not None:
+        if self._package.parts.shared_texts is not None:
             rows = self._mark_shared_texts(rows)
         return b"".join((self._head, rows, _END))
 
     def open(self, part: bytes) -> CalamineWorkbook:
         """Return a workbook with a part; its sheet is parsed when it is opened, without the GIL."""
-        name = self._package.sheet_part(self._sheet)
+        name = self._package.parser_name(self._sheet)
         if name is None:
             raise UnusualSheet
         return CalamineWorkbook.from_filelike(pack({**self._parts, name: part}))

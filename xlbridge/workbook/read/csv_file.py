@@ -9,7 +9,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from xlbridge.errors import UsageError, WorkbookRefused
@@ -121,9 +121,15 @@ DELIMITERS: Mapping[str, Text] = {
 }
 _DECLARATION = re.compile(r"sep=(.)[ \t]*(?:\r\n|\n|\r|\Z)", re.IGNORECASE)
 _NO_DELIMITER = "\N{INFORMATION SEPARATOR ONE}"
+_END_OF_FILE = re.compile(r"\x1a[\x1a\s]*\Z")
+"""Ctrl-Z, with which programs of MS-DOS end a text."""
+_MIN_ROWS_WITH_END = 3
 _SAMPLE_ROWS = 200
-_MAX_RAGGED_SHARE = 5
+_MAX_RAGGED_SHARE, _MAX_RAGGED_SHARE_BELOW_HEADER = 5, 2
 """At most one row in this many may have another number of cells than the rest."""
+_MIN_NAMES_SHARE = 0.7
+"""Share of a header's cells that are different names."""
+_ANY_DELIMITER = re.compile(r"[;,\t|]")
 
 _LITERAL = r'"(?:[^"]|"")*+"'
 _TEXT_FORMULA = re.compile(rf"={_LITERAL}(?:&{_LITERAL})*+")
@@ -174,6 +180,7 @@ def parse_csv(
                 en="The file is not text, or has another encoding: declare it with --encoding.",
             ),
         )
+    text, ends = _END_OF_FILE.subn("", text)
     declared = _DECLARATION.match(text)
     delimiter = limits.csv.delimiter or (declared[1] if declared else _detect_delimiter(text))
     lines = io.StringIO(text[declared.end() :] if declared else text, newline="")
@@ -189,10 +196,12 @@ def parse_csv(
         # Programs write ="…" to make Excel keep a cell as text.
         for row in rows:
             row[:] = [_text_of(cell) if _TEXT_FORMULA.fullmatch(cell) else cell for cell in row]
-    is_unterminated = not text.endswith(("\n", "\r"))
+    is_unterminated = not (ends or text.endswith(("\n", "\r")))
     while rows and not any(rows[-1]):
         rows.pop()
         is_unterminated = False
+    if delimiter != ",":
+        _drop_ends_of_rows(rows)
     width = max(map(len, rows), default=0)
     encoder = SheetEncoder(name, Budget(limits))
     encoder.reserve(len(rows) - 1, 0, width - 1)
@@ -217,6 +226,26 @@ def parse_csv(
     yield from encoder.encode(0, 0, rows)
     encoder.end()
     yield SheetEnded(RawSheet(is_text_only=True, widths=widths, is_unterminated=is_unterminated))
+
+
+def _drop_ends_of_rows(rows: Sequence[list[str]]) -> None:
+    """Drop the empty cell at the end of all rows below a header that has one cell less.
+
+    Some programs end each row, but not the header, with a delimiter. A delimiter within a value
+    has the same effect on a row, but not on all of them; a decimal comma may.
+    """
+    filled = [row for row in rows if any(row)]
+    widest = max(map(len, filled), default=0)
+    first = next((n for n, row in enumerate(filled) if len(row) == widest), 0)
+    below = filled[first:]
+    is_header = first > 0 and len(filled[first - 1]) == widest - 1
+    if (
+        is_header
+        and len(below) >= _MIN_ROWS_WITH_END
+        and not any(len(row) != widest or row[-1] for row in below)
+    ):
+        for row in below:
+            row.pop()
 
 
 def _text_of(formula: str) -> str:
@@ -268,22 +297,39 @@ def _detect_delimiter(text: str) -> str | None:
     )
 
 
-def _regularity(text: str, delimiter: str) -> tuple[bool, int] | None:
+def _regularity(text: str, delimiter: str) -> tuple[bool, bool, bool, int] | None:
     """Return a score of a delimiter, None if it does not fit.
 
-    The score is whether all rows from the first of the usual width on have that width, and the
-    negative number of rows above.
+    The score is whether there is a header, whether it has as many names as the rows have cells,
+    whether all rows from the first of the usual width on have that width, and the negative number
+    of rows above.
     """
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        widths = [len(row) for row in islice(rows, _SAMPLE_ROWS) if any(map(str.strip, row))]
+        rows = [row for row in islice(reader, _SAMPLE_ROWS) if any(map(str.strip, row))]
     except csv.Error:
         return None
+    widths = list(map(len, rows))
     usual, _ = Counter(widths).most_common(1)[0] if widths else (0, 0)
     if usual < 2:
         return None
     above = widths.index(usual)
+    header = next((row for row in reversed(rows[: above + 1]) if _is_header(row, usual)), None)
     ragged = sum(width != usual for width in widths[above:])
-    if ragged * _MAX_RAGGED_SHARE > len(widths) - above:
+    share = _MAX_RAGGED_SHARE if header is None else _MAX_RAGGED_SHARE_BELOW_HEADER
+    if ragged * share > len(widths) - above:
         return None
-    return ragged == 0, -above
+    matches = header is not None and len(header) == usual
+    return header is not None, matches, ragged == 0, -above
+
+
+def _is_header(row: Sequence[str], usual: int) -> bool:
+    """Return whether a row is nearly as wide as the others and has names in nearly all cells."""
+    names = {cell.strip().casefold() for cell in row if _is_name(cell)}
+    return len(row) >= max(2, usual - 1) and len(names) >= _MIN_NAMES_SHARE * len(row)
+
+
+def _is_name(cell: str) -> bool:
+    """Return whether a cell has letters, also in each part that another delimiter separates."""
+    parts = [part for part in _ANY_DELIMITER.split(cell) if not part.isspace() and part]
+    return bool(parts) and all(any(map(str.isalpha, part)) for part in parts)

@@ -13,7 +13,7 @@ from xml.parsers import expat
 from xlbridge.i18n import Text
 from xlbridge.workbook.address import CellPosition, cell_address, column_index
 from xlbridge.workbook.read.archive import blocks_before
-from xlbridge.workbook.read.cells import TRUE, RawSheet
+from xlbridge.workbook.read.cells import TRUE, RawSheet, is_missing_result
 from xlbridge.workbook.read.refusals import cell_ambiguous, document_type, unreadable
 
 _CELL_REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})", re.ASCII)
@@ -35,9 +35,22 @@ _WITH_REFERENCES = frozenset({"str", "d", "e"})
 """Types of cells in whose values the parser understands character references."""
 
 _CHARACTER_SIZE = 2
-"""Maximum bytes of a number's character, in any supported encoding."""
+"""Maximum bytes of a number's character, or of a line break."""
+
+_CELL = re.compile(rb"<((?:\w+:)?)c(?:\s[^>]*)?(?<!/)>.*?</\1c\s*>", re.DOTALL)
+_IS_TEXT = re.compile(rb"""^<[^>]*\st\s*=\s*["']str["']""")
+_PADDING = re.compile(
+    rb"(?<=>)\s+(?=[^<\s][^<]*</(?:\w+:)?v\s*>)|(?<=[^>\s])\s+(?=</(?:\w+:)?v\s*>)"
+)
 
 _CONTENT_ORDER = ("f", "v", "is")
+_XML_SPACES = " \t\r\n"
+# XML forbids control characters, but programs write them and the parser reads them.
+_CONTROLS = bytes({*range(1, 32)} - set(b"\t\n\r"))
+_CONTROLS_AS_SPACES = bytes.maketrans(_CONTROLS, b" " * len(_CONTROLS))
+_CONTROL_REFERENCE = re.compile(
+    rb"&#(?:0*(?:[1-8]|1[124-9]|2\d|3[01])|x0*(?:[1-8bcef]|1[\da-f]));", re.IGNORECASE
+)
 
 _BAD_ADDRESS = Text(
     pt="o endereço dela se repete, está fora de ordem ou não é o da linha em que está",
@@ -57,20 +70,20 @@ _BAD_VALUE = Text(
 class SheetScan:
     """Scan of a sheet by its XML events: raw facts, extent, and the state of the current cell.
 
-    ``cells`` counts the cells, empty ones included; ``last_row`` is Excel's number, ``last_column``
-    is zero-based. ``is_parsable``: every address is valid, and no number is so negative that the
-    parser panics if it has a date format.
+    ``cells`` counts the cells, empty ones included. ``is_parsable``: every address is valid, and no
+    number is so negative that the parser panics if it has a date format. ``padded`` is the first
+    cell with white space around a value, which only the parser takes for a part of it.
     """
 
     _parser: expat.XMLParserType
     _scaling: Mapping[int, float]
     _sheet: str
     _struck: Collection[int]
+    _lacks_results: bool = False
     raw: RawSheet = field(default_factory=RawSheet)
     cells: int = 0
-    last_row: int = 0
-    last_column: int = 0
     is_parsable: bool = True
+    padded: CellPosition | None = None
     _in_table: bool | None = None
     _row: int = 0
     _column: int = -1
@@ -81,7 +94,7 @@ class SheetScan:
     _formula: list[str] = field(default_factory=list)
     _in_value: bool = False
     _value: list[str] = field(default_factory=list)
-    _value_at: int = 0
+    _value_starts: list[int] = field(default_factory=list)
     _has_reference: bool = False
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -117,8 +130,6 @@ class SheetScan:
                 self.is_parsable &= reference is not None or "r" not in attributes
                 if self._column <= previous or (reference and int(reference[2]) != self._row):
                     raise self._ambiguous(_BAD_ADDRESS)
-                self.last_row = max(self.last_row, self._row)
-                self.last_column = max(self.last_column, self._column)
             case "f" | "v" | "is" if self._cell is not None:
                 # Each comes once: a formula, then a value or an inline text.
                 order = _CONTENT_ORDER.index(tag)
@@ -129,7 +140,7 @@ class SheetScan:
                     self._formula = []
                     self._parser.CharacterDataHandler = self._formula.append
                 elif tag == "v":
-                    self._in_value, self._value, self._value_at = True, [], 0
+                    self._in_value, self._value, self._value_starts = True, [], []
                     self._parser.CharacterDataHandler = self._add_text
             case "r":
                 self._runs += 1
@@ -141,9 +152,11 @@ class SheetScan:
             case "v" if self._in_value:
                 self._parser.CharacterDataHandler, self._in_value = None, False
                 # A character reference, such as &#51;, is a separate part.
-                length = self._parser.CurrentByteIndex - self._value_at
-                is_reference = len("".join(self._value)) == 1 and length > _CHARACTER_SIZE
-                self._has_reference = is_reference or len(self._value) > 1
+                ends = (*self._value_starts[1:], self._parser.CurrentByteIndex)
+                self._has_reference = any(
+                    len(text) == 1 and end - start > _CHARACTER_SIZE
+                    for text, start, end in zip(self._value, self._value_starts, ends, strict=False)
+                )
             case "f" if self._cell is not None:
                 self._parser.CharacterDataHandler = None
                 formula = "".join(self._formula)
@@ -155,7 +168,7 @@ class SheetScan:
                 self._in_table = False
 
     def _add_text(self, text: str) -> None:
-        self._value_at = self._parser.CurrentByteIndex
+        self._value_starts.append(self._parser.CurrentByteIndex)
         self._value.append(text)
 
     def refuse_within_value(self, *_event: str) -> None:
@@ -166,15 +179,34 @@ class SheetScan:
     def _ambiguous(self, reason: Text) -> Exception:
         return cell_ambiguous(self._sheet, cell_address(self._row, max(self._column, 0)), reason)
 
+    def without_padding(self, content: bytes) -> bytes:
+        """Return the sheet's part without white space around the values of ``padded`` cells.
+
+        Raises ``WorkbookRefused`` if it has markup in which values could be confused.
+        """
+        if self.padded is None:
+            return content
+        if b"<!" in content:
+            raise cell_ambiguous(self._sheet, cell_address(*self.padded), _BAD_VALUE)
+        return _CELL.sub(
+            lambda cell: cell[0] if _IS_TEXT.search(cell[0]) else _PADDING.sub(b"", cell[0]),
+            content,
+        )
+
     def _end_cell(self, position: CellPosition, cell: Mapping[str, str]) -> None:
         kind = cell.get("t", "n")
         value = "".join(self._value) if "v" in self._content else None
         if ("is" if kind != "inlineStr" else "v") in self._content:
             raise self._ambiguous(_BAD_CONTENT)
-        pattern = _VALUES.get(kind)
-        misread = kind not in _WITH_REFERENCES and self._has_reference
-        if value and (misread or (pattern is not None and not pattern.fullmatch(value))):
+        if value and kind not in _WITH_REFERENCES and self._has_reference:
             raise self._ambiguous(_BAD_VALUE)
+        if value and kind != "str" and (bare := value.strip(_XML_SPACES)) != value:
+            value, self.padded = bare, self.padded or position
+        pattern = _VALUES.get(kind)
+        if value and pattern is not None and not pattern.fullmatch(value):
+            raise self._ambiguous(_BAD_VALUE)
+        if value or "is" in self._content or (kind == "str" and value is not None):
+            self.raw.extent.add(*position)
         if kind == "n" and value is not None and value.startswith("-"):
             self.is_parsable &= float(value) > _LOWEST_DATE_NUMBER
         if kind == "e" and value:
@@ -182,7 +214,9 @@ class SheetScan:
         is_struck = self._runs > 0 and self._runs == self._struck_runs
         if is_struck or (self._struck and kind == "s" and value and int(value) in self._struck):
             self.raw.struck_texts.add(position)
-        if "f" in self._content and (value is None or (value == "" and kind != "str")):
+        if "f" in self._content and is_missing_result(
+            kind, value, "".join(self._formula), self._lacks_results
+        ):
             self.raw.without_result.add(position)
         style = cell.get("s", "")
         if style.isdecimal() and int(style) in self._scaling:
@@ -194,15 +228,18 @@ def scan_exactly(
     scaling: Mapping[int, float],
     sheet: str = "",
     struck: Collection[int] = (),
+    *,
+    lacks_results: bool = False,
 ) -> SheetScan:
     """Scan a sheet's part.
 
     ``scaling`` are the factors of cell styles that display scaled numbers, ``sheet`` is the name
-    for messages, ``struck`` are the indexes of shared texts that are struck through. Raises
-    ``WorkbookRefused`` for malformed XML, or a cell that readers take for different values.
+    for messages, ``struck`` are the indexes of shared texts that are struck through. With
+    ``lacks_results`` zero is no result of a formula. Raises ``WorkbookRefused`` for malformed XML,
+    or a cell that readers take for different values.
     """
     parser = expat.ParserCreate()
-    scan = SheetScan(parser, scaling, sheet, struck)
+    scan = SheetScan(parser, scaling, sheet, struck, lacks_results)
     parser.StartElementHandler = scan.start
     parser.EndElementHandler = scan.end
     parser.StartDoctypeDeclHandler = _refuse_document_type
@@ -211,7 +248,10 @@ def scan_exactly(
     parser.ProcessingInstructionHandler = scan.refuse_within_value
     try:
         for piece in blocks_before(pieces, b"<"):
-            parser.Parse(piece, False)
+            allowed = piece.translate(_CONTROLS_AS_SPACES)
+            if b"&#" in allowed:
+                allowed = _CONTROL_REFERENCE.sub(b"&#32;", allowed)
+            parser.Parse(allowed, False)
         parser.Parse(b"", True)
     except (expat.ExpatError, ValueError) as error:
         raise unreadable() from error

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook.address import MAX_ROWS
-from xlbridge.workbook.read.cells import CellColumn, CellEncoder, RawSheet, SheetCells
+from xlbridge.workbook.address import MAX_ROWS, cell_address
+from xlbridge.workbook.read.cells import CellColumn, CellEncoder, Extent, RawSheet, SheetCells
 from xlbridge.workbook.read.refusals import cells_too_far_apart, text_too_long, too_large
 
 
@@ -128,10 +128,11 @@ class Budget:
         self._cells = 0
         self._text_length = 0
 
-    def check_cells(self, cells: int) -> None:
-        """Raise ``WorkbookRefused`` if a sheet has more cells than are left."""
-        if self._cells + cells > self._limits.cells:
-            raise cells_too_far_apart()
+    def check_extent(self, sheet: str, extent: Extent) -> None:
+        """Raise ``WorkbookRefused`` if a sheet spans more cells than are left."""
+        if self._cells + extent.cells > self._limits.cells:
+            last = (cell_address(*extent.lowest), cell_address(*extent.rightmost))
+            raise cells_too_far_apart(sheet, *last)
 
     def check_texts(self, sheet: str, encoders: Collection[CellEncoder]) -> None:
         """Raise ``WorkbookRefused`` if one of a sheet's texts is too long, or all together."""
@@ -170,7 +171,8 @@ class SheetEncoder:
         known = self._columns or range(left, right + 1)
         self._columns = range(min(known.start, left), max(known.stop, right + 1))
         self._height = max(self._height, bottom + 1)
-        self._budget.check_cells(self._height * len(self._columns))
+        last = self._height, self._columns.stop - 1
+        self._budget.check_extent(self._name, Extent(self._columns.start, last, last))
 
     def encode(self, top: int, left: int, rows: Iterable[list[Any]]) -> Iterator[RowsRead]:
         """Yield rows that start in the zero-based row ``top`` and column ``left``."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from xlbridge.workbook.address import MAX_ROWS
+from xlbridge.workbook.address import MAX_ROWS, MAX_TEXT_LENGTH, cell_address
 from xlbridge.workbook.formats.number_formats import significant_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
@@ -43,6 +43,7 @@ _DATA_STYLES = tuple(
     _name(f"number:{kind}-style")
     for kind in ("number", "percentage", "currency", "date", "time", "text", "boolean")
 )
+_PERCENTAGE = _name("number:percentage-style")
 _LETTERS: Mapping[str, str] = {
     "year": "yyyy", "month": "mm", "day": "dd", "hours": "hh", "minutes": "mm", "seconds": "ss",
     "text-content": "@", "day-of-week": "ddd", "am-pm": "AM/PM", "quarter": "mm",
@@ -73,7 +74,8 @@ class OdsStyles:
         """Add a style."""
         name = style.get(_name("style:name"), "")
         if style.tag != _STYLE:
-            self._codes[name] = "".join(map(_part_code, style))
+            is_percentage = style.tag == _PERCENTAGE
+            self._codes[name] = "".join(_part_code(part, is_percentage) for part in style)
             self._conditions[name] = [
                 (
                     part.get(_name("style:condition"), "").replace(_VALUE, ""),
@@ -121,14 +123,15 @@ class OdsStyles:
         return RawSheet(formats=formats, struck=struck)
 
 
-def _part_code(part: _Element) -> str:
+def _part_code(part: _Element, is_percentage: bool) -> str:
     """Return the code of an element of a number format."""
     match etree.QName(part).localname:
         case "number":
             return _number_code(part)
         case "text":
-            # Percent signs count only outside quotes.
-            pieces = (part.text or "").replace('"', "").split("%")
+            # Percent signs multiply only outside quotes.
+            text = (part.text or "").replace('"', "")
+            pieces = text.split("%") if is_percentage else [text]
             return "%".join(piece and f'"{piece}"' for piece in pieces)
         case "currency-symbol":
             return f"[${part.text or ''}]"
@@ -201,8 +204,9 @@ class OdsScan:
             if element.tag == _TABLE:
                 depth += 1 if event == "start" else -1
                 if event == "start" and depth == 1:
-                    sheet = _SheetBuilder(styles, max_cells)
-                    self._sheets[element.get(_name("table:name"), "")] = sheet.raw
+                    name = element.get(_name("table:name"), "")
+                    sheet = _SheetBuilder(name, styles, max_cells)
+                    self._sheets[name] = sheet.raw
             elif event == "end" and not depth:
                 styles.add(element)
             elif event == "end" and depth == 1:
@@ -238,11 +242,11 @@ class OdsScan:
 class _SheetBuilder:
     """Builder of the facts of one sheet, from its columns and rows in order."""
 
-    def __init__(self, styles: OdsStyles, max_cells: int) -> None:
+    def __init__(self, name: str, styles: OdsStyles, max_cells: int) -> None:
         self.raw = styles.new_sheet()
+        self._name = name
         self._style_ids = styles.ids()
         self._max_cells = max_cells
-        self._width = 0
         self._row = 1
         self._defaults: list[tuple[int, str]] = []
 
@@ -275,37 +279,113 @@ class _SheetBuilder:
             layout.merged.append((rows.start, columns.start, *corner))
         is_value = _VALUE_TYPE in attributes and _FORMULA not in attributes
         is_value &= attributes.get(_CALC_TYPE) != _ERROR_TYPE
-        # The text without the cell's comment.
-        paragraphs = () if is_value else cell.iterchildren(_name("text:p"))
-        text = "".join(piece for paragraph in paragraphs for piece in paragraph.itertext())
+        has_value = _has_value(attributes)
+        kind = attributes.get(_VALUE_TYPE)
+        text = "" if is_value and has_value and kind != "string" else _text_of(cell)
         if not (text or _VALUE_TYPE in attributes or _FORMULA in attributes):
             return
-        self._width = max(self._width, columns.stop)
+        extent = self.raw.extent
+        extent.add(rows.start, columns.start)
+        extent.add(rows.stop - 1, columns.stop - 1)
         is_beyond = rows.stop > MAX_ROWS + 1 or columns.stop > _MAX_COLUMNS
-        if is_beyond or (rows.stop - 1) * self._width > self._max_cells:
-            raise cells_too_far_apart()
+        if is_beyond or extent.cells > self._max_cells:
+            last = cell_address(*extent.lowest), cell_address(*extent.rightmost)
+            raise cells_too_far_apart(self._name, *last)
+        # An empty text as result has no type, but a paragraph.
+        has_result = has_value or cell.find(_PARAGRAPHS[0]) is not None
+        # The parser leaves out a text without a type, or without the value of its type.
+        is_misread = _FORMULA not in attributes and not has_value
+        if kind == "string" and _STRING_VALUE not in attributes:
+            is_misread = text != _parsed_text(cell)
         for column in columns:
             name = attributes.get(_STYLE_NAME) or next(
                 (name for last, name in self._defaults if column <= last), ""
             )
             for row in rows:
                 self.raw.add_style(row, column, self._style_ids.get(name, -1))
+                if is_misread:
+                    self.raw.replaced[row, column] = text
                 if not is_value:
-                    self._add_result(row, column, attributes, text)
+                    self._add_result(row, column, attributes, text, has_result)
 
-    def _add_result(self, row: int, column: int, cell: Mapping[str, str], text: str) -> None:
+    def _add_result(
+        self, row: int, column: int, cell: Mapping[str, str], text: str, has_result: bool
+    ) -> None:
         """Add a cell with an error, or a formula and its result."""
         raw, formula = self.raw, cell.get(_FORMULA)
         if cell.get(_CALC_TYPE) == _ERROR_TYPE or (formula and _ERROR.fullmatch(text)):
             raw.errors[row, column] = text
-        elif formula is not None and _VALUE_TYPE not in cell:
+        elif formula is not None and not has_result:
             raw.without_result.add((row, column))
         value = cell.get(_name("office:value"))
         if formula is not None and text in _BOOLEANS and value in {"0", "1"}:
-            raw.booleans[row, column] = value == "1"
+            raw.replaced[row, column] = value == "1"
         if formula is not None and formula not in _CONSTANTS:
             in_excel = _REFERENCE.sub(r"\1\2\3", _PREFIX.sub("=", formula))
             raw.layout.add_formula(row, column, in_excel)
+
+
+_TEXT_SPACE = f"{{{_OPEN_DOCUMENT.format('text')}}}"
+_PARAGRAPHS = (_name("text:p"), _name("text:h"))
+_ANNOTATION, _STRING_VALUE = _name("office:annotation"), _name("office:string-value")
+_WITHOUT_SHAPES = (_PARAGRAPHS[0], _ANNOTATION)
+_TYPED_VALUES: Mapping[str, str] = {
+    "float": "value",
+    "percentage": "value",
+    "currency": "value",
+    "date": "date-value",
+    "time": "time-value",
+    "boolean": "boolean-value",
+}
+"""Attributes of values by the value's type."""
+
+_WHITE_SPACE = re.compile(r"[ \t\r\n]+")
+_MARKS: Mapping[str, str] = {"s": "\0", "tab": "\1", "line-break": "\2"}
+"""Marks of elements of white space, which is not collapsed."""
+_MARKED_SPACE = str.maketrans("\0\1\2", " \t\n")
+_NO_TEXT = frozenset({"ruby-text", "note"})
+
+
+def _has_value(cell: Mapping[str, str]) -> bool:
+    """Return whether a cell has a type, and the value that it requires."""
+    kind = cell.get(_VALUE_TYPE)
+    needed = _TYPED_VALUES.get(kind or "")
+    return kind is not None and (needed is None or _name(f"office:{needed}") in cell)
+
+
+def _parsed_text(cell: _Element) -> str | None:
+    """Return the text that the parser reads, None if that is uncertain."""
+    if any(child.tag not in _WITHOUT_SHAPES or len(child) for child in cell):
+        return None
+    return "\n".join(child.text or "" for child in cell if child.tag != _ANNOTATION)
+
+
+def _text_of(element: _Element) -> str:
+    """Return the text of a cell, without its comment and the shapes that lie on it."""
+    return "\n".join(
+        _paragraph_text(child) if child.tag in _PARAGRAPHS else _text_of(child)
+        for child in element
+        if child.tag.startswith(_TEXT_SPACE)
+    )
+
+
+def _paragraph_text(paragraph: _Element) -> str:
+    """Return the text of a paragraph, with white space collapsed (Part 3, 6.1.2)."""
+    pieces = _pieces(paragraph) if len(paragraph) else (paragraph.text or "",)
+    return _WHITE_SPACE.sub(" ", "".join(pieces)).strip(" ").translate(_MARKED_SPACE)
+
+
+def _pieces(element: _Element) -> Iterator[str]:
+    """Yield the pieces of a text, with marks in place of elements of white space."""
+    yield element.text or ""
+    for child in element:
+        name = child.tag.removeprefix(_TEXT_SPACE)
+        if name in _MARKS:
+            count = _integer(child.get(_name("text:c")), 1) if name == "s" else 1
+            yield _MARKS[name] * min(count, MAX_TEXT_LENGTH + 1)
+        elif name != child.tag and name not in _NO_TEXT:
+            yield from _pieces(child)
+        yield child.tail or ""
 
 
 def _count(element: _Element, name: str) -> int:

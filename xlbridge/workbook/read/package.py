@@ -1,14 +1,19 @@
-"""Parts of an .xlsx package that describe the workbook: sheets, properties, styles.
+"""Parts of an .xlsx or .xlsb package, found by their relations, and what those of an .xlsx say
+about the workbook: sheets, properties, styles.
 
 Runs only with limited memory and time, or on parts that are known to be small.
 """
 
-import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from io import BytesIO
+from typing import NamedTuple
+from urllib.parse import unquote
 from xml.etree import ElementTree as ET
+from xml.sax.saxutils import quoteattr
 
 from xlbridge.workbook.formats.number_formats import format_code, significant_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
@@ -22,18 +27,147 @@ from xlbridge.workbook.signature import (
 )
 
 _RELATIONS = "_rels/.rels"
-_WORKBOOK = "xl/workbook.xml"
-_WORKBOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
+_MAIN_PARTS = ("workbook", "styles", "sharedStrings")
+_USUAL_WORKBOOKS = ("xl/workbook.xml", "xl/workbook.bin")
 _CUSTOM = "docprops/custom.xml"
-_STYLES = "xl/styles.xml"
-_SHARED_STRINGS = "xl/sharedstrings.xml"
 _CHUNK = 1 << 19
 """Bytes of a piece: with the rest of the previous one less than a megabyte, as expat splits longer
 input, and values in it."""
+_IDS_WITHOUT_RESULTS = frozenset({"0", "124519", "999999"})
 _LAST_ROW = re.compile(r":[A-Z]{1,3}(\d{1,7})$", re.ASCII)
 
-_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_PACKAGE_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+_OFFICE_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_RELATION = f"{{{_OFFICE_RELATIONS}}}id"
 _STRICT_RELATION = "{http://purl.oclc.org/ooxml/officeDocument/relationships}id"
+
+
+_SHEET_FOLDERS: Mapping[str, str] = {
+    "worksheet": "worksheets",
+    "chartsheet": "chartsheets",
+    "dialogsheet": "dialogsheets",
+    "xlMacrosheet": "macrosheets",
+    "xlIntlMacrosheet": "macrosheets",
+}
+"""Folders from which the parser tells the kind of a sheet, by the kind of its relation."""
+
+
+class _Relation(NamedTuple):
+    """Relation of a part: its type, and the part that it points to, in lower case."""
+
+    type: str
+    part: str
+
+    @property
+    def kind(self) -> str:
+        """Kind, such as ``styles``: strict and other files have different types."""
+        return self.type.rpartition("/")[2]
+
+
+class PackageParts:
+    """Parts of a package, found by relations as in Excel: their names do not matter.
+
+    ``workbook``, ``styles`` and ``shared_texts`` are their names in lower case, None for one that
+    is missing.
+    """
+
+    def __init__(self, archive: WorkbookArchive) -> None:
+        """Raise ``WorkbookRefused`` if the archive does not hold a workbook."""
+        self._archive = archive
+        self._are_paths_plain = True
+        related = (one.part for one in self.relations("").values() if one.kind == "officeDocument")
+        workbook = next((part for part in (*related, *_USUAL_WORKBOOKS) if part in archive), None)
+        if workbook is None:
+            raise unreadable()
+        self.workbook = workbook
+        self._relations = self.relations(workbook)
+        self.styles = self._related("styles")
+        self.shared_texts = self._related("sharedStrings")
+
+    def relations(self, part: str) -> dict[str, _Relation]:
+        """Return the relations of a part by id; those of the package for an empty name."""
+        folder, _, file = part.rpartition("/")
+        content = self._archive.read(f"{folder}/_rels/{file}.rels".lstrip("/"))
+        return {
+            element.get("Id", ""): _Relation(
+                element.get("Type", ""), self._part_of(element.get("Target", ""), folder)
+            )
+            for element in parse_part(content)
+        }
+
+    def _part_of(self, target: str, folder: str) -> str:
+        """Return the part that a relation of a part in ``folder`` points to."""
+        self._are_paths_plain &= "\\" not in target and "%" not in target
+        return related_part(target, folder).lower()
+
+    def sheet(self, identity: str | None) -> str:
+        """Return the part of a sheet by the id of its relation, empty if there is none."""
+        relation = self._relations.get(identity or "")
+        return "" if relation is None else relation.part
+
+    def _related(self, kind: str) -> str | None:
+        parts = (one.part for one in self._relations.values() if one.kind == kind)
+        return next((part for part in parts if part in self._archive), None)
+
+    @cached_property
+    def parser_names(self) -> Mapping[str, str]:
+        """Names by which the parser finds parts: those of the workbook and its relations."""
+        names: dict[str, str] = {}
+        sheets = (one for one in self._relations.values() if one.kind in _SHEET_FOLDERS)
+        for number, sheet in enumerate(sheets, start=1):
+            folder = _SHEET_FOLDERS[sheet.kind]
+            names[sheet.part] = self._parser_name(f"{folder}/sheet{number}")
+        return names | {part: self._parser_name(name) for name, part in self._main_parts.items()}
+
+    @property
+    def _main_parts(self) -> dict[str, str]:
+        parts = zip(_MAIN_PARTS, (self.workbook, self.styles, self.shared_texts), strict=True)
+        return {name: part for name, part in parts if part is not None}
+
+    def _parser_name(self, name: str) -> str:
+        return f"xl/{name}.bin" if self.workbook.endswith(".bin") else f"xl/{name}.xml"
+
+    def parser_parts(self, parts: Iterable[str | None]) -> dict[str, bytes]:
+        """Return the workbook, other parts and the relations between them, by parser names."""
+        names = self.parser_names
+        wanted = [part for part in (self.workbook, *parts) if part and part in self._archive]
+        folder, _, file = names[self.workbook].rpartition("/")
+        root = {"rId1": _Relation(f"{_OFFICE_RELATIONS}/officeDocument", self.workbook)}
+        return {
+            _RELATIONS: _relations_part(root, names),
+            f"{folder}/_rels/{file}.rels": _relations_part(self._relations, names, f"{folder}/"),
+            **{names[part]: self._archive.read(part) for part in wanted},
+        }
+
+    def parser_content(self) -> BytesIO:
+        """Return the archive, or one in which the parser finds all parts and can read them."""
+        if self._archive.is_plain and self._is_usual():
+            return BytesIO(self._archive.content)
+        return pack(self.parser_parts(self.parser_names))
+
+    def _is_usual(self) -> bool:
+        """Return whether the parser finds the parts in the archive, and no others instead."""
+        sheets = (one for one in self._relations.values() if one.kind in _SHEET_FOLDERS)
+        by_name = {name: self._parser_name(name).lower() for name in _MAIN_PARTS}
+        found = {name: part for name, part in by_name.items() if part in self._archive}
+        return (
+            self._are_paths_plain
+            and found == self._main_parts
+            and all(one.part.startswith(f"xl/{_SHEET_FOLDERS[one.kind]}/") for one in sheets)
+        )
+
+
+def _relations_part(
+    relations: Mapping[str, _Relation], names: Mapping[str, str], folder: str = ""
+) -> bytes:
+    """Return the part of the relations of a part in ``folder`` to others of the given names."""
+    elements = "".join(
+        f"<Relationship Id={quoteattr(identity)} Type={quoteattr(one.type)} "
+        f'Target="{names[one.part].removeprefix(folder)}"/>'
+        for identity, one in relations.items()
+        if one.part in names
+    )
+    return f'<Relationships xmlns="{_PACKAGE_RELATIONS}">{elements}</Relationships>'.encode()
 
 
 class Package:
@@ -42,13 +176,13 @@ class Package:
     def __init__(self, archive: WorkbookArchive) -> None:
         """Raise ``WorkbookRefused`` if the archive does not hold an .xlsx workbook."""
         self._archive = archive
-        if archive.stored_name(_WORKBOOK) is None:
-            raise unreadable()
-        targets = relation_targets(archive.read(_WORKBOOK_RELATIONS))
-        self._sheet_parts = {}
-        for element in self._sheet_elements():
-            identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
-            self._sheet_parts[element.get("name", "")] = part_name(targets.get(identity, ""))
+        self.parts = PackageParts(archive)
+        self._sheet_parts = {
+            element.get("name", ""): self.parts.sheet(
+                element.get(_RELATION) or element.get(_STRICT_RELATION)
+            )
+            for element in self._sheet_elements()
+        }
 
     def fingerprint(self) -> str | None:
         """Return the fingerprint of the workbook's template."""
@@ -65,7 +199,7 @@ class Package:
         visible = (e.get("name") for e in sheets if e.get("state", "visible") == "visible")
         summaries = [
             self.sheets[int(index) : int(index) + 1]
-            for element in self._parsed(_WORKBOOK).iter()
+            for element in self._parsed(self.parts.workbook).iter()
             if element.get("name") == SUMMARY_NAME
             and (index := element.get("localSheetId", "")).isdecimal()
         ]
@@ -74,13 +208,27 @@ class Package:
 
     def uses_1904_dates(self) -> bool:
         """Return whether days are counted from 1904 instead of 1900."""
-        properties = self._parsed(_WORKBOOK).iterfind(".//{*}workbookPr")
+        properties = self._parsed(self.parts.workbook).iterfind(".//{*}workbookPr")
         return any(e.get("date1904") in TRUE for e in properties)
+
+    def lacks_results(self) -> bool:
+        """Return whether a program that cannot calculate wrote the workbook.
+
+        It has zeros instead of results, to be calculated on opening. Programs that calculate have
+        a number of their own, or other settings.
+        """
+        return any(
+            element.get("fullCalcOnLoad") in TRUE
+            and (element.get("calcId") in _IDS_WITHOUT_RESULTS or len(element.keys()) == 1)
+            for element in self._parsed(self.parts.workbook).iterfind(".//{*}calcPr")
+        )
 
     def cell_styles(self) -> tuple[dict[int, str], frozenset[int]]:
         """Return the significant number formats by style, and the styles struck through."""
-        root = self._parsed(_STYLES)
-        codes = {e.get("numFmtId"): e.get("formatCode", "") for e in root.iterfind(".//{*}numFmt")}
+        root = self._parsed(self.parts.styles or "")
+        # Conditional formats have formats of their own, elsewhere.
+        declared = root.iterfind("{*}numFmts/*")
+        codes = {e.get("numFmtId"): e.get("formatCode", "") for e in declared}
         struck = {
             str(index)
             for index, font in enumerate(root.iterfind("{*}fonts/*"))
@@ -95,11 +243,9 @@ class Package:
 
     def totals_rows(self, sheet: str) -> set[int]:
         """Return Excel's numbers of the totals rows of a sheet's tables, their last rows."""
-        folder, _, file = self._sheet_parts.get(sheet, "").rpartition("/")
-        relations = self._parsed(f"{folder}/_rels/{file}.rels")
-        targets = (e.get("Target", "") for e in relations if e.get("Type", "").endswith("/table"))
+        relations = self.parts.relations(self._sheet_parts.get(sheet, "")).values()
         rows: set[int] = set()
-        for table in (self._parsed(part_name(target, folder)) for target in targets):
+        for table in (self._parsed(one.part) for one in relations if one.kind == "table"):
             last = _LAST_ROW.search(table.get("ref", ""))
             count = table.get("totalsRowCount", "0")
             if last is not None and count.isdecimal():
@@ -107,41 +253,40 @@ class Package:
                 rows.update(range(bottom - min(int(count), bottom) + 1, bottom + 1))
         return rows
 
-    def parser_parts(self) -> dict[str, bytes]:
-        """Return the parts that a parser needs besides a sheet and the shared texts, by name."""
-        needed = (_RELATIONS, _WORKBOOK, _WORKBOOK_RELATIONS, _STYLES)
-        names = {name: self._archive.stored_name(name) for name in needed}
-        return {stored: self._archive.read(name) for name, stored in names.items() if stored}
+    def parser_parts(self, *, with_shared_texts: bool = False) -> dict[str, bytes]:
+        """Return the parts that a parser needs besides a sheet, by the names it knows."""
+        shared_texts = self.parts.shared_texts if with_shared_texts else None
+        return self.parts.parser_parts([self.parts.styles, shared_texts])
 
-    def size(self, part: str | None) -> int:
-        """Return the size of a part in bytes, 0 if there is none."""
-        return self._archive.size((part or "").lower())
+    def parser_name(self, sheet: str) -> str | None:
+        """Return the name by which the parser finds a sheet's part, None if there is none."""
+        return self.parts.parser_names.get(self.sheet_part(sheet))
 
-    @property
-    def shared_part(self) -> str | None:
-        """Name of the part of the shared texts, None if there is none."""
-        return self._archive.stored_name(_SHARED_STRINGS)
+    def sheet_size(self, sheet: str) -> int:
+        """Return the size of a sheet's part in bytes, 0 if there is none."""
+        return self._archive.size(self.sheet_part(sheet))
 
     @property
     def sheets(self) -> list[str]:
         """Names of all sheets, in the workbook's order."""
         return list(self._sheet_parts)
 
-    def sheet_part(self, sheet: str) -> str | None:
-        """Return the name of a sheet's part, None if there is none."""
-        return self._archive.stored_name(self._sheet_parts.get(sheet, ""))
+    def sheet_part(self, sheet: str) -> str:
+        """Return a sheet's part, empty if there is none."""
+        part = self._sheet_parts.get(sheet, "")
+        return part if part in self._archive else ""
 
     def sheet_pieces(self, sheet: str, size: int = _CHUNK) -> Iterator[bytes]:
         """Yield a sheet's part in pieces of ``size`` bytes."""
-        if self.sheet_part(sheet) is not None:
-            yield from self._archive.pieces(self._sheet_parts[sheet], size)
+        if part := self.sheet_part(sheet):
+            yield from self._archive.pieces(part, size)
 
     def shared_texts(self) -> bytes:
         """Return the part of the shared texts, empty if there is none."""
-        return self._archive.read(_SHARED_STRINGS)
+        return self._archive.read(self.parts.shared_texts or "")
 
     def _sheet_elements(self) -> Iterator[ET.Element]:
-        return self._parsed(_WORKBOOK).iterfind(".//{*}sheet")
+        return self._parsed(self.parts.workbook).iterfind(".//{*}sheet")
 
     def _properties(self) -> Mapping[str, str]:
         return document_properties(self._archive.read(_CUSTOM))
@@ -168,25 +313,19 @@ def document_properties(content: bytes) -> Mapping[str, str]:
     }
 
 
-def relation_targets(content: bytes) -> Mapping[str, str]:
-    """Return the targets of relations by id, from their part."""
-    return {relation.get("Id", ""): relation.get("Target", "") for relation in parse_part(content)}
+def related_part(target: str, folder: str) -> str:
+    """Return the name of the part that a relation of a part in ``folder`` points to."""
+    path = unquote(target).replace("\\", "/")
+    # Some programs write paths from the root without a slash.
+    is_absolute = path.lower().startswith(("/", "xl/"))
+    return posixpath.normpath(path if is_absolute else f"{folder}/{path}").lstrip("/")
 
 
-def pack(parts: Mapping[str, bytes]) -> io.BytesIO:
+def pack(parts: Mapping[str, bytes]) -> BytesIO:
     """Return an uncompressed archive of parts, by name."""
-    stream = io.BytesIO()
+    stream = BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
     stream.seek(0)
     return stream
-
-
-def part_name(target: str, folder: str = "xl") -> str:
-    """Return the part, in lower case, that a relation of a part in ``folder`` points to."""
-    if target.startswith("/"):
-        return target.removeprefix("/").lower()
-    if target.lower().startswith("xl/"):
-        return target.lower()
-    return posixpath.normpath(f"{folder}/{target}").lower()

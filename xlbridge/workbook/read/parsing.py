@@ -5,9 +5,9 @@ Runs only with limited memory and time, or on files that are known to be safe.
 
 import struct
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cached_property, partial
+from functools import cached_property
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -25,6 +25,7 @@ from python_calamine import (
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.formats.number_formats import scaling_styles
 from xlbridge.workbook.read.archive import (
     FileKind,
@@ -32,6 +33,7 @@ from xlbridge.workbook.read.archive import (
     is_zip,
     kind_of_archive,
     kind_of_plain_file,
+    plain_content,
 )
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.chunked_parsing import (
@@ -40,7 +42,7 @@ from xlbridge.workbook.read.chunked_parsing import (
     parse_in_chunks,
     replace_unknown_errors,
 )
-from xlbridge.workbook.read.exact_scan import scan_exactly
+from xlbridge.workbook.read.exact_scan import SheetScan, scan_exactly
 from xlbridge.workbook.read.messages import (
     Budget,
     ParserMessage,
@@ -50,7 +52,7 @@ from xlbridge.workbook.read.messages import (
     SheetStarted,
     WorkbookStarted,
 )
-from xlbridge.workbook.read.package import Package, pack
+from xlbridge.workbook.read.package import Package, PackageParts, pack
 from xlbridge.workbook.read.refusals import damaged, duration_too_long, too_many_sheets, unreadable
 from xlbridge.workbook.signature import (
     INSTRUCTIONS_SHEET,
@@ -80,51 +82,61 @@ class _XlsxParser:
         self._shared_texts: list[str] = []
         self._formats, self._struck = package.cell_styles()
         self._scaling = scaling_styles(self._formats)
+        self._lacks_results = package.lacks_results()
 
     def parse(self, sheet: str, *, skip_generated: bool) -> Iterator[ParserMessage]:
         """Yield a sheet; with ``skip_generated`` none that looks like one that xlbridge adds."""
-        is_large = self._package.size(self._package.sheet_part(sheet)) > _MAX_EXACT_SIZE
+        is_large = self._package.sheet_size(sheet) > _MAX_EXACT_SIZE
         if is_large and not (skip_generated and is_reserved_name(sheet)):
             with suppress(UnusualSheet):
-                scan = QuickScan(self._scaling)
+                quick = QuickScan(self._scaling, lacks_results=self._lacks_results)
                 yield SheetStarted(sheet)
                 texts = self._shared_texts
-                yield from parse_in_chunks(self._package, sheet, scan, self._budget, texts)
-                yield SheetEnded(self._with_facts(scan.raw, sheet))
+                yield from parse_in_chunks(self._package, sheet, quick, self._budget, texts)
+                yield SheetEnded(self._with_facts(quick.raw, sheet))
                 return
         length, rows = self._shared.text_length(self._package.sheet_pieces(sheet))
         if length:
             self._budget.check_text_length(length, rows)
 
-        def scan_whole() -> RawSheet:
-            pieces = self._package.sheet_pieces(sheet)
-            scanned = scan_exactly(pieces, self._scaling, sheet, self._shared.struck)
-            return self._with_facts(scanned.raw, sheet)
-
-        yield from _parse_sheet(self._open_whole(sheet), scan_whole, self._budget, skip_generated)
+        pieces = self._package.sheet_pieces(sheet)
+        scan = scan_exactly(
+            pieces,
+            self._scaling,
+            sheet,
+            self._shared.struck,
+            lacks_results=self._lacks_results,
+        )
+        # The parser would allocate all cells in between.
+        self._budget.check_extent(sheet, scan.raw.extent)
+        content, raw = self._open_whole(sheet, scan), self._with_facts(scan.raw, sheet)
+        yield from _parse_sheet(content, raw, self._budget, skip_generated)
 
     def _with_facts(self, raw: RawSheet, sheet: str) -> RawSheet:
         """Add the facts from other parts to those of a sheet."""
         package = self._package
         raw.uses_1904_dates = package.uses_1904_dates()
-        raw.part = package.sheet_part(sheet) or ""
+        raw.part = package.sheet_part(sheet)
         raw.formats, raw.struck = dict(self._formats), self._struck
         raw.layout.totals_rows = package.totals_rows(sheet)
         return raw
 
-    def _open_whole(self, sheet: str) -> CalamineSheet:
-        """Open a sheet, with errors that the parser does not know as ``#N/A``."""
-        try:
-            return self._book.get_sheet_by_name(sheet)
-        except CalamineError:
-            package = self._package
-            content = b"".join(package.sheet_pieces(sheet))
-            readable = replace_unknown_errors(content)
-            if readable == content:
-                raise
-        parts = {**package.parser_parts(), package.sheet_part(sheet) or "": readable}
-        if package.shared_part is not None:
-            parts[package.shared_part] = package.shared_texts()
+    def _open_whole(self, sheet: str, scan: SheetScan) -> CalamineSheet:
+        """Open a sheet, without what the parser does not understand: errors that it does not know
+        become ``#N/A``."""
+        package, unknown_error = self._package, None
+        if scan.padded is None:
+            try:
+                return self._book.get_sheet_by_name(sheet)
+            except CalamineError as error:
+                unknown_error = error
+        content = b"".join(package.sheet_pieces(sheet))
+        readable = replace_unknown_errors(scan.without_padding(content))
+        if unknown_error is not None and readable == content:
+            raise unknown_error
+        parts = package.parser_parts(with_shared_texts=True)
+        if (name := package.parser_name(sheet)) is not None:
+            parts[name] = readable
         return CalamineWorkbook.from_filelike(pack(parts)).get_sheet_by_name(sheet)
 
     @cached_property
@@ -135,7 +147,7 @@ class _XlsxParser:
     def _book(self) -> CalamineWorkbook:
         # The parser itself unpacks without checks.
         self._archive.unpack()
-        return CalamineWorkbook.from_filelike(BytesIO(self._archive.content))
+        return CalamineWorkbook.from_filelike(self._package.parts.parser_content())
 
 
 @contextmanager
@@ -186,11 +198,11 @@ def _outline(
 
 
 def _parse_sheet(
-    content: CalamineSheet, scan: Callable[[], RawSheet], budget: Budget, skip_generated: bool
+    content: CalamineSheet, raw: RawSheet, budget: Budget, skip_generated: bool
 ) -> Iterator[ParserMessage]:
     """Yield a sheet and its rows, with ``skip_generated`` unless it looks like one of xlbridge's.
 
-    ``scan`` returns the facts that its values do not show.
+    ``raw`` has the facts that its values do not show.
     """
     first_cells = (row[0] for row in islice(content.iter_rows(), 2) if row)
     if skip_generated and is_generated_sheet(content.name, first_cells):
@@ -203,14 +215,28 @@ def _parse_sheet(
         left = content.start[1]
         encoder.reserve(content.end[0], left, content.end[1])
         rows = content.iter_rows()
-    raw = scan()
-    if raw.booleans:
-        rows = list(rows)
-        for (row, column), value in raw.booleans.items():
-            rows[row - 1][column - left] = value
+    if raw.replaced:
+        left, rows = _replace_values(left, list(rows), raw.replaced)
+        encoder.reserve(len(rows) - 1, left, left + len(rows[0]) - 1)
     yield from encoder.encode(0, left, rows)
     encoder.end()
     yield SheetEnded(raw)
+
+
+def _replace_values(
+    left: int, rows: list[list[Any]], replaced: Mapping[CellPosition, bool | str]
+) -> tuple[int, list[list[Any]]]:
+    """Return the first column and the rows from it on, with values replaced, or added around."""
+    width = len(rows[0]) if rows else 0
+    columns = [column for _, column in replaced]
+    first, end = min(left, *columns), max(left + width, *(column + 1 for column in columns))
+    height = max(len(rows), *(row for row, _ in replaced))
+    before, after = [""] * (left - first), [""] * (end - left - width)
+    wide = [[*before, *row, *after] for row in rows]
+    wide += ([""] * (end - first) for _ in range(height - len(rows)))
+    for (row, column), value in replaced.items():
+        wide[row - 1][column - first] = value
+    return first, wide
 
 
 _MAX_SAFE_CELLS = 1_000_000
@@ -224,17 +250,26 @@ def is_safe_to_parse(archive: WorkbookArchive) -> bool:
     it is not a workbook.
     """
     package = Package(archive)
-    text_size = package.size(package.shared_part)
+    text_size = len(package.shared_texts())
     scans = (scan_exactly(package.sheet_pieces(sheet), {}) for sheet in package.sheets)
     try:
         return all(
             scan.is_parsable
-            and scan.last_row * (scan.last_column + 1) <= _MAX_SAFE_CELLS
+            and scan.raw.extent.cells <= _MAX_SAFE_CELLS
             and scan.cells * text_size <= _MAX_SAFE_TEXT
             for scan in scans
         )
     except WorkbookRefused:
         return False
+
+
+def _parser_content(kind: FileKind, content: bytes, archive: WorkbookArchive | None) -> BytesIO:
+    """Return the content of a file that is not an .xlsx as the parser can read it."""
+    if archive is None:
+        return BytesIO(content)
+    if kind is FileKind.XLSB:
+        return PackageParts(archive).parser_content()
+    return BytesIO(content) if archive.is_plain else pack(archive.parts())
 
 
 def open_scan(
@@ -264,6 +299,7 @@ def parse_file(
     ``path`` is only used for its name. Raises ``UsageError`` if there is no such sheet,
     ``WorkbookRefused`` if the content cannot be read or exceeds the limits.
     """
+    content = plain_content(content)
     archive = WorkbookArchive(content, limits) if is_zip(content) else None
     kind = kind_of_plain_file(path, content) if archive is None else kind_of_archive(archive)
     if archive is not None and kind in {FileKind.XLSX, FileKind.XLSM}:
@@ -285,8 +321,12 @@ def parse_file(
         if archive is not None:
             archive.unpack()
         with refuse_on_failure(), refuse_damage():
+            if kind is FileKind.XLS:
+                from xlbridge.workbook.read.xls_scan import without_password
+
+                content = without_password(content)
             scan = open_scan(kind, content, limits)
-            book = CalamineWorkbook.from_filelike(BytesIO(content))
+            book = CalamineWorkbook.from_filelike(_parser_content(kind, content, archive))
             visible = {s.name: s.visible == SheetVisibleEnum.Visible for s in book.sheets_metadata}
             is_template = INSTRUCTIONS_SHEET in visible and not visible.get(LISTS_SHEET)
             added = frozenset({LISTS_SHEET} if is_template else ())
@@ -294,8 +334,10 @@ def parse_file(
             yield start
             budget = Budget(limits)
             for name in names:
-                parsed = book.get_sheet_by_name(name)
-                yield from _parse_sheet(parsed, partial(scan.sheet, name), budget, sheet is None)
+                # Before the parser allocates all cells between the first and the last one.
+                raw = scan.sheet(name)
+                budget.check_extent(name, raw.extent)
+                yield from _parse_sheet(book.get_sheet_by_name(name), raw, budget, sheet is None)
 
 
 _DAMAGE = (OSError, ValueError, LookupError, EOFError, zlib.error, BadZipFile)

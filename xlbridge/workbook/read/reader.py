@@ -9,12 +9,10 @@ import re
 import signal
 import subprocess
 import sys
-import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import BinaryIO
@@ -23,6 +21,7 @@ from xlbridge.errors import XlbridgeError
 from xlbridge.processes import helper_not_started, wait_until_ready
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition, column_index, column_letters
+from xlbridge.workbook.encryption import is_encrypted_package
 from xlbridge.workbook.read.archive import (
     FileKind,
     WorkbookArchive,
@@ -31,6 +30,7 @@ from xlbridge.workbook.read.archive import (
     is_zip,
     kind_of_archive,
     kind_of_plain_file,
+    plain_content,
 )
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.messages import (
@@ -143,6 +143,8 @@ def prefetch_workbook(
 def _inspect(path: Path, limits: WorkbookLimits) -> tuple[int, bytes | None]:
     """Return the size of a file's unpacked content, and the file's content if it is safe."""
     content = file_content(path, limits)
+    if is_encrypted_package(content):
+        return len(content), None
     if not is_zip(content):
         kind = kind_of_plain_file(path, content)
         is_safe = kind is FileKind.CSV and len(content) <= MAX_IN_PROCESS_SIZE
@@ -203,9 +205,6 @@ def _resource_limit(kind: int, limit: int) -> Iterator[None]:
         resource.setrlimit(kind, (before, hard))
 
 
-_CHUNK = 1 << 20
-
-
 def cell_number_formats(
     path: Path, raw: RawSheet, formats: Mapping[int, str], columns: Collection[int]
 ) -> dict[CellPosition, str]:
@@ -230,16 +229,17 @@ def cell_number_formats(
         rb"""<(?:\w+:)?c(?=\s)(?=[^<>]*?\sr=["'](%s)(\d{1,7})["'])(?=[^<>]*?\ss=["']0*(%s)["'])"""
         % (letters, styles)
     )
-    with zipfile.ZipFile(path) as archive, archive.open(raw.part) as content:
-        return {
-            (int(row), column_index(column.decode())): formats[int(style)]
-            for block in blocks_before(iter(partial(content.read, _CHUNK), b""), b"<")
-            # The common markup: each cell starts with its address, in double quotes.
-            for column, row, style in (
-                quick
-                if block.count(b"<c ") == block.count(b'<c r="')
-                and b":c " not in block
-                and b"='" not in block
-                else exact
-            ).findall(block)
-        }
+    limits = WorkbookLimits()
+    archive = WorkbookArchive(plain_content(file_content(path, limits)), limits)
+    return {
+        (int(row), column_index(column.decode())): formats[int(style)]
+        for block in blocks_before(archive.pieces(raw.part), b"<")
+        # The common markup: each cell starts with its address, in double quotes.
+        for column, row, style in (
+            quick
+            if block.count(b"<c ") == block.count(b'<c r="')
+            and b":c " not in block
+            and b"='" not in block
+            else exact
+        ).findall(block)
+    }

@@ -64,6 +64,34 @@ web_page = _refusal(
     ),
     _SAVE_AS,
 )
+# Excel or LibreOffice open these as workbooks, the parser does not.
+xml_spreadsheet = _refusal(
+    "not-xlsx",
+    Text(
+        pt="O arquivo é uma Planilha XML 2003, que só o Excel abre.",
+        en="The file is an XML Spreadsheet 2003, which only Excel opens.",
+    ),
+    _SAVE_AS,
+)
+flat_open_document = _refusal(
+    "not-xlsx",
+    Text(
+        pt="O arquivo é uma planilha OpenDocument em um só XML (.fods).",
+        en="The file is an OpenDocument spreadsheet in a single XML (.fods).",
+    ),
+    Text(
+        pt="No LibreOffice, use Salvar como > Excel 2007-365 (.xlsx) ou Planilha ODF (.ods).",
+        en="In LibreOffice, use Save As > Excel 2007-365 (.xlsx) or ODF Spreadsheet (.ods).",
+    ),
+)
+other_text_format = _not_a_workbook(
+    Text(
+        pt="O arquivo é um texto de outro formato (XML, JSON, RTF, SYLK ou DIF), não uma planilha "
+        "do Excel.",
+        en="The file is text in another format (XML, JSON, RTF, SYLK or DIF), not an Excel "
+        "workbook.",
+    )
+)
 no_workbook = _not_a_workbook(
     Text(
         pt="O arquivo não é uma planilha .xlsx, .xlsm, .xlsb, .xls, .ods nem .csv.",
@@ -132,9 +160,6 @@ def hostile(what: Text) -> WorkbookRefused:
 
 document_type = partial(hostile, Text(pt="definições DTD", en="DTD definitions"))
 too_many_sheets = partial(hostile, Text(pt="planilhas demais", en="too many sheets"))
-cells_too_far_apart = partial(
-    hostile, Text(pt="células longe demais umas das outras", en="cells too far apart")
-)
 # Reading exceeded the limits, or killed the parser process.
 too_demanding = partial(
     hostile,
@@ -164,6 +189,26 @@ def cell_ambiguous(sheet: str, cell: str, reason: Text) -> WorkbookRefused:
     )
     details = message.format(cell=cell, sheet=sheet, reason=reason)
     return WorkbookRefused("unreadable", details, _SAVE_AGAIN)
+
+
+def cells_too_far_apart(sheet: str, lowest: str, rightmost: str) -> WorkbookRefused:
+    """Refusal: the filled cells of a sheet span too many cells."""
+    message = Text(
+        pt="As células da planilha {sheet!r} ficam longe demais umas das outras: as últimas são "
+        "{cells}.",
+        en="The cells of the sheet {sheet!r} are too far apart: the last ones are {cells}.",
+    )
+    if lowest == rightmost:
+        message = Text(
+            pt="A célula {cells} da planilha {sheet!r} fica longe demais das outras.",
+            en="The cell {cells} of the sheet {sheet!r} is too far from the others.",
+        )
+    hint = Text(
+        pt="Se ela não é parte dos dados, exclua a linha ou a coluna dela no Excel e salve.",
+        en="If it is no part of the data, delete its row or column in Excel and save.",
+    )
+    cells = ", ".join(dict.fromkeys((lowest, rightmost)))
+    return WorkbookRefused("hostile", message.format(sheet=sheet, cells=cells), hint)
 
 
 def too_large(what: Text, limit: int) -> WorkbookRefused:

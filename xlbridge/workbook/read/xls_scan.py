@@ -9,15 +9,19 @@ from io import BytesIO
 
 from olefile import OleFileIO
 
+from xlbridge.workbook.encryption import decrypted
 from xlbridge.workbook.read.binary_cells import BookStyles, add_formula, error_name
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.refusals import damaged, encrypted, other_ole_file
 
-_STREAM = "Workbook"
+_STREAM, _SUMMARY = "Workbook", "\x05SummaryInformation"
 
 
-def _workbook_stream(content: bytes) -> bytes:
-    """Return the stream of the workbook in an OLE file. Raises ``WorkbookRefused``."""
+def _workbook_stream(content: bytes) -> tuple[bytes, bool]:
+    """Return the stream of the workbook in an OLE file, and whether the file has a summary.
+
+    Raises ``WorkbookRefused``.
+    """
     try:
         with OleFileIO(BytesIO(content)) as file:
             file.loadminifat()
@@ -28,7 +32,7 @@ def _workbook_stream(content: bytes) -> bytes:
                 _require_end(start, file.fat)
             if len(stream) != file.get_size(_STREAM):
                 raise damaged()
-            return stream
+            return stream, bool(file.exists(_SUMMARY))
     except (OSError, IndexError, OverflowError) as error:
         raise damaged() from error
 
@@ -51,9 +55,28 @@ _RUNS = {0xBD: 6, 0xBE: 2}
 
 _CELLS = frozenset({_FORMULA, _ERROR, 0x201, 0x203, 0x204, 0xFD, 0x27E})
 _BIFF8 = 0x600
-_STRUCK, _HIDDEN_ROW, _IS_ERROR = 0x8, 0x20, 2
+_STRUCK, _HIDDEN_ROW = 0x8, 0x20
+_NO_NUMBER, _IS_ERROR, _IS_EMPTY = 0xFFFF, 2, 3
+_CALCULATED_ON_LOAD = 0x2
+_NOT_CALCULATED = 0x5E
+_YEAR_OF_OTHERS = 1996
+"""Year in the first record of files by other programs, or by Excel 97; later ones have another."""
+
 _SKIPPED_FONT = 4
 """Font number that is never used: the following fonts have numbers higher by one."""
+
+
+def without_password(content: bytes) -> bytes:
+    """Return an .xls workbook as it is without Excel's default password.
+
+    Raises ``WorkbookRefused`` if it has another password.
+    """
+    stream, _ = _workbook_stream(content)
+    if all(kind != _FILEPASS for kind, _ in _records(stream, 0)):
+        return content
+    if (plain := decrypted(content)) is None:
+        raise encrypted()
+    return plain
 
 
 class XlsScan:
@@ -63,10 +86,10 @@ class XlsScan:
         """Raise ``WorkbookRefused`` or ``struct.error`` if the records are damaged."""
         # Custom properties of the format are not read.
         self.fingerprint: str | None = None
-        self._stream = _workbook_stream(content)
+        self._stream, has_summary = _workbook_stream(content)
         self._offsets: dict[str, int] = {}
         self._styles = styles = BookStyles()
-        for kind, data in self._records(0):
+        for kind, data in _records(self._stream, 0):
             if kind == _FONT:
                 if len(styles.fonts) == _SKIPPED_FONT:
                     styles.fonts.append(False)
@@ -76,10 +99,12 @@ class XlsScan:
             elif kind == _STYLE:
                 font, number = struct.unpack_from("<HH", data)
                 styles.cells.append((number, font))
-            elif kind == _BOF and struct.unpack_from("<H", data)[0] != _BIFF8:
-                raise other_ole_file()
-            elif kind == _FILEPASS:
-                raise encrypted()
+            elif kind == _BOF:
+                version, year, marks = struct.unpack_from("<H4xHI", data)
+                if version != _BIFF8:
+                    raise other_ole_file()
+                self._is_foreign = year == _YEAR_OF_OTHERS
+                self._cannot_calculate = not marks and not has_summary
             elif kind == _DATEMODE:
                 styles.uses_1904_dates = data[:1] == b"\x01"
             elif kind == _BOUNDSHEET:
@@ -88,8 +113,9 @@ class XlsScan:
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
         raw = self._styles.new_sheet()
-        layout = raw.layout
-        for kind, data in self._records(self._offsets.get(name, len(self._stream))):
+        layout, is_calculated = raw.layout, True
+        start = self._offsets.get(name, len(self._stream))
+        for kind, data in _records(self._stream, start):
             if kind in _CELLS:
                 index, column, style = struct.unpack_from("<HHH", data)
                 row = index + 1
@@ -99,15 +125,13 @@ class XlsScan:
                     if is_error:
                         raw.errors[row, column] = error_name(number)
                 elif kind == _FORMULA:
-                    kind_of_result, number, mark = struct.unpack_from("<BxB3xH", data, 6)
-                    if mark == 0xFFFF and kind_of_result == _IS_ERROR:
-                        raw.errors[row, column] = error_name(number)
-                    (size,) = struct.unpack_from("<H", data, 20)
-                    add_formula(raw, row, column, data[22 : 22 + size], "H")
+                    self._add_formula(raw, row, column, data, is_calculated)
             elif kind in _RUNS:
                 row, first = struct.unpack_from("<HH", data)
                 for column, offset in enumerate(range(4, len(data) - 3, _RUNS[kind]), first):
                     raw.add_style(row + 1, column, struct.unpack_from("<H", data, offset)[0])
+            elif kind == _NOT_CALCULATED:
+                is_calculated = False
             elif kind == _ROW:
                 row, height, flags = struct.unpack_from("<H4xH4xH", data)
                 if flags & _HIDDEN_ROW or not height:
@@ -123,18 +147,41 @@ class XlsScan:
                     layout.merged.append((top + 1, left, bottom + 1, right))
         return raw
 
-    def _records(self, start: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the records of the substream at an offset, without nested ones."""
-        offset, depth = start, 0
-        while offset + 4 <= len(self._stream):
-            kind, size = struct.unpack_from("<HH", self._stream, offset)
-            data = self._stream[offset + 4 : offset + 4 + size]
-            offset += 4 + size
-            depth += (kind == _BOF) - (kind == _EOF)
-            if depth <= 0:
-                return
-            if depth == 1:
-                yield kind, data
+    def _add_formula(
+        self, raw: RawSheet, row: int, column: int, data: bytes, is_calculated: bool
+    ) -> None:
+        """Add a cell with a formula.
+
+        Programs that cannot calculate write zero or an empty text, to be calculated on opening;
+        in files of Excel both are results.
+        """
+        kind, number, mark, flags = struct.unpack_from("<BxB3xHH", data, 6)
+        has_number = mark != _NO_NUMBER
+        if not has_number and kind == _IS_ERROR:
+            raw.errors[row, column] = error_name(number)
+        if has_number:
+            is_deferred = self._is_foreign and bool(flags & _CALCULATED_ON_LOAD)
+            is_missing = not any(data[6:14]) and (is_deferred or not is_calculated)
+        else:
+            is_missing = kind == _IS_EMPTY and (self._cannot_calculate or not is_calculated)
+        if is_missing:
+            raw.without_result.add((row, column))
+        (size,) = struct.unpack_from("<H", data, 20)
+        add_formula(raw, row, column, data[22 : 22 + size], "H")
+
+
+def _records(stream: bytes, start: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the records of the substream at an offset, without nested ones."""
+    offset, depth = start, 0
+    while offset + 4 <= len(stream):
+        kind, size = struct.unpack_from("<HH", stream, offset)
+        data = stream[offset + 4 : offset + 4 + size]
+        offset += 4 + size
+        depth += (kind == _BOF) - (kind == _EOF)
+        if depth <= 0:
+            return
+        if depth == 1:
+            yield kind, data
 
 
 def _text(data: bytes, offset: int, length_format: str) -> str:

@@ -9,19 +9,18 @@ from collections.abc import Iterator
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.binary_cells import BookStyles, add_formula, error_name
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.package import document_properties, part_name, relation_targets
+from xlbridge.workbook.read.package import PackageParts, document_properties
 from xlbridge.workbook.read.refusals import damaged
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 
-_WORKBOOK, _RELATIONS = "xl/workbook.bin", "xl/_rels/workbook.bin.rels"
-_STYLES, _CUSTOM = "xl/styles.bin", "docprops/custom.xml"
-_PROPERTIES, _SHEET = 153, 156
+_CUSTOM = "docprops/custom.xml"
+_PROPERTIES, _SHEET, _CALCULATION = 153, 156, 157
 _FORMAT, _FONT, _STYLE, _STYLES_BEGIN, _STYLES_END = 44, 43, 47, 617, 618
 _ROW, _COLUMNS, _MERGED = 0, 60, 176
 _ERROR, _FORMULA_TEXT, _FORMULA_NUMBER, _FORMULA_BOOLEAN, _FORMULA_ERROR = 3, 8, 9, 10, 11
-_CELLS = range(1, 12)
+_BLANK, _CELLS = 1, range(1, 12)
 _FORMULA_VALUE = {_FORMULA_NUMBER: 8, _FORMULA_BOOLEAN: 1, _FORMULA_ERROR: 1}
-_STRUCK, _HIDDEN_ROW = 0x8, 0x10
+_STRUCK, _HIDDEN_ROW, _CALCULATED_ON_LOAD = 0x8, 0x10, 0x1
 _MAX_SIZE_BYTES = 4
 
 
@@ -31,9 +30,11 @@ class XlsbScan:
     def __init__(self, archive: WorkbookArchive) -> None:
         """Raise ``WorkbookRefused`` or ``struct.error`` if the records are damaged."""
         self._archive = archive
-        self._parts: dict[str, str] = {}
+        self._sheets: dict[str, str] = {}
+        self._is_calculated = True
+        parts = PackageParts(archive)
         self._styles, within = BookStyles(), False
-        for kind, data in self._records(_STYLES):
+        for kind, data in self._records(parts.styles or ""):
             if kind in (_STYLES_BEGIN, _STYLES_END):
                 within = kind == _STYLES_BEGIN
             elif kind == _FORMAT:
@@ -43,20 +44,22 @@ class XlsbScan:
                 self._styles.fonts.append(is_struck)
             elif kind == _STYLE and within:
                 self._styles.cells.append(struct.unpack_from("<2xHH", data))
-        targets = relation_targets(archive.read(_RELATIONS))
-        for kind, data in self._records(_WORKBOOK):
+        for kind, data in self._records(parts.workbook):
             if kind == _PROPERTIES:
                 self._styles.uses_1904_dates = bool(struct.unpack_from("<I", data)[0] & 1)
+            elif kind == _CALCULATION:
+                flags = struct.unpack_from("<24xH", data)[0] if len(data) >= 26 else 0
+                self._is_calculated = not flags & _CALCULATED_ON_LOAD
             elif kind == _SHEET:
                 relation, offset = _text(data, 8)
                 name, _ = _text(data, offset)
-                self._parts[name] = part_name(targets.get(relation, ""))
+                self._sheets[name] = parts.sheet(relation)
         self.fingerprint = document_properties(archive.read(_CUSTOM)).get(TEMPLATE_PROPERTY)
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
         raw, row = self._styles.new_sheet(), 0
-        for kind, data in self._records(self._parts.get(name, "")):
+        for kind, data in self._records(self._sheets.get(name, "")):
             if kind == _ROW:
                 index, height, flags = struct.unpack_from("<I4xHxB", data)
                 row = index + 1
@@ -65,6 +68,8 @@ class XlsbScan:
             elif kind in _CELLS:
                 column, style = struct.unpack_from("<II", data)
                 raw.add_style(row, column, style & 0xFFFFFF)
+                if kind != _BLANK:
+                    raw.extent.add(row, column)
                 if kind in (_ERROR, _FORMULA_ERROR):
                     raw.errors[row, column] = error_name(struct.unpack_from("<B", data, 8)[0])
                 if kind >= _FORMULA_TEXT:
@@ -72,6 +77,8 @@ class XlsbScan:
                         4 + 2 * struct.unpack_from("<I", data, 8)[0] if kind == _FORMULA_TEXT else 0
                     )
                     offset = 8 + (value or _FORMULA_VALUE[kind]) + 2
+                    if not self._is_calculated and kind == _FORMULA_NUMBER and not any(data[8:16]):
+                        raw.without_result.add((row, column))
                     (size,) = struct.unpack_from("<I", data, offset)
                     add_formula(raw, row, column, data[offset + 4 : offset + 4 + size], "I")
             elif kind == _COLUMNS:

@@ -3,9 +3,8 @@ older layout in the current template, or all cells of a file of another kind."""
 
 import datetime as dt
 import tempfile
-import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from operator import itemgetter
@@ -15,16 +14,20 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.files import path_beside
+from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook import style
 from xlbridge.workbook.address import CellPosition, cell_address
 from xlbridge.workbook.edit import edit_package
+from xlbridge.workbook.edit.cell_formats import CellFormats
 from xlbridge.workbook.edit.comments import read_comments
 from xlbridge.workbook.edit.editable_package import SheetList
+from xlbridge.workbook.encryption import is_encrypted_package
+from xlbridge.workbook.formats.number_formats import BUILT_IN_NUMBERS
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookCells, read_workbook
-from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_file
+from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_file, plain_content
 from xlbridge.workbook.read.package import Package
 from xlbridge.workbook.signature import REJECTS_COLUMNS, WorkbookOrigin
 from xlbridge.workbook.write.clean_workbook import cell_values
@@ -118,9 +121,6 @@ class RejectedRows:
 _EXTRA_COLUMN_WIDTH = 20
 _NEUTRAL_FORMATS = frozenset({"General", "@"})
 
-CellFormat = Mapping[str, Any]
-"""Properties of a cell's format, by xlsxwriter's names; only filled cells have ``num_format``."""
-
 
 @dataclass(frozen=True, slots=True)
 class MigratedColumn:
@@ -138,38 +138,17 @@ class MigratedColumn:
 class OlderWorkbook:
     """Workbook of an earlier layout, with its cell formats and comments.
 
-    ``formulas`` counts the formulas read so far; ``other_sheets`` are those that xlbridge did not
-    add.
+    ``formulas`` is the number of its formulas, and ``lost`` names what was not copied, once it was
+    written; ``other_sheets`` are those that xlbridge did not add.
     """
 
     def __init__(self, source: Path, sheet: str) -> None:
         self.formulas = 0
+        self.lost: Collection[Text] = ()
         self._source, self._sheet = source, sheet
-        with edit_package(source) as editable:
-            self.comments = read_comments(editable, SheetList(editable).part(sheet))
         package = Package(WorkbookArchive(source.read_bytes(), WorkbookLimits()))
         added = package.added_sheets()
         self.other_sheets = [name for name in package.sheets if name not in added]
-
-    def rows(self, first: int, last: int) -> Iterator[Mapping[int, CellFormat]]:
-        """Yield the cell formats of each of Excel's rows, by zero-based column."""
-        # Imported here: few commands need it.
-        import openpyxl
-        from openpyxl.cell.read_only import ReadOnlyCell
-
-        with warnings.catch_warnings():
-            # openpyxl warns of features that it does not support.
-            warnings.simplefilter("ignore")
-            with closing(openpyxl.load_workbook(self._source, read_only=True)) as book:
-                sheet: Any = book[self._sheet]
-                sheet.reset_dimensions()
-                for row in sheet.iter_rows(min_row=first, max_row=last):
-                    self.formulas += sum(cell.data_type == "f" for cell in row)
-                    yield {
-                        cell.column - 1: cell_format
-                        for cell in row
-                        if isinstance(cell, ReadOnlyCell) and (cell_format := _cell_format(cell))
-                    }
 
     def write(
         self,
@@ -185,8 +164,6 @@ class OlderWorkbook:
         ``hidden`` are the Excel numbers of rows to hide. Raises ``UsageError`` if the workbook
         cannot be written.
         """
-        from openpyxl.styles.numbers import BUILTIN_FORMATS_REVERSE
-
         kinds = {column.name: column.kind for column in resource.columns}
         extra = [column for column in columns if column.name is None]
         order = {name: index for index, name in enumerate(kinds)}
@@ -194,9 +171,14 @@ class OlderWorkbook:
         targets = [*sorted(targets, key=itemgetter(0)), *enumerate(extra, start=len(kinds))]
         widths = {column.header: _EXTRA_COLUMN_WIDTH for column in extra}
         origin = WorkbookOrigin.of(self._source) or WorkbookOrigin()
-        with template_sheets(target, resource, widths, origin=origin) as (book, sheets):
+        with (
+            edit_package(self._source) as package,
+            template_sheets(target, resource, widths, origin=origin) as (book, sheets),
+        ):
+            part = SheetList(package).part(self._sheet)
+            formats, comments = CellFormats(package, part), read_comments(package, part)
             sheet, writer = sheets[resource.sheet], CellWriter(book)
-            all_formats = chain(self.rows(header_row + 1, last_row), repeat({}))
+            all_formats = chain(formats.rows(header_row + 1, last_row), repeat({}))
             for row, old_formats in zip(range(header_row, last_row), all_formats, strict=False):
                 new_row = row - header_row + 1
                 if row + 1 in hidden:
@@ -210,11 +192,12 @@ class OlderWorkbook:
                         # by number.
                         properties = {
                             **old_format,
-                            "num_format": BUILTIN_FORMATS_REVERSE.get(code, code),
+                            "num_format": BUILT_IN_NUMBERS.get(code, code),
                         }
                         writer.write(sheet, new_row, index, value, properties)
-                    if comment := self.comments.get(cell_address(row + 1, column.index)):
+                    if comment := comments.get(cell_address(row + 1, column.index)):
                         sheet.write_comment(new_row, index, comment)
+        self.formulas, self.lost = formats.formulas, formats.lost
 
 
 def _number_format(kind: Kind | None, value: object, original: str) -> str:
@@ -232,22 +215,6 @@ def _number_format(kind: Kind | None, value: object, original: str) -> str:
     if type(value) in style.TIME_FORMATS and not (kind is Kind.DATE and type(value) is dt.date):
         return style.TIME_FORMATS[type(value)]
     return "General" if kind is None else style.NUMBER_FORMATS[kind]
-
-
-def _cell_format(cell: Any) -> CellFormat:
-    properties: dict[str, Any] = {}
-    if cell.value is not None and cell.number_format != "General":
-        properties["num_format"] = cell.number_format
-    if cell.fill.fill_type == "solid" and cell.fill.fgColor.type == "rgb":
-        properties["bg_color"] = f"#{cell.fill.fgColor.rgb[-6:]}"
-    font = cell.font
-    if font.bold:
-        properties["bold"] = True
-    if font.italic:
-        properties["italic"] = True
-    if font.color is not None and font.color.type == "rgb" and font.color.rgb[-6:] != "000000":
-        properties["font_color"] = f"#{font.color.rgb[-6:]}"
-    return properties
 
 
 _NO_RESULT = "#N/A"
@@ -271,7 +238,15 @@ def as_xlsx(
     ``sheets`` are the names of hidden sheets to include, ``known`` the visible sheets if they were
     read before. A conversion is removed on exit. Raises what ``read_workbook`` raises.
     """
-    if not path.is_file() or kind_of_file(path) is FileKind.XLSX:
+    stored = path.read_bytes() if path.is_file() else b""
+    if is_encrypted_package(stored):
+        with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
+            plain = Path(folder, path.name)
+            plain.write_bytes(plain_content(stored))
+            with as_xlsx(plain, sheets, limits, known) as converted:
+                yield converted
+        return
+    if not stored or kind_of_file(path) is FileKind.XLSX:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
