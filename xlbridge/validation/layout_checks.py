@@ -22,6 +22,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
+from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import BoolArray, ColumnCells, Positions
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.cells.text import display, is_statistic, is_total, quoted
@@ -154,6 +155,36 @@ def _row_details(rows: Sequence[int]) -> Mapping[str, object]:
     return {"rows": text, "count": len(rows)}
 
 
+_FEW_CELLS = 2
+"""Number of cells that have a finding each, even if it says more about their column."""
+
+
+def findings_of_columns(typed: TypedRows) -> Iterator[Finding]:
+    """Replace the findings that say more about a column than about its cells, if there are more
+    than a few, by one finding for the column."""
+    for name, problems in typed.problems.items():
+        for code in set(problems.finding_codes()) & _OF_COLUMNS:
+            positions = problems.positions_of(code)
+            if len(positions) <= _FEW_CELLS:
+                continue
+            first = int(positions.min())
+            details = problems.details_at(first, code)
+            problems.drop(code)
+            row, header = typed.rows[first], typed.header
+            index = header.source_columns()[name]
+            yield Finding(
+                CATALOGUE[code],
+                header.row,
+                name,
+                cell_address(row, typed.cells.first_column + index),
+                display(typed.cells.columns[index].value(row - 1)),
+                details,
+                header=header.names.get(name),
+                cells=len(positions),
+            )
+
+
+_OF_COLUMNS = {kind.code for kind in CATALOGUE.values() if kind.of_column}
 _OTHERS = {Kind.CNPJ: Kind.CPF, Kind.CPF: Kind.CNPJ}
 _PLACE = Text(pt="a coluna {column}", en="the column {column}")
 _ELSEWHERE = Text(pt="outra coluna", en="another column")
@@ -202,10 +233,12 @@ _MAX_CELLS = 2
 _LAST_ROWS = 10
 
 
-def report_non_records(typed: TypedRows, formats_of: FormatLookup) -> Mapping[int, str]:
+def report_non_records(
+    typed: TypedRows, reading: ParseOptions, formats_of: FormatLookup
+) -> Mapping[int, str]:
     """Report the rows that are not records; return their Excel numbers with the codes of their
-    findings."""
-    marks = _Marks(typed)
+    findings. Rows of a kind that a person accepts are records."""
+    marks = _Marks(typed, reading)
     for found in typed.problems.values():
         marks.add(found.positions_of("row-header-again").tolist(), "row-header-again")
     struck = marks.struck_columns(formats_of)
@@ -230,11 +263,16 @@ class _Marks:
     the column of the cell to name, None for the first filled one."""
 
     typed: TypedRows
+    reading: ParseOptions
     found: dict[int, tuple[str, str | None]] = field(default_factory=dict)
 
     def add(self, positions: Iterable[int], code: str, column: str | None = None) -> None:
         for position in positions:
-            self.found.setdefault(position, (code, column))
+            name = column or next(iter(self.filled_columns(position)), self.names[0])
+            if self.reading.accepts(code, name):
+                self.typed.problems[name].add(position, code)
+            else:
+                self.found.setdefault(position, (code, column))
 
     def positions_of_rows(self, rows: Collection[int]) -> list[int]:
         return list(map(int, np.flatnonzero(np.isin(self.typed.rows, list(rows)))))

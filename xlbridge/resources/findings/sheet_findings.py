@@ -346,6 +346,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             en="The row seems to be a total, not a record; it is not sent.",
         ),
         _DELETE_ROW,
+        is_guess=True,
     ),
     error(
         "row-note",
@@ -354,6 +355,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             en="The row seems to be a note or a title, not a record; it is not sent.",
         ),
         _DELETE_ROW,
+        is_guess=True,
     ),
     error(
         "row-struck",
