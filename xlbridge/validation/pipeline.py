@@ -46,9 +46,9 @@ from xlbridge.validation.layout_checks import (
     check_layout,
     findings_of_columns,
     report_misplaced_documents,
-    report_non_records,
     short_rows,
 )
+from xlbridge.validation.non_records import report_non_records
 from xlbridge.validation.request import OnColumn, ValidationRequest
 from xlbridge.validation.results import (
     RefusedFile,

@@ -357,6 +357,19 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         _DELETE_ROW,
         is_guess=True,
     ),
+    warning(
+        "row-doubtful",
+        Text(
+            pt="A linha talvez não seja um registro: parece um total, um título ou uma anotação; "
+            "ela será enviada.",
+            en="The row may not be a record: it looks like a total, a title or a note; it is sent.",
+        ),
+        Text(
+            pt="Apague a linha se não é um registro. Se é, aceite: --accept {accepted}.",
+            en="Delete the row if it is no record. If it is one, accept it: --accept {accepted}.",
+        ),
+        of_column=True,
+    ),
     error(
         "row-struck",
         Text(
