@@ -55,16 +55,27 @@ class ParseOptions:
     """Conventions that the user declared; None means they are detected for each column.
 
     ``dates``: the order of day and month in text dates. ``numbers``: ``pt`` for 1.234,56,
-    ``en`` for 1,234.56.
+    ``en`` for 1,234.56. ``accepted``: findings that a person accepts, as ``CODE`` or
+    ``CODE:COLUMN``.
     """
 
     dates: DateOrder | None = None
     numbers: NumberStyle | None = None
+    accepted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise ``UsageError`` for an unknown convention."""
         require_choice("dates", self.dates, (None, *get_args(DateOrder)))
         require_choice("numbers", self.numbers, (None, *get_args(NumberStyle)))
+
+    def accepts(self, code: str, column: str | None) -> bool:
+        """Return whether a finding is accepted in a column, None for the layout."""
+        return code in self.accepted or f"{code}:{column}" in self.accepted
+
+    def accepted_in(self, column: str) -> frozenset[str]:
+        """Return the codes of the findings that are accepted in a column."""
+        codes = {text.partition(":")[0] for text in self.accepted}
+        return frozenset(code for code in codes if self.accepts(code, column))
 
 
 def _read_choice(
@@ -227,6 +238,11 @@ class Settings:
     def mappings(self) -> Path:
         """The folder of the mappings used to read sheets."""
         return (self.state or self.home) / "mappings"
+
+    @property
+    def accepted(self) -> Path:
+        """The folder of the findings that were accepted for sheets."""
+        return self.home / "accepted"
 
     @property
     def exports(self) -> Path:

@@ -134,6 +134,18 @@ def _totals() -> Iterator[StructureCase]:
         yield StructureCase(
             f"in the first column: {note}", _row_below({"codigoDaFilial": note}, gap=1)
         )
+    titles = (
+        "Vendedor: 3 - João", "Fim do relatório", "Registros: 7", "Grupo: Varejo", "São Paulo",
+        "Filial 01 - Matriz", "7 registros listados", "Carteira do João", "T O T A L  G E R A L",
+    )  # fmt: skip
+    for title in titles:
+        yield StructureCase(f"the title {title}", _row_between({"historico": title}))
+    for word in ("Total recebido", "SALDO ATUAL", "T O T A L  G E R A L ---->", "Tot. do dia"):
+        for name in ("historico", "codigoDaFilial", "dataDeVencimento"):
+            total = {name: word, "valorDoLancamento": 60.0}
+            yield StructureCase(f"{word} in {name}", _row_below(total))
+        complete = {**_RECORDS[0], "historico": word, "valorDoLancamento": 60.0}
+        yield StructureCase(f"{word}, complete", _row_below(complete))
     yield StructureCase("a table with a row of totals", _with_totals_row)
     yield StructureCase("a row of totals of clients", _with_totals_row, clients=True)
     yield StructureCase("a row of column numbers", _below_header(range(1, 20)))
@@ -148,6 +160,15 @@ def _row_below(values: dict[str, Any], gap: int = 0) -> Build:
     def build(layout: Layout) -> None:
         layout.write_all()
         layout.write(layout.below + gap, values)
+
+    return build
+
+
+def _row_between(values: dict[str, Any]) -> Build:
+    def build(layout: Layout) -> None:
+        between = layout.top + 2
+        layout.write_all(skip=[between])
+        layout.write(between, values)
 
     return build
 

@@ -360,7 +360,7 @@ def _validate_all(
         groups[target.step.profile, target.step.csv].append(target)
     for (profile, csv), group in groups.items():
         settings = batch.environments.context(profile).settings
-        requests = [validation_request(target) for target in group]
+        requests = [validation_request(batch, target) for target in group]
         limits = settings.limits.with_csv(csv)
         results = validate_files(requests, settings.schemas, limits, executor)
         yield from zip(group, map(main_result, results), strict=True)

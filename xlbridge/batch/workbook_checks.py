@@ -30,6 +30,7 @@ from xlbridge.resources.references import (
 from xlbridge.upload.lookup import LinkResolver, Registries
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation import (
+    AcceptedFindings,
     RefusedFile,
     ValidatedSheet,
     ValidationRequest,
@@ -386,12 +387,14 @@ def validate_workbook(batch: Batch, target: StepWorkbook) -> FileResult:
     """Validate one workbook with the options of its step."""
     context = batch.environments.context(target.step.profile)
     limits = context.settings.limits.with_csv(target.step.csv)
-    return main_result(validate_file(validation_request(target), context.catalogue, limits))
+    request = validation_request(batch, target)
+    return main_result(validate_file(request, context.catalogue, limits))
 
 
-def validation_request(target: StepWorkbook) -> ValidationRequest:
+def validation_request(batch: Batch, target: StepWorkbook) -> ValidationRequest:
     """Return the request that validates a workbook with the options of its step."""
     step = target.step
+    folder = batch.environments.context(step.profile).settings.accepted
     return ValidationRequest(
         file=target.workbook.path,
         resource=step.resource,
@@ -399,6 +402,7 @@ def validation_request(target: StepWorkbook) -> ValidationRequest:
         reading=step.reading,
         mapping=step.mapping,
         links=step.links,
+        accepted=AcceptedFindings.of(step.reading.accepted, folder),
     )
 
 

@@ -233,6 +233,17 @@ numbers_option = option(
     en="The style of text numbers: pt is 1.234,56; en is 1,234.56.",
 )
 
+accept_option = option(
+    "--accept",
+    "accept",
+    multiple=True,
+    metavar="CODE[:COLUMN]",
+    pt="O achado está certo assim: não é mais relatado, também nas próximas planilhas com este "
+    "cabeçalho (none esquece o que foi aceito); pode se repetir.",
+    en="The finding is right as it is: it is not reported any more, in later sheets with this "
+    "header either (none forgets what was accepted); may be repeated.",
+)
+
 parse_options = combine_options(
     [
         csv_options,
@@ -243,6 +254,7 @@ parse_options = combine_options(
             en="The order of day and month in text dates.",
         ),
         numbers_option,
+        accept_option,
     ]
 )
 
@@ -345,6 +357,7 @@ class ValidateArguments:
     online: bool
     dates: DateOrder | None
     numbers: NumberStyle | None
+    accept: tuple[str, ...]
     mapping: Path | None
     links: Mapping[str, str]
     workers: int | None

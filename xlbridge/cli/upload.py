@@ -32,7 +32,7 @@ from xlbridge.profiles import choose_profile
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
 from xlbridge.upload import UploadContext, open_context
 from xlbridge.upload.results import ROW_COUNTS, ensure_evidence
-from xlbridge.validation import ValidationRequest
+from xlbridge.validation import AcceptedFindings, ValidationRequest
 from xlbridge.workbook import WorkbookOrigin
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def command(
     sheet: str | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
+    accept: tuple[str, ...],
     mapping: Path | None,
     links: Mapping[str, str],
     **options: Any,
@@ -76,8 +77,10 @@ def command(
                 reading=ParseOptions(dates=dates, numbers=numbers),
                 mapping=_mapping(mapping),
                 links=links,
+                accepted=AcceptedFindings.of(accept, context.settings.accepted),
             )
             validated = _validate(request, context.settings)
+        request.accepted.remember(context.settings.accepted, validated.with_children)
         if validated.read_as is not None:
             print_message(validated.read_as)
         if request.mapping is not None:
@@ -133,6 +136,7 @@ def retry_command(
     file: Path | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
+    accept: tuple[str, ...],
     mapping: Path | None,
     links: dict[str, str],
     **options: Any,
@@ -155,9 +159,11 @@ def retry_command(
             reading=ParseOptions(dates=dates, numbers=numbers),
             mapping=_mapping(mapping),
             links=links,
+            accepted=AcceptedFindings.of(accept, context.settings.accepted),
         )
         settings = context.settings
         validated = validate_single_sheet(request, settings.schemas, settings.limits)
+        request.accepted.remember(settings.accepted, validated.with_children)
         return _send(context, request, validated, arguments, job)
 
 

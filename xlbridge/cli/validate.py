@@ -31,7 +31,7 @@ from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.parallel import ValidationProgress, executor_for, validate_files
 from xlbridge.settings import ParseOptions
-from xlbridge.validation import ValidationRequest
+from xlbridge.validation import AcceptedFindings, ValidatedSheet, ValidationRequest
 from xlbridge.workbook import WorkbookMark
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def command(**options: Any) -> ExitCode:
     _check_arguments(arguments)
     settings = settings_without_profile()
     mapping = _read_mapping(arguments)
+    accepted = AcceptedFindings.of(arguments.accept, settings.accepted)
     requests = [
         ValidationRequest(
             file=file,
@@ -97,6 +98,7 @@ def command(**options: Any) -> ExitCode:
             reading=ParseOptions(dates=arguments.dates, numbers=arguments.numbers),
             mapping=mapping,
             links=arguments.links,
+            accepted=accepted,
         )
         for file in arguments.files
     ]
@@ -115,6 +117,8 @@ def command(**options: Any) -> ExitCode:
                 on_progress=partial(_show, display),
             )
             results = list(chain.from_iterable(by_file))
+        sheets = (result for result in results if isinstance(result, ValidatedSheet))
+        accepted.remember(settings.accepted, sheets)
         # Slow to import, as it needs pandas.
         from xlbridge.cli.validate_run import report_or_suggest, report_results
 

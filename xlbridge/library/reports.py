@@ -34,8 +34,14 @@ from xlbridge.settings import (
     read_settings,
 )
 from xlbridge.upload.planning import may_be_sent
-from xlbridge.validation import ValidatedSheet, ValidationRequest, reports, validate_sheets
-from xlbridge.validation.mapping import SheetMapping, read_mapping
+from xlbridge.validation import (
+    AcceptedFindings,
+    ValidatedSheet,
+    ValidationRequest,
+    reports,
+    validate_sheets,
+)
+from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook import WorkbookMark
 
 _TEXT_COLUMNS = ("cell", "column", "code", "severity", "value", "message")
@@ -238,6 +244,7 @@ def validate(
     schemas: str | PathLike[str] | None = None,
     map: str | PathLike[str] | None = None,  # noqa: A002 - the name of the option
     links: Mapping[str, str] | None = None,
+    accept: Sequence[str] = (),
 ) -> Report:
     """Validate a sheet against the schema of its resource, without the network.
 
@@ -259,6 +266,8 @@ def validate(
     headers of its own; it names the resource, and findings refer to the sheet's own cells.
     ``links`` are columns that contain names instead of codes, ``{"codigoDoCliente": "cliente"}``
     (or a column of the registry, ``"cnpj"``): ``Connection.plan`` and ``upload`` look them up.
+    ``accept`` are findings that are right as they are, each ``"CODE"`` or ``"CODE:COLUMN"``; those
+    that commands or the page remember for the header are accepted, too, unless it has ``"none"``.
 
     Wrong data is returned in the report, never raised. Raises ``UsageError`` if the file, sheet or
     resource does not exist, the resource is not recognised, or the mapping is wrong or made for
@@ -275,12 +284,21 @@ def validate(
     folder = settings.schemas if schemas is None else existing_folder(schemas)
     reading = ParseOptions(dates=dates, numbers=numbers)
     mapping = None if map is None else read_mapping(Path(map))
+    accepted = AcceptedFindings.of(accept, settings.accepted)
     if isinstance(origin, FrameWorkbook):
         if sheet is not None:
             raise UsageError(
                 Text(pt="Um DataFrame não tem planilhas.", en="A DataFrame has no sheets.")
             )
-        return _validate_frame(origin, resource, folder, reading, mapping, links or {})
+        request = ValidationRequest(
+            file=Path(origin.name),
+            resource=resource,
+            reading=reading,
+            mapping=mapping,
+            links=links or {},
+            accepted=accepted,
+        )
+        return _validate_frame(origin, request, folder)
     limits = csv_limits(settings, delimiter, encoding)
     with as_file(origin) as file:
         request = ValidationRequest(
@@ -290,6 +308,7 @@ def validate(
             reading=reading,
             mapping=mapping,
             links=links or {},
+            accepted=accepted,
         )
         validated = validate_single_sheet(request, folder, limits)
     if isinstance(origin, Path):
@@ -331,21 +350,7 @@ def existing_folder(schemas: str | PathLike[str]) -> Path:
     return folder
 
 
-def _validate_frame(
-    origin: FrameWorkbook,
-    resource: str | None,
-    schemas: Path,
-    reading: ParseOptions,
-    mapping: SheetMapping | None,
-    links: Mapping[str, str],
-) -> Report:
-    request = ValidationRequest(
-        file=Path(origin.name),
-        resource=resource,
-        reading=reading,
-        mapping=mapping,
-        links=links,
-    )
+def _validate_frame(origin: FrameWorkbook, request: ValidationRequest, schemas: Path) -> Report:
     catalogue = load_catalogue(schemas)
     found = validate_sheets(request, catalogue, WorkbookLimits(), origin.cells).sheets
     sheet = next((one for one in found if one.sheet == origin.sheet), found[0])

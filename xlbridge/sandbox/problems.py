@@ -10,11 +10,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from xlbridge.resources.checks import DOCUMENTS, bare_document, is_cep, is_email, is_uf
+from xlbridge.resources import load_catalogue
+from xlbridge.resources.checks import RULES
+from xlbridge.resources.findings import Severity
 from xlbridge.wire import MAX_LENGTHS, WireModel, spellings
 
 REQUIRED_MESSAGE = "Campo obrigatório não informado."
@@ -139,30 +142,32 @@ def is_storable(text: str) -> bool:
     return _NOT_STORABLE.search(text) is None
 
 
+_TextRule = tuple[Callable[[Any, Mapping[str, Any]], bool], Mapping[str, Any], str]
+
+
+@cache
+def _text_rules() -> Mapping[str, Sequence[_TextRule]]:
+    """Return the rules of import sheets about the form of texts, by the column's name: test,
+    statistics, wording."""
+    found: dict[str, Sequence[_TextRule]] = {}
+    for resource in load_catalogue().values():
+        for column in (c for sheet in (resource, *resource.children) for c in sheet.columns):
+            rules = [(RULES[name], statistics) for name, statistics in column.checks.items()]
+            found[column.name] = [
+                (rule.value_test, statistics, rule.wording(statistics).pt)
+                for rule, statistics in rules
+                if rule.value_test is not None
+                and rule.finding.severity is Severity.ERROR
+                and rule.dtypes == {"str"}
+                and rule.statistics.keys() <= {"value"}
+            ]
+    return found
+
+
 MISSPELLED = "Grafia do nome: escreva"
 """Beginning of the message about a misspelled name."""
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,7})?)?")
-
-
-_FORMATS: Mapping[str, tuple[Callable[[str], bool], str]] = {
-    "cep": (is_cep, "um CEP"),
-    "entregaCEP": (is_cep, "um CEP"),
-    "cnpjcpf": (
-        lambda text: any(one.is_valid(bare_document(text)) for one in DOCUMENTS.values()),
-        "um CNPJ ou CPF",
-    ),
-    "transportadoraCNPJ": (
-        lambda text: DOCUMENTS["cnpj"].is_valid(bare_document(text)),
-        "um CNPJ",
-    ),
-    "uf": (is_uf, "a sigla de um estado"),
-    "entregaUF": (is_uf, "a sigla de um estado"),
-    "transportadoraUF": (is_uf, "a sigla de um estado"),
-    "transportadoraPlacaUF": (is_uf, "a sigla de um estado"),
-    "email": (is_email, "um e-mail"),
-}
-"""Format of a text by its field's name: test, and description for messages."""
 
 
 def misspelled_names(model: type[WireModel], names: Mapping[str, Any]) -> Iterator[Problem]:
@@ -180,10 +185,10 @@ def misspelled_names(model: type[WireModel], names: Mapping[str, Any]) -> Iterat
 
 def format_problem(name: str, text: str) -> str | None:
     """Return the message about a field's text in the wrong format; blank text is accepted."""
-    if name not in _FORMATS or not text.strip():
-        return None
-    is_valid, description = _FORMATS[name]
-    return None if is_valid(text) else f"Valor inválido: informe {description}."
+    for is_valid, statistics, wording in _text_rules().get(name, ()) if text.strip() else ():
+        if not is_valid(text, statistics):
+            return f"Valor inválido: informe {wording}."
+    return None
 
 
 def is_spec_date(text: str) -> bool:

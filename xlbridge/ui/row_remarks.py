@@ -53,6 +53,7 @@ class FindingsView:
                 "count": len(found),
                 "fixable": count_corrected(found),
                 "cell": found[0].cell,
+                "acceptable": found[0].kind.acceptable,
             }
             for rule, found in by_rule(self.sheet.findings).items()
         ]
@@ -113,6 +114,11 @@ class FindingsView:
         return None if column is None or finding.row <= header else (finding.row, column)
 
 
+_COMPARE = Text(
+    pt="Compare com a origem. Se está certo, clique em “Está certo” na lista de problemas.",
+    en="Compare it with the source. If it is right, click “This is right” in the list of findings.",
+)
+
 # Hints that name options of the command line are replaced by what the user can do in the page.
 _HINTS: Mapping[str, Text] = {
     "sheets-hidden": Text(
@@ -131,6 +137,8 @@ _HINTS: Mapping[str, Text] = {
         pt="Em Abrir, baixe o modelo atual e passe os dados para ele.",
         en="Under Open, download the current template, and move the data to it.",
     ),
+    "code-shape": _COMPARE,
+    "code-decimals": _COMPARE,
     "date-ambiguous": Text(
         pt="Digite-a de novo, com o dia primeiro, ou escolha a ordem na lista de problemas.",
         en="Type it again, day first, or choose the order in the list of findings.",

@@ -240,6 +240,7 @@ class SheetUploads:
                 reading=choice.reading,
                 mapping=choice.mapping,
                 links=choice.links,
+                accepted=editor.accepted,
             )
         settings = self._remote.settings
         return validate_single_sheet(request, settings.schemas, settings.limits), version

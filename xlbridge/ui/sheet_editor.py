@@ -28,6 +28,7 @@ from xlbridge.ui.cell_edits import (
 )
 from xlbridge.ui.row_remarks import REFUSED, FindingsView, Refusals, RowRemarks
 from xlbridge.validation import (
+    AcceptedFindings,
     ColumnProgress,
     ValidatedSheet,
     ValidationRequest,
@@ -73,13 +74,15 @@ class BatchUnit:
 
 @dataclass(frozen=True, slots=True)
 class SheetChoice:
-    """Choice of resource, sheet, mapping, conventions and links; None means it is recognised."""
+    """Choice of resource, sheet, mapping, conventions and links; None means it is recognised.
+    ``accepted`` are the findings that the user accepts, as ``CODE`` or ``CODE:COLUMN``."""
 
     resource: str | None = None
     sheet: str | None = None
     mapping: SheetMapping | None = None
     reading: ParseOptions = ParseOptions()  # noqa: RUF009 - frozen
     links: Mapping[str, str] = field(default_factory=dict)
+    accepted: tuple[str, ...] = ()
 
 
 class ReadingStopped(BaseException):
@@ -127,8 +130,12 @@ class SheetEditor:
         catalogue: Catalogue,
         limits: WorkbookLimits,
         progress: ReadingProgress | None = None,
+        accepted: Path | None = None,
     ) -> None:
-        """Read the workbook. Raises ``WorkbookRefused`` if it cannot be read safely."""
+        """Read the workbook; ``accepted`` is the folder of accepted findings.
+
+        Raises ``WorkbookRefused`` if it cannot be read safely.
+        """
         self._progress = progress or ReadingProgress()
         self.name = path.name
         """Name of the file that was opened."""
@@ -137,6 +144,7 @@ class SheetEditor:
         """The .xlsx workbook with these cells; for a .csv it is created when needed."""
         self.lock = RLock()
         self.choice = SheetChoice()
+        self._accepted = accepted
         self._base_catalogue = self._catalogue = catalogue
         self.limits = limits
         self.workbook = read_workbook(path, limits, on_rows=self._progress.on_rows)
@@ -263,6 +271,18 @@ class SheetEditor:
             self._update_shown()
         self._views.clear()
 
+    @property
+    def accepted(self) -> AcceptedFindings:
+        """Findings that the user accepts, now or for an earlier sheet with this header."""
+        if self._accepted is None:
+            return AcceptedFindings(self.choice.accepted)
+        return AcceptedFindings.of(self.choice.accepted, self._accepted)
+
+    def remember_accepted(self) -> None:
+        """Store the accepted findings for later sheets with this header."""
+        if self._accepted is not None:
+            self.accepted.remember(self._accepted, self.validated.with_children)
+
     def _validate(self) -> None:
         choice, name = self.choice, self.choice.sheet
         validated = validate_workbook(
@@ -278,6 +298,7 @@ class SheetEditor:
             on_column=self._progress.on_column,
             mapping=choice.mapping,
             memo=self._memo,
+            accepted=self.accepted,
         )
         self._validated = validated
         self._blank_children = blank_children(validated, self.workbook.sheets)

@@ -79,6 +79,7 @@ class SheetRequests:
             post_route("/api/discard", self.discard),
             post_route("/api/choose", self.choose),
             post_route("/api/reading", self.reading),
+            post_route("/api/accept", self.accept),
             post_route("/api/mapping-column", self.mapping_column),
             post_route("/api/map", self.map),
             get_route("/api/sheet", self.sheet),
@@ -191,6 +192,18 @@ class SheetRequests:
         return await self._change(
             request, lambda editor: editor.choose(replace(editor.choice, reading=options))
         )
+
+    async def accept(self, request: Request) -> Response:
+        """Accept a finding as right in its column, here and in later sheets with this header."""
+        body = await request.json()
+        text = f"{body['code']}:{body['column']}" if body.get("column") else str(body["code"])
+
+        def accept(editor: SheetEditor) -> None:
+            accepted = (*editor.choice.accepted, text)
+            editor.choose(replace(editor.choice, accepted=accepted))
+            editor.remember_accepted()
+
+        return await self._change(request, accept)
 
     def _recognise(
         self, editor: SheetEditor, choice: SheetChoice, header_row: int | None

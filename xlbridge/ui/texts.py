@@ -81,6 +81,7 @@ _TEXTS: Mapping[str, Text] = {
     "undo": Text(pt="Desfazer", en="Undo"),
     "redo": Text(pt="Refazer", en="Redo"),
     "fix_all": Text(pt="Corrigir todos: {n}", en="Fix all: {n}"),
+    "accept": Text(pt="Está certo", en="This is right"),
     "fix_what": Text(pt="Células que serão corrigidas: {n}", en="Cells to be corrected: {n}"),
     "fix_do": Text(pt="Corrigir", en="Correct"),
     "close": Text(pt="Voltar", en="Back"),

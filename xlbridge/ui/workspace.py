@@ -80,7 +80,7 @@ class Workspace:
         progress: ReadingProgress | None = None,
     ) -> SheetEditor:
         """Read a file, converted to .xlsx if it is of another kind; ``show`` opens it."""
-        editor = SheetEditor(path, catalogue, limits, progress)
+        editor = SheetEditor(path, catalogue, limits, progress, self.settings.accepted)
         xlsx = path.with_suffix(".xlsx")
         if editor.workbook.read_as is not None:
             # All cells of a .csv are texts, which would be lost in an .xlsx.
@@ -90,7 +90,7 @@ class Workspace:
             if workbook == path:
                 return editor
             shutil.copy(workbook, xlsx)
-        editor = SheetEditor(xlsx, catalogue, limits, progress)
+        editor = SheetEditor(xlsx, catalogue, limits, progress, self.settings.accepted)
         editor.name = path.name
         return editor
 
@@ -175,7 +175,9 @@ class Workspace:
         if draft is None:
             raise UsageError(_NO_DRAFT)
         limits = replace(self.settings.limits, csv=CsvForm(**draft["csv"]))
-        editor = SheetEditor(folder / draft["source"], self.catalogue, limits)
+        editor = SheetEditor(
+            folder / draft["source"], self.catalogue, limits, accepted=self.settings.accepted
+        )
         editor.name = draft["name"]
         editor.path = folder / draft["file"]
         mapping = None if draft["mapping"] is None else read_mapping(folder / MAPPING)

@@ -1,3 +1,4 @@
+from .acceptance import AcceptedFindings as AcceptedFindings
 from .fixed_copy import (
     fix_workbook as fix_workbook,
 )

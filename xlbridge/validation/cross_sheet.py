@@ -171,6 +171,7 @@ def check_children(main: ValidatedSheet) -> None:
         child_with_sum = main.children.get(declared.sheet)
         if child_with_sum is not None and declared.column in child_with_sum.columns:
             child_with_sum.add(_wrong_sums(main, parents, declared))
+            main.add(_missing_totals(main, parents[declared.sheet], declared))
     needs = main.resource.needs_children
     needed = [name for name in needs if name in main.children]
     if needs and KEY in main.columns and all(main.children[name].readable for name in needed):
@@ -227,6 +228,26 @@ def _wrong_sums(
             "expected": localized_number(f"{expected[record]:.2f}"),
         }
         yield child.finding("child-sum", declared.column, firsts[record], details)
+
+
+def _missing_totals(
+    main: ValidatedSheet, owners: Positions, declared: ChildSum
+) -> Iterator[Finding]:
+    """Yield the records without the total to which the rows of their list must add up."""
+    if declared.total is None:
+        return
+    child = main.children[declared.sheet]
+    addends = _values(child, declared.column)
+    added = (owners >= 0) & ~np.isnan(addends)
+    sums = np.bincount(owners[added], weights=addends[added], minlength=len(main.rows))
+    missing = np.isnan(_values(main, declared.total)) & ~main.rows_in_error((declared.total,))
+    for record in np.intersect1d(owners[added], np.flatnonzero(missing)).tolist():
+        details = {
+            "key": _key(main, record),
+            "sheet": quoted(child.sheet),
+            "found": localized_number(f"{sums[record]:.2f}"),
+        }
+        yield main.finding("child-sum-without-total", declared.total, record, details)
 
 
 def _expected(

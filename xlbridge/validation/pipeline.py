@@ -1,7 +1,7 @@
 """Validation of a sheet, a workbook, or all sheets of a workbook, from file to findings."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.resources import Catalogue, Fingerprint, Resource
+from xlbridge.resources import Catalogue, Fingerprint, Resource, normalize_header
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import ParseOptions, WorkbookLimits
+from xlbridge.validation.acceptance import AcceptedFindings
+from xlbridge.validation.cells.column_cells import CellProblems
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.cells.text import list_sheet_names, quoted
 from xlbridge.validation.cells.typed_rows import (
@@ -27,6 +29,8 @@ from xlbridge.validation.headers.header_row import (
     MainSheet,
     find_header_row,
     find_similar_header_row,
+    header_digest,
+    header_texts,
     joined_columns,
     match_header,
     outdated_template,
@@ -40,10 +44,11 @@ from xlbridge.validation.headers.sheet_choice import (
 )
 from xlbridge.validation.layout_checks import (
     check_layout,
+    findings_of_columns,
     report_misplaced_documents,
-    report_non_records,
     short_rows,
 )
+from xlbridge.validation.non_records import report_non_records
 from xlbridge.validation.request import OnColumn, ValidationRequest
 from xlbridge.validation.results import (
     RefusedFile,
@@ -77,18 +82,25 @@ def validate_workbook(
     on_column: OnColumn = lambda _: None,
     mapping: "SheetMapping | None" = None,
     memo: ColumnMemo | None = None,
+    accepted: AcceptedFindings | None = None,
 ) -> ValidatedSheet:
     """Validate one sheet of a workbook against its resource's schema and return all errors.
 
     ``workbook`` returns the cells if the file is being read already; ``on_column`` reports
     progress; ``mapping`` maps a sheet with its own header. ``memo`` caches results of columns for
     the next validation after edits; then ``workbook`` has all sheets, the requested one first.
+    ``accepted``: findings that a person accepts.
 
     Raises ``WorkbookRefused`` if the file is not a readable workbook, ``UsageError`` if the file,
     sheet or resource does not exist, the resource is unclear, or the mapping does not fit.
     """
     request = ValidationRequest(
-        file=Path(path), resource=resource, sheet=sheet, reading=reading, mapping=mapping
+        file=Path(path),
+        resource=resource,
+        sheet=sheet,
+        reading=reading,
+        mapping=mapping,
+        accepted=accepted or AcceptedFindings(),
     )
     return validate_sheets(request, catalogue, limits, workbook, on_column, memo).sheets[0]
 
@@ -129,6 +141,7 @@ class _Validator:
 
     file: Path
     reading: ParseOptions = field(default_factory=ParseOptions)
+    accepted: AcceptedFindings = field(default_factory=AcceptedFindings)
     on_column: OnColumn = lambda _: None
     memo: ColumnMemo | None = None
 
@@ -152,7 +165,10 @@ class _Validator:
             findings = [missing, *_hidden_sheets(choice, None)]
             return ValidatedSheet(self.file, resource, cells.name, findings=findings)
         header = match_header(cells, position, resource, choice.main)
-        validated = self.validate_rows(resource, choice, header, self.format_lookup(cells))
+        key = _acceptance_key(resource, header_texts(cells, position))
+        accepting = self.accepting(resource, header, key)
+        validated = accepting.validate_rows(resource, choice, header, self.format_lookup(cells))
+        validated.acceptance_key = key
         if outdated := outdated_template(fingerprint, resource, cells, position):
             validated.findings = [*outdated, *validated.findings]
         return validated
@@ -171,7 +187,20 @@ class _Validator:
         mapped = map_sheet(mapping, request, cells, catalogue, self.format_lookup)
         lookup = mapped.format_lookup(self.format_lookup(mapped.choice.cells))
         resource = catalogue[mapping.resource]
-        return self.validate_rows(resource, mapped.choice, mapped.header, lookup)
+        key = _acceptance_key(resource, mapping.header)
+        accepting = self.accepting(resource, mapped.header, key, mapping.accept)
+        validated = accepting.validate_rows(resource, mapped.choice, mapped.header, lookup)
+        validated.acceptance_key = key
+        return validated
+
+    def accepting(
+        self, resource: Resource, header: Header, key: str, mapped: Collection[str] = ()
+    ) -> "_Validator":
+        """Return the validator of a sheet, with the findings that are accepted in it; ``mapped``
+        are those of its mapping."""
+        own = {normalize_header(own): name for name, own in header.names.items()}
+        texts = self.accepted.in_sheet(key, own | dict(resource.headers), mapped)
+        return replace(self, reading=replace(self.reading, accepted=texts))
 
     def add_children(self, main: ValidatedSheet, sheets: Sequence[SheetCells]) -> None:
         """Validate the child sheets of a main sheet, and add them to it."""
@@ -213,7 +242,7 @@ class _Validator:
         if not typed.rows and (header.columns or not cells.has_data(header.row)):
             empty = Finding(CATALOGUE["sheet-empty"], row=header.row)
             layout += [empty, *_hidden_sheets(choice, header.row)]
-        non_records = report_non_records(typed, formats_of)
+        non_records = report_non_records(typed, self.reading, formats_of)
         layout += short_rows(typed, non_records)
         report_misplaced_documents(typed)
         fill_constants(typed, non_records)
@@ -225,6 +254,10 @@ class _Validator:
                 typed.problems[name].drop_corrections()
         numbers, number_problems = type_numbers(typed)
         problems = {**typed.problems, **number_problems}
+        accepted = _set_accepted_aside(problems)
+        accepted.update((f.kind.code, f.column) for f in layout if self.accepts(f))
+        layout = [finding for finding in layout if not self.accepts(finding)]
+        layout += findings_of_columns(typed)
         indexes = {**header.source_columns(), **header.numbers}
         columns = {name: cells.first_column + index for name, index in indexes.items()}
         with_source = header.converted.union(
@@ -248,7 +281,30 @@ class _Validator:
             numbers=numbers,
             headers=header.names,
             constants=tuple(header.constants),
+            accepted=accepted,
+            accepted_texts=self.reading.accepted,
         )
+
+    def accepts(self, finding: Finding) -> bool:
+        """Return whether a finding of the layout is accepted."""
+        accepts = self.reading.accepts(finding.kind.code, finding.column)
+        return finding.kind.acceptable and accepts
+
+
+def _set_accepted_aside(problems: Mapping[str, CellProblems]) -> Counter[tuple[str, str | None]]:
+    """Drop the findings of cells that are accepted, and return their counts by code and column."""
+    counts = Counter[tuple[str, str | None]]()
+    for name, column in problems.items():
+        for code in column.accepted:
+            if count := len(column.positions_of(code)):
+                counts[code, name] = count
+                column.drop(code)
+    return counts
+
+
+def _acceptance_key(resource: Resource, header: Iterable[str]) -> str:
+    """Return the key under which the accepted findings of a sheet are remembered."""
+    return f"{resource.name}-{header_digest(header)}"
 
 
 def _hidden_sheets(choice: ChosenSheet, row: int | None) -> list[Finding]:
@@ -281,7 +337,7 @@ def validate_sheets(
     errors of ``validate_workbook``.
     """
     catalogue = _with_requested_links(request, catalogue)
-    validator = _Validator(request.file, request.reading, on_column, memo)
+    validator = _Validator(request.file, request.reading, request.accepted, on_column, memo)
     with gc_paused():
         cells = workbook() if workbook else read_workbook(request.file, limits, request.sheet)
         catalogue = _with_listed_columns(cells, catalogue)

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlbridge.settings import ParseOptions
+from xlbridge.validation.acceptance import AcceptedFindings
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
 
 _DEFAULT_OPTIONS = ParseOptions()
+_NOTHING_ACCEPTED = AcceptedFindings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +21,8 @@ class ValidationRequest:
 
     ``all_sheets`` selects every sheet with data for a resource, and excludes ``sheet``.
     ``mapping`` maps a sheet with its own header. ``links``: columns whose cells identify records
-    by other values than their codes (``xlbridge.resources.references.Links``).
+    by other values than their codes (``xlbridge.resources.references.Links``). ``accepted``:
+    findings that a person accepts.
     """
 
     file: Path
@@ -29,6 +32,7 @@ class ValidationRequest:
     reading: ParseOptions = _DEFAULT_OPTIONS
     mapping: "SheetMapping | None" = None
     links: Mapping[str, str] = field(default_factory=dict)
+    accepted: AcceptedFindings = _NOTHING_ACCEPTED
 
     @property
     def all_links(self) -> Mapping[str, str]:

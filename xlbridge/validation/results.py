@@ -311,6 +311,9 @@ class ValidatedSheet:
     For a mapped sheet, ``headers`` are its own headers by column name, ``constants`` the columns
     that the mapping fills, which are not in ``columns``.
 
+    ``accepted`` has the number of cells, by code and column, whose finding a person accepted by one
+    of ``accepted_texts``; these are remembered under ``acceptance_key``.
+
     ``children`` are the validated sheets of the records' lists, by the lists' names;
     ``emptied_lists`` names those whose sheets are blank, if records have the system's own number:
     such a sheet was exported, and its rows were deleted.
@@ -332,6 +335,9 @@ class ValidatedSheet:
     constants: Collection[str] = ()
     read_as: Text | None = None
     limits: WorkbookLimits = field(default_factory=WorkbookLimits, repr=False)
+    accepted: Mapping[tuple[str, str | None], int] = field(default_factory=dict)
+    accepted_texts: Sequence[str] = ()
+    acceptance_key: str = ""
     children: Mapping[str, "ValidatedSheet"] = field(default_factory=dict, repr=False)
     emptied_lists: Sequence[str] = ()
 

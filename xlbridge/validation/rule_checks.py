@@ -38,7 +38,8 @@ _WRONG_LENGTH = "text-length"
 
 @dataclass(frozen=True, slots=True)
 class _CellRule:
-    """A rule about the cells of one column; ``others`` are the further columns that it reads.
+    """A rule about the cells of one column; ``others`` are the further columns that it reads, with
+    ``tests_unknown`` even if they have an error.
 
     ``failing`` returns the positions of the rows that break it. From those rows ``correct`` returns
     the corrected values, ``describe`` the details of each.
@@ -49,6 +50,7 @@ class _CellRule:
     failing: Callable[[], Positions]
     details: Mapping[str, object]
     others: tuple[str, ...] = ()
+    tests_unknown: bool = False
     correct: Callable[[pd.DataFrame], pd.Series] | None = None
     describe: Callable[[pd.DataFrame], list[Mapping[str, object]]] | None = None
 
@@ -63,7 +65,8 @@ def apply_rules(typed: TypedRows, memo: ColumnMemo | None) -> None:
     for number, rule in enumerate(rules):
         column = problems[rule.column]
         positions = _cached(("rule", number), rule, rule.failing, typed, memo)
-        for name in (rule.column, *rule.others) if len(positions) else ():
+        skipped = (rule.column, *(() if rule.tests_unknown else rule.others))
+        for name in skipped if len(positions) else ():
             positions = positions[~problems[name].failed[positions]]
         if not len(positions):
             continue
@@ -103,7 +106,7 @@ def _cached(
 
 
 def _rules(typed: TypedRows) -> Iterator[_CellRule]:
-    resource, frame = typed.resource, typed.frame
+    resource, frame, problems = typed.resource, typed.frame, typed.problems
 
     # The rules of one column run in succession.
     @lru_cache(maxsize=1)
@@ -122,8 +125,13 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
         values = present(name)
         return _failing(check, values) if len(values) else np.empty(0, dtype=np.intp)
 
-    def failing_filled_rows(check: pa.Check) -> Positions:
-        failing = _failing(check, frame)
+    def failing_filled_rows(declared: RowCheck) -> Positions:
+        read, statistics = frame, declared.statistics
+        unknown = ROW_RULES[declared.name].tests_unknown and problems[statistics["other"]].failed
+        if np.any(unknown):
+            other = frame[statistics["other"]].mask(unknown, statistics["values"][0])
+            read = frame.assign(**{statistics["other"]: other})
+        failing = _failing(row_check(declared), read)
         if not failing.size:
             return failing
         return failing[frame.iloc[failing].notna().any(axis="columns").to_numpy(dtype=bool)]
@@ -145,9 +153,10 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
         yield _CellRule(
             statistics["column"],
             row_rule.finding_of(statistics).code,
-            partial(failing_filled_rows, row_check(declared)),
+            partial(failing_filled_rows, declared),
             row_rule.details(statistics),
             others=row_rule.columns_read(statistics),
+            tests_unknown=row_rule.tests_unknown,
             correct=None if correct is None else partial(correct, **statistics),
             describe=None if describe is None else partial(describe, **statistics),
         )

@@ -54,6 +54,7 @@ class Reading(Struct, frozen=True):
     delimiter: The delimiter of .csv files.
     encoding: The encoding of .csv files.
     map: The mapping file of workbooks with foreign headers.
+    accept: The findings that are right as they are, each as CODE or CODE:COLUMN.
     """
 
     dates: DateOrder | None = None
@@ -61,6 +62,7 @@ class Reading(Struct, frozen=True):
     delimiter: Annotated[str | None, one_of(lambda: CSV_DELIMITERS)] = None
     encoding: Annotated[str | None, one_of(lambda: CSV_ENCODINGS)] = None
     map: Name | None = None
+    accept: tuple[Name, ...] = ()
 
 
 class _SentWorkbooks(Struct):

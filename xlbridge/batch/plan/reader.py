@@ -56,6 +56,7 @@ from xlbridge.resources.yaml_files import (
 )
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions, Settings
 from xlbridge.upload.processing import KINDS
+from xlbridge.validation import AcceptedFindings
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
@@ -219,13 +220,16 @@ class _PlanReader:
             has_name = bool(parts) and parts[-1] not in {"..", Path(pattern).anchor}
             if not has_name or "\0" in pattern or any("**" in p and p != "**" for p in parts):
                 self._add((*key_path, kind), _INVALID_PATTERN.format(pattern=pattern))
+        for number, text in enumerate(reading.accept):
+            if mistake := AcceptedFindings.mistake_in(text):
+                self._add((*key_path, "accept", number), mistake.message)
         known = self._catalogue.get(step.resource or "")
         for name in sending.leave_out if sending and known else ():
             if known and name not in known.by_name:
                 self._add((*key_path, "leave_out"), unknown_value(name, known.by_name))
         return replace(
             step,
-            reading=ParseOptions(reading.dates, reading.numbers),
+            reading=ParseOptions(reading.dates, reading.numbers, reading.accept),
             csv=CsvForm(CSV_DELIMITERS.get(reading.delimiter or ""), reading.encoding),
             links=placed_links(step.links, self._path.parent),
             mapping=self._mapping(key_path, reading.map, step.resource),

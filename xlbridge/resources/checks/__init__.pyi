@@ -19,7 +19,5 @@ from .text_checks import (
     DOCUMENTS as DOCUMENTS,
     access_key_digit as access_key_digit,
     bare_document as bare_document,
-    is_cep as is_cep,
     is_email as is_email,
-    is_uf as is_uf,
 )

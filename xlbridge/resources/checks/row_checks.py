@@ -62,6 +62,7 @@ def _condition(statistics: Statistics) -> Text:
         "other": Name,
         "values": Values,
     },
+    tests_unknown=True,
 )
 def valid_when(
     frame: "pd.DataFrame", *, column: str, check: str, other: str, values: Sequence[Any]

@@ -87,6 +87,9 @@ class RowRule:
     ``row_test`` takes the typed frame and returns one boolean per row. ``correct`` returns the
     right values of ``column``, if the rule determines them; ``row_details`` returns the finding's
     placeholders for each row, if they differ. Both get the rows that break the rule.
+
+    ``tests_unknown``: rows with an error in ``other`` are not skipped but tested as if ``other``
+    had the first of ``values``, so that all errors of a row are found at once.
     """
 
     name: str
@@ -98,6 +101,7 @@ class RowRule:
     row_test: "Callable[..., pd.Series]"
     correct: "Callable[..., pd.Series] | None" = None
     row_details: Callable[..., list[Mapping[str, object]]] | None = None
+    tests_unknown: bool = False
 
     def finding_of(self, statistics: Statistics) -> "FindingKind":
         """Return the finding of rows that break the rule."""
@@ -238,6 +242,7 @@ def row_check(
     dtypes: frozenset[str] = frozenset(),
     correct: "Callable[..., pd.Series] | None" = None,
     row_details: Callable[..., list[Mapping[str, object]]] | None = None,
+    tests_unknown: bool = False,
 ) -> Callable[[_RowTest], _RowTest]:
     """Declare a rule whose function tests a frame; see ``RowRule`` for the arguments.
 
@@ -248,7 +253,16 @@ def row_check(
 
     def declare(row_test: _RowTest) -> _RowTest:
         rule = RowRule(
-            name, finding, wording, statistics, details, dtypes, row_test, correct, row_details
+            name,
+            finding,
+            wording,
+            statistics,
+            details,
+            dtypes,
+            row_test,
+            correct,
+            row_details,
+            tests_unknown,
         )
         _add(rule, declared_row_rules)
         return row_test

@@ -5,15 +5,21 @@ digits. It cannot know whether a number was ever issued.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import cycle
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from xlbridge.i18n import Text
-from xlbridge.resources.checks.rule import text_check
+from msgspec import Meta
+
+from xlbridge.i18n import OR, Text, joined, untranslated
+from xlbridge.resources.checks.rule import Statistics, column_check, text_check
 from xlbridge.resources.findings.finding import error, warning
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MASK = re.compile(r"[\W_]+")
 _CNPJ_SHAPE = re.compile(r"[0-9A-Za-z]{12}[0-9]{2}")
@@ -91,6 +97,43 @@ DOCUMENTS: Mapping[str, Document] = {
 }
 """Kinds of documents, by the kind of their columns."""
 
+
+def _document_names(statistics: Statistics) -> Text:
+    return joined([untranslated(kind.upper()) for kind in statistics["value"]], OR)
+
+
+@column_check(
+    "document",
+    finding=error(
+        "document-invalid",
+        Text(
+            pt="Não é um {documents} válido (tamanho, forma ou dígitos verificadores).",
+            en="This is not a valid {documents} (length, form or check digits).",
+        ),
+        Text(
+            pt="Confira o número no documento; zeros à esquerda também contam.",
+            en="Check the number against the document; leading zeros count, too.",
+        ),
+    ),
+    wording=lambda s: Text(pt="{documents} válido", en="a valid {documents}").format(
+        documents=_document_names(s)
+    ),
+    statistics={"value": Annotated[list[Literal["cnpj", "cpf"]], Meta(min_length=1)]},
+    details=lambda s: {"documents": _document_names(s)},
+    value_test=lambda example, s: is_masked_document(example, s["value"]),
+)
+def has_documents(values: "pd.Series", *, value: Sequence[str]) -> "pd.Series":
+    """Accept documents of the given kinds, with or without mask."""
+    wrong = [text for text in values.dropna().unique() if not is_masked_document(text, value)]
+    return ~values.isin(wrong)
+
+
+def is_masked_document(text: str, kinds: Sequence[str]) -> bool:
+    """Return whether a text, with or without mask, is a document of one of the kinds."""
+    bare = bare_document(text)
+    return any(DOCUMENTS[kind].is_valid(bare) for kind in kinds)
+
+
 _MARKS = "\u0300-\u036f\u0900-\u0eff"
 _LETTER = f"(?:[^\\W\\d_]|[{_MARKS}])"
 _SYMBOL = rf"(?:[^\W_]|[{_MARKS}])"
@@ -120,6 +163,9 @@ STATES = {
     "SC": "42", "RS": "43", "MS": "50", "MT": "51", "GO": "52", "DF": "53",
 }  # fmt: skip
 """IBGE's prefixes of the states."""
+_ABROAD = "EX"
+_MUNICIPALITY_ABROAD = "9999999"
+"""State and municipality of an address abroad, as invoices write them."""
 
 _AREA_CODES = "1[1-9]|2[12478]|3[0-578]|4[1-9]|5[1345]|6[1-9]|7[134579]|8[1-9]|9[1-9]"
 """Area codes of telephones according to libphonenumber 9.0.43."""
@@ -176,8 +222,8 @@ def is_cep(text: str) -> bool:
     wording=Text(pt="sigla de um estado", en="the abbreviation of a state"),
 )
 def is_uf(text: str) -> bool:
-    """Return whether a text is the abbreviation of a state."""
-    return text in STATES
+    """Return whether a text is the abbreviation of a state, or EX for an address abroad."""
+    return text in STATES or text == _ABROAD
 
 
 @text_check(
@@ -245,7 +291,9 @@ def is_nbs(text: str) -> bool:
 )
 def is_municipality(text: str) -> bool:
     """Return whether a text is IBGE's code of a municipality: seven digits with the state's prefix
-    and a check digit."""
+    and a check digit, or 9999999 for an address abroad."""
+    if text == _MUNICIPALITY_ABROAD:
+        return True
     if _MUNICIPALITY.fullmatch(text) is None or text[:2] not in STATES.values():
         return False
     products = (int(d) * weight for d, weight in zip(text[:6], cycle((1, 2)), strict=False))

@@ -120,6 +120,7 @@ CELL_FINDINGS: tuple[FindingKind, ...] = (
             en="The cell holds a date and a time; only the date will be sent.",
         ),
         Text(pt="Deixe só a data na célula.", en="Leave only the date in the cell."),
+        of_column=True,
     ),
     error(
         "date-not-shown",
@@ -285,30 +286,35 @@ CELL_FINDINGS: tuple[FindingKind, ...] = (
             en="The code is in scientific notation: its last digits are lost.",
         ),
         _TYPE_CODE_AGAIN,
+        is_guess=True,
     ),
-    error(
+    warning(
         "code-shape",
         Text(
             pt="O código não tem a forma dos outros da coluna, como {example}: zeros, pontos ou "
-            "letras podem ter se perdido.",
+            "letras podem ter se perdido; será enviado assim.",
             en="The code does not have the form of the others in the column, such as {example}: "
-            "zeros, points or letters may have been lost.",
+            "zeros, points or letters may have been lost; it is sent as it is.",
         ),
         Text(
-            pt="Formate a célula como texto e digite o código como está na origem.",
-            en="Format the cell as text and type the code as in its source.",
+            pt="Compare com a origem. Se está certo, aceite: --accept {accepted}.",
+            en="Compare it with the source. If it is right, accept it: --accept {accepted}.",
         ),
+        of_column=True,
     ),
-    error(
+    warning(
         "code-decimals",
         Text(
-            pt="O código está escrito como um número com casas decimais; talvez seja {read}.",
-            en="The code is written as a number with decimals; it may be {read}.",
+            pt="O código está escrito como um número com casas decimais; talvez seja {read}. Será "
+            "enviado como está.",
+            en="The code is written as a number with decimals; it may be {read}. It is sent as it "
+            "is.",
         ),
         Text(
-            pt="Digite o código como está na origem; zeros à esquerda também podem ter se perdido.",
-            en="Type the code as in its source; leading zeros may have been lost as well.",
+            pt="Compare com a origem. Se está certo, aceite: --accept {accepted}.",
+            en="Compare it with the source. If it is right, accept it: --accept {accepted}.",
         ),
+        of_column=True,
     ),
     warning(
         "code-spelling",
@@ -397,6 +403,7 @@ CELL_FINDINGS: tuple[FindingKind, ...] = (
             en="{character} seems to repeat the cell above, but would be sent as text.",
         ),
         Text(pt="Copie o valor de cima para a célula.", en="Copy the value above into the cell."),
+        is_guess=True,
     ),
     warning(
         "text-apostrophe",

@@ -40,12 +40,23 @@ _SEVERAL_CELLS = Text(
 @dataclass(frozen=True, slots=True)
 class FindingKind:
     """Entry of the catalogue of findings; ``message`` and ``hint`` may have placeholders, which a
-    finding's ``details`` fill."""
+    finding's ``details`` fill.
+
+    ``of_column``: it says more about a column than about its cells, so that more than a few of them
+    are one finding. ``is_guess``: the value can be read, and a person may know that it is right.
+    """
 
     code: str
     severity: Severity
     message: Text
     hint: Text
+    of_column: bool = False
+    is_guess: bool = False
+
+    @property
+    def acceptable(self) -> bool:
+        """True if a person may accept the finding: then it is not reported again."""
+        return self.is_guess or self.severity is Severity.WARNING
 
     def summary(self, known: Mapping[str, object]) -> Text:
         """Return the message with an ellipsis for each unknown placeholder."""
@@ -98,14 +109,16 @@ class Finding:
     @property
     def hint(self) -> Text:
         """Advice on how to correct it."""
-        return self.kind.hint.format(**self.details)
+        code, column = self.kind.code, self.column
+        accepted = code if column is None else f"{code}:{column}"
+        return self.kind.hint.format(**{"accepted": accepted, **self.details})
 
 
-def error(code: str, message: Text, hint: Text) -> FindingKind:
+def error(code: str, message: Text, hint: Text, *, is_guess: bool = False) -> FindingKind:
     """Return a kind of finding that stops an upload."""
-    return FindingKind(code, Severity.ERROR, message, hint)
+    return FindingKind(code, Severity.ERROR, message, hint, is_guess=is_guess)
 
 
-def warning(code: str, message: Text, hint: Text) -> FindingKind:
+def warning(code: str, message: Text, hint: Text, *, of_column: bool = False) -> FindingKind:
     """Return a kind of finding that does not stop an upload."""
-    return FindingKind(code, Severity.WARNING, message, hint)
+    return FindingKind(code, Severity.WARNING, message, hint, of_column=of_column)

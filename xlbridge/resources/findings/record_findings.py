@@ -54,6 +54,17 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "child-sum-without-total",
+        Text(
+            pt="Falta o valor: a chave {key} tem linhas em {sheet}, que somam {found}.",
+            en="The value is missing: the key {key} has rows in {sheet}, which add up to {found}.",
+        ),
+        Text(
+            pt="Preencha a célula com a soma, ou apague as linhas desta chave em {sheet}.",
+            en="Fill in the cell with the sum, or delete the rows of this key in {sheet}.",
+        ),
+    ),
+    error(
         "reference-unknown",
         Text(pt="O código não está entre {registry}.", en="The code is not among {registry}."),
         Text(

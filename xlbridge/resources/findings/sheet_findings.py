@@ -346,6 +346,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             en="The row seems to be a total, not a record; it is not sent.",
         ),
         _DELETE_ROW,
+        is_guess=True,
     ),
     error(
         "row-note",
@@ -354,6 +355,20 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             en="The row seems to be a note or a title, not a record; it is not sent.",
         ),
         _DELETE_ROW,
+        is_guess=True,
+    ),
+    warning(
+        "row-doubtful",
+        Text(
+            pt="A linha talvez não seja um registro: parece um total, um título ou uma anotação; "
+            "ela será enviada.",
+            en="The row may not be a record: it looks like a total, a title or a note; it is sent.",
+        ),
+        Text(
+            pt="Apague a linha se não é um registro. Se é, aceite: --accept {accepted}.",
+            en="Delete the row if it is no record. If it is one, accept it: --accept {accepted}.",
+        ),
+        of_column=True,
     ),
     error(
         "row-struck",

@@ -181,6 +181,10 @@ function ruleItem(rule) {
   if (NO_RECORDS.includes(rule.code)) {
     offer(texts.set_aside, () => change("/api/set-aside", () => ({ rule: rule.key }), { renew: true }));
   }
+  if (rule.acceptable) {
+    const accepted = { code: rule.code, column: rule.column };
+    offer(texts.accept, () => change("/api/accept", () => accepted, { renew: true }), "accept");
+  }
   if (rule.code === "date-ambiguous") {
     offer(texts.dates_dmy, () => setConventions({ dates: "dmy" }));
     offer(texts.dates_mdy, () => setConventions({ dates: "mdy" }));

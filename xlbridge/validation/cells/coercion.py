@@ -255,7 +255,7 @@ def type_column(
             index: text for index, text in likely if _ERROR_WORD.fullmatch(strip_accents(text))
         }
     errors = list(cells.clear_texts(words))
-    problems = CellProblems.none(len(cells))
+    problems = CellProblems.none(len(cells), reading.accepted_in(column.name))
     values = _COERCERS[column.kind](column, cells, reading, problems)
     for position, word in errors:
         problems.add(position, "cell-error", {"error": word})

@@ -153,7 +153,8 @@ class CellProblems:
     ``failed`` marks the cells without a usable value, which no further rule checks. ``positions``,
     ``kinds`` and ``details`` have one entry for each problem: the position of its cell, and its
     indexes into ``FINDING_KINDS`` and ``remarks``. ``firsts`` has the position of a repeated
-    value's first occurrence, by the problem's number.
+    value's first occurrence, by the problem's number. ``accepted`` are the codes of findings that
+    a person accepts here: they are kept apart at the end, and no such cell has failed.
 
     Equal remarks are stored once, unless very many different ones come between them.
     """
@@ -164,12 +165,18 @@ class CellProblems:
     details: "array[int]" = field(default_factory=lambda: array("I"))
     remarks: list[ProblemDetails] = field(default_factory=list)
     firsts: dict[int, int] = field(default_factory=dict)
+    accepted: frozenset[str] = frozenset()
     _known: dict[object, int] = field(default_factory=dict)
 
     @classmethod
-    def none(cls, size: int) -> "CellProblems":
+    def none(cls, size: int, accepted: frozenset[str] = frozenset()) -> "CellProblems":
         """Create an empty list of problems for a column of ``size`` cells."""
-        return cls(np.zeros(size, dtype=bool))
+        return cls(np.zeros(size, dtype=bool), accepted=accepted)
+
+    def stops(self, code: str) -> bool:
+        """Return whether a finding makes the value of a cell unusable."""
+        is_error = FINDING_KINDS[_KIND_NUMBERS[code]].severity is Severity.ERROR
+        return is_error and code not in self.accepted
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -187,7 +194,7 @@ class CellProblems:
     ) -> None:
         """Add a problem; an error without a certain correction excludes the cell from rules."""
         number = _KIND_NUMBERS[code]
-        if corrected is None and FINDING_KINDS[number].severity is Severity.ERROR:
+        if corrected is None and self.stops(code):
             self.failed[position] = True
         self.positions.append(position)
         self.kinds.append(number)
@@ -205,7 +212,7 @@ class CellProblems:
         ``firsts`` are the first occurrences of repeated values, one for each cell.
         """
         number, count = _KIND_NUMBERS[code], len(positions)
-        if FINDING_KINDS[number].severity is Severity.ERROR:
+        if self.stops(code):
             self.failed[positions] = True
         self.firsts.update(enumerate(firsts, start=len(self)))
         self.positions.frombytes(positions.astype(np.intc).tobytes())
@@ -230,13 +237,19 @@ class CellProblems:
         found: Positions = positions[np.frombuffer(self.kinds, np.ushort) == _KIND_NUMBERS[code]]
         return found
 
+    def details_at(self, position: int, code: str) -> Mapping[str, object]:
+        """Return the details of the problem of a kind that a cell has."""
+        at = zip(self.positions, self.kinds, self.details, strict=True)
+        wanted = position, _KIND_NUMBERS[code]
+        return next(self.remarks[detail].details for p, k, detail in at if (p, k) == wanted)
+
     def clear(self, positions: Positions) -> None:
         """Drop the problems of some cells, and exclude the cells from further rules."""
         self.failed[positions] = True
         self._keep_problems(~np.isin(np.frombuffer(self.positions, dtype=np.intc), positions))
 
     def drop(self, *codes: str) -> None:
-        """Drop the problems of some kinds, none of which is an error."""
+        """Drop the problems of some kinds, none of which stops a cell."""
         numbers = [_KIND_NUMBERS[code] for code in codes]
         self._keep_problems(~np.isin(np.frombuffer(self.kinds, dtype=np.ushort), numbers))
 

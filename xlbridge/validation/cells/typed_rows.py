@@ -13,6 +13,7 @@ import pandas as pd
 from xlbridge.i18n import untranslated
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
+from xlbridge.validation.cells.code_shapes import check_code_shapes
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import (
@@ -20,7 +21,6 @@ from xlbridge.validation.cells.displayed_cells import (
     FormatLookup,
     significant_formats,
 )
-from xlbridge.validation.cells.text_columns import check_code_shapes
 from xlbridge.validation.cells.text_parsing import sheet_number_style
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn
@@ -172,7 +172,8 @@ def type_rows(
         on_column(ColumnProgress(column.name, number, len(resource.columns), len(rows)))
         index = header.columns.get(column.name)
         if index is None:
-            problems[column.name] = CellProblems.none(len(rows))
+            accepted = reading.accepted_in(column.name)
+            problems[column.name] = CellProblems.none(len(rows), accepted)
         elif memo is None:
             arrays[column.name], problems[column.name] = type_cells(column, index)
         else:

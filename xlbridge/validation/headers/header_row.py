@@ -4,6 +4,7 @@ Headers are matched word by word, with typos, abbreviations and partial names. A
 in one unsplit cell, repeated headers, and headers of an earlier template.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -164,6 +165,12 @@ def header_key(header: object) -> str:
     """Return the text of a header cell for comparisons: normalized, without invisible characters,
     empty if it is not a text."""
     return normalize_header(strip_invisible(header)[0]) if isinstance(header, str) else ""
+
+
+def header_digest(header: Iterable[str]) -> str:
+    """Return a digest of a header, the same in any order of its columns."""
+    keys = sorted(map(header_key, header))
+    return hashlib.blake2b("\0".join(keys).encode(), digest_size=6).hexdigest()
 
 
 SEARCHED_ROWS = 50

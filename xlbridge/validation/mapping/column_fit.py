@@ -22,7 +22,8 @@ from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import ColumnCells
-from xlbridge.validation.cells.text import display, is_total, strip_invisible
+from xlbridge.validation.cells.row_words import is_total
+from xlbridge.validation.cells.text import display, strip_invisible
 from xlbridge.validation.headers.header_row import (
     HeaderMatcher,
     header_key,

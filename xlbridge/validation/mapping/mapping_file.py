@@ -5,7 +5,6 @@ Every mistake in the file is reported with its line. A file is remembered unchan
 was read with it. Later proposals use it, and it is offered for sheets with the same header.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -40,11 +39,13 @@ from xlbridge.resources.yaml_files import (
     unknown_value,
 )
 from xlbridge.settings import NumberStyle
+from xlbridge.validation.acceptance import AcceptedFindings
 from xlbridge.validation.cells.text import list_sheet_names, quote_some, quoted
 from xlbridge.validation.headers.header_row import (
     REMARK_HEADERS,
     SEARCHED_ROWS,
     best_row,
+    header_digest,
     header_key,
     header_texts,
 )
@@ -114,6 +115,7 @@ class MappingFile(Struct, frozen=True, kw_only=True):
     resource: The resource that the sheet is read as.
     header: The header that the mapping was made for.
     ignore: The headers that are not used.
+    accept: The findings that are right as they are, each as CODE or CODE:COLUMN.
     """
 
     version: Literal[1]
@@ -121,6 +123,7 @@ class MappingFile(Struct, frozen=True, kw_only=True):
     header: Annotated[tuple[Name, ...], Meta(min_length=1)]
     columns: Annotated[Mapping[str, MappedColumn], Meta(min_length=1)]
     ignore: tuple[Name, ...] = ()
+    accept: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +136,7 @@ class SheetMapping:
     header: tuple[str, ...]
     columns: tuple[MappedColumn, ...]
     ignore: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
 
     def error(self, found: Iterable[FoundMistake]) -> UsageError:
         """Return the error that the file has mistakes, with their lines."""
@@ -204,6 +208,7 @@ def read_mapping(path: Path) -> SheetMapping:
         header=file.header,
         columns=tuple(replace(column, name=name) for name, column in file.columns.items()),
         ignore=file.ignore,
+        accept=file.accept,
     )
 
 
@@ -260,6 +265,9 @@ def _header_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     for number, header in enumerate(known):
         if header_key(header) not in used | ignored:
             yield ("header", number), _UNUSED.format(header=quoted(header))
+    for number, text in enumerate(content.get("accept", ())):
+        if mistake := AcceptedFindings.mistake_in(text):
+            yield ("accept", number), mistake.message
 
 
 def value_key(text: str) -> str:
@@ -418,9 +426,7 @@ def remember_mapping(folder: Path, mapping: SheetMapping) -> Path:
 
     Raises ``UsageError`` if it cannot be written.
     """
-    keys = sorted(map(header_key, mapping.header))
-    digest = hashlib.blake2b("\0".join(keys).encode(), digest_size=6).hexdigest()
-    copy = folder / f"{mapping.resource}-{digest}.yaml"
+    copy = folder / f"{mapping.resource}-{header_digest(mapping.header)}.yaml"
     if copy != mapping.path:
         write_private(copy, mapping.path.read_text(encoding="utf-8-sig"))
     return copy

@@ -93,6 +93,8 @@ def report_lines(report: Report) -> Iterator[str]:
         yield f"{'✓' if not item.errors else '✗'} {headline}"
         if item.read_as is not None:
             yield f"    {item.read_as}"
+        if item.accepted:
+            yield f"    {_ACCEPTED.format(listed=_accepted_text(item.accepted))}"
         if item.fixes:
             yield from fixes_text(item.fixes)
         for group in by_rule(item.findings).values():
@@ -105,6 +107,20 @@ _HEADLINE = Text(
     en="{file} · {resource} · sheet {sheet} · rows: {rows} · errors: {errors} · "
     "warnings: {warnings}",
 )
+
+
+_ACCEPTED = Text(
+    pt="Aceitos como certos (--accept none volta a relatar): {listed}",
+    en="Accepted as right (--accept none reports them again): {listed}",
+)
+
+
+def _accepted_text(accepted: Mapping[tuple[str, str | None], int]) -> Text:
+    listed = [
+        f"{code}:{column} ({cells})" if column else f"{code} ({cells})"
+        for (code, column), cells in accepted.items()
+    ]
+    return list_first(listed, _MAX_CELLS)
 
 
 def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
@@ -248,6 +264,16 @@ def _file(item: ValidatedSheet | RefusedFile, limit: int | None) -> dict[str, An
         "findings": [],
         **({"fixed": fixes_json(item.fixes)} if item.fixes else {}),
         **({"read_as": str(item.read_as)} if item.read_as else {}),
+        **(
+            {
+                "accepted": [
+                    {"code": code, "column": column, "cells": cells}
+                    for (code, column), cells in item.accepted.items()
+                ]
+            }
+            if item.accepted
+            else {}
+        ),
     }
 
 
