@@ -6,7 +6,7 @@ Inside: upload.
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from xlbridge.files import LocalDatabase
 from xlbridge.upload import Journal
@@ -48,8 +48,10 @@ class _CrashingSnapshots(StoredSnapshots):
 class CrashingJournal(Journal):
     """Journal whose ``number``-th write (from 0) ends the process, before or after it is made.
 
-    Nothing is written after it.
+    Nothing is written after it. ``kills`` counts such ends.
     """
+
+    kills: ClassVar[int] = 0
 
     def __init__(
         self, path: Path, number: int, *, before: bool, now: Callable[[], datetime]
@@ -91,4 +93,5 @@ class CrashingJournal(Journal):
 
     def _end(self) -> None:
         self._ended = True
+        CrashingJournal.kills += 1
         raise Killed

@@ -52,8 +52,8 @@ def compare_ledgers(journal: Journal, catalogue: Catalogue) -> int:
     return len(firsts)
 
 
-def _shown(ledger: RowLedger, origin: int) -> tuple[list[Change], Change]:
-    """Return the stored changes of a row, and the decisive one."""
+def _shown(ledger: RowLedger, origin: int) -> tuple[list[Change], Change | None]:
+    """Return the stored changes of a row, and the decisive one if there is one."""
     changes: list[Change] = [
         (
             change.job.id,
@@ -64,8 +64,8 @@ def _shown(ledger: RowLedger, origin: int) -> tuple[list[Change], Change]:
         )
         for change in ledger.changes[origin]
     ]
-    decisive = ledger.changes[origin].index(ledger.now[origin])
-    return changes, changes[decisive]
+    now = ledger.now.get(origin)
+    return changes, None if now is None else changes[ledger.changes[origin].index(now)]
 
 
 class _Fold:
@@ -96,14 +96,13 @@ class _Fold:
                     self._changes.setdefault(origin, []).append(change)
                     if not change[2]:
                         by_claim[change[0], change[1]] = origin, change
-                    before = self._now.get(origin)
-                    if before is None or self._decides(change, before):
+                    if self._decides(change, self._now.get(origin), is_first=job is first):
                         self._now[origin] = change
 
     @property
-    def histories(self) -> dict[int, tuple[list[Change], Change]]:
-        """Changes of each row, and the decisive one, by the row's origin."""
-        return {origin: (found, self._now[origin]) for origin, found in self._changes.items()}
+    def histories(self) -> dict[int, tuple[list[Change], Change | None]]:
+        """Changes of each row, and the decisive one if there is one, by the row's origin."""
+        return {origin: (found, self._now.get(origin)) for origin, found in self._changes.items()}
 
     def _retries(self, job: Job) -> Iterator[Job]:
         for retry in self._jobs:
@@ -130,8 +129,12 @@ class _Fold:
             for at, (number, sent) in enumerate(zip(part.spec.rows, outcomes, strict=True)):
                 yield origins.get(number, number), (part.id, at, False, sent, None)
 
-    def _decides(self, change: Change, before: Change) -> bool:
-        if before[3] is RowOutcome.UNKNOWN or change[3] is RowOutcome.UNSENT:
+    def _decides(self, change: Change, before: Change | None, *, is_first: bool) -> bool:
+        if is_first or change[3] is RowOutcome.UNSENT:
+            return is_first
+        if before is None:
+            return True
+        if before[3] is RowOutcome.UNKNOWN:
             return False
         if self._reasons.get(change) is RowReason.REJECTED:
             return False

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from change_machine import ChangeMachine
+from crashing_journal import CrashingJournal
 from key_machine import KeyMachine
 from state_machines import StateMachine, run_machine
 from subjects import DIRECT
@@ -37,6 +38,8 @@ def test_a_finished_job_needs_no_system(system: SystemUnderTest, tmp_path: Path)
 def test_many_random_scenarios_keep_the_guarantees(
     kind: type[StateMachine], system: SystemUnderTest, tmp_path: Path
 ) -> None:
-    steps = 0
+    """After each step, also one cut off by a kill, the journal agrees with the oracle of rows."""
+    steps, kills = 0, CrashingJournal.kills
     while steps < _STEPS[kind]:
         steps += run_machine(kind, system, tmp_path, examples=20, steps=25).steps
+    assert kind is UploadMachine or CrashingJournal.kills > kills + 100

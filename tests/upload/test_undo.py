@@ -246,6 +246,47 @@ def test_a_lost_deletion_is_resolved_by_reading_back(
     assert len(titles(client)) == len(before) - 3
 
 
+@pytest.mark.parametrize(("seen", "undone"), [("applied", 1), ("not-applied", 0)])
+@pytest.mark.usefixtures("payables")
+def test_a_person_decides_what_became_of_a_row_in_doubt_of_an_undo(
+    client: Client, proxy: LossyProxy, run: Run, sandbox_home: Path, seen: str, undone: int
+) -> None:
+    job, ours = newest_job(run, "queue"), sorted(titles(client))[-3:]
+
+    def decide(method: str, _path: str) -> ProxyFault:
+        if method != "DELETE":
+            return "pass"
+        # The record is then neither as before nor gone.
+        with connected(sandbox_home, writing=True) as connection:
+            for title in ours:
+                connection.execute(update_title(title).values(historico="De um colega"))
+        return "lose request"
+
+    proxy.decide = decide
+    code, report = run("undo", job, "--yes", "--at-once", "1")
+    assert (code, report["rows"]) == (5, {"read": 3, "undone": 0, "left": 2, "unknown": 1})
+    rows = run("jobs", job)[1]["rows"]
+    assert (rows["accepted"], rows["undone"], rows["unknown"]) == (2, 0, 1)
+    run("resolve", report["job"], "--as", seen, "--reason", "Conferido")
+    rows = run("jobs", job)[1]["rows"]
+    assert (rows["accepted"], rows["undone"], rows["unknown"]) == (3 - undone, undone, 0)
+
+
+@pytest.mark.usefixtures("payables")
+def test_a_person_decides_about_an_undo_before_its_settle_time_is_over(
+    proxy: LossyProxy, run: Run, proxy_environment: dict[str, str]
+) -> None:
+    proxy_environment["XLBRIDGE_SETTLE"] = "900"
+    job = newest_job(run, "queue")
+    faults: list[ProxyFault] = ["lose request"]
+    proxy.decide = lambda method, _path: faults.pop() if method == "DELETE" and faults else "pass"
+    code, report = run("undo", job, "--yes")
+    assert (code, report["state"], report["rows"]["unknown"]) == (5, "in_doubt", 1)
+    run("resolve", report["job"], "--as", "applied", "--reason", "Conferido")
+    rows = run("jobs", job)[1]["rows"]
+    assert (rows["undone"], rows["unknown"]) == (3, 0)
+
+
 @pytest.mark.parametrize("committed", [False, True])
 @pytest.mark.usefixtures("payables")
 def test_a_killed_undo_is_resumed(

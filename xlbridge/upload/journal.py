@@ -307,31 +307,11 @@ class Journal:
             if state.frees_rows:
                 self._claims.free(job.id)
             self._claims.free_rows(job.id, freed)
-            recorded = replace(job, events=self._events(job.id))
-            self._record_outcomes(recorded, outcomes, unknown_as)
-        return recorded
-
-    def _record_outcomes(
-        self, job: Job, outcomes: Sequence[RowOutcome] | None, unknown_as: RowOutcome | None
-    ) -> None:
-        """Record what the newest event of a job shows of its rows, as ``record`` describes."""
-        shown = outcomes is not None or unknown_as is not None
-        if job.state.is_unsent or job.state in {State.PREVIEWED, State.ABANDONED}:
-            self.changes.withdraw(job.id, only_left_out=shown)
-        else:
-            self.changes.begin(job.id)
-        if outcomes is not None:
-            self.changes.conclude(job.id, outcomes)
-        if unknown_as is not None:
-            self.changes.settle(job.id, unknown_as)
-            if job.undo_of is not None:
-                applied = unknown_as is RowOutcome.ACCEPTED
-                self.changes.settle_undo(job.id, applied=applied)
-        if not job.is_task and self.changes.has_retries(job.first_job):
-            jobs = self.jobs_of_sheet(job.first_job)
-            unsent = {one.id for one in jobs if one.retry_of is not None and not one.has_sent}
-            excluded = {one.id for one in jobs if (one.parent or one.id) in unsent}
-            self.changes.decide(job.parent or job.id, excluded=excluded)
+            nothing_sent = state.is_unsent or state in {State.PREVIEWED, State.ABANDONED}
+            self.changes.record(
+                job.id, sent=not nothing_sent, outcomes=outcomes, unknown_as=unknown_as
+            )
+        return replace(job, events=self._events(job.id))
 
     def job(self, job_id: str) -> Job:
         """Return a job by its id. Raises ``UsageError`` if there is none."""

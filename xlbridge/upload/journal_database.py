@@ -244,7 +244,6 @@ CREATE TABLE IF NOT EXISTS changes (
     PRIMARY KEY (job, left_out, position)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS changes_by_origin ON changes (sheet, origin);
-CREATE VIEW IF NOT EXISTS row_now AS SELECT * FROM changes WHERE decides;
 CREATE TABLE IF NOT EXISTS claims (
     job TEXT NOT NULL REFERENCES jobs (id),
     position INTEGER NOT NULL,

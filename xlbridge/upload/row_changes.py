@@ -1,11 +1,11 @@
 """Changes of rows in the journal's file: what jobs do with each row, and what became of it.
 
 Outcomes are written in the transaction of the event or answer that shows them, and never derived
-again. The view ``row_now`` has the decisive change of each row of a sheet.
+again. One change of each row of a sheet decides what became of the row.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, starmap
 from operator import attrgetter
 from typing import NamedTuple
@@ -120,90 +120,76 @@ class RowChanges:
         for *known, outcome, undo, decides in found:
             yield StoredChange._make((*known, _OUTCOMES[outcome], undo, decides))
 
-    def begin(self, job_id: str) -> None:
-        """Record that requests of a job may write: its unsent rows are in doubt."""
-        self._db.execute(
-            "UPDATE changes SET outcome = CASE WHEN NOT left_out THEN 'unknown' "
-            "WHEN reason = 'rejected' THEN 'rejected' ELSE action END "
-            "WHERE job = ? AND outcome = 'unsent'",
-            (job_id,),
-        )
+    def record(
+        self,
+        job_id: str,
+        *,
+        sent: bool,
+        outcomes: Sequence[RowOutcome] | None = None,
+        unknown_as: RowOutcome | None = None,
+    ) -> None:
+        """Record what an event shows of the rows of a job.
 
-    def withdraw(self, job_id: str, *, only_left_out: bool = False) -> None:
-        """Record that nothing of a job was sent."""
-        self._db.execute(
-            "UPDATE changes SET outcome = 'unsent' WHERE job = ? AND left_out >= ? "
-            "AND outcome <> 'unsent'",
-            (job_id, only_left_out),
-        )
-
-    def conclude(self, job_id: str, outcomes: Sequence[RowOutcome]) -> None:
-        """Record the outcome of each row that a job sends, in order."""
-        most = max(set(outcomes), key=outcomes.count, default=RowOutcome.UNSENT)
-        self._db.execute(
-            "UPDATE changes SET outcome = ? WHERE job = ? AND NOT left_out", (most, job_id)
-        )
-        self._update(job_id, [(at, one) for at, one in enumerate(outcomes) if one is not most])
+        If something was ``sent``, unsent rows are in doubt, and those that the plan left out are
+        as planned. ``outcomes`` are those of the rows that it sends, in order; ``unknown_as`` is
+        what a person says of those in doubt, and of the rows that it was to reverse.
+        """
+        if sent:
+            self._db.execute(_IN_DOUBT, (job_id,))
+        else:
+            is_shown = outcomes is not None or unknown_as is not None
+            self._db.execute(_UNSENT, (job_id, is_shown))
+        if outcomes is not None:
+            self._update(job_id, list(enumerate(outcomes)))
+        if unknown_as is not None:
+            self._db.execute(_SETTLED, (unknown_as, job_id))
+            applied = unknown_as is RowOutcome.ACCEPTED
+            outcome = RowOutcome.UNDONE if applied else RowOutcome.ACCEPTED
+            doubtful = self._db.execute(_DOUBTFUL_REVERSALS, (job_id,)).fetchall()
+            self.reverse(job_id, [(claim, outcome) for claim in doubtful])
+        if self.has_retries(job_id):
+            self._decide(self._db.execute(_ROWS_OF_JOB, (job_id,)).fetchall())
 
     def answer(self, job_id: str, outcomes: Sequence[tuple[int, RowOutcome]]) -> None:
         """Record the outcomes of rows whose records a job has written, by their positions."""
         self._update(job_id, outcomes)
-        if self.has_retries(job_id):
-            for at, _ in outcomes:
-                self.decide(job_id, position=at)
-
-    def _update(self, job_id: str, outcomes: Iterable[tuple[int, RowOutcome]]) -> None:
-        self._db.executemany(
-            "UPDATE changes SET outcome = ? WHERE job = ? AND NOT left_out AND position = ?",
-            [(outcome, job_id, at) for at, outcome in outcomes],
-        )
-
-    def settle(self, job_id: str, outcome: RowOutcome) -> None:
-        """Record a person's answer about the rows of a job that are in doubt."""
-        self._db.execute(
-            "UPDATE changes SET outcome = ? WHERE job = ? AND NOT left_out AND outcome = 'unknown'",
-            (outcome, job_id),
-        )
+        self._decide_rows([(job_id, at) for at, _ in outcomes])
 
     def reverse(
-        self, undo_id: str, reversed_rows: Iterable[tuple[tuple[str, int], RowOutcome]]
+        self, undo_id: str, reversed_rows: Sequence[tuple[tuple[str, int], RowOutcome]]
     ) -> None:
         """Record what an undo made of rows, by their job and position: undone, unknown or, if it
         left them, accepted."""
-        rows = list(reversed_rows)
         self._db.executemany(
             "UPDATE changes SET outcome = ?, undo = ? "
             "WHERE job = ? AND NOT left_out AND position = ?",
             (
                 (outcome, None if outcome is RowOutcome.ACCEPTED else undo_id, *claim)
-                for claim, outcome in rows
+                for claim, outcome in reversed_rows
             ),
         )
-        for (job_id, at), _ in rows:
-            if self.has_retries(job_id):
-                self.decide(job_id, position=at)
+        self._decide_rows([claim for claim, _ in reversed_rows])
 
-    def settle_undo(self, undo_id: str, *, applied: bool) -> None:
-        """Record a person's answer about the rows of an undo that are in doubt."""
-        query = "SELECT job, position FROM changes WHERE undo = ? AND outcome = 'unknown'"
-        outcome = RowOutcome.UNDONE if applied else RowOutcome.ACCEPTED
-        doubtful = self._db.execute(query, (undo_id,)).fetchall()
-        self.reverse(undo_id, [((job, at), outcome) for job, at in doubtful])
+    def _update(self, job_id: str, outcomes: Sequence[tuple[int, RowOutcome]]) -> None:
+        self._db.executemany(
+            "UPDATE changes SET outcome = ? WHERE job = ? AND NOT left_out AND position = ?",
+            ((outcome, job_id, at) for at, outcome in outcomes),
+        )
 
-    def decide(
-        self, job_id: str, *, position: int | None = None, excluded: Set[str] = frozenset()
-    ) -> None:
-        """Mark the decisive change of each row of a job with its parts, or of one that it sends.
+    def _decide_rows(self, claims: Sequence[tuple[str, int]]) -> None:
+        """Mark the decisive changes of rows, by the jobs that sent them and their positions."""
+        for claim in claims:
+            if self.has_retries(claim[0]):
+                self._decide(self._db.execute(_ROW_AT, claim).fetchall())
+
+    def _decide(self, rows: Sequence[tuple[str, int]]) -> None:
+        """Mark the decisive changes of rows of one sheet, each with the sheet and its origin.
 
         The newest decides, undos included, but for three cases: a doubt stands until it is settled;
         a row that is found unchanged stays accepted; a row that was not sent again, or was rejected
-        and has not changed since, stays as it was. The ``excluded`` jobs have sent nothing. Only
-        the rows of a sheet that was sent again have several changes.
+        and has not changed since, stays as it was. Only the rows of a sheet that was sent again
+        have several changes.
         """
-        if position is None:
-            rows = self._db.execute(_ROWS_OF_JOB, (job_id,)).fetchall()
-        else:
-            rows = self._db.execute(_ROW_AT, (job_id, position)).fetchall()
         if not rows:
             return
         origins = json.dumps([origin for _, origin in rows])
@@ -213,8 +199,7 @@ class RowChanges:
             history = list(changes)
             now: _Mark | None = None
             for change in history:
-                if change.job not in excluded and (now is None or change.decides_after(now)):
-                    now = change
+                now = change if change.decides_after(now) else now
             marks += (
                 (change is now, change.job, change.left_out, change.position)
                 for change in history
@@ -226,7 +211,7 @@ class RowChanges:
 
 
 class _Mark(NamedTuple):
-    """Change of a row, with the mark that it decides."""
+    """Change of a row, with the mark that it decides; ``first``: it is one of the first job."""
 
     origin: int
     job: str
@@ -236,27 +221,39 @@ class _Mark(NamedTuple):
     reason: str | None
     undo: str | None
     decides: int
+    first: int | None
 
-    def decides_after(self, before: "_Mark") -> bool:
+    def decides_after(self, before: "_Mark | None") -> bool:
         """Return whether this later change replaces what became of the row ``before``."""
-        if self.undo is not None:
+        if self.undo is not None or self.first:
             return True
-        if before.outcome == RowOutcome.UNKNOWN or self.outcome == RowOutcome.UNSENT:
+        if self.outcome == RowOutcome.UNSENT:
             return False
-        if self.left_out and self.reason == RowReason.REJECTED:
+        if before is None:
+            return True
+        if before.outcome == RowOutcome.UNKNOWN or (
+            self.left_out and self.reason == RowReason.REJECTED
+        ):
             return False
         return (self.outcome, before.outcome) != (RowOutcome.UNCHANGED, RowOutcome.ACCEPTED)
 
 
 _OUTCOMES = {outcome.value: outcome for outcome in RowOutcome}
-_ROWS_OF_JOB = (
-    "SELECT sheet, origin FROM changes "
-    "WHERE job IN (SELECT ?1 UNION ALL SELECT job FROM parts WHERE parent = ?1)"
+_IN_DOUBT = (
+    "UPDATE changes SET outcome = CASE WHEN NOT left_out THEN 'unknown' "
+    "WHEN reason = 'rejected' THEN 'rejected' ELSE action END "
+    "WHERE job = ? AND outcome = 'unsent'"
 )
+_UNSENT = "UPDATE changes SET outcome = 'unsent' WHERE job = ? AND left_out >= ?"
+_SETTLED = "UPDATE changes SET outcome = ? WHERE job = ? AND NOT left_out AND outcome = 'unknown'"
+_DOUBTFUL_REVERSALS = "SELECT job, position FROM changes WHERE undo = ? AND outcome = 'unknown'"
+_ROWS_OF_JOB = "SELECT sheet, origin FROM changes WHERE job = ?"
 _ROW_AT = "SELECT sheet, origin FROM changes WHERE job = ? AND NOT left_out AND position = ?"
 _HISTORIES = (
-    "SELECT origin, job, left_out, position, outcome, reason, undo, decides FROM changes "
-    "JOIN jobs ON jobs.id = COALESCE(undo, job) "
+    "SELECT origin, changes.job, left_out, position, outcome, reason, undo, decides, "
+    "changes.sheet IN (changes.job, parent) FROM changes "
+    "JOIN jobs ON jobs.id = COALESCE(undo, changes.job) "
+    "LEFT JOIN parts ON parts.job = changes.job "
     "WHERE changes.sheet = ? AND origin IN (SELECT value FROM json_each(?)) "
     "ORDER BY origin, created_at, jobs.id"
 )
