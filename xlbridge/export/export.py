@@ -206,6 +206,7 @@ class PreparedExport:
         sheets = self.layout.sheets
         system = self._system_of(client)
         started = datetime.now()
+        client.unknown_fields.pop(self.listing.operation.name, None)
         with (
             resume.open(started) if resume else temporary_folder() as folder,
             self.open_output(self.output.path, sheets) as writer,
@@ -230,7 +231,10 @@ class PreparedExport:
                     known_ids=self.request.known_ids,
                 )
                 fetcher.run()
-                result = self._result(fetcher, store, spec, client.target)
+                unknown = client.unknown_fields.pop(self.listing.operation.name, ())
+                result = replace(
+                    self._result(fetcher, store, spec, client.target), unknown=tuple(unknown)
+                )
                 tables = [
                     Table(
                         sheet.with_text_columns(result.as_text),

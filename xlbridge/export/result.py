@@ -37,7 +37,8 @@ class ExportResult:
     files, None if none were wanted. ``zones`` are the time zones of each column's times;
     ``as_text`` has the first value of each column whose values are not all of the documented type,
     ``formulas`` the first text of each that a spreadsheet program would evaluate;
-    ``left_out`` counts the filled fields for which an import sheet has no column. ``excess`` counts
+    ``left_out`` counts the filled fields for which an import sheet has no column, ``unknown`` names
+    those that the interface does not describe and that were left out. ``excess`` counts
     by filter the removed records that the system should not have sent; ``inferred_values`` are the
     values used for a filter that was not given.
     """
@@ -66,6 +67,7 @@ class ExportResult:
     as_text: Mapping[str, str] = field(default_factory=dict)
     formulas: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    unknown: Sequence[str] = ()
     excess: Mapping[str, int] = field(default_factory=dict)
     inferred_values: InferredValues | None = None
 
@@ -113,6 +115,8 @@ class ExportResult:
         if self.left_out:
             fields = ", ".join(f"{name} ({n})" for name, n in self.left_out.items())
             remarks.append(_LEFT_OUT.format(fields=fields))
+        if self.unknown:
+            remarks.append(_UNKNOWN.format(fields=list_first(self.unknown, _SHOWN_FIELDS)))
         if self.zones:
             columns = "; ".join(f"{name} {', '.join(found)}" for name, found in self.zones.items())
             remarks.append(_ZONES.format(columns=columns))
@@ -205,6 +209,7 @@ class ExportResult:
             "excess": dict(self.excess),
             "seen": {inferred.filter.value: list(inferred.values)} if inferred else {},
             "left_out": dict(self.left_out),
+            "unknown_fields": list(self.unknown),
             "formulas": dict(self.formulas),
             "as_text": dict(self.as_text),
             "zones": {name: list(zones) for name, zones in self.zones.items()},
@@ -324,6 +329,13 @@ _REPEATED = Text(
     "confira no sistema: {keys}",
     en="{n:One number came|{n} numbers came} with more than one record, and all of them are in the "
     "file; check them in the system: {keys}",
+)
+_SHOWN_FIELDS = 10
+_UNKNOWN = Text(
+    pt="Campos que a interface não descreve, deixados de fora (--keep-unknown os inclui; se um "
+    "deles é o de uma coluna vazia, ligue-o em names, no arquivo de particularidades): {fields}.",
+    en="Fields that the interface does not describe were left out (--keep-unknown keeps them; if "
+    "one of them is that of an empty column, map it under names in the quirks file): {fields}.",
 )
 _LEFT_OUT = Text(
     pt="A planilha de importação não tem coluna para o que veio em: {fields}.",

@@ -123,7 +123,7 @@ class RecordShape:
 
         It adds the names of fields that are not understood to ``unknown``.
         """
-        nested = {name: shape.converter() for name, shape in self.nested.items()}
+        nested = {name: shape.converter(unknown) for name, shape in self.nested.items()}
         # The rows of an answer nearly always have the same fields: renaming is planned once.
         plans: dict[tuple[str, ...], _Rename | None] = {}
 
@@ -140,7 +140,7 @@ class RecordShape:
                 return rows
             for names in set(fields) - plans.keys():
                 plans[names] = self._plan_renaming(names)
-                if unknown is not None:
+                if unknown is not None and not self.keep_unknown:
                     unknown.update(dict.fromkeys(n for n in names if n not in self.names))
             with_plans = zip(rows, map(plans.__getitem__, fields), strict=True)
             return [row if rename is None else rename(row) for row, rename in with_plans]
