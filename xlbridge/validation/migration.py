@@ -10,7 +10,7 @@ from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.headers.header_row import find_header_row, header_key, match_header
 from xlbridge.validation.headers.sheet_choice import choose_sheet
-from xlbridge.workbook import cell_address, column_letters
+from xlbridge.workbook import CellPosition, cell_address, column_letters
 from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
 from xlbridge.workbook.write import MigratedColumn, OlderWorkbook, as_xlsx
 
@@ -70,8 +70,8 @@ def migrate(
         planned, dropped = _plan_columns(cells, position, resource, earlier, layout)
         moved = {column.header: column.name for column in planned if column.name is not None}
         older = OlderWorkbook(xlsx, cells.name)
-        hidden = cells.raw.layout.hidden_rows
-        older.write(target, resource, planned, position + 1, cells.height, hidden)
+        hidden, without_value = cells.raw.layout.hidden_rows, _without_value(cells)
+        older.write(target, resource, planned, position + 1, cells.height, hidden, without_value)
         return Migration(
             rows=sum(
                 any(column.value(row) != "" for column in cells.columns)
@@ -83,6 +83,11 @@ def migrate(
             dropped=dropped,
             remarks=list(_remarks(cells, position, older, workbook, resource)),
         )
+
+
+def _without_value(cells: SheetCells) -> set[CellPosition]:
+    """Return the cells with an error, or a formula without a result."""
+    return {*cells.raw.errors, *cells.raw.without_result}
 
 
 def _plan_columns(
@@ -160,8 +165,7 @@ def _remarks(
                 en=", ".join(text.en for text in older.lost),
             )
         )
-    lost = [*cells.raw.errors, *cells.raw.without_result]
-    if lost:
+    if lost := _without_value(cells):
         shown = [cell_address(row, column) for row, column in sorted(lost)]
         rest = f" … ({len(shown)})" if len(shown) > 10 else ""
         yield Text(

@@ -54,7 +54,7 @@ class CellFormats:
 
     def __init__(self, package: EditablePackage, part: str) -> None:
         self.formulas = 0
-        content = xml.in_utf8(package.read(part))
+        content = package.read(part)
         begin, end, tag = find_sheet_data(content)
         self._content = content
         rest = xml.parse(content[:begin] + b"<" + tag + b"/>" + content[end:])

@@ -196,7 +196,7 @@ class EditableCells:
         self._sheets = SheetList(package)
         self._styles = WorkbookStyles(package)
         self._part = self._sheets.part(sheet)
-        self._content = xml.without_comments(xml.in_utf8(package.read(self._part)))
+        self._content = xml.without_comments(package.read(self._part))
         begin, end, tag = find_sheet_data(self._content)
         self._prefix = tag.removesuffix(b"sheetData")
         self._start = self._content[begin : self._content.index(b">", begin) + 1]

@@ -20,6 +20,7 @@ from lxml import etree
 from xlbridge.files import replace_atomically
 from xlbridge.workbook.address import CellRange, cell_position, column_index
 from xlbridge.workbook.edit import xml_elements as xml
+from xlbridge.workbook.read.archive import XML_ENDINGS, in_utf8
 from xlbridge.workbook.read.cells import TRUE
 from xlbridge.workbook.read.package import related_part
 from xlbridge.workbook.read.refusals import not_editable
@@ -74,9 +75,12 @@ class EditablePackage:
         return part in self._changed or part.lower() in self._names
 
     def read(self, part: str) -> bytes:
-        """Return a part's content. Raises ``KeyError`` if there is none."""
+        """Return a part's content, XML in UTF-8. Raises ``KeyError`` if there is none."""
         stored = self._names.get(part.lower(), part)
-        return self._changed[stored] if stored in self._changed else self._source.read(stored)
+        if stored in self._changed:
+            return self._changed[stored]
+        content = self._source.read(stored)
+        return in_utf8(content) if part.lower().endswith(XML_ENDINGS) else content
 
     def write(self, part: str, content: bytes) -> None:
         """Replace a part, or add one."""
@@ -206,7 +210,7 @@ def edit_sheet_without_cells(package: EditablePackage, part: str) -> Iterator[xm
 
     Raises ``ValueError`` if the part is not a worksheet.
     """
-    content = xml.in_utf8(package.read(part))
+    content = package.read(part)
     begin, end, tag = find_sheet_data(content)
     empty = b"<" + tag + b"/>"
     worksheet = xml.parse(content[:begin] + empty + content[end:])

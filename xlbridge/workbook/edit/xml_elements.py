@@ -12,22 +12,6 @@ Element = Any
 """Element of an XML tree; lxml has no types."""
 
 _FORBIDDEN_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_DECLARED_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["'][^>]*\?>""")
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-
-
-def in_utf8(content: bytes) -> bytes:
-    """Return an XML part in UTF-8, without a declaration of another encoding.
-
-    Raises ``LookupError`` or ``ValueError`` if the declared encoding is wrong.
-    """
-    if content.startswith(_UTF16_MARKS):
-        text = content.decode("utf-16")
-        return re.sub(r"^\s*<\?xml.*?\?>", "", text).encode()
-    declared = _DECLARED_ENCODING.match(content)
-    if declared is None or declared[1].lower() in {b"utf-8", b"us-ascii", b"ascii"}:
-        return content
-    return content[declared.end() :].decode(declared[1].decode()).encode()
 
 
 def parse(content: bytes, *, recover: bool = False) -> Element:
@@ -35,7 +19,7 @@ def parse(content: bytes, *, recover: bool = False) -> Element:
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, huge_tree=True, recover=recover
     )
-    return etree.fromstring(in_utf8(content), parser)
+    return etree.fromstring(content, parser)
 
 
 def without_comments(content: bytes) -> bytes:

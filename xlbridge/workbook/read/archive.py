@@ -31,7 +31,9 @@ from xlbridge.workbook.encryption import OLE_START, decrypted, is_encrypted_pack
 from xlbridge.workbook.read import refusals
 
 _CHUNK = 1 << 20
-_XML_ENDINGS = (".xml", ".rels", ".vml")
+XML_ENDINGS = (".xml", ".rels", ".vml")
+"""Ends of the names of parts that are XML."""
+
 _PICTURES = "xl/media/"
 _ENCRYPTED_FLAG = 0x1
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -139,7 +141,7 @@ class WorkbookArchive:
         others = sum(size for other, size in self._unpacked.items() if other != name)
         try:
             for piece in self._inflate(entry, size):
-                if not unpacked and name.endswith(_XML_ENDINGS):
+                if not unpacked and name.endswith(XML_ENDINGS):
                     decoder = _decoder_of(piece)
                     self.is_plain &= decoder is None
                 unpacked += len(piece)
@@ -249,6 +251,16 @@ def file_content(path: Path, limits: WorkbookLimits) -> bytes:
                 pt="O arquivo {p} não pôde ser lido: {e}", en="The file {p} cannot be read: {e}"
             ).format(p=path, e=os_error_reason(error))
         ) from error
+
+
+def in_utf8(content: bytes) -> bytes:
+    """Return an XML part in UTF-8.
+
+    Raises ``WorkbookRefused`` for an uncommon encoding, ``ValueError`` if it is another one.
+    """
+    if (decoder := _decoder_of(content)) is None:
+        return content
+    return _DECLARATION.sub("", decoder.decode(content, final=True), count=1).encode()
 
 
 def _decoder_of(start: bytes) -> codecs.IncrementalDecoder | None:

@@ -53,9 +53,11 @@ _SHEET_FOLDERS: Mapping[str, str] = {
 
 
 class _Relation(NamedTuple):
-    """Relation of a part: its type, and the part that it points to, in lower case."""
+    """Relation of a part: its type, its target as written, and the part that this is, in lower
+    case."""
 
     type: str
+    target: str
     part: str
 
     @property
@@ -74,7 +76,6 @@ class PackageParts:
     def __init__(self, archive: WorkbookArchive) -> None:
         """Raise ``WorkbookRefused`` if the archive does not hold a workbook."""
         self._archive = archive
-        self._are_paths_plain = True
         related = (one.part for one in self.relations("").values() if one.kind == "officeDocument")
         workbook = next((part for part in (*related, *_USUAL_WORKBOOKS) if part in archive), None)
         if workbook is None:
@@ -90,15 +91,12 @@ class PackageParts:
         content = self._archive.read(f"{folder}/_rels/{file}.rels".lstrip("/"))
         return {
             element.get("Id", ""): _Relation(
-                element.get("Type", ""), self._part_of(element.get("Target", ""), folder)
+                element.get("Type", ""),
+                target := element.get("Target", ""),
+                related_part(target, folder).lower(),
             )
             for element in parse_part(content)
         }
-
-    def _part_of(self, target: str, folder: str) -> str:
-        """Return the part that a relation of a part in ``folder`` points to."""
-        self._are_paths_plain &= "\\" not in target and "%" not in target
-        return related_part(target, folder).lower()
 
     def sheet(self, identity: str | None) -> str:
         """Return the part of a sheet by the id of its relation, empty if there is none."""
@@ -132,7 +130,7 @@ class PackageParts:
         names = self.parser_names
         wanted = [part for part in (self.workbook, *parts) if part and part in self._archive]
         folder, _, file = names[self.workbook].rpartition("/")
-        root = {"rId1": _Relation(f"{_OFFICE_RELATIONS}/officeDocument", self.workbook)}
+        root = {"rId1": _Relation(f"{_OFFICE_RELATIONS}/officeDocument", "", self.workbook)}
         return {
             _RELATIONS: _relations_part(root, names),
             f"{folder}/_rels/{file}.rels": _relations_part(self._relations, names, f"{folder}/"),
@@ -147,13 +145,13 @@ class PackageParts:
 
     def _is_usual(self) -> bool:
         """Return whether the parser finds the parts in the archive, and no others instead."""
-        sheets = (one for one in self._relations.values() if one.kind in _SHEET_FOLDERS)
         by_name = {name: self._parser_name(name).lower() for name in _MAIN_PARTS}
         found = {name: part for name, part in by_name.items() if part in self._archive}
-        return (
-            self._are_paths_plain
-            and found == self._main_parts
-            and all(one.part.startswith(f"xl/{_SHEET_FOLDERS[one.kind]}/") for one in sheets)
+        return found == self._main_parts and all(
+            one.part.startswith(f"xl/{_SHEET_FOLDERS[one.kind]}/")
+            and one.target.lower() in {f"/{one.part}", one.part.removeprefix("xl/")}
+            for one in self._relations.values()
+            if one.kind in _SHEET_FOLDERS
         )
 
 

@@ -158,11 +158,12 @@ class OlderWorkbook:
         header_row: int,
         last_row: int,
         hidden: Collection[int],
+        without_value: Collection[CellPosition],
     ) -> None:
         """Write its rows below Excel's ``header_row`` into a workbook of the resource's template.
 
-        ``hidden`` are the Excel numbers of rows to hide. Raises ``UsageError`` if the workbook
-        cannot be written.
+        ``hidden`` are the Excel numbers of rows to hide, ``without_value`` cells to leave empty.
+        Raises ``UsageError`` if the workbook cannot be written.
         """
         kinds = {column.name: column.kind for column in resource.columns}
         extra = [column for column in columns if column.name is None]
@@ -185,6 +186,8 @@ class OlderWorkbook:
                     sheet.set_row(new_row, None, None, {"hidden": True})
                 for index, column in targets:
                     value, old_format = column.cells.value(row), old_formats.get(column.index, {})
+                    if (row + 1, column.index) in without_value:
+                        value = ""
                     if value != "" or old_format.keys() - {"num_format"}:
                         kind = None if column.name is None else kinds[column.name]
                         code = _number_format(kind, value, old_format.get("num_format", "General"))

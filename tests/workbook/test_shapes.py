@@ -1,0 +1,122 @@
+"""Small files in shapes that programs write are read as in Excel, or refused by name."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+from environment import Xlbridge
+
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook import cell_position
+from xlbridge.workbook.read import read_workbook
+
+SHAPES = Path(__file__).parent / "shapes"
+
+READ: dict[str, tuple[int, dict[str, object]]] = {
+    "backslash.xlsx": (2, {}),
+    "c_ctrlz.csv": (3, {}),
+    "c_total_short.csv": (13, {"row-total": ["A14"]}),
+    "formula_blank_down.ods": (2, {"formula-result": ["G2"]}),
+    "odfpy_linebreak.ods": (3, {}),
+    "shapes.ods": (3, {}),
+    "sst_other_name.xlsx": (2, {}),
+    "strict.xlsx": (2, {}),
+    "mg_styles2.xlsx": (2, {}),
+    "styles2_percent.xlsx": (
+        2,
+        {
+            "number-shown-otherwise": ["A2", "A3"],
+            "number-percent": ["J2", "J3"],
+            "date-as-text": ["H2", "I2", "H3", "I3"],
+        },
+    ),
+    "u_shift.csv": (2, {"row-longer": ["L2"]}),
+    "u_xlsxwriter.xlsx": (2, {"formula-no-value": ["F2", "F3"]}),
+    "u_xlwt_formula.xls": (2, {"formula-no-value": ["J2", "J3"]}),
+    "workbook22.xlsx": (2, {}),
+}
+"""Rows of each file that is read, and the cells of its findings by code."""
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_file_is_read_as_its_program_means_it(name: str, xlbridge: Xlbridge) -> None:
+    done = xlbridge("validate", str(SHAPES / name), "--format", "json")
+    (report,) = json.loads(done.stdout)["files"]
+    cells: dict[str, list[str]] = {}
+    for finding in report["findings"]:
+        cells.setdefault(finding["code"], []).append(finding["cell"])
+    assert (report["rows"], cells) == READ[name]
+
+
+VALUES: dict[tuple[str, str], object] = {
+    ("backslash.xlsx", "I2"): date(2026, 11, 10),
+    ("c_total_short.csv", "J13"): "100,50",
+    ("formula_blank_down.ods", "G3"): "NF-10053",
+    ("odfpy_linebreak.ods", "F2"): "Aluguel\nnovembro",
+    ("odfpy_linebreak.ods", "F3"): "Parcela\t2",
+    ("odfpy_linebreak.ods", "F4"): "Bloco A\n10",
+    ("shapes.ods", "F2"): "com\ttab",
+    ("shapes.ods", "F3"): "Linha 1\nLinha 2",
+    ("shapes.ods", "F4"): "a  b",
+    ("shapes.ods", "J4"): 100.5,
+    ("shapes.ods", "M3"): "",
+    ("sst_other_name.xlsx", "F2"): "Compartilhado",
+    ("strict.xlsx", "H2"): date(2026, 10, 1),
+    ("mg_styles2.xlsx", "H3"): date(2026, 10, 1),
+    ("workbook22.xlsx", "B2"): 1005.0,
+}
+"""Values of cells."""
+
+
+@pytest.mark.parametrize(("name", "cell"), VALUES)
+def test_a_cell_has_the_value_that_its_program_means(name: str, cell: str) -> None:
+    path = SHAPES / name
+    (sheet,) = read_workbook(path, WorkbookLimits(), trusted=path.read_bytes()).sheets
+    row, column = cell_position(cell)
+    assert sheet.row(row - 1)[column] == VALUES[name, cell]
+
+
+REFUSED = {
+    "flat.fods": ("not-xlsx", ".ods"),
+    "html_div.xls": ("html", ".xlsx"),
+    "mhtml.xls": ("html", ".xlsx"),
+    "xmlss2003.xls": ("not-xlsx", ".xlsx"),
+}
+"""Code and hint of each file that is refused."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_file_of_another_kind_is_to_be_saved_as_a_workbook(name: str, xlbridge: Xlbridge) -> None:
+    done = xlbridge("validate", str(SHAPES / name), "--format", "json")
+    assert done.returncode == 3
+    (report,) = json.loads(done.stdout)["files"]
+    code, hint = REFUSED[name]
+    assert report["refused"]["code"] == code
+    shown = xlbridge("validate", str(SHAPES / name)).stdout
+    assert hint in shown
+    assert ".csv" not in shown
+
+
+MIGRATED = sorted(path.name for path in SHAPES.glob("*.xlsx"))
+
+
+@pytest.mark.parametrize("name", MIGRATED)
+def test_a_file_that_is_read_is_migrated(name: str, xlbridge: Xlbridge, tmp_path: Path) -> None:
+    """A migration reads with the same reader, and the copy has the same findings."""
+    target = tmp_path / "novo.xlsx"
+    moved = xlbridge("template", "contasreceber", "--migrate", str(SHAPES / name), "-o", target)
+    assert moved.returncode == 0, moved.stderr
+    before, after = (
+        json.loads(xlbridge("validate", str(path), "--format", "json").stdout)["files"][0]
+        for path in (SHAPES / name, target)
+    )
+    assert after["rows"] == before["rows"] == 2
+    # Errors and missing results have no value to copy; results of formulas are values now.
+    lost = {"cell-error", "formula-no-value"}
+    expected = [one for one in before["findings"] if one["code"] not in lost]
+    kept = [one for one in after["findings"] if one["code"] != "required-missing"]
+    assert [(f["code"], f["row"], f["column"]) for f in kept] == [
+        (f["code"], f["row"], f["column"]) for f in expected
+    ]
+    assert len(after["findings"]) == len(before["findings"])
