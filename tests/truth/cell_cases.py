@@ -37,6 +37,7 @@ def numbers_by_format() -> Iterator[Case]:
         (999999.99995, "#,##0.00", REFUSED), (0.004, "0.00", REFUSED), (10.005, "0.00", REFUSED),
         (1e12, "#,##0.00", REFUSED), (999999999999.99, "#,##0.00", 999999999999.99),
         (100, '0,"mil"', REFUSED), (100, "mmm", REFUSED), (100, "[h]:mm", REFUSED),
+        (100, "[$R$ -416]#,##0.00", 100), (100, "[$R$\u00a0-416]0.00", 100),
         (100, '0.00" D"', REFUSED), (100, '#,##0.00_);[Red]"-"#,##0.00', 100),
         (1234567.89, "0.00E+00", REFUSED), (12345, "##0.0E+0", REFUSED),
         (-100, "#,##0.00;#,##0.00", REFUSED), (0, '0;0;"zero"', REFUSED),
@@ -135,6 +136,16 @@ def text_dates() -> Iterator[Case]:
          ("25/11/2026", "30/11/2026", "28/11/2026", date(2026, 4, 11), date(2026, 6, 11)), REFUSED),
         ("ISO beside ambiguous", "05/11/2026", ("2026-11-25", "2026-11-26"), REFUSED),
         ("a short year beside full ones", "25/12/26", brazilian, christmas),
+        ("some seconds before midnight", datetime(2026, 11, 4, 23, 59, 32),
+         tuple(datetime(2026, 11, day, 23, 59, 32) for day in (5, 9, 20)), november),
+        ("a text before midnight", "2026-11-04 23:59:17",
+         ("2026-11-08 23:59:17", "2026-11-10 23:59:17"), november),
+        ("the end of a day", datetime(2026, 11, 5, 23, 59, 59),
+         (datetime(2026, 11, 6, 23, 59, 59),), november),
+        ("a time before midnight beside others", datetime(2026, 11, 5, 23, 59, 32),
+         (datetime(2026, 11, 6, 14, 30),), november),
+        ("a year thirty years away", date(2056, 11, 5), (date(2026, 11, 5),), REFUSED),
+        ("a year thirty years ago", date(1996, 11, 5), (date(2026, 11, 5),), REFUSED),
     ]  # fmt: skip
     for name, cell, column_cells, meant in in_context:
         yield Case("cell", name, _CR, "dataDeVencimento", cell, meant, column_cells=column_cells)
@@ -327,7 +338,10 @@ def free_texts() -> Iterator[Case]:
         ("<b>Ana</b>", "<b>Ana</b>"),
         ('"Ana"', '"Ana"'), ("João & Maria", "João & Maria"), ("PADARIA АURORA", REFUSED),
         ("ﬁm", AnyOf(("fim", "ﬁm"))), ("a\\nb", "a\\nb"), ("undefined", REFUSED),
-        ("(vazio)", REFUSED),
+        ("(vazio)", REFUSED), ("Manuten??o", REFUSED), ("S?o Paulo", REFUSED), ("?gua", REFUSED),
+        ("Cart?o de cr?dito", REFUSED), ("Loading...", REFUSED), ("Carregando...", REFUSED),
+        ("[object Object]", REFUSED), ("\\N", REFUSED), ('=DISPIMG("ID_1",1)', REFUSED),
+        ("[NULL]", REFUSED), ("Pago?", "Pago?"), ("https://a.b/?x=y", "https://a.b/?x=y"),
         ("\u2060Ana", "Ana"), ("Ana\u0000"[:3], "Ana"), ("123", "123"), ("1.234,56", "1.234,56"),
         ("VERDADEIRO", "VERDADEIRO"), ("25/12/2026", "25/12/2026"), ("\ue000", REFUSED),
     ]  # fmt: skip

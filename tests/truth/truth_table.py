@@ -9,6 +9,7 @@ from cell_cases import cell_cases
 from export_cases import evaluate_exports
 from libreoffice_cases import evaluate_libreoffice
 from round_trips import evaluate_round_trips
+from rule_cases import evaluate_rules
 from structure_cases import evaluate_structures
 from truth import Outcome, Outcomes, evaluate
 from xml_cases import evaluate_xml
@@ -16,6 +17,7 @@ from xml_cases import evaluate_xml
 GROUPS: Mapping[str, Callable[[Path, int], Outcomes]] = {
     "cell": lambda folder, every: evaluate(cell_cases(), folder, every),
     "structure": evaluate_structures,
+    "rules": evaluate_rules,
     "raw XML": evaluate_xml,
     "LibreOffice": lambda folder, _every: evaluate_libreoffice(folder),
     "round trip": evaluate_round_trips,

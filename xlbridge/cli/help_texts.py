@@ -240,7 +240,16 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
     (
         Text(pt="A planilha e como é lida", en="The sheet and how it is read"),
         frozenset(
-            {"--resource", "--sheet", "--all-sheets", "--map", "--dates", "--numbers", "--file"}
+            {
+                "--resource",
+                "--sheet",
+                "--all-sheets",
+                "--map",
+                "--dates",
+                "--numbers",
+                "--accept",
+                "--file",
+            }
             | {"--delimiter", "--encoding", "--link"}
         ),
     ),

@@ -116,6 +116,9 @@ def _column(
         checks=checks,
         width=code_width(kind, checks),
         usual_years=(first_year, last_year),
+        month=extra.month,
+        measure=extra.measure,
+        units=tuple(extra.units),
     )
 
 

@@ -31,7 +31,8 @@ class Column:
     after the sheet is sent (both are names in ``REFERENCES``); ``link``: set if the values identify
     records by other values than their codes; ``sheet_link``: set if they identify records of
     another sheet; ``width``: length of each value, None if it is not fixed; ``usual_years``: dates
-    outside this range have a warning.
+    outside this range have a warning; ``month``: dates stand for their month; ``measure``: texts
+    may be numbers with decimals; ``units``: words that may be shown after numbers.
     """
 
     name: str
@@ -47,6 +48,9 @@ class Column:
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     width: int | None = None
     usual_years: tuple[int, int] = USUAL_YEARS
+    month: bool = False
+    measure: bool = False
+    units: tuple[str, ...] = ()
 
     @property
     def dtype(self) -> str:

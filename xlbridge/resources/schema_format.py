@@ -59,6 +59,9 @@ class ColumnMetadata(Struct, frozen=True):
     references: The registry in which its values must exist.
     registers: The registry in which its values exist after sending.
     usual_years: The first and the last year without a warning.
+    month: Dates stand for their month, and may be shown without the day if it is the first.
+    measure: Texts may be numbers with decimals, which are sent with a point.
+    units: Words that may be shown after numbers.
     """
 
     title_en: Name | None = None
@@ -69,6 +72,9 @@ class ColumnMetadata(Struct, frozen=True):
     usual_years: Annotated[
         tuple[Annotated[int, Meta(ge=1905, le=2999)], ...], Meta(min_length=2, max_length=2)
     ] = USUAL_YEARS
+    month: bool = False
+    measure: bool = False
+    units: Names = ()
 
 
 class ChildFile(Struct, frozen=True):

@@ -113,7 +113,11 @@ def short_rows(typed: TypedRows, non_records: Collection[int]) -> Iterator[Findi
     and it does not end in a line break, the file was cut off.
     """
     header, cells = typed.header, typed.cells
-    named = [i for i, column in enumerate(cells.columns) if column.value(header.row - 1) != ""]
+    named = [
+        index
+        for index, column in enumerate(cells.columns)
+        if index not in header.sources and column.value(header.row - 1) != ""
+    ]
     if not cells.raw.widths or not named:
         return
     numbers = np.array([row for row in typed.rows if row not in non_records], dtype=np.intp)

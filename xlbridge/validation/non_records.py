@@ -41,6 +41,8 @@ _MIN_COLUMNS = 3
 _MAX_SPARSE_SHARE = 1 / 3
 """Share of sparse rows without a further sign from which they are ordinary."""
 _MAX_TITLE_CELLS = 2
+_MAX_SUM_SHARE = 1 / 3
+"""Share of rows that may be sums: with two rows in each group."""
 _PASSES = 3
 """Levels of sums: of rows, of groups, of the sheet."""
 
@@ -297,9 +299,12 @@ class _Marks:
             distinct, firsts = np.unique(sums, return_index=True)
             before = sums[:-1] - cents
             indexes = np.minimum(np.searchsorted(distinct, before), len(distinct) - 1)
-            count = np.arange(len(cents)) - firsts[indexes]
+            amounts_before = np.concatenate([[0], np.cumsum(cents != 0)])
+            count = amounts_before[:-1] - amounts_before[firsts[indexes]]
             is_sum = (distinct[indexes] == before) & (cents != 0) & (count > 1)
-            found.update(np.flatnonzero(is_sum).tolist())
+            # Among few different amounts, sums are chance.
+            if is_sum.sum() <= max(_PASSES, _MAX_SUM_SHARE * len(cents)):
+                found.update(np.flatnonzero(is_sum).tolist())
         return found
 
 
@@ -319,8 +324,8 @@ def _own_columns(typed: TypedRows) -> Iterator[tuple[int, CellColumn]]:
 class _Gaps:
     """Filled cells of each row in the analyst's own columns with a header.
 
-    ``filled``: their number; ``sparse``: at most a third of the usual ones; ``partial``: not all
-    usual ones; ``lacking``: one is empty that nearly all rows fill.
+    ``filled``: their number; ``sparse``: at most a third of the usual ones; ``partial``: at most
+    half of them; ``lacking``: one is empty that nearly all rows fill.
     """
 
     filled: npt.NDArray[np.intp]
@@ -350,4 +355,4 @@ class _Gaps:
                 lacking += ~is_filled
         is_sparse = (columns >= _MIN_COLUMNS) & (usual <= columns // _MIN_COLUMNS)
         is_sparse &= filled <= max(columns // _MIN_COLUMNS, 1)
-        return cls(filled, is_sparse, usual < columns, lacking > 0)
+        return cls(filled, is_sparse, 2 * usual <= columns, lacking > 0)

@@ -114,6 +114,31 @@ CELL_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     warning(
+        "date-order-of-sheet",
+        Text(
+            pt="A data é texto e tem duas leituras; será lida como {read}, na ordem das datas da "
+            "coluna {column}.",
+            en="The date is text and has two readings; it is read as {read}, in the order of the "
+            "dates in the column {column}.",
+        ),
+        Text(
+            pt="Confira uma delas na origem, ou declare a ordem com --dates dmy ou --dates mdy.",
+            en="Compare one of them with the source, or declare the order with --dates dmy or "
+            "--dates mdy.",
+        ),
+    ),
+    warning(
+        "dates-before-midnight",
+        Text(
+            pt="A hora {time} em toda a coluna mostra que um programa tirou {lost} segundos das "
+            "datas; é lida como o dia seguinte, {read}.",
+            en="The time {time} in the whole column shows that a program took {lost} seconds off "
+            "the dates; it is read as the next day, {read}.",
+        ),
+        Text(pt="Compare uma delas com a origem.", en="Compare one of them with the source."),
+        of_column=True,
+    ),
+    warning(
         "date-has-time",
         Text(
             pt="A célula tem data e hora; só a data será enviada.",
@@ -425,6 +450,19 @@ CELL_FINDINGS: tuple[FindingKind, ...] = (
         Text(
             pt="Digite o texto de novo, ou abra o arquivo de origem na codificação certa.",
             en="Type the text again, or open the source file in the right encoding.",
+        ),
+    ),
+    warning(
+        "letter-lost",
+        Text(
+            pt="O texto tem ? dentro de uma palavra ({character}): letras com acento podem ter se "
+            "perdido; será enviado assim.",
+            en="The text has a ? within a word ({character}): letters with accents may have been "
+            "lost; it is sent as it is.",
+        ),
+        Text(
+            pt="Exporte os dados de novo, na codificação UTF-8, ou digite o texto.",
+            en="Export the data again, encoded as UTF-8, or type the text.",
         ),
     ),
     warning(

@@ -131,7 +131,7 @@ def _number(
         problems.add(int(position), wrong, {"why": _DIGITS_LOST if lost else ""})
     problems.add_all(cells.others(CellKind.NUMBER), wrong, _NO_REASON)
     parsed = parse_texts(NUMBER_PARSERS[column.kind], cells, reading, problems)
-    for position, _, value, certain in parsed:
+    for position, _, value, certain, _ in parsed:
         if abs(value) >= _TOO_LARGE or abs(value - _EXCEL_DIGITS.plus(value)) > _TOLERANCE:
             problems.add(position, wrong, {"why": _DIGITS_LOST})
             continue
@@ -149,7 +149,8 @@ def _number(
     if column.kind is Kind.MONEY:
         numbers = np.where(has_decimal_places(numbers, 2), np.round(numbers, 2), numbers)
     missing = np.isnan(numbers)
-    return pd.arrays.FloatingArray(np.where(missing, 0.0, numbers), missing)
+    # Adding zero turns -0 into 0.
+    return pd.arrays.FloatingArray(np.where(missing, 0.0, numbers) + 0.0, missing)
 
 
 def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems) -> Any:
@@ -159,10 +160,22 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
     plain = cells.of_kind(CellKind.DATE)
     days[plain] = (cells.wholes[plain] - _EPOCH).astype("datetime64[D]")
     timed = cells.of_kind(CellKind.DATETIME)
+    lost = _lost_seconds(cells)
     if len(timed):
         moments = cells.wholes[timed].astype("timedelta64[us]") + _FIRST_MOMENT
         days[timed] = moments.astype("datetime64[D]").astype("datetime64[us]")
-        problems.add_all(timed[moments != days[timed]], "date-has-time")
+        if lost:
+            shown = str(dt.timedelta(seconds=_DAY - lost))
+            days[timed] += np.timedelta64(1, "D")
+            for position in timed.tolist():
+                details = {
+                    **_read_as(days[position].astype(object).date()),
+                    "time": shown,
+                    "lost": lost,
+                }
+                problems.add(position, "dates-before-midnight", details)
+        else:
+            problems.add_all(timed[moments != days[timed]], "date-has-time")
     for position in np.flatnonzero(days < _FIRST_REAL_DAY).tolist():
         problems.add(position, "date-serial", {"shown": display(cells[position])})
     problems.add_all(np.flatnonzero(days > _LAST_DAY), "type-date", {"why": TOO_LATE})
@@ -176,9 +189,20 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
             is_plausible = type(serial) is float and first_serial <= serial < end
             problems.add(position, "type-date", {"why": _UNFORMATTED if is_plausible else ""})
     swapped = report_swapped_dates(cells, days, problems)
-    for position, text, read, certain in parse_texts(DATE_PARSER, cells, reading, problems):
+    for position, text, read, certain, by_sheet in parse_texts(
+        DATE_PARSER, cells, reading, problems
+    ):
         days[position] = read
-        if has_time(text):
+        if lost:
+            days[position] += np.timedelta64(1, "D")
+            next_day = _read_as(days[position].astype(object).date())
+            details = {**next_day, "time": text[-len("00:00:00") :], "lost": lost}
+            problems.add(position, "dates-before-midnight", details)
+        elif by_sheet and (order := cells.sheet_dates()):
+            details = {**_read_as(read), "column": order.column}
+            corrected = None if has_time(text) or swapped else read
+            problems.add(position, "date-order-of-sheet", details, corrected=corrected)
+        elif has_time(text):
             problems.add(position, "date-has-time")
         else:
             corrected = read if certain and not swapped else None
@@ -188,6 +212,34 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
         problems.add(position, "date-implausible", {"shown": shown})
     days[problems.failed] = np.datetime64("NaT")
     return pd.Series(days).array
+
+
+_MINUTE, _DAY, _MICROSECONDS = 60, 86_400, 1_000_000
+_ENDS_OF_DAY = frozenset({1, _MINUTE})
+"""Seconds before midnight at which people say that a day ends: 23:59:59, 23:59:00."""
+_CLOCK = re.compile(r".*[T ](\d{2}):(\d{2}):(\d{2})", re.ASCII)
+_MIN_SHIFTED = 2
+
+
+def _lost_seconds(cells: ColumnCells) -> int:
+    """Return the seconds by which all dates of a column are before midnight, 0 if they are not.
+
+    Programs that convert dates through a time zone with odd seconds lose them: 23:59:32 in all
+    cells is the midnight after. A usual end of the day, 23:59:59 or 23:59:00, is none.
+    """
+    rounded = cells.wholes[cells.of_kind(CellKind.DATETIME)] + _MICROSECONDS // 2
+    times, count = set((rounded // _MICROSECONDS % _DAY).tolist()), len(rounded)
+    texts = [] if times and len(times) > 1 else cells.texts()[1]
+    for text in texts:
+        clock = _CLOCK.fullmatch(text)
+        if clock is None:
+            return 0
+        hours, minutes, seconds = map(int, clock.groups())
+        times.add((hours * _MINUTE + minutes) * _MINUTE + seconds)
+    if len(times) != 1 or count + len(texts) < _MIN_SHIFTED or len(cells.of_kind(CellKind.DATE)):
+        return 0
+    lost = _DAY - times.pop()
+    return lost if lost <= 2 * _MINUTE and lost not in _ENDS_OF_DAY else 0
 
 
 @lru_cache(maxsize=1_000)
@@ -235,8 +287,17 @@ _EXCEL_IN_PORTUGUESE = (
     "#OBTENDO_DADOS #OCUPADO! #VALOR!"
 )
 _WORDS = "|".join(map(re.escape, [*_EXCEL.split(), *_EXCEL_IN_PORTUGUESE.split()]))
-_ERROR_WORD = re.compile(rf"{_WORDS}|(?-i:Erro?:5[0-9][0-9])", re.IGNORECASE)
-"""Error word of Excel, without accents, or of LibreOffice."""
+_ERROR_WORD = re.compile(
+    rf"{_WORDS}|(?-i:Erro?:5[0-9][0-9])|#?(?:loading|carregando|cargando)\s?(?:\.\.\.|…)!?"
+    r"|=_?(?:xlfn\.)?(?:dispimg|image)\(.*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Error word of Excel, without accents, or of LibreOffice; what Google Sheets shows before a
+result, and WPS Office in place of a picture."""
+_MAY_BE_ERROR = re.compile("#|Err|oading|arregando|argando|ISPIMG|ispimg|=[Ii]")
+
+
+_ERROR_STARTS = ("#", "E", "L", "l", "C", "c", "=")
 
 
 def type_column(
@@ -248,9 +309,9 @@ def type_column(
     the cent if it differs from that by no more than the noise of binary arithmetic.
     """
     joined, words = "\n".join(cells.source.texts), dict[int, str]()
-    if "#" in joined or "Err" in joined:
+    if _MAY_BE_ERROR.search(joined):
         bare = ((index, text.strip()) for index, text in enumerate(cells.source.texts))
-        likely = ((index, text) for index, text in bare if text.startswith(("#", "E")))
+        likely = ((index, text) for index, text in bare if text.startswith(_ERROR_STARTS))
         words = {
             index: text for index, text in likely if _ERROR_WORD.fullmatch(strip_accents(text))
         }

@@ -24,6 +24,15 @@ Positions = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
+class SheetOrder:
+    """Order of day and month in the text dates of a sheet: the Brazilian one if ``native``, as
+    ``column`` proves."""
+
+    native: bool
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnValues:
     """Distinct ``values`` of a column as texts.
 
@@ -48,7 +57,8 @@ class ColumnCells:
 
     ``kinds``, ``numbers`` and ``wholes`` have one entry for each cell: its ``CellKind``, and its
     content as stored by ``CellColumn``, as a double and as an integer. ``sheet_style`` returns the
-    style on which the text numbers of the whole sheet agree, None if they do not.
+    style on which the text numbers of the whole sheet agree, None if they do not; ``sheet_dates``
+    the order of day and month that the text dates of another column prove.
     """
 
     def __init__(
@@ -56,10 +66,12 @@ class ColumnCells:
         column: CellColumn,
         rows: npt.NDArray[np.integer],
         sheet_style: Callable[[], NumberStyle | None] = lambda: None,
+        sheet_dates: Callable[[], "SheetOrder | None"] = lambda: None,
     ) -> None:
         """``rows`` are Excel's numbers; those below the column's last row are empty."""
         self.source = column
         self.sheet_style = sheet_style
+        self.sheet_dates = sheet_dates
         self._rows = rows
         indexes: slice | Positions = np.minimum(rows, len(column.kinds)) - 1
         below = rows > len(column.kinds)

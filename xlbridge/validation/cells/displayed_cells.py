@@ -88,6 +88,13 @@ def significant_formats(
     return found
 
 
+_MONTH = frozenset("my")
+_WORDS_OF_ZERO = frozenset(
+    {"", "0", "zero", "nihil", "nada", "isento", "isenta", "gratis", "grátis", "sem", "não há"}
+)
+"""Words for zero, in small letters."""
+_UNIT = re.compile(r"^[\d.,\s]+|[\s.]+$")
+"""What is before and after the unit of a displayed number."""
 _MAX_EXACT = 1e15
 
 
@@ -151,7 +158,7 @@ class DisplayedCells:
                 stored = display(dt.date(value.year, value.month, value.day))
                 if not parts:
                     self.problems.add(position, "date-not-shown", {"stored": stored})
-                elif parts != DATE_PARTS:
+                elif parts != DATE_PARTS and not self._is_month(value, parts):
                     in_part = {"shown": _DATE_PARTS[parts], "stored": stored}
                     self.problems.add(position, "date-shown-in-part", in_part)
             elif isinstance(value, str):
@@ -163,24 +170,40 @@ class DisplayedCells:
                 self._check_code(position, display(value), form)
             elif isinstance(value, float) and self.column.kind is Kind.TEXT:
                 shown, stored = self._shown(form, value), display(value)
-                if _without_groups(shown) != {stored}:
+                # A measure is compared in the notation in which it is sent.
+                is_measure = self.column.measure and shown.en.replace(",", "") == stored
+                if not is_measure and _without_groups(shown) != {stored}:
                     self.problems.add(
                         position, "text-shown-otherwise", {"shown": shown, "stored": quoted(stored)}
                     )
             elif isinstance(value, float):
                 self._check_number(position, value, form)
 
+    def _is_month(self, day: dt.date, parts: frozenset[str]) -> bool:
+        """Return whether a date stands for its month, and is shown as one."""
+        return self.column.month and day.day == 1 and parts == _MONTH
+
     def _check_number(self, position: int, value: float, form: str) -> None:
         """Report a number that is shown as another one, with words, or in another currency."""
         currency = foreign_currency(form) if self.column.kind is Kind.MONEY else None
         seen = compare_display(form, value, percents=self.column.kind is Kind.NUMBER)
-        details = {"shown": self._shown(form, value), "stored": localized_number(display(value))}
+        shown = self._shown(form, value)
+        details = {"shown": shown, "stored": localized_number(display(value))}
+        if value == 0 and shown.pt.strip(" -–—").casefold() in _WORDS_OF_ZERO:
+            return
+        if seen is Display.WITH_TEXT and _UNIT.sub("", shown.pt).casefold() in self._units:
+            return
         if seen is Display.DIFFERENT:
             self.problems.add(position, "number-shown-otherwise", details)
         elif currency is not None:
             self.problems.add(position, "number-currency", {"currency": currency})
         elif seen is Display.WITH_TEXT and scale_factor(form) == 1:
             self.problems.add(position, "number-with-words", details)
+
+    @property
+    def _units(self) -> frozenset[str]:
+        """Words that may be shown after numbers, in small letters."""
+        return frozenset(unit.casefold() for unit in self.column.units)
 
     def _check_code(self, position: int, stored: str, form: str) -> None:
         width = self.column.width

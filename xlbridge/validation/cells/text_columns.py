@@ -24,6 +24,7 @@ from xlbridge.validation.cells.column_cells import (
 from xlbridge.validation.cells.text import (
     A_DATE,
     UNASSIGNED,
+    display,
     folded_code,
     is_all_visible,
     is_printable_ascii,
@@ -44,6 +45,7 @@ _MAX_ADDED_ZEROS = 2
 """Zeros that may be added before a document: with more, check digits match by chance."""
 _PLACEHOLDERS = frozenset(
     {"-", "--", "---", "–", "—", "N/A", "n/a", "N/D", "n/d", "N.A.", "n.a.", "(null)", "(NULL)"}
+    | {"[object Object]", "\\N", "[null]", "<nil>", "nil", "(nil)", "[NULL]", "#NULL", "#EMPTY"}
     | {"null", "Null", "NULL", "None", "NaN", "nan", "undefined", "NaT", "<NA>", "<null>", "<NULL>"}
     | {"SEM GTIN", "Sem GTIN", "sem gtin", "SEM EAN", "Sem EAN", "sem ean"}
     | {"(vazio)", "(Vazio)", "(em branco)", "(nenhum)", "(nulo)", "(blank)", "(empty)", "(none)"}
@@ -57,6 +59,8 @@ _LOOK_ALIKES = frozenset(
 )
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 """Mark of a character that a program could not decode."""
+_LOST_LETTERS = re.compile(r"\w*[^\W\d_]\?{1,2}[^\W\d_]\w*|(?<![\w?])\?{1,2}[^\W\d_]{3,}")
+"""Word with question marks in place of letters: a program could not write them."""
 _TYPED_APOSTROPHE = re.compile(r"'[\d+=-]", re.ASCII)
 _A_NUMBER = Text(pt="um número", en="a number")
 _A_BOOLEAN = Text(pt="verdadeiro ou falso", en="true or false")
@@ -109,7 +113,7 @@ def coerce_text(
 
 def _is_plain_text(text: str) -> bool:
     """Return whether a text, or several joined, can be sent unchanged."""
-    if not is_all_visible(text) or repair_mojibake(text) is not None:
+    if "?" in text or not is_all_visible(text) or repair_mojibake(text) is not None:
         return False
     return _composed(text) == text and not _has_look_alikes(text) and _REPLACEMENT not in text
 
@@ -161,6 +165,8 @@ def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
     if _REPLACEMENT in text:
         return "character-lost", ""
     if column.kind is Kind.TEXT:
+        if "?" in text and (lost := _LOST_LETTERS.search(text)) and "://" not in text:
+            return "letter-lost", lost[0]
         for character in () if text.isprintable() else text:
             if unicodedata.category(character) in UNASSIGNED:
                 return "character-private", character_name(character)
@@ -213,6 +219,8 @@ def _canonical(column: Column, text: str) -> tuple[str, str]:
 def _text_of_number(
     column: Column, position: int, value: float, problems: CellProblems
 ) -> str | None:
+    if column.measure and math.isfinite(value) and 0 <= value < _EXCEL_DIGITS:
+        return display(value + 0.0)
     if not math.isfinite(value) or value != int(value) or value < 0:
         problems.add(position, "type-text", {"found": _A_NUMBER})
         return None

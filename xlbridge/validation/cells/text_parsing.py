@@ -7,7 +7,7 @@ texts of the column agree, or the text numbers of the whole sheet; otherwise it 
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from typing import Generic, TypeVar
@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.settings import NumberStyle, ParseOptions
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
+from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, SheetOrder
 from xlbridge.validation.cells.text import (
     display,
     format_decimal,
@@ -272,7 +272,8 @@ class TextParser(Generic[Value]):
     declaration; ``parse_declared`` replaces ``parse`` if there is one. ``rejection`` returns the
     code and details of a text that is not read, from the text, the declared convention and the
     text's meaning in the other convention. ``stays_text`` is true of texts that are read, but that
-    no fix converts. ``follows_sheet``: ambiguous texts may be read in the style of the sheet.
+    no fix converts. ``of_sheet`` returns whether the texts of other columns are in the Brazilian
+    convention, in which ambiguous texts may be read; None if they tell nothing.
     """
 
     parse: Callable[[str], Meanings[Value] | None]
@@ -282,21 +283,9 @@ class TextParser(Generic[Value]):
     rejection: Callable[[str, bool | None, Value | None], tuple[str, Mapping[str, object]]]
     stays_text: Callable[[str], bool] = lambda _: False
     parse_declared: Callable[[str], Meanings[Value] | None] | None = None
-    follows_sheet: bool = False
-
-    def style_of_sheet(self, cells: ColumnCells, evidence: Evidence) -> bool | None:
-        """Return whether the sheet's style, in which a column's ambiguous texts may be read, is the
-        Brazilian one; None if there is no such style or the column contradicts it.
-
-        Brazilian texts group thousands with points, so a decimal point must also be evident from a
-        text of the column.
-        """
-        if not self.follows_sheet or not evidence.ambiguous:
-            return None
-        style = cells.sheet_style()
-        if style == "pt":
-            return None if evidence.foreign else True
-        return False if style == "en" and evidence.agreed is False else None
+    of_sheet: Callable[[ColumnCells, Evidence], bool | None] = lambda *_: None
+    marks: Mapping[bool, str] = field(default_factory=dict)
+    """Decimal marks by convention: an ambiguous text without it is not read in the sheet's."""
 
     def has_dependents(
         self,
@@ -317,9 +306,9 @@ def parse_texts(
     cells: ColumnCells,
     reading: ParseOptions,
     problems: CellProblems,
-) -> Iterator[tuple[int, str, Value, bool]]:
-    """Yield the position, text and value of each text cell with one meaning, and whether it may be
-    fixed; report the others as problems.
+) -> Iterator[tuple[int, str, Value, bool, bool]]:
+    """Yield the position, text and value of each text cell with one meaning, whether it may be
+    fixed, and whether other columns decided its meaning; report the others as problems.
 
     If the meaning of a text that no fix converts depends on the others of the column, none of
     them may be fixed: alone it would mean something else.
@@ -332,16 +321,15 @@ def parse_texts(
     meanings = meanings_of(texts, parse or parser.parse)
     evidence = Evidence.of(meanings.values())
     native = evidence.decided if declared is None else declared
-    in_sheet = parser.style_of_sheet(cells, evidence) if native is None else None
+    in_sheet = None
+    if native is None and evidence.ambiguous:
+        in_sheet = parser.of_sheet(cells, evidence)
     # A number with the decimal mark of the sheet's style is read in it.
-    decimal_mark = None if in_sheet is None else "," if in_sheet else "."
-    open_texts = {
-        text
-        for text, meaning in meanings.items()
-        if meaning.ambiguous
-        and native is None
-        and (decimal_mark is None or decimal_mark not in text)
-    }
+    mark = "" if in_sheet is None else parser.marks.get(in_sheet, "")
+    ambiguous = {text for text, meaning in meanings.items() if meaning.ambiguous}
+    is_open = native is None
+    open_texts = {t for t in ambiguous if is_open and (in_sheet is None or mark not in t)}
+    by_sheet = ambiguous - open_texts if is_open else set[str]()
     is_evidence = declared is None and parser.has_dependents(meanings, evidence, open_texts)
     native = in_sheet if native is None else native
     for position, text in zip(positions.tolist(), texts, strict=True):
@@ -363,7 +351,8 @@ def parse_texts(
         if meaning is None or value is None:
             problems.add(position, *parser.rejection(text, declared, other))
         else:
-            yield position, text, value, meaning.native == meaning.foreign or not is_evidence
+            certain = meaning.native == meaning.foreign or not is_evidence
+            yield position, text, value, certain, text in by_sheet
 
 
 def sheet_number_style(texts: Iterable[str]) -> NumberStyle | None:
@@ -393,8 +382,48 @@ def _number_parser(kind: Kind) -> TextParser[Decimal]:
         format=format_decimal,
         ambiguous="number-ambiguous",
         rejection=reject,
-        follows_sheet=not is_whole,
+        of_sheet=(lambda *_: None) if is_whole else _sheet_numbers,
+        marks={True: ",", False: "."},
     )
+
+
+def _sheet_numbers(cells: ColumnCells, evidence: Evidence) -> bool | None:
+    """Return whether a column's ambiguous numbers may be read in the Brazilian style, False for the
+    foreign one; None if the sheet has no style or the column contradicts it.
+
+    Brazilian texts group thousands with points, so a decimal point must also be evident from a
+    text of the column.
+    """
+    style = cells.sheet_style()
+    if style == "pt":
+        return None if evidence.foreign else True
+    return False if style == "en" and evidence.agreed is False else None
+
+
+def _sheet_dates(cells: ColumnCells, evidence: Evidence) -> bool | None:
+    """Return the order that another column proves, None if there is none or this column contradicts
+    it."""
+    order = cells.sheet_dates()
+    if order is None or (evidence.foreign if order.native else evidence.native):
+        return None
+    return order.native
+
+
+def sheet_date_order(columns: Mapping[str, Iterable[str]]) -> SheetOrder | None:
+    """Return the order of day and month that columns prove, given by their names and distinct
+    texts; None if they prove none, or two."""
+    proven: dict[bool, str] = {}
+    for name, texts in columns.items():
+        evidence = Evidence.of(meanings_of(texts, date_meanings).values())
+        if evidence.native and evidence.foreign:
+            return None
+        if (native := evidence.agreed) is not None:
+            is_enough = max(evidence.native, evidence.foreign) >= _MIN_UNAMBIGUOUS
+            proven.setdefault(native, name if is_enough else "")
+    if len(proven) != 1:
+        return None
+    ((native, name),) = proven.items()
+    return SheetOrder(native, name) if name else None
 
 
 _NO_SUCH_DAY = Text(pt=": o calendário não tem esse dia", en=": the calendar has no such day")
@@ -448,4 +477,5 @@ DATE_PARSER = TextParser(
     rejection=_reject_date,
     stays_text=has_time,
     parse_declared=declared_date_meanings,
+    of_sheet=_sheet_dates,
 )

@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,13 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
 from xlbridge.validation.cells.code_shapes import check_code_shapes
 from xlbridge.validation.cells.coercion import type_column
-from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
+from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, SheetOrder
 from xlbridge.validation.cells.displayed_cells import (
     DisplayedCells,
     FormatLookup,
     significant_formats,
 )
-from xlbridge.validation.cells.text_parsing import sheet_number_style
+from xlbridge.validation.cells.text_parsing import sheet_date_order, sheet_number_style
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn
 from xlbridge.workbook import CellPosition
@@ -147,10 +147,12 @@ def type_rows(
         layout = header.row, header.columns, rows, headers.tolist(), formats
         memo.begin(resource.name, reading, *layout)
     style = _number_style(resource, header, cells, numbers, memo)
+    order = _date_order(resource, header, cells, numbers)
 
     def type_cells(column: Column, index: int) -> tuple[Any, CellProblems]:
         """Return the typed values of a column and the problems of its cells."""
-        filled = ColumnCells(cells.columns[index], numbers, style)
+        by_others = partial(order, column.name)
+        filled = ColumnCells(cells.columns[index], numbers, style, by_others)
         filled.kinds[headers] = CellKind.EMPTY
         unusable = header.unusable.get(column.name, {})
         positions = np.searchsorted(numbers, list(unusable))
@@ -178,7 +180,8 @@ def type_rows(
             arrays[column.name], problems[column.name] = type_cells(column, index)
         else:
             source, compute = cells.columns[index], partial(type_cells, column, index)
-            cached = memo.result(column.name, (source.edits, style()), compute, source)
+            decided = order(column.name) if column.kind is Kind.DATE else style()
+            cached = memo.result(column.name, (source.edits, decided), compute, source)
             values, found = cached.value
             # A copy, as rules of several cells add problems.
             arrays[column.name], problems[column.name] = values, found.copy()
@@ -219,6 +222,31 @@ def _number_style(
     results = memo or ColumnMemo()
     edits = tuple(source.edits for source in columns)
     return lambda: results.result(_NUMBER_STYLE, edits, detect).value
+
+
+def _date_order(
+    resource: Resource, header: Header, cells: SheetCells, numbers: npt.NDArray[np.int64]
+) -> Callable[[str], SheetOrder | None]:
+    """Return a function that detects the order of day and month that the text dates of a sheet
+    prove, apart from those of one column."""
+
+    sources = {
+        column.name: source
+        for column in resource.columns
+        if column.kind is Kind.DATE and column.name in header.columns
+        for source in [cells.columns[header.columns[column.name]]]
+        if CellKind.TEXT in source.kinds
+    }
+
+    @cache
+    def texts_of(name: str) -> Collection[str]:
+        return set(ColumnCells(sources[name], numbers).texts()[1])
+
+    @cache
+    def find(name: str) -> SheetOrder | None:
+        return sheet_date_order({other: texts_of(other) for other in sources if other != name})
+
+    return find
 
 
 def _whole_frame(resource: Resource, arrays: Mapping[str, Any], count: int) -> pd.DataFrame:

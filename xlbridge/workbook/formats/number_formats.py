@@ -24,10 +24,11 @@ BUILT_IN: Mapping[int, str] = {
     37: "#,##0;(#,##0)", 38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)",
     41: "#,##0;(#,##0)", 42: "R$#,##0;(R$#,##0)", 43: "#,##0.00;(#,##0.00)",
     44: "R$#,##0.00;(R$#,##0.00)", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0",
-    49: "@",
+    49: "@", 59: "0", 60: "0.00", 61: "#,##0", 62: "#,##0.00", 67: "0%", 68: "0.00%",
+    69: "# ?/?", 70: "# ??/??",
 }  # fmt: skip
 """Formats that files refer to by number only; other such numbers are date formats. Their currency
-is that of the computer."""
+is that of the computer; those from 59 on are Thai ones."""
 
 BUILT_IN_NUMBERS: Mapping[str, int] = {code: number for number, code in BUILT_IN.items()}
 """Numbers of these formats, by which programs display them in the reader's language."""
@@ -122,7 +123,9 @@ _US_LOCALES = frozenset({"409", "en-us"})
 
 def foreign_currency(code: str) -> str | None:
     """Return the foreign currency of a number format, None if it has none or is the real."""
-    for sign, locale in _TAGGED_CURRENCY.findall(code):
+    for written, locale in _TAGGED_CURRENCY.findall(code):
+        # Google Sheets writes a space after the sign.
+        sign = written.strip()
         if sign == "$" and locale.lower() not in _BRAZILIAN_LOCALES:
             return "US$" if locale.lower() in _US_LOCALES else "$"
         if sign not in {"$", *_REAL_SIGNS}:
