@@ -179,8 +179,9 @@ def test_python_deletes_too(
     proxy_environment: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,
     payables: Path,
+    home: Path,
 ) -> None:
-    for name, value in proxy_environment.items():
+    for name, value in {**proxy_environment, "XLBRIDGE_HOME": str(home)}.items():
         monkeypatch.setenv(name, value)
     before = titles(client)
     report = xb.validate(payables)

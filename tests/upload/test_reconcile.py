@@ -40,8 +40,8 @@ from xlbridge.upload import (
 from xlbridge.upload.lookup import FoundRecord, RowSnapshot, comparable_value
 from xlbridge.upload.lookup.matching import applied_rows
 from xlbridge.upload.lookup.snapshot import Snapshot
-from xlbridge.upload.results import RowOutcome, Verdict, job_json
-from xlbridge.upload.results.verdict import RejectedRow
+from xlbridge.upload.results import RowOutcome, job_json
+from xlbridge.upload.results.verdict import RejectedRow, Verdict
 
 
 def run_with_lost_answer(

@@ -1,4 +1,7 @@
-"""Sheets of 500 rows as shops, ERPs and banks export them: nothing is wrong, and little is neat."""
+"""Sheets of 500 rows as shops, ERPs and banks export them: nothing is wrong, and little is neat.
+
+Inside: sandbox.
+"""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta

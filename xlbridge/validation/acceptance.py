@@ -9,17 +9,34 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from xlbridge.errors import UsageError, suggestion
 from xlbridge.files import write_private
 from xlbridge.i18n import Text
 
-if TYPE_CHECKING:
-    from xlbridge.validation.results import ValidatedSheet
-
 NONE = "none"
 """Word in place of a finding: what was remembered is not accepted, and is forgotten."""
+
+
+class AcceptingSheet(Protocol):
+    """What remembering needs of a ``ValidatedSheet``."""
+
+    @property
+    def acceptance_key(self) -> str:
+        """Key of the sheet's resource and header."""
+
+    @property
+    def resource_name(self) -> str | None:
+        """Name of its resource."""
+
+    @property
+    def accepted_texts(self) -> Sequence[str]:
+        """What is accepted in it."""
+
+    @property
+    def accepted(self) -> Collection[tuple[str, str | None]]:
+        """Code and column of the findings that were accepted in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +103,7 @@ class AcceptedFindings:
             found[f"{code}:{name}" if column else code] = None
         return tuple(found)
 
-    def remember(self, folder: Path, sheets: Iterable["ValidatedSheet"]) -> None:
+    def remember(self, folder: Path, sheets: Iterable[AcceptingSheet]) -> None:
         """Store what was declared and occurred in each sheet, for the next one with its header.
 
         Raises ``UsageError`` if it cannot be written.
