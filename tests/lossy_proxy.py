@@ -79,7 +79,8 @@ class LossyProxy:
     added to a single record of an answer, by method and part of the path. ``reshape`` returns the
     data of each successful answer in another shape, by its path; ``rewrite`` another answer
     altogether, status and document, or None: bytes are sent as plain text. ``seen`` are the
-    requests (method and path), ``bodies`` their contents.
+    requests (method and path), ``bodies`` their contents. ``lag`` is the number of readings after
+    each write that show the state before it, as a replica does.
     """
 
     target: str
@@ -91,6 +92,21 @@ class LossyProxy:
     rewrite: Callable[[str, str, int, Any], tuple[int, Any] | None] | None = None
     seen: list[tuple[str, str]] = field(default_factory=list)
     bodies: list[tuple[str, bytes]] = field(default_factory=list)
+    lag: int = 0
+    _late: int = 0
+    _shown: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+
+    def shown(self, method: str, path: str, status: int, content: bytes) -> tuple[int, bytes]:
+        """Return the answer to a request as a replica shows it, which lags behind."""
+        if method != "GET":
+            is_read = any(part in path for part in ("/autenticar", "preview=true"))
+            self._late = self._late if is_read else self.lag
+        elif self._late and path in self._shown:
+            self._late -= 1
+            return self._shown[path]
+        else:
+            self._shown[path] = status, content
+        return status, content
 
     def fail_once(self, fault: ProxyFault, path: str, method: str | None = None) -> None:
         """Apply a fault to the first request, of a ``method`` if one is given, whose path contains
@@ -161,6 +177,9 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             }
             answer = http.request(self.command, self.path, content=body, headers=headers)
             note_answer(self.command, self.path, answer.status_code)
+            shown, answered = proxy.shown(
+                self.command, self.path, answer.status_code, answer.content
+            )
             if fault == "lose answer":
                 self.close_connection = True
                 return
@@ -176,7 +195,7 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
                     return
             replaced = [body for part, body in proxy.answers.items() if part in self.path]
             status, content, kind = REPLACED_ANSWERS.get(
-                fault, (answer.status_code, answer.content, "application/json")
+                fault, (shown, answered, "application/json")
             )
             self.answer(
                 status,

@@ -186,7 +186,7 @@ def test_a_doubt_that_time_settles_is_not_a_persons_to_decide(
     plan = write_plan("name: lost\nsteps: {others: {upload: others.xlsx, resource: cliente}}\n")
     with lossy_proxy(other_sandbox.base_url) as proxy:
         environment = credentials(other_sandbox, XLBRIDGE_BASE_URL=proxy.base_url)
-        proxy.decide = lambda method, path: "lose answer" if "/fila" in path else "pass"
+        proxy.decide = lambda method, path: "lose request" if "/fila" in path else "pass"
         done = xlbridge("batch", "run", plan, "--yes", XLBRIDGE_SETTLE="900", **environment)
     assert done.returncode == 5
     assert "Next: from " in done.stdout

@@ -13,20 +13,27 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date
 from pathlib import Path
 from typing import ClassVar
 
 from change_oracle import Oracle
 from crashing_journal import CrashingJournal, Killed
-from faults import KINDS, PATIENCE
+from fake_clock import FakeClock
+from faults import PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from key_machine import CRASHES, HOMES, KEYS, NO_CRASH, Crash
-from state_machines import PROMPT, StateMachine, disconnect_server, inject_fault
+from state_machines import (
+    PROMPT,
+    PROMPT_KINDS,
+    SETTLE,
+    StateMachine,
+    disconnect_server,
+    inject_fault,
+)
 from subjects import PAYABLE
 from trials import quick_client, trial_of
-from upload_machine import OPTIONS
 
 from xlbridge.batch import Batch, BatchRunOptions, open_ledger
 from xlbridge.batch.batch import Environments
@@ -52,8 +59,7 @@ from xlbridge.upload.planning import (
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 _TEXTS = ("", ", revisto", ", de novo")
-_SETTLE = timedelta(seconds=900)
-_OLD_PLAN = timedelta(minutes=2)
+_OLD_PLAN = 120.0
 _MAX_RUNS = 12
 _RECORDS = ("financeiro/contaspagar",)
 _PLAN = "name: home-{home}\nsteps:\n  pagar:\n    upload: lote-*.xlsx\n    resource: contaspagar\n"
@@ -97,7 +103,7 @@ class ChangeMachine(StateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.workspace = self.folder / f"changes-{next(self.numbers)}"
-        self.time = datetime(2026, 11, 2, 9, 0)
+        self.clock = FakeClock()
         self.last_home = 0
         self.books: list[Book] = []
         self.keys = PAYABLE.new_keys(KEYS)
@@ -158,7 +164,7 @@ class ChangeMachine(StateMachine):
     def fail_request(self, kind: str, number: int) -> None:
         """One of the next writing requests fails."""
         self._count()
-        inject_fault(self.system, KINDS[kind], number, _RECORDS)
+        inject_fault(self.system, PROMPT_KINDS[kind], number, _RECORDS)
 
     @rule()
     def disconnect(self) -> None:
@@ -172,11 +178,11 @@ class ChangeMachine(StateMachine):
         self._count()
         self.system.proxy.reset()
 
-    @rule(passed=st.sampled_from([timedelta(seconds=1), _OLD_PLAN, _SETTLE]))
-    def pass_time(self, passed: timedelta) -> None:
+    @rule(passed=st.sampled_from([1.0, _OLD_PLAN, SETTLE]))
+    def pass_time(self, passed: float) -> None:
         """Time passes."""
         self._count()
-        self.time += passed
+        self.clock.advance(passed)
 
     @precondition(lambda self: self.books)
     @rule(pick=st.integers(0, 99), crash=CRASHES, update=st.booleans(), again=st.booleans())
@@ -218,7 +224,7 @@ class ChangeMachine(StateMachine):
                 plan = planner.plan_undo(jobs[older % len(jobs)])
                 job = planner.create_undo(plan) if plan.rows else None
             if job is not None:
-                uploads.run(job, OPTIONS)
+                uploads.run(job, self.options)
 
         if jobs:
             self._do(home, crash, reverse)
@@ -285,7 +291,7 @@ class ChangeMachine(StateMachine):
         """Run all unfinished jobs of a home to their ends."""
         for _ in range(_MAX_RUNS):
             self.system.proxy.reset()
-            self.time += _SETTLE
+            self.clock.advance(SETTLE)
             if not self._open_jobs(home):
                 return
             self._resume(home, NO_CRASH)
@@ -298,7 +304,7 @@ class ChangeMachine(StateMachine):
 
     def _resume(self, home: int, crash: Crash) -> None:
         for job in self._open_jobs(home):
-            self._do(home, crash, lambda uploads, _, job=job: uploads.run(job, OPTIONS))
+            self._do(home, crash, lambda uploads, _, job=job: uploads.run(job, self.options))
 
     def _write(
         self, path: Path, indexes: set[int], text: str, home: int, parts: int | None
@@ -318,7 +324,7 @@ class ChangeMachine(StateMachine):
         return sheet
 
     def _options(self, book: Book, **changes: object) -> UploadOptions:
-        return replace(OPTIONS, mode="queue", chunk_rows=book.parts, **changes)  # type: ignore[arg-type]
+        return replace(self.options, mode="queue", chunk_rows=book.parts, **changes)  # type: ignore[arg-type]
 
     def _run_batch(self, home: int, context: UploadContext) -> None:
         path = self._batch_folder(home) / "plan.yaml"
@@ -331,16 +337,16 @@ class ChangeMachine(StateMachine):
             environments = _OneContext(
                 context.settings, stack, lambda _text: None, context_and_client=(context, client)
             )
-            options = BatchRunOptions(consent=lambda _request: True, upload=OPTIONS)
+            options = BatchRunOptions(consent=lambda _request: True, upload=self.options)
             BatchRun(Batch(plan, ledger, environments), options).run()
 
     def _do(self, home: int, crash: Crash, act: Callable[[Uploads, UploadContext], object]) -> None:
         """Act like a process of a home, and let the oracle check what it did."""
         if home != self.last_home:
             # Writers at the same moment elsewhere cannot be excluded.
-            self.time += _OLD_PLAN
+            self.clock.advance(_OLD_PLAN)
         self.last_home = home
-        self.time += timedelta(seconds=1)
+        self.clock.advance(1)
         with (
             # Told, or cut off: the journal and the database say what is true.
             suppress(ApiError, UsageError, Killed),
@@ -357,7 +363,7 @@ class ChangeMachine(StateMachine):
                     stuck = one.state is State.IN_DOUBT and one.events[-1].detail.get(
                         "start_refused"
                     )
-                    settled = one.doubted_at is None or self.time >= one.doubted_at + _SETTLE
+                    settled = not one.settle_left(self.clock(), SETTLE)
                     if one.state is State.NEEDS_PERSON or (stuck and settled):
                         self.doubts += 1
                         applied = self.oracle.was_applied(home, context, one)
@@ -384,11 +390,11 @@ class ChangeMachine(StateMachine):
         settings: Settings = read_settings(
             {
                 "XLBRIDGE_HOME": str(self.workspace / f"home-{home}"),
-                "XLBRIDGE_SETTLE": str(_SETTLE.total_seconds()),
+                "XLBRIDGESETTLE": str(SETTLE),
             }
         )
         number, before = crash
-        journal = CrashingJournal(settings.journal, number, before=before, now=lambda: self.time)
+        journal = CrashingJournal(settings.journal, number, before=before, now=self.clock)
         try:
             yield UploadContext(settings, self.system.catalogue, journal)
         finally:

@@ -4,13 +4,14 @@ Inside: upload.
 """
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 from xlbridge.files import LocalDatabase
 from xlbridge.upload import Journal
 from xlbridge.upload.claims import Claims
+from xlbridge.upload.clock import Instant
+from xlbridge.upload.journal_database import RequestCount
 from xlbridge.upload.lookup.snapshot_journal import StoredSnapshots
 from xlbridge.upload.single_records.write_journal import RecordWrites
 
@@ -23,12 +24,12 @@ class _CrashingWrites(RecordWrites):
     """Writes of single records, which count as writes of the journal."""
 
     def __init__(self, journal: "CrashingJournal") -> None:
-        db, claims = journal.database
-        super().__init__(db, claims, journal.changes, journal.now)
+        db, claims, requests = journal.database
+        super().__init__(db, claims, journal.changes, requests, journal.now)
         self._journal = journal
 
-    def plan(self, *arguments: Any) -> None:
-        self._journal.write(lambda: super(_CrashingWrites, self).plan(*arguments))
+    def plan(self, *arguments: Any, **options: Any) -> None:
+        self._journal.write(lambda: super(_CrashingWrites, self).plan(*arguments, **options))
 
     def record(self, *arguments: Any) -> None:
         self._journal.write(lambda: super(_CrashingWrites, self).record(*arguments))
@@ -54,7 +55,7 @@ class CrashingJournal(Journal):
     kills: ClassVar[int] = 0
 
     def __init__(
-        self, path: Path, number: int, *, before: bool, now: Callable[[], datetime]
+        self, path: Path, number: int, *, before: bool, now: Callable[[], Instant]
     ) -> None:
         super().__init__(path, now)
         self._count = 0
@@ -64,9 +65,9 @@ class CrashingJournal(Journal):
         self.snapshots = _CrashingSnapshots(self)
 
     @property
-    def database(self) -> tuple[LocalDatabase, Claims]:
-        """The journal's file, and what is claimed in it."""
-        return self._db, self._claims
+    def database(self) -> tuple[LocalDatabase, Claims, RequestCount]:
+        """The journal's file, what is claimed in it, and its count of requests."""
+        return self._db, self._claims, self._requests
 
     def create(self, *arguments: Any, **options: Any) -> Any:
         return self.write(lambda: super(CrashingJournal, self).create(*arguments, **options))

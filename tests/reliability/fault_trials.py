@@ -5,12 +5,22 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from answers import ANSWERS, MODES
-from faults import KINDS, PATIENCE, SILENCE, Kind, Outcome
+from fake_clock import FakeClock
+from faults import (
+    KINDS,
+    LATE_KINDS,
+    PATIENCE,
+    REPEATED_KINDS,
+    SILENCE,
+    WRONG_LOG,
+    Kind,
+    Outcome,
+)
+from journal_steps import check_steps
 from subjects import (
     BY_RECORD,
     DIRECT,
@@ -56,6 +66,7 @@ _REFUSED = 0.2
 _DONE = dict.fromkeys(Outcome, State.DONE)
 _WRITES_DIRECTLY = _DONE | {Outcome.REJECTED: State.REJECTED, Outcome.LOST: State.NEEDS_PERSON}
 _WRITES_NOTHING = _DONE | {Outcome.REJECTED: State.REJECTED}
+_STAGES = _WRITES_NOTHING | {Outcome.UNREADABLE: State.NEEDS_PERSON}
 _ONE_OF_TWO = _DONE | {Outcome.REJECTED: State.PARTIAL}
 _STARTS = _DONE | {Outcome.REJECTED: State.IN_DOUBT}
 
@@ -83,7 +94,7 @@ SPOTS: Mapping[str, Spot] = {
     "reading": Spot(DIRECT, "/v2/financeiro/contasreceber", method="GET"),
     "preview": Spot(DIRECT, "preview=true", _WRITES_NOTHING),
     "direct import": Spot(DIRECT, "preview=false", _WRITES_DIRECTLY),
-    "staging": Spot(QUEUE, "/fila", _WRITES_NOTHING),
+    "staging": Spot(QUEUE, "/fila", _STAGES),
     "start": Spot(QUEUE, "processar-arquivo", _STARTS),
     "log": Spot(QUEUE, "log-importacao", method="GET"),
     "staging that runs by itself": Spot(OWN_QUEUE, "/fila", _WRITES_DIRECTLY),
@@ -93,13 +104,19 @@ SPOTS: Mapping[str, Spot] = {
     **{one.name: Spot(one, "/processar", _ONE_OF_TWO) for one in PROCESSINGS},
 }
 
+_ALL_KINDS = {**KINDS, **LATE_KINDS, **REPEATED_KINDS, "log of another file": WRONG_LOG}
+_ADDS_ANY = ("direct import",)
+"""Requests of which the system takes a second delivery, too."""
+
 PAIRS = [
     (spot, kind)
     for spot in SPOTS
-    for kind in KINDS
+    for kind in _ALL_KINDS
+    if not (kind in REPEATED_KINDS and spot in _ADDS_ANY)
+    if not (_ALL_KINDS[kind] is WRONG_LOG and spot != "log")
     # What has no body cannot be cut in it.
     if not (
-        KINDS[kind].cut is Point.BODY
+        _ALL_KINDS[kind].cut is Point.BODY
         and (spot in ("reading", "start", "log", "undo") or spot.startswith("process "))
     )
 ]
@@ -116,7 +133,7 @@ def fault_trial(system: SystemUnderTest, folder: Path, spot_name: str, kind_name
     """
     patience = SILENCE / 2 if "silence" in kind_name else PATIENCE
     name = f"{spot_name}, {kind_name}"
-    return _trial(system, folder, SPOTS[spot_name], KINDS[kind_name], name, patience)
+    return _trial(system, folder, SPOTS[spot_name], _ALL_KINDS[kind_name], name, patience)
 
 
 def answer_trial(
@@ -251,19 +268,22 @@ class _Scenario:
     ) -> None:
         self._site, self._path, self._subject, self._keys = system, path, spot.subject, keys
         self._patience, self._trusting = patience, spot.trusting
-        self._now = datetime(2026, 11, 2, 9, 0)
+        self._clock = FakeClock()
         settings = read_settings({"XLBRIDGE_HOME": str(folder / "home")})
-        self._journal = Journal(settings.journal, now=lambda: self._now)
+        self._journal = Journal(settings.journal, now=self._clock)
         self._context = UploadContext(settings, system.catalogue, self._journal)
         self._options = UploadOptions(
             consent=ApproveAll(),
             mode="auto" if spot.subject.mode in _NO_MODES else spot.subject.mode,  # type: ignore[arg-type]
-            sleep=lambda _s: None,
+            sleep=system.sleep,
             settle_seconds=_SETTLE,
         )
 
     def close(self) -> None:
-        self._journal.close()
+        try:
+            check_steps(self._journal)
+        finally:
+            self._journal.close()
 
     def done(self) -> list[int]:
         """Return how often each row was imported."""
@@ -278,12 +298,12 @@ class _Scenario:
             if job.state.is_final:
                 break
             self._site.counts(self._subject, [])
-            self._now += timedelta(seconds=_SETTLE)
+            self._clock.advance(_SETTLE)
         return job
 
     def decide(self, job: Job, *, applied: bool) -> None:
         """Resolve the job by the database, and send missing rows again."""
-        self._now += timedelta(seconds=_SETTLE)
+        self._clock.advance(_SETTLE)
         seen = Resolution.APPLIED if applied else Resolution.NOT_APPLIED
         resolve_job(self._context, job, seen, "looked in the database")
         if not applied:

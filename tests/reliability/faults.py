@@ -1,6 +1,7 @@
 """Faults of one request, and what the upload protocol concludes from them."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ class Outcome(StrEnum):
     NOT_EXECUTED = "not executed"
     REJECTED = "rejected"
     EXECUTED = "executed"
+    UNREADABLE = "executed, by an answer that cannot be read"
     DECLINED = "put off, not applied"
     EXPIRED = "token expired, not applied"
     LOST = "in doubt, not applied"
@@ -115,6 +117,47 @@ def _commit_late(exchange: Exchange) -> None:
     exchange.proxy.later(commit)
     disconnected.set()
     exchange.reset()
+
+
+def _answer_during(answer: bytes) -> Fault:
+    """Answer at once; the request reaches the server a moment later."""
+
+    def play(exchange: Exchange) -> None:
+        exchange.proxy.later(lambda: (time.sleep(0.1), exchange.forward()))
+        exchange.send(answer)
+
+    return play
+
+
+def _deliver_twice(exchange: Exchange) -> None:
+    """Deliver the request twice, as a balancer does that has lost the first answer."""
+    exchange.forward()
+    exchange.send(exchange.forward_again())
+
+
+def _deliver_again_later(exchange: Exchange) -> None:
+    """Answer, and deliver the request again a moment later."""
+    answer = exchange.forward()
+    exchange.proxy.later(lambda: (time.sleep(0.1), exchange.forward_again()))
+    exchange.send(answer)
+
+
+def _of_another_file(answer: bytes) -> bytes:
+    """Return a log's answer with the id of another file."""
+    return http_answer("200 OK", re.sub(rb'"id": ?\d+', b'"id":999999', body_of(answer)))
+
+
+def _from_a_cache(answer: bytes) -> bytes:
+    return answer.replace(b"\r\n", b"\r\nAge: 30\r\n", 1)
+
+
+def _drip_endlessly(exchange: Exchange) -> None:
+    """Execute the request, and send an answer that does not end, as long as it is read."""
+    exchange.forward()
+    exchange.client.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+    while True:
+        exchange.client.sendall(b" ")
+        time.sleep(0.05)
 
 
 def _drip(exchange: Exchange) -> None:
@@ -227,7 +270,7 @@ KINDS: Mapping[str, Kind] = {
         Outcome.APPLIED, answer_after(lambda a: http_answer("200 OK", body_of(a)[:-5]))
     ),
     "wrong schema": Kind(
-        Outcome.EXECUTED,
+        Outcome.UNREADABLE,
         _answer_with(http_answer("200 OK", b'{"success": true, "data": {"ok": "sim"}}')),
     ),
     "401 after commit": Kind(
@@ -257,6 +300,31 @@ KINDS: Mapping[str, Kind] = {
     ),
 }
 
+
+_DECLINED_ANSWERS = {
+    "401": http_answer("401 Unauthorized", _rejection("Token expirado.")),
+    "429": http_answer("429 Too Many Requests", b"", "Retry-After: 1"),
+    "503": http_answer("503 Service Unavailable", b"", "Retry-After: 1"),
+    "504": http_answer("504 Gateway Timeout", _HTML, kind="text/html"),
+    "400 as text": http_answer("400 Bad Request", b"Bad Request", kind="text/plain"),
+}
+LATE_KINDS: Mapping[str, Kind] = {
+    **{
+        f"{name} while it is on its way": Kind(Outcome.APPLIED, _answer_during(answer))
+        for name, answer in _DECLINED_ANSWERS.items()
+    },
+    "answer from a cache": Kind(Outcome.EXECUTED, answer_after(_from_a_cache)),
+    "silence, an endless answer": Kind(Outcome.APPLIED, _drip_endlessly),
+}
+"""Answers that come before the request arrives, are old, or do not end."""
+
+REPEATED_KINDS: Mapping[str, Kind] = {
+    "delivered twice": Kind(Outcome.APPLIED, _deliver_twice),
+    "delivered again later": Kind(Outcome.EXECUTED, _deliver_again_later),
+}
+"""Requests that a balancer repeats; where the system takes both, no client can prevent it."""
+
+WRONG_LOG = Kind(Outcome.EXECUTED, answer_after(_of_another_file))
 
 SILENCE_KINDS: Mapping[tuple[str, str], Kind] = {
     ("reset in the headers", "before"): KINDS["reset after headers"],

@@ -11,19 +11,25 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
 
 from crashing_journal import CrashingJournal, Killed
-from faults import KINDS, PATIENCE
+from fake_clock import FakeClock
+from faults import PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from ledger_oracle import compare_ledgers
-from state_machines import PROMPT, StateMachine, disconnect_server, inject_fault
+from state_machines import (
+    PROMPT,
+    PROMPT_KINDS,
+    SETTLE,
+    StateMachine,
+    disconnect_server,
+    inject_fault,
+)
 from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject, texts
 from trials import quick_client, trial_of
-from upload_machine import OPTIONS
 
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.settings import read_settings
@@ -43,8 +49,7 @@ from xlbridge.validation import ValidatedSheet, validate_workbook
 KEYS = 3
 HOMES = 2
 _TEXTS = ("", ", revisto", ", de novo")
-_SETTLE = timedelta(seconds=900)
-_OLD_PLAN = timedelta(minutes=2)
+_OLD_PLAN = 120.0
 _MAX_RUNS = 12
 Crash = tuple[int, bool]
 """Write of the journal at which a process crashes, and whether before it is made."""
@@ -81,7 +86,7 @@ class KeyMachine(StateMachine):
         super().__init__()
         self.workspace = self.folder / f"keys-{next(self.numbers)}"
         self.workspace.mkdir(parents=True)
-        self.time = datetime(2026, 11, 2, 9, 0)
+        self.clock = FakeClock()
         self.last_home = 0
         self.books: list[Book] = []
         self.keys = {one.resource: one.new_keys(KEYS) for one in (DIRECT, OWN_QUEUE)}
@@ -115,7 +120,7 @@ class KeyMachine(StateMachine):
     def fail_request(self, kind: str, number: int) -> None:
         """One of the next writing requests fails."""
         self._count()
-        inject_fault(self.system, KINDS[kind], number)
+        inject_fault(self.system, PROMPT_KINDS[kind], number)
 
     @rule()
     def disconnect(self) -> None:
@@ -129,11 +134,11 @@ class KeyMachine(StateMachine):
         self._count()
         self.system.proxy.reset()
 
-    @rule(passed=st.sampled_from([timedelta(seconds=1), _OLD_PLAN, _SETTLE]))
-    def pass_time(self, passed: timedelta) -> None:
+    @rule(passed=st.sampled_from([1.0, _OLD_PLAN, SETTLE]))
+    def pass_time(self, passed: float) -> None:
         """Time passes."""
         self._count()
-        self.time += passed
+        self.clock.advance(passed)
 
     @precondition(lambda self: self.books)
     @rule(pick=st.integers(0, 99), crash=CRASHES)
@@ -180,7 +185,7 @@ class KeyMachine(StateMachine):
         """Run the unfinished job of a workbook to its end."""
         for _ in range(_MAX_RUNS):
             self.system.proxy.reset()
-            self.time += _SETTLE
+            self.clock.advance(SETTLE)
             job = self._job(book)
             if job is None or _is_over(job):
                 return
@@ -206,17 +211,19 @@ class KeyMachine(StateMachine):
 
     def _upload(self, book: Book, crash: Crash) -> None:
         def send(uploads: Uploads, book: Book) -> None:
-            uploads.run(self._create(uploads, book), _options(book))
+            uploads.run(self._create(uploads, book), _options(self.options, book))
 
         self._do(book, crash, send)
 
     def _resume(self, book: Book, crash: Crash) -> None:
         job = self._job(book)
         if job is not None:
-            self._do(book, crash, lambda uploads, _book: uploads.run(job, _options(book)))
+            self._do(
+                book, crash, lambda uploads, _book: uploads.run(job, _options(self.options, book))
+            )
 
     def _create(self, uploads: Uploads, book: Book) -> Job:
-        return uploads.create(self._validated(book), _options(book))
+        return uploads.create(self._validated(book), _options(self.options, book))
 
     def _validated(self, book: Book) -> ValidatedSheet:
         sheet = validate_workbook(book.path, self.system.catalogue, resource=book.subject.resource)
@@ -227,9 +234,9 @@ class KeyMachine(StateMachine):
         """Act like a process of the book's home, and check the result."""
         if book.home != self.last_home:
             # Writers at the same moment elsewhere cannot be excluded.
-            self.time += _OLD_PLAN
+            self.clock.advance(_OLD_PLAN)
         self.last_home = book.home
-        self.time += timedelta(seconds=1)
+        self.clock.advance(1)
         with (
             # Told, or cut off: the journal and the database say what is true.
             suppress(ApiError, UsageError, Killed),
@@ -246,7 +253,7 @@ class KeyMachine(StateMachine):
         with self._context(book.home) as context:
             for one in context.journal.parts_of(job) or [job]:
                 stuck = one.state is State.IN_DOUBT and one.events[-1].detail.get("start_refused")
-                settled = one.doubted_at is None or self.time >= one.doubted_at + _SETTLE
+                settled = not one.settle_left(self.clock(), SETTLE)
                 if one.state is State.NEEDS_PERSON or (stuck and settled):
                     self.doubts += 1
                     pairs = _pairs(book, one)
@@ -307,13 +314,9 @@ class KeyMachine(StateMachine):
     def _context(self, home: int, crash: Crash = NO_CRASH) -> Iterator[UploadContext]:
         """Open the journal of a home for a process that crashes at ``crash``."""
         folder = self.workspace / f"home-{home}"
-        settings = read_settings(
-            {"XLBRIDGE_HOME": str(folder), "XLBRIDGE_SETTLE": str(_SETTLE.total_seconds())}
-        )
+        settings = read_settings({"XLBRIDGE_HOME": str(folder), "XLBRIDGESETTLE": str(SETTLE)})
         number, before = crash
-        journal: Journal = CrashingJournal(
-            settings.journal, number, before=before, now=lambda: self.time
-        )
+        journal: Journal = CrashingJournal(settings.journal, number, before=before, now=self.clock)
         try:
             yield UploadContext(settings, self.system.catalogue, journal)
         finally:
@@ -335,9 +338,9 @@ def _pairs(book: Book, job: Job) -> list[tuple[str, str]]:
     return [(book.keys[row - 2], book.row_texts[row - 2]) for row in job.spec.rows]
 
 
-def _options(book: Book) -> UploadOptions:
+def _options(options: UploadOptions, book: Book) -> UploadOptions:
     return replace(
-        OPTIONS,
+        options,
         mode=book.subject.mode,  # type: ignore[arg-type]
         chunk_rows=book.parts,
     )

@@ -4,14 +4,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from faults import KINDS, Kind
+from faults import KINDS, LATE_KINDS, Kind
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from trials import SystemUnderTest, Trial
 from wire_proxy import Exchange, Fault, Point, Request, forward_unchanged
 
+from xlbridge.upload import UploadOptions
+from xlbridge.upload.planning import ApproveAll
+
+SETTLE = 900.0
 _WRITING = ("importacao", "processar-arquivo", "log-importacao")
-PROMPT = sorted(name for name in KINDS if "silence" not in name)
+PROMPT_KINDS = {n: kind for n, kind in {**KINDS, **LATE_KINDS}.items() if "silence" not in n}
+PROMPT = sorted(PROMPT_KINDS)
 """Kinds of faults that take no time."""
 
 
@@ -22,6 +27,11 @@ class StateMachine(RuleBasedStateMachine):
     folder: ClassVar[Path]
     steps: ClassVar[int] = 0
     trials: ClassVar[list[Trial]] = []
+
+    @property
+    def options(self) -> UploadOptions:
+        """Options of uploads that consent to everything and wait for nothing but late requests."""
+        return UploadOptions(consent=ApproveAll(), sleep=self.system.sleep, settle_seconds=SETTLE)
 
 
 def inject_fault(

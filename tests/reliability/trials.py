@@ -14,6 +14,8 @@ from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
 
 _LONGEST_PROCESSING = 20.0
+_DECLINED_WAIT = 30.0
+"""Seconds that a client waits for a declined request that may still be on its way."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class SystemUnderTest:
             self.sandbox.password,
             trust_429=trusting,
         )
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep without waiting; after the wait for a declined request, none is on its way."""
+        if seconds >= _DECLINED_WAIT:
+            self.proxy.wait_for_late_commits()
 
     def write(self, subject: Subject, path: Path, rows: int) -> list[str]:
         """Write a sheet of new rows or records; return their keys."""

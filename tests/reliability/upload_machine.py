@@ -9,17 +9,35 @@ import itertools
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
 
+from fake_clock import FakeClock
 from fault_trials import create_job
-from faults import KINDS, PATIENCE
+from faults import PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
+from journal_steps import check_steps
 from ledger_oracle import compare_ledgers
-from state_machines import PROMPT, StateMachine, disconnect_server, inject_fault
-from subjects import BY_RECORD, DIRECT, OWN_QUEUE, PROCESSINGS, QUEUE, Processing, Subject
+from state_machines import (
+    PROMPT,
+    PROMPT_KINDS,
+    SETTLE,
+    StateMachine,
+    disconnect_server,
+    inject_fault,
+)
+from subjects import (
+    BY_RECORD,
+    DIRECT,
+    DIRECT_KEYLESS,
+    KEYLESS,
+    OWN_QUEUE,
+    PROCESSINGS,
+    QUEUE,
+    Processing,
+    Subject,
+)
 from trials import quick_client, trial_of
 
 from xlbridge.errors import ApiError, JournalError
@@ -30,18 +48,17 @@ from xlbridge.upload import (
     Resolution,
     State,
     UploadContext,
-    UploadOptions,
     Uploads,
     resolve_job,
 )
-from xlbridge.upload.planning import ApproveAll
 
 ROWS = 3
-_SETTLE = 900.0
-OPTIONS = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seconds=_SETTLE)
 _MAX_RUNS = 8
+_FILES = [DIRECT, DIRECT_KEYLESS, QUEUE, OWN_QUEUE, KEYLESS]
 _PROCESSINGS = [one for one in PROCESSINGS if one.resource != "inventario"]
 """Processings with many waiting records; a branch can have only one open inventory."""
+
+_SUBJECTS = [*_FILES, BY_RECORD, *_PROCESSINGS]
 
 _BY_RECORD = ("POST /v2/cliente", "/processar")
 """Requests that write one record."""
@@ -72,16 +89,16 @@ class UploadMachine(StateMachine):
         home = self.folder / f"machine-{next(self.numbers)}"
         home.mkdir(parents=True)
         self.home = home
-        self.time = datetime(2026, 11, 2, 9, 0)
-        environment = read_settings({"XLBRIDGE_HOME": str(home), "XLBRIDGE_SETTLE": str(_SETTLE)})
-        self.journal = Journal(environment.journal, now=lambda: self.time)
+        self.clock = FakeClock()
+        environment = read_settings({"XLBRIDGE_HOME": str(home), "XLBRIDGESETTLE": str(SETTLE)})
+        self.journal = Journal(environment.journal, now=self.clock)
         self.context = UploadContext(environment, self.system.catalogue, self.journal)
         self.sheets: list[Sheet] = []
         self.doubts = 0
         self._reset_proxy()
 
     @rule(
-        subject=st.sampled_from([DIRECT, QUEUE, OWN_QUEUE, BY_RECORD, *_PROCESSINGS]),
+        subject=st.sampled_from(_SUBJECTS),
         parts=st.sampled_from([None, 2]),
     )
     def new_sheet(self, subject: Subject, parts: int | None) -> None:
@@ -100,7 +117,13 @@ class UploadMachine(StateMachine):
     @rule(kind=st.sampled_from(PROMPT), number=st.integers(0, 3))
     def fail_request(self, kind: str, number: int) -> None:
         """One of the next writing requests fails."""
-        inject_fault(self.system, KINDS[kind], number, _BY_RECORD)
+        inject_fault(self.system, PROMPT_KINDS[kind], number, _BY_RECORD)
+        self._count()
+
+    @rule(readings=st.integers(1, 4))
+    def lag_behind(self, readings: int) -> None:
+        """Readings show for some time what was there before a write."""
+        self.system.proxy.lag = readings
         self._count()
 
     @rule()
@@ -115,11 +138,19 @@ class UploadMachine(StateMachine):
         self._reset_proxy()
         self._count()
 
-    @rule(seconds=st.sampled_from([1.0, 300.0, _SETTLE]))
+    @rule(seconds=st.sampled_from([1.0, 300.0, SETTLE]))
     def pass_time(self, seconds: float) -> None:
         """Time passes; delayed requests arrive."""
         self.system.counts(DIRECT, [])
-        self.time += timedelta(seconds=seconds)
+        self.clock.advance(seconds)
+        self._count()
+
+    @rule(seconds=st.sampled_from([-3600.0, 3600.0]), started=st.booleans())
+    def set_clock(self, seconds: float, started: bool) -> None:
+        """The wall clock is set, and the computer may be started again."""
+        self.clock.set_by(seconds)
+        if started:
+            self.clock.start_again()
         self._count()
 
     @precondition(lambda self: self.sheets)
@@ -171,6 +202,7 @@ class UploadMachine(StateMachine):
                 trial = trial_of(f"state machine: {sheet.subject.name}", found, doubt)
                 assert (trial.duplicates, trial.lost) == (0, 0), found
                 self.trials.append(trial)
+            check_steps(self.journal)
         finally:
             self._reset_proxy()
             self.journal.close()
@@ -186,7 +218,7 @@ class UploadMachine(StateMachine):
             job = self.journal.job(sheet.jobs[-1])
             if job.state is State.DONE:
                 return None
-            self.pass_time(_SETTLE)
+            self.pass_time(SETTLE)
             self._decide(sheet)
             job = self.journal.job(sheet.jobs[-1])
             over = isinstance(sheet.subject, Processing) and job.state is State.PARTIAL
@@ -216,7 +248,7 @@ class UploadMachine(StateMachine):
         self._count()
         with quick_client(self.system, PATIENCE) as client:
             try:
-                Uploads(self.context, client).run(self.journal.job(job_id), OPTIONS)
+                Uploads(self.context, client).run(self.journal.job(job_id), self.options)
             except ApiError:
                 assert not self.journal.job(job_id).state.is_final
 
@@ -225,8 +257,7 @@ class UploadMachine(StateMachine):
         job = self.journal.job(sheet.jobs[-1])
         for one in self.journal.parts_of(job) or [job]:
             stuck = one.state is State.IN_DOUBT and one.events[-1].detail.get("start_refused")
-            since = one.doubted_at
-            settled = since is None or self.time >= since + timedelta(seconds=_SETTLE)
+            settled = not one.settle_left(self.clock(), SETTLE)
             if one.state is State.NEEDS_PERSON or (stuck and settled):
                 self._resolve(sheet, one)
 
@@ -244,7 +275,7 @@ class UploadMachine(StateMachine):
 
     def _create_job(self, sheet: Sheet) -> Job:
         mode = "auto" if isinstance(sheet.subject, Processing) else sheet.subject.mode
-        options = replace(OPTIONS, mode=mode, chunk_rows=sheet.parts)  # type: ignore[arg-type]
+        options = replace(self.options, mode=mode, chunk_rows=sheet.parts)  # type: ignore[arg-type]
         with quick_client(self.system, PATIENCE) as client:
             return create_job(self.context, client, sheet.subject, sheet.path, sheet.keys, options)
 

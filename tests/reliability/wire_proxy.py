@@ -65,6 +65,12 @@ class Exchange:
         """Forward the request to the server and return the complete answer."""
         return self.proxy.ask_server(self.request)
 
+    def forward_again(self) -> bytes:
+        """Forward a request once more; that one does not count, as the client has sent one."""
+        answer = self.proxy.ask_server(self.request)
+        self.proxy.request_counts[self.request.method, self.request.path] -= 1
+        return answer
+
     def send(self, data: bytes) -> None:
         """Send bytes to the client, unless it is gone."""
         with contextlib.suppress(OSError):
@@ -94,8 +100,9 @@ class WireProxy:
 
     ``fault`` chooses the fault of a request; ``cut_at`` chooses the point at which an incoming
     request is cut off; ``watch`` is called for every point that a request reaches, with None as
-    the request while there is only the connection. ``request_counts`` counts the requests
-    forwarded to the server, by method and path, and is not reset.
+    the request while there is only the connection. ``lag`` is the number of readings after each
+    write that show the state before it, as a copy of the database does. ``request_counts`` counts
+    the requests forwarded to the server, by method and path, and is not reset.
     """
 
     target: str
@@ -107,6 +114,9 @@ class WireProxy:
     seen: list[Request] = field(default_factory=list)
     request_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     commits: list[threading.Thread] = field(default_factory=list)
+    lag: int = 0
+    _late: int = 0
+    _shown: dict[str, bytes] = field(default_factory=dict)
     serving: set[int] = field(default_factory=set)
     _numbers: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -135,6 +145,8 @@ class WireProxy:
         self.watch = lambda _point, _number, _request: None
         self.seen.clear()
         self._numbers = 0
+        self.lag = 0
+        self._shown.clear()
 
     def reach(self, point: Point, request: Request) -> None:
         """Report that a request has reached a point."""
@@ -147,9 +159,10 @@ class WireProxy:
         thread.start()
 
     def wait_for_late_commits(self) -> None:
-        """Wait for all functions of ``later``."""
+        """Wait for all functions of ``later``; nothing lags any more."""
         while self.commits:
             self.commits.pop().join()
+        self._late = 0
 
     def wait_for_all(self) -> None:
         """Wait until all connections have been handled."""
@@ -160,10 +173,18 @@ class WireProxy:
     def ask_server(self, request: Request) -> bytes:
         """Send a request to the real server on another connection; return its answer."""
         self.request_counts[request.method, request.path] += 1
+        if request.may_write:
+            self._late = self.lag
+        elif self._late and request.method == "GET" and request.path in self._shown:
+            self._late -= 1
+            return self._shown[request.path]
         address = urlsplit(self.target)
         with socket.create_connection((address.hostname, address.port), timeout=30) as server:
             server.sendall(_closing(request.head) + request.body)
-            return b"".join(iter(lambda: server.recv(_BLOCK), b""))
+            answer = b"".join(iter(lambda: server.recv(_BLOCK), b""))
+        if request.method == "GET":
+            self._shown[request.path] = answer
+        return answer
 
     def serve(self, client: socket.socket) -> None:
         """Handle the one request of a connection."""

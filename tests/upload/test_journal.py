@@ -8,13 +8,13 @@ import secrets
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from environment import Xlbridge, credentials
+from fake_clock import FakeClock
 from upload_parts import MakeClients, new_cnpj
 
 from xlbridge.batch.ledger import Ledger
@@ -39,8 +39,9 @@ def test_a_job_id_that_exists_is_not_used_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokens = itertools.chain(["aaaa", "aaaa"], itertools.repeat("bbbb"))
-    monkeypatch.setattr(secrets, "token_hex", lambda _bytes: next(tokens))
-    journal = Journal(tmp_path / "journal.db", now=lambda: datetime(2026, 11, 21, 12))
+    token_hex = secrets.token_hex
+    monkeypatch.setattr(secrets, "token_hex", lambda n: next(tokens) if n == 2 else token_hex(n))
+    journal = Journal(tmp_path / "journal.db", now=FakeClock())
     new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {}, "s")
     names = [
         journal.create(
@@ -52,7 +53,7 @@ def test_a_job_id_that_exists_is_not_used_again(
         for digest in ("1", "2")
     ]
     journal.close()
-    assert names == ["20261121-120000-aaaa", "20261121-120000-bbbb"]
+    assert names == ["20261102-090000-aaaa", "20261102-090000-bbbb"]
 
 
 SCHEMA_WITHOUT_ROW_CLAIMS = """

@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -114,3 +117,43 @@ def test_a_journal_without_its_private_marker_is_refused(
     assert (home / "journal.id").stat().st_mode & 0o077 == 0
     (home / "journal.id").unlink()
     assert xlbridge("jobs", **environment).returncode != 0
+
+
+def cut_last_announcement(home: Path) -> None:
+    """Remove pages from the end of the journal's log until it knows of no request."""
+    log = home / "journal.db-wal"
+    (home / "journal.db-shm").unlink(missing_ok=True)
+    content, frames = log.read_bytes(), (log.stat().st_size - 32) // 4120
+    for kept in range(frames, 0, -1):
+        log.write_bytes(content[: 32 + kept * 4120])
+        with closing(sqlite3.connect(f"file:{home}/journal.db?mode=ro", uri=True)) as db:
+            announced = "SELECT COUNT(*) FROM record_writes WHERE state = 'sending'"
+            if db.execute(announced).fetchone() == (0,):
+                break
+        (home / "journal.db-shm").unlink(missing_ok=True)
+    (home / "journal.db-shm").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("command", ["resume", "upload"])
+def test_what_a_journal_without_its_last_entries_may_have_sent_is_not_sent_again(
+    xlbridge: Xlbridge, client: Client, proxy_environment: dict[str, str], home: Path,
+    kill_while_writing: Callable[..., None], make_clients: MakeClients, command: str,
+) -> None:  # fmt: skip
+    path = make_clients("", "", "")
+    before = count_clients(client)
+    upload = ["upload", str(path), "--yes", "--mode", "records"]
+    kill_while_writing(
+        "POST", upload, committed=True, is_committed=lambda: count_clients(client) == before + 1
+    )
+    cut_last_announcement(home)
+    again = ["resume"] if command == "resume" else upload
+    ended = xlbridge(*again, **proxy_environment)
+    assert ended.returncode == (5 if command == "resume" else 1), ended.stdout + ended.stderr
+    assert count_clients(client) == before + 1
+    listed = xlbridge("jobs", "--format", "json", **proxy_environment)
+    assert {job["state"] for job in json.loads(listed.stdout)["jobs"]} >= {"in_doubt"}
+    (home / "journal.count").write_bytes(b"garbage")
+    refused = xlbridge("resume", **proxy_environment)
+    assert (refused.returncode, "journal.count" in refused.stderr) == (6, True)
+    accepted = xlbridge("doctor", "--accept-journal", "looked by hand", **proxy_environment)
+    assert accepted.returncode == 0, accepted.stderr

@@ -152,7 +152,7 @@ def test_a_job_with_options_of_another_version_can_be_run(
     with closing(sqlite3.connect(context.settings.journal)) as db, db:
         db.execute(
             "UPDATE events SET detail = json_set(json_remove(detail, '$.planning.clear', "
-            "'$.planned_by'), '$.planning.of_a_later_version', 1)"
+            "'$.planned'), '$.planning.of_a_later_version', 1)"
         )
     ended = Uploads(context, client).run(context.journal.job(job.id), YES)
     assert ended.state is State.DONE

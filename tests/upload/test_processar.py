@@ -4,11 +4,11 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 import xlsxwriter
+from fake_clock import FakeClock
 from lossy_proxy import LossyProxy, ProxyFault
 from upload_parts import AT_ONCE, QUICK, YES, new_cnpj, report_lines, row_counts, write_job
 
@@ -150,9 +150,9 @@ def test_a_late_start_does_not_overwrite_records_written_meanwhile(
     sent: bool,
 ) -> None:
     """The late start is ignored whether the file was staged or its job only planned."""
-    clock = [datetime(2026, 11, 2, 9, 0)]
+    clock = FakeClock()
     with (
-        closing(Journal(tmp_path / "journal.db", now=lambda: clock[0])) as journal,
+        closing(Journal(tmp_path / "journal.db", now=clock)) as journal,
         closing(Journal(tmp_path / "elsewhere.db")) as elsewhere,
     ):
         first_context, other = (
@@ -168,7 +168,7 @@ def test_a_late_start_does_not_overwrite_records_written_meanwhile(
         changed = make_receivables(customer, document, "Mensalidade, revista", name="b.xlsx")
         elsewhere_job = Uploads(other, client).run(write_job(other, client, changed, "direct"), YES)
         assert elsewhere_job.state is State.DONE
-        clock[0] += timedelta(hours=1)
+        clock.advance(3600)
         Uploads(first_context, client).run(journal.job(job.id), AT_ONCE)
         assert count_titles(client, customer) == 1
         assert journal.job(job.id).state is State.ABANDONED

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from databases import database_options
 from environment import ROOT, Xlbridge, clean_environment, credentials
+from fake_clock import FakeClock
 from make_month import Month, all_rows, write_month
 from openpyxl import load_workbook
 from sampling import sampled
@@ -222,24 +223,19 @@ def test_a_queue_that_waits_says_so(start: Start, catalogue: Catalogue) -> None:
     tenant = start("queue: {cliente: waits}")
     tenant.declare(None)
     path = tenant.clients(new_cnpj())
-    passed = 0.0
-
-    def sleep(seconds: float) -> None:
-        nonlocal passed
-        passed += seconds
-
+    clock = FakeClock()
     settings = read_settings(tenant.environment)
     with (
         connect(settings, print) as client,
-        closing(Journal(settings.journal, lambda: NOW + timedelta(seconds=passed))) as journal,
+        closing(Journal(settings.journal, clock)) as journal,
     ):
         context = UploadContext(settings, catalogue, journal)
         job = write_job(context, client, path, "queue")
-        options = replace(AT_ONCE, preview=False, settle_seconds=60, sleep=sleep)
+        options = replace(AT_ONCE, preview=False, settle_seconds=60, sleep=clock.advance)
         with pytest.raises(InDoubt, match="processar-arquivo") as caught:
             Uploads(context, client).run(job, options)
     assert "queue: {cliente: waits}" in str(caught.value.hint)
-    assert passed > 60
+    assert clock.at > FakeClock().at + timedelta(seconds=60)
     tenant.declare("queue: {cliente: waits}")
     code, report = tenant.run("resume", job.id)
     assert (code, report["state"], report["rows"]["accepted"]) == (0, "done", 1), report

@@ -5,10 +5,10 @@ Inside: upload.
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from fake_clock import FakeClock
 from lossy_proxy import LossyProxy
 from upload_parts import (
     AT_ONCE,
@@ -157,22 +157,28 @@ def test_a_manual_resolution_releases_or_keeps_the_rows(
         resolve_job(context, resolved, Resolution.NOT_APPLIED, "again")
 
 
-def test_rows_are_read_back_only_after_the_settle_time(
+def test_missing_rows_prove_something_only_after_the_settle_time(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    clock = [datetime(2026, 11, 2, 9, 0)]
-    journal = Journal(context.settings.journal, now=lambda: clock[0])
+    clock = FakeClock()
+    journal = Journal(context.settings.journal, now=clock)
     timed = UploadContext(context.settings, context.catalogue, journal)
-    document = new_cnpj()
-    path = make_clients(document)
-    job = run_with_lost_answer(timed, client, proxy, path, applied=True, options=QUICK)
+    path = make_clients(new_cnpj())
+    job = run_with_lost_answer(timed, client, proxy, path, applied=False, options=QUICK)
     assert job.state is State.IN_DOUBT
-    clock[0] += timedelta(seconds=899)
+    clock.advance(899)
     assert Uploads(timed, client).run(job, QUICK).state is State.IN_DOUBT
-    clock[0] += timedelta(seconds=1)
-    assert Uploads(timed, client).run(job, QUICK).state is State.DONE
-    assert registered(client, document)
+    clock.advance(1)
+    assert Uploads(timed, client).run(job, QUICK).state is State.NEEDS_PERSON
     journal.close()
+
+
+def test_rows_that_are_there_end_a_doubt_at_once(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    path = make_clients(new_cnpj())
+    job = run_with_lost_answer(context, client, proxy, path, applied=True, options=QUICK)
+    assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
 
 
 def test_rows_cannot_be_resolved_as_not_applied_before_the_settle_time(

@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from environment import Xlbridge
+from fake_clock import FakeClock
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from record_parts import (
@@ -291,7 +292,7 @@ def test_a_record_whose_key_was_created_meanwhile_is_not_added(
         **{**GOOD["contaspagar"], **rows[2], "historico": "De outra pessoa"}
     )
     assert colleagues_title.numeroDaTransacao is not None
-    later = Journal(context.settings.journal, lambda: datetime.now() + timedelta(minutes=2))
+    later = Journal(context.settings.journal, FakeClock.later(120))
     with closing(later) as journal:
         job = Uploads(replace(context, journal=journal), client).run(journal.job(job.id), options)
     assert (job.state, job.verdict.accepted) == (State.PARTIAL, 2)

@@ -6,10 +6,11 @@ Inside: batch, upload.
 import hashlib
 from contextlib import closing
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date
 from pathlib import Path
 
 import pytest
+from fake_clock import FakeClock
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from sheets import write_records
@@ -295,12 +296,12 @@ def test_a_part_whose_record_was_created_meanwhile_is_not_sent(
     path = write_records(tmp_path / "contas.xlsx", "contaspagar", rows)
     colleagues_rows = [rows[1] | {"historico": "De um colega"}]
     colleague = write_records(tmp_path / "colega.xlsx", "contaspagar", colleagues_rows)
-    clock = [datetime(2026, 11, 2, 9)]
+    clock = FakeClock()
     options = replace(YES, mode=mode, chunk_rows=1, update=True)
 
     def send(folder: Path, sheet: Path) -> Job:
         settings = read_settings({"XLBRIDGE_HOME": str(folder), "XLBRIDGE_SETTLE": "0"})
-        with closing(Journal(settings.journal, lambda: clock[0])) as journal:
+        with closing(Journal(settings.journal, clock)) as journal:
             uploads = Uploads(UploadContext(settings, catalogue, journal), client)
             return uploads.run(
                 uploads.create(validate_workbook(sheet, catalogue), options), options
@@ -317,7 +318,7 @@ def test_a_part_whose_record_was_created_meanwhile_is_not_sent(
         ):
             imported.append(request_path)
             assert send(tmp_path / "other-home", colleague).state is State.DONE
-            clock[0] += timedelta(minutes=2)
+            clock.advance(120)
         return "pass"
 
     proxy.decide = decide

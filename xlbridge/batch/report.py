@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -364,14 +363,14 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
     profile = batch.environments.profile(None).arguments
     units = [unit for state in open_steps for unit in state.units]
     doubts = [job for unit in units if unit.status is UnitStatus.IN_DOUBT for job in unit.jobs]
-    settling = [job.last("settled") for job in doubts if job.state is State.IN_DOUBT]
+    settling = [moment for job in doubts if (moment := job.settles_at) is not None]
     undecided = [job for job in doubts if job.state is State.NEEDS_PERSON]
     if settling and not undecided:
         return Text(
             pt="A seguir: a partir de {moment}, xlbridge batch resume {id} confere no sistema.",
             en="Next: from {moment} on, xlbridge batch resume {id} checks the system.",
         ).format(
-            moment=f"{datetime.fromisoformat(max(settling)):%d/%m/%Y %H:%M:%S}",
+            moment=f"{max(settling):%d/%m/%Y %H:%M:%S}",
             id=as_arguments(batch.id, *profile),
         )
     if doubts:

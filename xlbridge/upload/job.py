@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
+from xlbridge.upload.clock import Instant
 from xlbridge.upload.planning.planned_row import plan_token
 from xlbridge.upload.results.verdict import ItemAddresses, LostField, Verdict
 from xlbridge.workbook import WorkbookOrigin, cell_address
@@ -125,8 +127,15 @@ class Resolution(StrEnum):
     NOT_APPLIED = "not-applied"
 
 
-MAX_PLAN_AGE = timedelta(minutes=1)
+MAX_PLAN_SECONDS = 60.0
 """Age of a plan after which keys are read again before anything is written."""
+
+EVENTS_LOST = Text(
+    pt="o diário de envios perdeu as suas últimas anotações (falta de energia, ou cópia feita com "
+    "ele em uso), e este envio pode ter continuado",
+    en="the journal of uploads has lost its last entries (a power failure, or a copy made while it "
+    "was in use), and this upload may have gone on",
+)
 
 NO_POSITION = -1
 """Position of a column that comes from a mapping's constants or a child sheet, not from a cell."""
@@ -189,15 +198,21 @@ class Event:
     """Event in a job's history."""
 
     number: int
-    at: datetime
+    instant: Instant
     state: State
     detail: Mapping[str, Any]
+
+    @property
+    def at(self) -> datetime:
+        """Time of the event by the wall clock."""
+        return self.instant.at
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """Job and its history, oldest event first.
 
+    ``order`` is its place among the journal's jobs, as the clock may be set in between.
     ``first_job`` is the first one of the sheet, which parts, retries and undos share.
     ``parent`` is the job of the whole sheet and ``part`` the number from 1, if the job is a part;
     ``parts`` is the number of parts of a parent, 0 for other jobs. ``profile_arguments`` are the
@@ -206,6 +221,7 @@ class Job:
 
     id: str
     created_at: datetime
+    order: int
     spec: JobSpec
     events: tuple[Event, ...]
     first_job: str
@@ -277,16 +293,22 @@ class Job:
         """True if the processing of a staged file was requested."""
         return any(event.state is State.STARTING for event in self.events)
 
-    @property
-    def doubted_at(self) -> datetime | None:
-        """Time since which the outcome of the last request is in doubt, None if it is not."""
-        since = None
-        for event in self.events:
-            if event.state is not State.IN_DOUBT:
-                since = None
-            elif since is None:
-                since = event.at
-        return since
+    def settle_left(self, now: Instant, settle_seconds: float) -> timedelta | None:
+        """Return the time in which a doubtful request may still arrive, None if none is in doubt.
+
+        It is measured from the first event of the doubt; from a later one if that shows that more
+        time has passed.
+        """
+        doubts: list[Event] = []
+        for event in takewhile(lambda event: event.state is State.IN_DOUBT, self.events[::-1]):
+            doubts.append(event)
+            if "events_lost" in event.detail:
+                # A request may have been sent long after the doubt before.
+                break
+        if not doubts:
+            return None
+        passed = max(now.since(event.instant) for event in doubts)
+        return max(timedelta(), timedelta(seconds=settle_seconds) - passed)
 
     @staticmethod
     def is_rejects_name(path: Path) -> bool:
@@ -365,20 +387,15 @@ class Job:
         target: Mapping[str, Any] | None = self.last("target")
         return target
 
-    @property
-    def planned_at(self) -> datetime | None:
-        """Time of the last lookup of the rows' records, None without a plan."""
-        stored = self.last("planned_at")
-        return None if stored is None else datetime.fromisoformat(stored)
-
-    def plan_is_old(self, now: datetime) -> bool:
+    def plan_is_old(self, now: Instant) -> bool:
         """Return whether the keys of the job's rows must be read again.
 
         A plan of another process counts as old, since anyone may have written after that ended.
         """
-        if self.last("planned_by") != _process_id():
+        planned = self.last("planned")
+        if planned is None or planned["by"] != _process_id():
             return True
-        return self.planned_at is None or now - self.planned_at > MAX_PLAN_AGE
+        return now.uptime - float(planned["uptime"]) > MAX_PLAN_SECONDS
 
     @property
     def token(self) -> str:
@@ -430,10 +447,12 @@ class Job:
         """Mode for rows that create records, even if the job has none."""
         return Mode(self.last("import_mode") or self.spec.mode)
 
-    def settles_at(self, settle_seconds: float) -> datetime | None:
-        """Return the time after which a doubtful request cannot arrive, None if none is."""
-        since = self.doubted_at
-        return None if since is None else since + timedelta(seconds=settle_seconds)
+    @property
+    def settles_at(self) -> datetime | None:
+        """Time, by the present clock, from which a doubt can be settled; None without a doubt."""
+        now = Instant.now()
+        left = self.settle_left(now, self.last("settle_seconds") or 0)
+        return None if left is None else now.at + left
 
     def last(self, key: str) -> Any:
         """Return the newest value of ``key`` in the events' details, None if there is none."""
@@ -448,6 +467,6 @@ def _process_id() -> str:
     return f"{_PROCESS_TOKEN}-{os.getpid()}"
 
 
-def planned_note(at: datetime) -> dict[str, Any]:
+def planned_note(now: Instant) -> dict[str, Any]:
     """Return the details of an event that record the time and the process of a plan."""
-    return {"planned_at": at.isoformat(), "planned_by": _process_id()}
+    return {"planned": {"uptime": now.uptime, "by": _process_id()}}

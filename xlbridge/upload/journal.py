@@ -7,7 +7,7 @@ digest and business keys, so that later plans for the same system recognise them
 import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -26,8 +26,14 @@ from xlbridge.upload.claims import (
     PlanOutdated,
     RowClaims,
 )
-from xlbridge.upload.job import Event, Job, JobSpec, State, planned_note
-from xlbridge.upload.journal_database import JournalMarker, open_journal_file, transaction
+from xlbridge.upload.clock import Instant
+from xlbridge.upload.job import EVENTS_LOST, Event, Job, JobSpec, State, planned_note
+from xlbridge.upload.journal_database import (
+    JournalMarker,
+    RequestCount,
+    open_journal_file,
+    transaction,
+)
 from xlbridge.upload.lookup.row_table import batched
 from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.upload.lookup.snapshot_journal import (
@@ -68,15 +74,15 @@ _NONE_KNOWN = ClaimedRows()
 class Journal:
     """Journal in a file; safe to use from several processes at once.
 
-    ``now`` returns the local time for events; ``changes`` has what became of rows, ``writes`` the
-    writes of single records, ``snapshots`` the remote records of rows. ``profile_arguments`` are
-    those of each job.
+    ``now`` returns the time of events; ``changes`` has what became of rows, ``writes`` the writes
+    of single records, ``snapshots`` the remote records of rows. ``profile_arguments`` are those of
+    each job.
     """
 
     def __init__(
         self,
         path: Path,
-        now: Callable[[], datetime] = datetime.now,
+        now: Callable[[], Instant] = Instant.now,
         profile_arguments: Sequence[str] = (),
     ) -> None:
         self.path = path
@@ -84,15 +90,23 @@ class Journal:
         self._db = open_journal_file(path)
         self._marker = JournalMarker(path)
         self._claims = Claims(self._db)
+        self._requests = RequestCount(path, self._db)
         self.now = now
         self.changes = RowChanges(self._db)
-        self.writes = RecordWrites(self._db, self._claims, self.changes, now)
+        self.writes = RecordWrites(self._db, self._claims, self.changes, self._requests, now)
         self.snapshots = StoredSnapshots(self._db, now)
         # Plans are immutable; the report that follows a plan need not read it back.
         self._newest_plan: tuple[str, Sequence[PlannedRow]] = "", ()
+        try:
+            if self._requests.has_lost_some:
+                self._doubt_unfinished()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the file."""
+        self._requests.close()
         self._db.close()
 
     def require_whole(self) -> None:
@@ -165,7 +179,7 @@ class Journal:
     def jobs_of_sheet(self, first_job: str) -> list[Job]:
         """Return the first job of a sheet with its retries, the parts of each, and their undos,
         oldest first."""
-        query = "SELECT id FROM jobs WHERE first_job = ? ORDER BY created_at, id"
+        query = "SELECT id FROM jobs WHERE first_job = ? ORDER BY rowid"
         return self._jobs(query, first_job)
 
     def has_later_jobs(self, job: Job) -> bool:
@@ -207,7 +221,7 @@ class Journal:
         """Return the jobs that sent rows of a sheet of a file, or may have, newest first."""
         jobs = self._jobs(
             "SELECT id FROM jobs WHERE system = ? AND resource = ? AND file = ? AND sheet = ? "
-            "ORDER BY created_at DESC",
+            "ORDER BY rowid DESC",
             *(*scope, str(file), sheet),
         )
         others = {Mode.UNDO, Mode.PROCESS}
@@ -271,7 +285,7 @@ class Journal:
         """Return the unsent job for the same rows of the same file, in the same mode and parts."""
         jobs = self._jobs(
             "SELECT id FROM jobs WHERE system = ? AND resource = ? AND digest = ? AND mode = ? "
-            "AND id NOT IN (SELECT job FROM parts) ORDER BY created_at DESC",
+            "AND id NOT IN (SELECT job FROM parts) ORDER BY rowid DESC",
             *(new.system, new.resource, new.digest, new.mode),
         )
         for job in jobs:
@@ -298,7 +312,7 @@ class Journal:
         free all rows of the job; in other states ``freed`` are the positions of the rows that were
         not applied. Raises ``JournalError`` if the job has changed since ``job`` was read.
         """
-        with transaction(self._db):
+        with self._requests.transaction() if "attempt" in detail else transaction(self._db):
             if self._events(job.id) != job.events:
                 raise JournalError(
                     _JOB_CHANGED.format(job=job.id), _SEE_JOB.format(job=job.arguments())
@@ -317,7 +331,8 @@ class Journal:
         """Return a job by its id. Raises ``UsageError`` if there is none."""
         found = self._db.execute(
             "SELECT parent, number, "
-            "(SELECT COUNT(*) FROM parts AS children WHERE children.parent = jobs.id), jobs.* "
+            "(SELECT COUNT(*) FROM parts AS children WHERE children.parent = jobs.id), "
+            "jobs.rowid, jobs.* "
             "FROM jobs LEFT JOIN parts ON parts.job = jobs.id WHERE id = ?",
             (job_id,),
         ).fetchone()
@@ -331,12 +346,13 @@ class Journal:
                     en="See the existing uploads: xlbridge {jobs}",
                 ).format(jobs=as_arguments("jobs", *self._profile_arguments)),
             )
-        parent, part, parts, _, created_at, *fields, first_job = found
+        parent, part, parts, order, _, created_at, *fields, first_job = found
         profile, resource, mode, file, sheet, digest, payload, rows, columns, *others = fields
         system, planned, retry_of, undo_of = others
         return Job(
             id=job_id,
             created_at=datetime.fromisoformat(created_at),
+            order=order,
             spec=JobSpec(
                 *(profile, resource, Mode(mode), file, sheet, digest, payload),
                 *(tuple(value_of_json(rows)), json.loads(columns)),
@@ -353,8 +369,7 @@ class Journal:
     def jobs(self) -> list[Job]:
         """Return all jobs except parts, newest first."""
         return self._jobs(
-            "SELECT id FROM jobs WHERE id NOT IN (SELECT job FROM parts) "
-            "ORDER BY created_at DESC, id DESC"
+            "SELECT id FROM jobs WHERE id NOT IN (SELECT job FROM parts) ORDER BY rowid DESC"
         )
 
     def parts_of(self, job: Job) -> list[Job]:
@@ -384,6 +399,29 @@ class Journal:
         with transaction(self._db):
             self._abandon_unsent(scope, claims, known, "outro perfil · another profile")
 
+    def _doubt_unfinished(self) -> None:
+        """Put in doubt all that the journal may have sent by requests that it has lost.
+
+        Requests that it knows of are in doubt anyway, and a log shows what became of its file.
+        """
+        with transaction(self._db):
+            if not self._requests.has_lost_some:
+                return
+            for job in self._jobs("SELECT id FROM jobs WHERE id NOT IN (SELECT parent FROM parts)"):
+                by_record = job.spec.mode.is_by_record
+                is_preview = self._family(job)[0].spec.mode is Mode.PREVIEW
+                if not is_preview and (
+                    job.state in _MAY_GO_ON or (by_record and job.state is State.SENDING)
+                ):
+                    known = job.events[-1].detail if job.state is State.IN_DOUBT else {}
+                    # If nothing of it is there, it was not sent.
+                    detail = {"reason": asdict(EVENTS_LOST), "declined": job.state.is_unsent}
+                    self._add(job.id, State.IN_DOUBT, {**detail, **known, "events_lost": True})
+                    self.changes.record(job.id, sent=True)
+                    if by_record:
+                        self.writes.doubt_waiting(job.id, EVENTS_LOST)
+            self._requests.catch_up()
+
     def _abandon_unsent(
         self, scope: ClaimScope, claims: RowClaims, known: ClaimedRows, successor: str
     ) -> None:
@@ -408,7 +446,7 @@ class Journal:
 
     def _new_id(self) -> str:
         while True:
-            job_id = f"{self.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+            job_id = f"{self.now().at:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
             existing = self._db.execute("SELECT 1 FROM jobs WHERE id = ?", (job_id,))
             if existing.fetchone() is None:
                 return job_id
@@ -433,7 +471,7 @@ class Journal:
         self._db.execute(
             "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                job_id, self.now().isoformat(), new.profile, new.resource, new.mode, new.file,
+                job_id, self.now().at.isoformat(), new.profile, new.resource, new.mode, new.file,
                 new.sheet, new.digest, new.payload, json_text(new.rows),
                 json.dumps(dict(new.columns)), new.system, new.planned, new.retry_of, new.undo_of,
                 first_job,
@@ -477,20 +515,36 @@ class Journal:
 
     def _events(self, job_id: str) -> tuple[Event, ...]:
         rows = self._db.execute(
-            "SELECT number, at, state, detail FROM events WHERE job = ? ORDER BY number", (job_id,)
+            "SELECT number, at, boot, uptime, state, detail FROM events WHERE job = ? "
+            "ORDER BY number",
+            (job_id,),
         )
         return tuple(
-            Event(number, datetime.fromisoformat(at), State(state), json.loads(detail))
-            for number, at, state, detail in rows.fetchall()
+            Event(
+                number,
+                Instant(datetime.fromisoformat(at), boot, uptime),
+                State(state),
+                json.loads(detail),
+            )
+            for number, at, boot, uptime, state, detail in rows.fetchall()
         )
 
     def _add(self, job_id: str, state: State, detail: Mapping[str, Any]) -> None:
+        now = self.now()
         self._db.execute(
-            "INSERT INTO events SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
+            "INSERT INTO events SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ? "
             "FROM events WHERE job = ?",
-            (job_id, self.now().isoformat(), state, json.dumps(dict(detail)), job_id),
+            (
+                *(job_id, now.at.isoformat(), now.boot, now.uptime),
+                *(state, json.dumps(dict(detail)), job_id),
+            ),
         )
 
+
+_MAY_GO_ON = frozenset(
+    {State.PREPARED, State.PREVIEWING, State.STAGING, State.STAGED, State.IN_DOUBT}
+)
+"""States in which a further request may be sent, without a look at what became of an earlier."""
 
 _FINISHED = frozenset({State.DONE, State.PARTIAL})
 _LEFT_OUT = frozenset({RowAction.UNCHANGED, RowAction.HELD})

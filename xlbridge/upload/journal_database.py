@@ -1,10 +1,11 @@
-"""File of the journal: its tables and layout, and its marker in the home folder.
+"""File of the journal: its tables and layout, its marker and its count of requests beside it.
 
 A file with a newer layout is refused. So is a journal that is lost, empty, truncated, foreign or
 older than the home's jobs, as it does not know what was sent; a new one never replaces it silently.
 """
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -14,7 +15,13 @@ from secrets import token_hex
 from typing import Any
 
 from xlbridge.errors import JournalError, LocalDatabaseError
-from xlbridge.files import LocalDatabase, file_lock, open_local_database, write_private
+from xlbridge.files import (
+    LocalDatabase,
+    file_lock,
+    open_local_database,
+    report_write_errors,
+    write_private,
+)
 from xlbridge.i18n import Text
 
 _MAGIC = b"SQLite format 3\0"
@@ -61,7 +68,7 @@ class JournalMarker:
         if last is not None and job is None:
             raise _wrong_file_error(self._path, _OLDER)
         if row is None:
-            _insert_identity(db, marker["journal"], "")
+            _insert_identity(db, marker["journal"], "", 0)
 
     def _create(self, db: LocalDatabase) -> None:
         """Create the marker of a home that has none, for a journal without an id."""
@@ -69,7 +76,7 @@ class JournalMarker:
             return
         if db.execute("SELECT 1 FROM identity").fetchone() is not None:
             raise _wrong_file_error(self._path, _FOREIGN)
-        newest = db.execute("SELECT id FROM jobs ORDER BY created_at DESC, id DESC").fetchone()
+        newest = db.execute("SELECT id FROM jobs ORDER BY rowid DESC").fetchone()
         self._write({"journal": token_hex(16), "last_job": newest[0] if newest else None})
 
     def require_whole(self, db: LocalDatabase) -> None:
@@ -93,7 +100,9 @@ class JournalMarker:
         with closing(_open_layout(self._path)) as db:
             journal = token_hex(16)
             db.execute("DELETE FROM identity")
-            _insert_identity(db, journal, reason)
+            # Whatever the old journal has sent was checked by the person who gives the reason.
+            with closing(RequestCount(self._path, db)) as requests:
+                _insert_identity(db, journal, reason, requests.accept())
             self._write({"journal": journal, "last_job": None})
         return aside
 
@@ -141,11 +150,83 @@ def _is_truncated(path: Path) -> bool:
     return path.stat().st_size < pages * (_LARGEST_PAGE if size == 1 else size)
 
 
-def _insert_identity(db: LocalDatabase, journal: str, reason: str) -> None:
+def _insert_identity(db: LocalDatabase, journal: str, reason: str, requests: int) -> None:
     db.execute(
-        "INSERT INTO identity SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM identity)",
-        (journal, datetime.now().isoformat(timespec="seconds"), reason),
+        "INSERT INTO identity SELECT ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM identity)",
+        (journal, datetime.now().isoformat(timespec="seconds"), reason, requests),
     )
+
+
+class RequestCount:
+    """Number of commits that announced requests, in the journal and in a file beside it.
+
+    The file is on disk before the requests are sent. A journal that is behind it has lost its last
+    commits, in a power failure or as it was copied while in use, and may have sent what it does not
+    know of. The file is one sector of the disk; consecutive counts are in different places of it,
+    so that of several processes none overwrites the higher count of another.
+    """
+
+    def __init__(self, path: Path, db: LocalDatabase) -> None:
+        self._path = path.with_suffix(".count")
+        self._db = db
+        if not self._path.exists():
+            write_private(self._path, " " * _PLACES * _PLACE_BYTES)
+        with report_write_errors(self._path, in_home=True):
+            self._file = os.open(self._path, os.O_RDWR)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Run the block in a transaction that announces requests, which may be sent afterwards."""
+        with transaction(self._db):
+            yield
+            self._db.execute("UPDATE identity SET requests = requests + 1")
+            count = self._in_journal()
+        self._write(count)
+
+    @property
+    def has_lost_some(self) -> bool:
+        """True if the journal is behind the file."""
+        # The file is read first, as the journal is written first.
+        return self._in_file() > self._in_journal()
+
+    def catch_up(self) -> None:
+        """Count what was lost within the caller's transaction, after it was put in doubt."""
+        self._db.execute("UPDATE identity SET requests = MAX(requests, ?)", (self._in_file(),))
+
+    def accept(self) -> int:
+        """Return the count in the file; one that cannot be read is replaced."""
+        try:
+            return self._in_file()
+        except LocalDatabaseError:
+            write_private(self._path, " " * _PLACES * _PLACE_BYTES)
+            return 0
+
+    def _in_journal(self) -> int:
+        ((count,),) = self._db.execute("SELECT MAX(requests) FROM identity").fetchall()
+        return int(count or 0)
+
+    def _in_file(self) -> int:
+        with report_write_errors(self._path, in_home=True):
+            os.lseek(self._file, 0, os.SEEK_SET)
+            text = os.read(self._file, _PLACES * _PLACE_BYTES)
+        if text.strip(b" 0123456789"):
+            raise _damaged_file_error(self._path, _CUT)
+        return max(map(int, text.split()), default=0)
+
+    def _write(self, count: int) -> None:
+        """Write the count, and synchronise the file."""
+        with report_write_errors(self._path, in_home=True):
+            os.lseek(self._file, count % _PLACES * _PLACE_BYTES, os.SEEK_SET)
+            os.write(self._file, b"%*d" % (_PLACE_BYTES, count))
+            _synchronise(self._file)
+
+
+_PLACES, _PLACE_BYTES = 16, 32
+_synchronise = getattr(os, "fdatasync", os.fsync)
 
 
 def _wrong_file_error(path: Path, reason: Text) -> JournalError:
@@ -183,7 +264,7 @@ _WHAT_NOW = Text(
 )
 
 
-LAYOUT = 4
+LAYOUT = 5
 """Number of the current layout, stored in the file's ``user_version``.
 
 Files of earlier development versions are refused: their words for outcomes have other meanings.
@@ -212,7 +293,8 @@ CREATE INDEX IF NOT EXISTS jobs_by_first ON jobs (first_job);
 CREATE TABLE IF NOT EXISTS identity (
     id TEXT NOT NULL,
     given_at TEXT NOT NULL,
-    reason TEXT NOT NULL
+    reason TEXT NOT NULL,
+    requests INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS parts (
     job TEXT PRIMARY KEY REFERENCES jobs (id),
@@ -262,6 +344,8 @@ CREATE TABLE IF NOT EXISTS events (
     job TEXT NOT NULL REFERENCES jobs (id),
     number INTEGER NOT NULL,
     at TEXT NOT NULL,
+    boot TEXT NOT NULL,
+    uptime REAL NOT NULL,
     state TEXT NOT NULL,
     detail TEXT NOT NULL,
     PRIMARY KEY (job, number)

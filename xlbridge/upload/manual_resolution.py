@@ -49,15 +49,16 @@ def _record_resolution(
     if not reason.strip():
         raise UsageError(Text(pt="Informe o motivo em --reason.", en="--reason needs a reason."))
     _require_in_doubt(job)
-    end = job.settles_at(settle_seconds)
-    if seen is Resolution.NOT_APPLIED and end is not None and journal.now() < end:
+    now = journal.now()
+    left = job.settle_left(now, settle_seconds)
+    if seen is Resolution.NOT_APPLIED and left:
         raise UsageError(
             Text(
                 pt="As linhas ainda podem ser gravadas até {end}; antes disso, "
                 "não dá para afirmar que não foram.",
                 en="The rows may still arrive until {end}; before that, they cannot be resolved as "
                 "not applied.",
-            ).format(end=f"{end:%d/%m/%Y %H:%M:%S}"),
+            ).format(end=f"{now.at + left:%d/%m/%Y %H:%M:%S}"),
             Text(pt="Aguarde e depois execute: {go}", en="Wait, and then: {go}").format(
                 go=f"xlbridge resume {job.arguments()}"
             ),

@@ -3,7 +3,9 @@
 See the upload protocol, Reconcile.
 """
 
+from contextlib import suppress
 from dataclasses import asdict
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import NotExecuted
@@ -11,7 +13,7 @@ from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.matching import applied_rows
-from xlbridge.upload.lookup.snapshot import RowSnapshot, Snapshot, is_stable
+from xlbridge.upload.lookup.snapshot import Snapshot, is_stable
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 
@@ -27,8 +29,8 @@ INTERRUPTED = Text(
     en="the run was interrupted before the answer",
 )
 
-MAX_SETTLE_WAIT = 30.0
-"""Longest settle time in seconds that a run waits out; longer ones are left to a later run."""
+MAX_SETTLE_WAIT = timedelta(seconds=30)
+"""Longest settle time that a run waits out; longer ones are left to a later run."""
 
 _BETWEEN_SNAPSHOTS = 1.0
 _NO_PROOF = Text(
@@ -50,34 +52,44 @@ _UNREADABLE = Text(
 )
 
 
-def has_settled(context: "RunContext", job: Job) -> bool:
-    """Wait out the settle time if little of it is left; return whether it is over."""
-    end = job.settles_at(context.settle_seconds)
-    if end is None:
-        raise AssertionError(f"{job.id} is not in doubt")
-    left = (end - context.journal.now()).total_seconds()
-    if left > MAX_SETTLE_WAIT:
-        return False
-    if left > 0:
+def await_settled(context: "RunContext", job: Job) -> tuple[Job, bool]:
+    """Wait out the settle time if little of it is left; return the job, and whether it is over.
+
+    A doubt that a clock ahead of this one has recorded is recorded again, so that it ends.
+    """
+    now = context.journal.now()
+    if now.seems_before(job.events[-1].instant):
+        job = context.journal.record(job, State.IN_DOUBT, **job.events[-1].detail)
+    left = _settle_left(context, job)
+    if timedelta() < left <= MAX_SETTLE_WAIT:
         context.report_progress(
             job,
             Text(
                 pt="resposta perdida; aguardando até {end} para conferir no sistema",
                 en="answer lost; waiting until {end} to check in the system",
-            ).format(end=f"{end:%H:%M:%S}"),
+            ).format(end=f"{now.at + left:%H:%M:%S}"),
         )
-        context.options.sleep(left)
-    return context.journal.now() >= end
+        context.options.sleep(left.total_seconds())
+        left = _settle_left(context, job)
+    return job, not left
+
+
+def _settle_left(context: "RunContext", job: Job) -> timedelta:
+    left = job.settle_left(context.journal.now(), context.settle_seconds)
+    if left is None:
+        raise AssertionError(f"{job.id} is not in doubt")
+    return left
 
 
 def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
     """End a job by what two snapshots of its records prove, compared with the one before sending.
 
-    Raises ``InDoubt`` if the system cannot be reached, ``TransportError`` if nothing was applied
-    and the job can be resumed.
+    Records that are there prove something at any time; missing ones only after the settle time, as
+    the request may still arrive, and a reading may be late. Raises ``InDoubt`` if the system cannot
+    be reached, ``TransportError`` if nothing was applied and the job can be resumed.
     """
-    # A file whose log has ended, or that the system gave up, is not written any more.
-    if not job.events[-1].detail.get("ended") and not has_settled(context, job):
+    job, is_settled = _await_proof(context, job)
+    if not is_settled:
         return job, False
     before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
     declared = context.resource(job).read_back
@@ -94,6 +106,22 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
     if not is_stable(snapshots):
         return job, False
     return _end_by_proof(context, job, applied_rows(before, snapshots[0], declared.existing))
+
+
+def _await_proof(context: "RunContext", job: Job) -> tuple[Job, bool]:
+    """Wait, as ``await_settled`` does, unless all records of a job are there before.
+
+    Nor if the system gave its file up, and none is there.
+    """
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    declared = context.resource(job).read_back
+    if before is not None and declared is not None and _settle_left(context, job):
+        detail = job.events[-1].detail
+        with suppress(ApiError):
+            proven = applied_rows(before, context.read_snapshot(job), declared.existing)
+            if all(proven) or (detail.get("ended") and detail.get("refusal") and not any(proven)):
+                return job, True
+    return await_settled(context, job)
 
 
 def can_be_read_back(context: "RunContext", job: Job) -> bool:
@@ -113,7 +141,7 @@ def is_as_before(context: "RunContext", job: Job) -> bool:
         now = context.read_snapshot(job)
     except ApiError:
         return False
-    return [_records(row) for row in now] == [_records(row) for row in before]
+    return [row and row.contents for row in now] == [row and row.contents for row in before]
 
 
 def rows_written(context: "RunContext", job: Job) -> list[bool | None]:
@@ -136,12 +164,6 @@ def rows_written(context: "RunContext", job: Job) -> list[bool | None]:
         None if was is not None and was.same else one
         for was, one in zip(before, proven, strict=True)
     ]
-
-
-def _records(row: RowSnapshot | None) -> set[tuple[str, tuple[tuple[str, str | None], ...]]]:
-    """Return the records of a row with their values, without the comparison."""
-    found = () if row is None else row.found
-    return {(record.code, tuple(sorted(record.values.items()))) for record in found}
 
 
 def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) -> "Step":

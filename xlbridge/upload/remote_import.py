@@ -154,7 +154,7 @@ def poll(context: "RunContext", job: Job) -> "Step":
             if needs_start:
                 # It was staged when its queue was taken for one that runs by itself.
                 return start(context, job)
-            waited = (context.journal.now() - began).total_seconds()
+            waited = context.journal.now().uptime - began.uptime
             if waited > max(context.settle_seconds, _LEAST_PENDING_SECONDS):
                 raise _never_started(job, log)
         progress.report(log, state)
@@ -206,8 +206,13 @@ def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "
         return context.doubt(job, _UNPROVEN, ended=True)
     uncounted = log.registrosImportados is None and log.totalDeRegistros is None
     if verdict is None or verdict.rejected or uncounted:
+        declared = verdict
         try:
-            verdict = _agreeing_verdict(job, by_line, rows_written(context, job))
+            written = context.read_until(
+                lambda: rows_written(context, job),
+                lambda found: declared is None or _agrees(job, declared, found),
+            )
+            verdict = _agreeing_verdict(job, by_line, written)
         except ApiError as error:
             return context.doubt(job, error.message)
         if verdict is None:
@@ -236,21 +241,22 @@ def _agreeing_verdict(
     ``by_line`` has the verdicts by the number of the first line, the declared one first. Another is
     believed only if it is the only one that agrees with rows that could be read.
     """
-
-    def agrees(verdict: Verdict) -> bool:
-        rejected = {row.row for row in verdict.rejected_rows}
-        return all(
-            there is None or there is not (row in rejected)
-            for row, there in zip(job.spec.rows, written, strict=True)
-        )
-
     agreeing = {
         line: verdict
         for line, verdict in by_line.items()
-        if verdict is not None and agrees(verdict)
+        if verdict is not None and _agrees(job, verdict, written)
     }
     only = list(agreeing.values()) if len(agreeing) == 1 and any(written) else [None]
     return agreeing.get(next(iter(by_line)), only[0])
+
+
+def _agrees(job: Job, verdict: Verdict, written: Sequence[bool | None]) -> bool:
+    """Return whether a verdict agrees with the rows written, as far as they are known."""
+    rejected = {row.row for row in verdict.rejected_rows}
+    return all(
+        there is None or there is not (row in rejected)
+        for row, there in zip(job.spec.rows, written, strict=True)
+    )
 
 
 def read_log(context: "RunContext", job: Job) -> ImportLog | Text:

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
 from xlbridge.errors import TransportError, UsageError
@@ -57,6 +56,11 @@ _OTHER_ROWS = {
 _DECLINED_SECONDS = 30.0
 """Longest time for which a request that was declined (401, 429) may still be on its way."""
 
+_FIRST_PAUSE, _LAG_SECONDS = 0.5, 10.0
+"""First pause, and seconds in all, for which a reading is awaited that shows what was written."""
+
+_Read = TypeVar("_Read")
+
 Step = tuple[Job, bool]
 """Job after a step, and whether another step follows."""
 
@@ -95,6 +99,19 @@ class RunContext:
         """
         if not declined.trusted:
             self.options.sleep(min(self.settle_seconds, _DECLINED_SECONDS))
+
+    def read_until(self, read: Callable[[], _Read], shows: Callable[[_Read], bool]) -> _Read:
+        """Return a reading that shows what was just written, or after a while the last one.
+
+        What answers may be a copy of the system's database that lags behind it.
+        """
+        longest = min(self.settle_seconds, _LAG_SECONDS)
+        found, pause, waited = read(), _FIRST_PAUSE, 0.0
+        while not shows(found) and waited < longest:
+            self.options.sleep(pause)
+            waited, pause = waited + pause, 2 * pause
+            found = read()
+        return found
 
     def resource(self, job: Job) -> Resource:
         """Return the resource of a job."""
@@ -205,14 +222,13 @@ class RunContext:
         """Record that the outcome is unknown, except for the ``verdict``; the next step settles it
         as far as possible."""
         stored = (verdict or Verdict.all_unknown(job.spec.rows)).to_json()
-        settled = self.journal.now() + timedelta(seconds=self.settle_seconds)
         return self.journal.record(
             job,
             State.IN_DOUBT,
             reason=asdict(reason),
             verdict=stored,
             target=self.client.target.to_json(),
-            settled=settled.isoformat(timespec="seconds"),
+            settle_seconds=self.settle_seconds,
             **detail,
         ), True
 

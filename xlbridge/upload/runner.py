@@ -145,9 +145,8 @@ def _settle_doubt(context: "RunContext", job: Job) -> "Step":
         # The start was refused; only the log shows whether the file runs anyway.
         return job, False
     # A lost start request may still arrive.
-    if not reconcile.has_settled(context, job):
-        return job, False
-    return remote_import.start(context, job)
+    job, is_settled = reconcile.await_settled(context, job)
+    return remote_import.start(context, job) if is_settled else (job, False)
 
 
 def _run_parts(context: "RunContext", parent: Job) -> Job:
@@ -195,11 +194,12 @@ def _run_part(context: "RunContext", job: Job) -> Job:
 def _pause_between_parts(context: "RunContext", parent: Job) -> None:
     """Wait out the pause after the last part, even if an earlier run sent it."""
     parts = context.journal.parts_of(parent)
-    sent = [part.events[-1].at for part in parts if not part.state.is_unsent]
+    sent = [part.events[-1].instant for part in parts if not part.state.is_unsent]
     seconds = context.options.pause_seconds
     if not sent or not seconds:
         return
-    left = seconds - (context.journal.now() - max(sent)).total_seconds()
+    now = context.journal.now()
+    left = seconds - min(now.since(instant) for instant in sent).total_seconds()
     if left > 0:
         context.options.progress(_PAUSE.format(n=math.ceil(left)))
         context.options.sleep(left)

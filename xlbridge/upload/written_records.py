@@ -12,7 +12,7 @@ from xlbridge.errors import ApiError
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
-from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot
+from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.results.verdict import LostField, RowOutcome
 
@@ -41,13 +41,25 @@ def check_written_records(context: "RunContext", job: Job) -> Job:
     outcomes = enumerate(journal.changes.outcomes(job.id))
     accepted = {at for at, outcome in outcomes if outcome is RowOutcome.ACCEPTED}
     positions = range(len(rows)) if is_stored else _sample(rows, job.spec.columns, accepted)
+    before = journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(rows)
+
+    def shows_all(found: Snapshot) -> bool:
+        """Return whether no record of a written row is as before sending."""
+        return not any(
+            at in accepted and now is not None and was is not None and was.contents == now.contents
+            for at, now in zip(positions, found, strict=True)
+            for was in (before[at],)
+        )
+
+    sample = [rows[at] for at in positions]
     try:
-        written = read_snapshot(context.client, resource, [rows[at] for at in positions])
+        written = context.read_until(
+            lambda: read_snapshot(context.client, resource, sample), shows_all
+        )
     except ApiError:
         return job
     if is_stored:
         journal.snapshots.store(job.id, Moment.WRITTEN, written)
-    before = journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(rows)
     codes = journal.assigned_codes(job)
     lost: dict[tuple[str, bool], LostField] = {}
     for at, now in zip(positions, written, strict=True):

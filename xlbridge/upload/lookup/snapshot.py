@@ -51,6 +51,11 @@ class RowSnapshot:
         """Number of records that equal the row."""
         return sum(record.same for record in self.found)
 
+    @property
+    def contents(self) -> frozenset[tuple[str, tuple[tuple[str, str | None], ...]]]:
+        """The records with their values, without the comparison."""
+        return frozenset((one.code, tuple(sorted(one.values.items()))) for one in self.found)
+
     def new_since(self, earlier: "RowSnapshot", known: Collection[str] = ()) -> list[FoundRecord]:
         """Return the records that the row did not have earlier, except those with ``known`` codes.
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from xlbridge.files import LocalDatabase
+from xlbridge.upload.clock import Instant
 from xlbridge.upload.journal_database import transaction
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import ColumnarSnapshot, FoundRecord, RowSnapshot, Snapshot
@@ -38,7 +39,7 @@ class StoredSnapshot(NamedTuple):
 class StoredSnapshots:
     """Snapshots of the remote records of jobs' rows in the journal's file."""
 
-    def __init__(self, db: LocalDatabase, now: Callable[[], datetime]) -> None:
+    def __init__(self, db: LocalDatabase, now: Callable[[], Instant]) -> None:
         self._db = db
         self._now = now
 
@@ -52,7 +53,7 @@ class StoredSnapshots:
         self._db.execute(
             "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
             "FROM readings WHERE job = ?",
-            (job_id, self._now().isoformat(), moment, snapshot_to_json(snapshot), job_id),
+            (job_id, self._now().at.isoformat(), moment, snapshot_to_json(snapshot), job_id),
         )
 
     def all_of(self, job_id: str) -> list[StoredSnapshot]:

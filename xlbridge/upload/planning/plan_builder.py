@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial, reduce
 from pathlib import Path
 from types import MappingProxyType
@@ -19,8 +18,9 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
+from xlbridge.upload.clock import Instant
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import MAX_PLAN_AGE, NO_POSITION, Job
+from xlbridge.upload.job import MAX_PLAN_SECONDS, NO_POSITION, Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.lookup.row_lookup import business_keys
@@ -265,11 +265,11 @@ class PlannedSheet:
     claimed: ClaimedRows
     elsewhere: Mapping[Path, ClaimedRows]
     payload: str | None
-    at: datetime
+    at: Instant
 
-    def is_old(self, now: datetime) -> bool:
+    def is_old(self, now: Instant) -> bool:
         """Return whether the keys of the rows must be read again before anything is written."""
-        return now - self.at > MAX_PLAN_AGE
+        return now.uptime - self.at.uptime > MAX_PLAN_SECONDS
 
     def claims_of(self, positions: Sequence[int]) -> RowClaims:
         """Return the claims of the rows at the given positions."""

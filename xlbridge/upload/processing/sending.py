@@ -4,13 +4,13 @@ See the upload protocol, Processing.
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
 from xlbridge.i18n import Text, untranslated
+from xlbridge.upload.clock import Instant
 from xlbridge.upload.job import Job
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
@@ -43,7 +43,7 @@ from xlbridge.wire import WireModel
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext
 
-_FRESH = timedelta(minutes=1)
+_FRESH_SECONDS = 60.0
 """Time before the listing of all records is read again. See the product brief, Row actions."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
@@ -137,7 +137,7 @@ class RecordProcessor(RecordChannel):
         number, pause, waited = _number(write), _FIRST_PAUSE, 0.0
         state = states[number]
         accepted = bool(write.detail.get("accepted"))
-        longest = min(MAX_SETTLE_WAIT, self._context.settle_seconds)
+        longest = min(MAX_SETTLE_WAIT.total_seconds(), self._context.settle_seconds)
         while state.status is RecordStatus.RUNNING or (
             accepted
             and state.status is RecordStatus.OPEN
@@ -229,14 +229,14 @@ class _ListedStates:
         self._reader = reader
         self._numbers = [_number(write) for write in writes if write.state.is_waiting]
         self._states: dict[int, RecordState] = {}
-        self._read_at: datetime | None = None
+        self._read_at: Instant | None = None
         self._lock = Lock()
 
     def of(self, number: int) -> RecordState:
         """Return the state of a record; thread-safe."""
         with self._lock:
             now = self._now()
-            if self._read_at is None or now - self._read_at > _FRESH:
+            if self._read_at is None or now.uptime - self._read_at.uptime > _FRESH_SECONDS:
                 self._states, self._read_at = self._reader.read(self._numbers), now
             return self._states[number]
 

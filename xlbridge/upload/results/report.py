@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -367,8 +366,8 @@ def _next_step(job: Job, settled: LaterRows | None) -> Text:
                 for word in ("enviada", "sent")
             )
             return _STATUS_COPY.format(copy=Text(*copies), **known)
-    settles = job.last("settled")
-    moment = "–" if settles is None else f"{datetime.fromisoformat(settles):%d/%m/%Y %H:%M:%S}"
+    settles = job.settles_at
+    moment = "–" if settles is None else f"{settles:%d/%m/%Y %H:%M:%S}"
     return _NEXT_STEPS.get(job.state, _RESUME).format(settled=moment, **known)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 
 from xlbridge.i18n import Text, joined
 from xlbridge.upload.job import Job, State
@@ -164,7 +165,7 @@ class RowLedger:
     def _since(self, own: RowChange) -> RowChange:
         """Return a change, or the decisive one of its row if that is later."""
         now = self.now.get(own.origin, own)
-        if now.whole_job == own.whole_job or (now.undo or now.job).created_at > own.job.created_at:
+        if now.whole_job == own.whole_job or (now.undo or now.job).order > own.job.order:
             return now
         return own
 
@@ -178,7 +179,7 @@ class RowLedger:
         settled = [change for change in missing if change.in_system]
         if not settled:
             return None
-        newest = max(settled, key=lambda change: _age(change.job))
+        newest = max(settled, key=lambda change: change.job.order)
         return LaterRows(len(settled), newest.whole_job, len(missing) - len(settled))
 
     def reason(self, change: RowChange) -> Text | None:
@@ -212,7 +213,7 @@ class RowLedger:
         """Return the rows of a job that are reversed now, None if there are none."""
         undos = [change.undo for change in self.rows_of(job).values() if _is_undone(change)]
         known = [undo for undo in undos if undo is not None]
-        return LaterRows(len(known), max(known, key=_age).id) if known else None
+        return LaterRows(len(known), max(known, key=attrgetter("order")).id) if known else None
 
     @cached_property
     def standing(self) -> list[RowChange]:
@@ -282,10 +283,6 @@ def changed_ledger(journal: Journal, job: Job) -> RowLedger | None:
     if job.is_task or not (job.retry_of is not None or journal.has_later_jobs(job)):
         return None
     return RowLedger.of(journal, job)
-
-
-def _age(job: Job) -> tuple[object, ...]:
-    return job.created_at, job.id
 
 
 def _is_undone(change: RowChange) -> bool:

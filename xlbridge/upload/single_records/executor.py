@@ -13,10 +13,10 @@ from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
-from xlbridge.upload.job import Job, State, planned_note
+from xlbridge.upload.job import EVENTS_LOST, Job, State, planned_note
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.progress import RecordProgress
-from xlbridge.upload.reconcile import CHECK_AGAIN, INTERRUPTED, has_settled
+from xlbridge.upload.reconcile import CHECK_AGAIN, INTERRUPTED, await_settled
 from xlbridge.upload.results.remote_verdict import rejected_row
 from xlbridge.upload.results.verdict import Verdict
 from xlbridge.upload.single_records.changes import (
@@ -88,14 +88,19 @@ def settle_records(context: "RunContext", job: Job) -> "Step":
     """
     if not context.options.wait:
         return job, False
+    journal = context.journal
+    if not journal.writes.load(job.id):
+        # Entries of the journal were lost, and these with them.
+        journal.writes.plan(job.id, _tasks_of_plan(context, job), in_doubt=EVENTS_LOST)
     try:
         if _RecordExecutor(context, job).settle(final=False):
-            if not has_settled(context, job):
+            job, is_settled = await_settled(context, job)
+            if not is_settled:
                 return job, False
             _RecordExecutor(context, job).settle(final=True)
     except ApiError as error:
         raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
-    return context.journal.record(job, State.SENDING, reconciled="read back"), True
+    return journal.record(job, State.SENDING, reconciled="read back"), True
 
 
 def _tasks_of_plan(context: "RunContext", job: Job) -> list[RecordTask]:

@@ -7,7 +7,6 @@ See the upload protocol, Record by record.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from itertools import groupby
@@ -17,7 +16,8 @@ from typing import Any, NamedTuple
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
-from xlbridge.upload.journal_database import transaction
+from xlbridge.upload.clock import Instant
+from xlbridge.upload.journal_database import RequestCount, transaction
 from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.upload.row_changes import RowChanges
 
@@ -175,17 +175,21 @@ class RecordWrites:
         db: LocalDatabase,
         claims: Claims,
         changes: RowChanges,
-        now: Callable[[], datetime],
+        requests: RequestCount,
+        now: Callable[[], Instant],
     ) -> None:
         self._db = db
+        self._requests = requests
         self._claims = claims
         self._changes = changes
         self._now = now
 
-    def plan(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
-        """Store the tasks of a job, one for each of its rows, in order."""
+    def plan(self, job_id: str, tasks: Sequence[RecordTask], in_doubt: Text | None = None) -> None:
+        """Store the tasks of a job, one for each of its rows, in order, or ``in_doubt``."""
         with transaction(self._db):
             self.add_tasks(job_id, tasks)
+            if in_doubt is not None:
+                self.doubt_waiting(job_id, in_doubt)
 
     def add_tasks(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
         """Store tasks within the caller's transaction."""
@@ -199,7 +203,8 @@ class RecordWrites:
 
         Applied tasks free their claims.
         """
-        with transaction(self._db):
+        announces = any(state is WriteState.SENDING for _, state, _ in states)
+        with self._requests.transaction() if announces else transaction(self._db):
             self._add(job_id, ((write.position, state, detail) for write, state, detail in states))
             known = [
                 (write.position, state.outcome)
@@ -215,6 +220,12 @@ class RecordWrites:
                         claimant, position = write.task.claim
                         self._claims.free_rows(claimant, [position])
             self._changes.reverse(job_id, reversals)
+
+    def doubt_waiting(self, job_id: str, reason: Text) -> None:
+        """Put the waiting writes of a job in doubt within the caller's transaction."""
+        waiting = [write.position for write in self.iterate(job_id) if write.state.is_waiting]
+        detail = problems_note([(None, reason)])
+        self._add(job_id, ((position, WriteState.DOUBTFUL, detail) for position in waiting))
 
     def load(self, job_id: str, *, answers: bool = True) -> list[RecordWrite]:
         """Return the writes of a job in the order of its rows; empty until they are planned.
@@ -236,7 +247,7 @@ class RecordWrites:
 
     def _add(self, job_id: str, states: Iterable[tuple[int, WriteState, object]]) -> None:
         """Append states to the histories of writes, by position."""
-        now = self._now().isoformat()
+        now = self._now().at.isoformat()
         self._db.executemany(
             "INSERT INTO record_writes SELECT ?1, ?2, COALESCE(MAX(number), 0) + 1, ?3, ?4, ?5 "
             "FROM record_writes WHERE job = ?1 AND position = ?2",
