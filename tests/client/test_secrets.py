@@ -19,6 +19,7 @@ from scripted_server import (
 )
 
 from xlbridge.client import Client, Target, UploadFile
+from xlbridge.client.outcomes import SecretRedactor
 from xlbridge.client.transport import build_call
 from xlbridge.errors import XlbridgeError
 from xlbridge.wire.authentication import AUTHENTICATE, SYSTEM_INFO, Credentials
@@ -95,3 +96,18 @@ def test_objects_with_secrets_do_not_show_them() -> None:
     call = build_call(AUTHENTICATE, {}, body=credentials)
     for holder in (credentials, target, call):
         assert PASSWORD not in f"{holder!r} {holder}"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        'a"b/c&d ção😀',
+        r"a\"b/c&d ção😀",
+        r"a\"b\/c&d \u00e7\u00e3o\ud83d\ude00",
+        r"a\u0022b/c\u0026d \u00E7\u00E3o\uD83D\uDE00",
+    ],
+)
+def test_a_password_is_masked_however_json_spells_it(shown: str) -> None:
+    """Servers differ in the characters that they escape."""
+    redactor = SecretRedactor('a"b/c&d ção😀')
+    assert redactor.redact(f'{{"sent": "{shown}"}}') == '{"sent": "•••"}'

@@ -141,7 +141,7 @@ def test_a_missing_extra_is_reported_with_what_to_install(
 def test_wrong_usage_ends_with_a_message(
     xlbridge: Xlbridge, options: list[str], message: str
 ) -> None:
-    password = "" if message == "XLBRIDGE_PASSWORD" else "secret"
+    password = "" if message == "XLBRIDGE_PASSWORD" else "a long secret"
     ended = xlbridge("sandbox", *options, XLBRIDGE_PASSWORD=password)
     assert ended.returncode == 2
     assert message in ended.stderr

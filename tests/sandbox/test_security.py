@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from environment import clean_environment
+from environment import Xlbridge, clean_environment
 from sampling import across
 from servers import Start, log_in
 from test_durability import wait_for
@@ -60,6 +60,29 @@ def test_sandbox_listens_on_one_loopback_address_only(server: RunningSandbox) ->
     socket.create_connection(("127.0.0.1", port)).close()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.2", port))
+
+
+@pytest.mark.processes
+def test_a_password_of_the_users_is_not_printed(tmp_path: Path) -> None:
+    password = "a password of one's own"
+    command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty", "--while-stdin-open"]
+    environment = clean_environment(tmp_path, XLBRIDGE_PASSWORD=password)
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, encoding="utf-8", **pipes) as process:
+        assert process.stderr is not None
+        shown = []
+        while not shown or "XLBRIDGE_PROFILE" not in shown[-1]:
+            shown.append(process.stderr.readline())
+            assert shown[-1], shown
+        process.communicate("")
+    assert any("XLBRIDGE_PASSWORD" in line for line in shown)
+    assert not any(password in line for line in shown)
+
+
+@pytest.mark.parametrize("password", ["", "1", "elevenchars"])
+def test_an_exposed_sandbox_needs_a_long_password(xlbridge: Xlbridge, password: str) -> None:
+    refused = xlbridge("sandbox", "--expose", "0.0.0.0", XLBRIDGE_PASSWORD=password)
+    assert (refused.returncode, "12 characters" in refused.stderr) == (2, True), refused.stderr
 
 
 @pytest.mark.processes

@@ -161,7 +161,7 @@ def command(
 
         def announce(running: RunningSandbox) -> None:
             stack.close()
-            _announce(ready_file, running)
+            _announce(ready_file, running, shows_password=settings.password is None)
 
         serve(options, settings, announce, partial(_show_seeding, activity))
 
@@ -178,7 +178,8 @@ def _show_seeding(activity: ProgressDisplay, done: int, total: int) -> None:
     activity.show(written.format(filling=filling, done=done))
 
 
-def _announce(ready_file: Path | None, running: RunningSandbox) -> None:
+def _announce(ready_file: Path | None, running: RunningSandbox, *, shows_password: bool) -> None:
+    """Print how to use the sandbox; ``shows_password`` is false for a password of the user's."""
     message = Text(
         pt="Ambiente de testes em {url} (documentação: {url}/docs).",
         en="Sandbox on {url} (documentation: {url}/docs).",
@@ -193,5 +194,11 @@ def _announce(ready_file: Path | None, running: RunningSandbox) -> None:
     setting = "set" if os.name == "nt" else "export"
     print_message(f"{setting} XLBRIDGE_BASE_URL={running.base_url}")
     print_message(f"{setting} XLBRIDGE_EMAIL={running.email}")
-    print_message(f"{setting} XLBRIDGE_PASSWORD={running.password}")
+    if shows_password:
+        print_message(f"{setting} XLBRIDGE_PASSWORD={running.password}")
+    else:
+        message = Text(
+            pt="XLBRIDGE_PASSWORD: a senha que você definiu", en="XLBRIDGE_PASSWORD: your own"
+        )
+        print_message(message)
     print_message(f"{setting} XLBRIDGE_PROFILE={EMBEDDED_NAME}")

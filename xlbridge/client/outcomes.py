@@ -4,9 +4,10 @@ Source: the spec, Response envelope and Errors.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from http import HTTPStatus
 from typing import Any, get_origin
 
@@ -37,11 +38,24 @@ class SecretRedactor:
         self._known.add(secret)
 
     def redact(self, text: str) -> str:
-        """Return ``text`` with every known secret masked."""
+        """Return ``text`` with every known secret masked, however JSON spells it."""
         for secret in sorted(self._known, key=len, reverse=True):
             if len(secret) >= _MIN_SECRET_LENGTH:
-                text = text.replace(secret, _MASK)
+                text = _spellings(secret).sub(_MASK, text)
         return text
+
+
+@lru_cache(maxsize=64)
+def _spellings(secret: str) -> re.Pattern[str]:
+    """Return the pattern of a text as it is, and with any of its characters escaped as in JSON."""
+    return re.compile("".join(map(_spellings_of_character, secret)))
+
+
+def _spellings_of_character(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    coded = "".join(rf"\\u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4))
+    short = json.dumps(character)[1:-1] if character != "/" else r"\/"
+    return f"(?:{re.escape(character)}|{coded}|{re.escape(short)})"
 
 
 @dataclass(frozen=True, slots=True)

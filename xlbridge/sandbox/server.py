@@ -136,10 +136,11 @@ class ServeOptions:
     behaviour: Behaviour = field(default_factory=Behaviour)
 
 
+_MIN_EXPOSED_PASSWORD = 12
 _NO_PASSWORD = Text(
-    pt="--expose exige uma senha definida por você em XLBRIDGE_PASSWORD.",
-    en="--expose needs a password of your own in XLBRIDGE_PASSWORD.",
-)
+    pt="--expose exige uma senha sua em XLBRIDGE_PASSWORD, com {n} caracteres ou mais.",
+    en="--expose needs a password of your own in XLBRIDGE_PASSWORD, of {n} characters or more.",
+).format(n=_MIN_EXPOSED_PASSWORD)
 
 
 def serve(
@@ -152,10 +153,10 @@ def serve(
 
     ``on_progress`` is called while a new database is seeded.
 
-    Raises ``UsageError`` if it would be exposed without a password set by the user, or if it
+    Raises ``UsageError`` if it would be exposed without a long password set by the user, or if it
     cannot listen on the address; ``ConfigError`` if the database cannot be opened or used.
     """
-    if options.expose and not settings.password:
+    if options.expose and len(settings.password or "") < _MIN_EXPOSED_PASSWORD:
         raise UsageError(_NO_PASSWORD)
     with ExitStack() as stack:
         if options.while_stdin_open:
