@@ -283,13 +283,26 @@ _NO_TEMPORARY_FOLDER = Text(
 )
 
 
-def is_local_failure(failure: OSError) -> bool:
-    """Return whether the computer failed, rather than the path being wrong."""
-    return (
-        isinstance(failure, PermissionError)
-        or failure.errno in _LOCAL_FAILURES
-        or _lacks_temporary_folder(failure)
-    )
+_LACKS_MEMORY = ("can't start new thread", "failed to map segment", "cannot allocate memory")
+"""Parts of messages about memory that is not there, of errors that are no ``MemoryError``."""
+
+
+def is_local_failure(failure: BaseException) -> bool:
+    """Return whether the computer failed, rather than a path being wrong or the program."""
+    if isinstance(failure, OSError):
+        return (
+            isinstance(failure, PermissionError)
+            or failure.errno in _LOCAL_FAILURES
+            or _lacks_temporary_folder(failure)
+        )
+    return _lacks_memory(failure)
+
+
+def _lacks_memory(failure: BaseException) -> bool:
+    if isinstance(failure, MemoryError):
+        return True
+    named = isinstance(failure, RuntimeError | ImportError)
+    return named and any(part in str(failure).lower() for part in _LACKS_MEMORY)
 
 
 def _lacks_temporary_folder(failure: OSError) -> bool:
@@ -298,8 +311,19 @@ def _lacks_temporary_folder(failure: OSError) -> bool:
     return failure.filename is None and reason.startswith("No usable temporary directory")
 
 
-def local_failure(failure: OSError) -> LocalFailure:
+def local_failure(failure: BaseException) -> LocalFailure:
     """Return the error to raise for a failure of this computer."""
+    if not isinstance(failure, OSError):
+        return LocalFailure(
+            Text(
+                pt="Falta memória neste computador.",
+                en="This computer does not have enough memory.",
+            ),
+            Text(
+                pt="Feche outros programas ou aumente o limite de memória e repita o comando.",
+                en="Close other programs, or raise the memory limit, then repeat the command.",
+            ),
+        )
     path = failure.filename2 or failure.filename
     place = Text(pt="este computador", en="this computer") if path is None else str(path)
     return LocalFailure(

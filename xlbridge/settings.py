@@ -265,9 +265,6 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     Raises ``ConfigError`` if a variable has an invalid value or an unknown name, which may be a
     misspelt one: without it, data could go to another system.
     """
-    # Imported late: the parser process imports this module and needs no folders.
-    import platformdirs
-
     env = os.environ if environment is None else environment
     for name in env:
         if name.startswith("XLBRIDGE_") and name not in _VARIABLES:
@@ -291,7 +288,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
             _CORRECT_VARIABLE,
         )
     return Settings(
-        home=Path(home) if home else Path(platformdirs.user_state_path("xlbridge")),
+        home=Path(home) if home else _default_home(),
         profile=env.get("XLBRIDGE_PROFILE") or None,
         base_url=env.get("XLBRIDGE_BASE_URL") or None,
         email=env.get("XLBRIDGE_EMAIL") or None,
@@ -303,6 +300,29 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         custom_schemas=Path(env[SCHEMAS_VARIABLE]) if env.get(SCHEMAS_VARIABLE) else None,
         limits=read_limits(env),
         log_words=_read_log_words(env.get("XLBRIDGE_LOG_WORDS", "")),
+    )
+
+
+def _default_home() -> Path:
+    """Return the folder for this program's state. Raises ``ConfigError`` if the user has none."""
+    # Imported late: the parser process imports this module and needs no folders.
+    import platformdirs
+
+    try:
+        home: Path = platformdirs.user_state_path("xlbridge")
+    except (RuntimeError, KeyError):
+        home = Path()
+    if home.is_absolute():
+        return home
+    raise ConfigError(
+        Text(
+            pt="Este usuário não tem uma pasta pessoal (HOME) neste computador.",
+            en="This user has no home folder (HOME) on this computer.",
+        ),
+        Text(
+            pt="Informe uma pasta sua em XLBRIDGE_HOME.",
+            en="Set XLBRIDGE_HOME to a folder of your own.",
+        ),
     )
 
 

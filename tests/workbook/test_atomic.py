@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,26 @@ def test_the_longest_file_name_can_be_written(tmp_path: Path) -> None:
 def test_a_name_that_is_too_long_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Cannot write"):
         require_distinct([tmp_path / ("n" * 260 + ".xlsx")])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills by a signal")
+def test_the_next_write_removes_what_a_killed_one_has_left(tmp_path: Path) -> None:
+    path = tmp_path / "clientes.csv"
+    pid = os.fork()
+    if not pid:
+        with replace_atomically(path) as temporary:
+            temporary.write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert len(list(tmp_path.iterdir())) == 1
+    with replace_atomically(path) as running:
+        running.write_text("other")
+        with replace_atomically(path) as temporary:
+            temporary.write_text("new")
+        assert path.read_text() == "new"
+        assert {one.name for one in tmp_path.iterdir()} == {path.name, running.name}
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert path.read_text() == "other"
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

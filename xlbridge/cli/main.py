@@ -268,7 +268,7 @@ def _run(arguments: Sequence[str]) -> int:
         failure = error if isinstance(error, StdoutFailed) else _stdout_failure()
         if failure is not None:
             return _report_stdout(failure)
-        if isinstance(error, OSError) and is_local_failure(error):
+        if is_local_failure(error):
             return _report(local_failure(error))
         return _report_crash(error)
     return int(code or 0)
@@ -340,14 +340,14 @@ def _report_crash(error: Exception) -> int:
 
 
 def _reopen_closed_streams() -> None:
-    """Open the standard streams that Python was started without.
+    """Open the standard streams that Python was started without; what is written there is lost.
 
-    Writing to such a stdout fails, and no other file can get the descriptor of a stream.
+    No other file can get the descriptor of a stream then.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            mode_flag = os.O_WRONLY if name == "stderr" else os.O_RDONLY
-            setattr(sys, name, os.fdopen(os.open(os.devnull, mode_flag), mode))
+            flag = os.O_RDONLY if name == "stdin" else os.O_WRONLY
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flag), mode))
 
 
 def _buffer_stdout() -> None:

@@ -4,10 +4,11 @@ import os
 import re
 import shlex
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from xlbridge.errors import (
     CHECK_HOME,
@@ -43,11 +44,11 @@ def replace_atomically(
 ) -> Iterator[Path]:
     """Yield an empty temporary file in the same folder, which replaces ``path`` at the end.
 
-    Any error, or an interruption, leaves ``path`` as it was and removes the temporary file. The
-    content is synchronised to disk before the rename. Links are not followed: one created in the
-    meantime is itself replaced. The file is readable by its owner only, unless ``shared`` leaves
-    that to the umask: for exports, which are made for others, and files without personal data.
-    ``in_home`` as in ``report_write_errors``.
+    Any error, or an interruption, leaves ``path`` as it was and removes the temporary file; what a
+    killed process has left is removed by the next write. The content is synchronised to disk before
+    the rename. Links are not followed: one created in the meantime is itself replaced. The file is
+    readable by its owner only, unless ``shared`` leaves that to the umask: for exports, which are
+    made for others, and files without personal data. ``in_home`` as in ``report_write_errors``.
 
     Raises ``UsageError`` if the file cannot be written there or is not a regular file (a link, a
     device, a pipe); ``LocalFailure`` if this computer fails.
@@ -60,8 +61,11 @@ def replace_atomically(
     temporary = path.with_name(f".{prefix}.{secrets.token_hex(4)}.tmp")
     try:
         with report_write_errors(path, in_home=in_home):
+            _remove_leftovers(path.parent, prefix)
             temporary.touch(0o666 if shared else 0o600, exist_ok=False)
-            yield temporary
+            with temporary.open("rb") as held:
+                _try_lock(held)
+                yield temporary
             with temporary.open("rb+") as written:
                 os.fsync(written.fileno())
             temporary.replace(path)
@@ -69,6 +73,36 @@ def replace_atomically(
         # Where nothing may be written, nothing was: the first error is the one to report.
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _remove_leftovers(folder: Path, prefix: str) -> None:
+    """Remove the temporary files of a file whose processes were killed: those nobody holds."""
+    pattern = re.compile(rf"\.{re.escape(prefix)}\.[0-9a-f]{{8}}\.tmp")
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if pattern.fullmatch(path.name) and _is_unlocked(path):
+                path.unlink()
+
+
+def _is_unlocked(path: Path) -> bool:
+    with path.open("rb") as file:
+        return _try_lock(file)
+
+
+def _try_lock(file: BinaryIO) -> bool:
+    """Lock an open file until it is closed; return False if another process has locked it.
+
+    On Windows, open files cannot be removed, so that they need no lock.
+    """
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def require_regular_or_absent(path: Path) -> None:
@@ -122,10 +156,10 @@ def report_write_errors(path: Path, *, in_home: bool = False) -> Iterator[None]:
 
 @contextmanager
 def report_local_failures() -> Iterator[None]:
-    """Turn an ``OSError`` that is a failure of this computer into a ``LocalFailure``."""
+    """Turn an error that is a failure of this computer into a ``LocalFailure``."""
     try:
         yield
-    except OSError as error:
+    except Exception as error:
         if not is_local_failure(error):
             raise
         raise local_failure(error) from error

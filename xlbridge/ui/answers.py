@@ -1,7 +1,6 @@
 """Responses to the page: routes that report errors as JSON, JSON documents, downloads."""
 
-from collections.abc import Awaitable, Callable
-from functools import wraps
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -59,21 +58,67 @@ def filter_label(name: Filter) -> str:
     return str(name.type.meaning).removesuffix(".")
 
 
-def get_route(path: str, answer: Answer) -> Route:
-    """Return the route of a request without side effects."""
-    return Route(path, _report_errors(answer))
+class MalformedRequest(XlbridgeError):
+    """A request is not one that the page's scripts send."""
+
+    def __init__(self, reason: str) -> None:
+        text = Text(pt="Requisição malformada: {reason}.", en="The request is malformed: {reason}.")
+        super().__init__(text.format(reason=reason))
 
 
-def post_route(path: str, answer: Answer) -> Route:
-    """Return the route of a request with side effects."""
-    return Route(path, _report_errors(answer), methods=["POST"])
+def get_route(path: str, answer: Answer, **fields: Any) -> Route:
+    """Return the route of a request without side effects, with the ``fields`` of its query.
+
+    Fields have types that ``msgspec.convert`` knows; those that may be None may be missing.
+    """
+
+    async def checked(request: Request) -> Response:
+        _require_fields(request.query_params, fields)
+        return await answer(request)
+
+    return Route(path, _report_errors(checked))
+
+
+def post_route(path: str, answer: Answer, *, items: bool = False, **fields: Any) -> Route:
+    """Return the route of a request with side effects, with the ``fields`` of its JSON object.
+
+    With ``items`` it sends a list of such objects. Fields as for ``get_route``.
+    """
+
+    async def checked(request: Request) -> Response:
+        if fields:
+            try:
+                body = await request.json()
+            except ValueError as error:
+                raise MalformedRequest("JSON") from error
+            if isinstance(body, list) is not items:
+                raise MalformedRequest("JSON")
+            for one in body if items else [body]:
+                _require_fields(one, fields)
+        return await answer(request)
+
+    return Route(path, _report_errors(checked), methods=["POST"])
+
+
+def _require_fields(values: Any, fields: Mapping[str, Any]) -> None:
+    """Raise ``MalformedRequest`` unless values have the fields, of their types."""
+    import msgspec
+
+    if not isinstance(values, Mapping):
+        raise MalformedRequest("JSON")
+    for name, kind in fields.items():
+        try:
+            msgspec.convert(values.get(name), kind, strict=False)
+        except msgspec.ValidationError as error:
+            raise MalformedRequest(name) from error
 
 
 def _report_errors(answer: Answer) -> Answer:
-    @wraps(answer)
     async def wrapper(request: Request) -> Response:
         try:
             return await answer(request)
+        except MalformedRequest as error:
+            return JSONResponse({"error": error_json(error)}, HTTPStatus.BAD_REQUEST)
         except XlbridgeError as error:
             return JSONResponse({"error": error_json(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
 

@@ -71,6 +71,9 @@ def listings_json() -> list[dict[str, Any]]:
     ]
 
 
+_FILTERS = dict[Filter, str | bool | None] | None
+
+
 class ExportAndProfileRequests:
     """Requests about exports and profiles of the page's environment."""
 
@@ -83,12 +86,12 @@ class ExportAndProfileRequests:
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
         return [
-            post_route("/api/export", self.export),
-            get_route("/api/exported", self.exported),
+            post_route("/api/export", self.export, listing=str, filters=_FILTERS),
+            get_route("/api/exported", self.exported, listing=str),
             get_route("/api/profiles", self.profiles),
-            post_route("/api/use-profile", self.use_profile),
-            post_route("/api/login", self.login),
-            post_route("/api/production", self.production),
+            post_route("/api/use-profile", self.use_profile, name=str),
+            post_route("/api/login", self.login, name=str),
+            post_route("/api/production", self.production, name=str),
         ]
 
     async def export(self, request: Request) -> Response:

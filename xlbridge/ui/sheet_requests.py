@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import unquote
 
 from starlette.concurrency import run_in_threadpool
@@ -61,6 +61,15 @@ _HIDDEN = Text(
 )
 
 
+_CHOICE: dict[str, Any] = {
+    "resource": str | None,
+    "sheet": str | None,
+    "header_row": int | Literal[""] | None,
+}
+_PLACE: dict[str, Any] = {"resource": str, "sheet": str, "header_row": int}
+_COLUMN: dict[str, Any] = {**_PLACE, "header": str, "column": str}
+
+
 class SheetRequests:
     """Requests about the open sheet of a workspace."""
 
@@ -73,24 +82,24 @@ class SheetRequests:
         return [
             post_route("/api/open", self.open),
             get_route("/api/progress", self.progress),
-            get_route("/api/template", self.template),
+            get_route("/api/template", self.template, resource=str),
             get_route("/api/drafts", self.drafts),
-            post_route("/api/continue", self.continue_draft),
-            post_route("/api/discard", self.discard),
-            post_route("/api/choose", self.choose),
-            post_route("/api/reading", self.reading),
-            post_route("/api/accept", self.accept),
-            post_route("/api/mapping-column", self.mapping_column),
-            post_route("/api/map", self.map),
+            post_route("/api/continue", self.continue_draft, id=str),
+            post_route("/api/discard", self.discard, id=str),
+            post_route("/api/choose", self.choose, **_CHOICE),
+            post_route("/api/reading", self.reading, dates=str | None, numbers=str | None),
+            post_route("/api/accept", self.accept, code=str, column=str | None),
+            post_route("/api/mapping-column", self.mapping_column, **_COLUMN),
+            post_route("/api/map", self.map, **_PLACE, columns=dict[str, dict[str, Any]]),
             get_route("/api/sheet", self.sheet),
-            get_route("/api/rows", self.rows),
-            get_route("/api/next-error", self.next_error),
-            post_route("/api/part", self.part),
-            post_route("/api/edit", self.edit),
-            post_route("/api/step", self.step),
-            post_route("/api/set-aside", self.set_aside),
-            get_route("/api/fixes", self.fixes),
-            post_route("/api/fix", self.fix),
+            get_route("/api/rows", self.rows, start=int | None, count=int | None, view=str | None),
+            get_route("/api/next-error", self.next_error, row=int, column=int, view=str | None),
+            post_route("/api/part", self.part, sheet=str),
+            post_route("/api/edit", self.edit, items=True, row=int, column=int),
+            post_route("/api/step", self.step, step=str),
+            post_route("/api/set-aside", self.set_aside, rule=str),
+            get_route("/api/fixes", self.fixes, rule=str),
+            post_route("/api/fix", self.fix, rule=str),
             get_route("/api/workbook", self.workbook),
         ]
 

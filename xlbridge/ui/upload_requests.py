@@ -46,7 +46,7 @@ from xlbridge.ui.row_remarks import refusals
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import remembered_mapping, sheet_json
 from xlbridge.ui.workspace import Workspace
-from xlbridge.upload import UploadOptions, open_context
+from xlbridge.upload import Resolution, UploadOptions, open_context
 from xlbridge.upload.planning import ApproveAll
 from xlbridge.upload.results import ensure_evidence, job_json, require_unchanged
 from xlbridge.validation.mapping import read_mapping
@@ -64,6 +64,10 @@ _HOW_TO_MAP = Text(
     "grade.",
     en="Open it under Open and confirm the columns once; then the grid shows the rejected rows.",
 )
+
+
+_OPTIONS: dict[str, Any] = dict.fromkeys(("update", "good_rows", "foreign_numbers"), bool | None)
+_RESOLUTION: dict[str, Any] = {"job": str, "as": Resolution, "reason": str}
 
 
 class UploadRequests:
@@ -84,22 +88,22 @@ class UploadRequests:
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
         return [
-            post_route("/api/plan", self.plan),
-            post_route("/api/send", self.send),
+            post_route("/api/plan", self.plan, **_OPTIONS),
+            post_route("/api/send", self.send, token=str, options=dict[str, bool] | None),
             post_route("/api/cancel", self.cancel),
             Route("/api/events", self._work.events),
             get_route("/api/jobs", self.jobs),
-            get_route("/api/job", self.job),
-            post_route("/api/job-workbook", self.open_workbook),
-            post_route("/api/resume", self.resume),
-            post_route("/api/undo-plan", self.undo_plan),
-            post_route("/api/undo", self.undo),
-            post_route("/api/resolve", self.resolve),
-            get_route("/api/rejects", self.rejects),
-            get_route("/api/doubt", self.doubt),
-            get_route("/api/status-copy", self.status_copy),
-            post_route("/api/process-plan", self.process_plan),
-            post_route("/api/process", self.process),
+            get_route("/api/job", self.job, job=str),
+            post_route("/api/job-workbook", self.open_workbook, job=str),
+            post_route("/api/resume", self.resume, job=str),
+            post_route("/api/undo-plan", self.undo_plan, job=str),
+            post_route("/api/undo", self.undo, job=str, token=str),
+            post_route("/api/resolve", self.resolve, **_RESOLUTION),
+            get_route("/api/rejects", self.rejects, job=str),
+            get_route("/api/doubt", self.doubt, job=str),
+            get_route("/api/status-copy", self.status_copy, job=str),
+            post_route("/api/process-plan", self.process_plan, listing=str, numbers=list[int]),
+            post_route("/api/process", self.process, listing=str, numbers=list[int], token=str),
         ]
 
     async def plan(self, request: Request) -> Response:
@@ -247,9 +251,9 @@ class BatchRequests:
         """Return the routes of the requests."""
         return [
             get_route("/api/batches", self.batches),
-            get_route("/api/proof", self.proof),
-            post_route("/api/batch-unit", self.open_unit),
-            post_route("/api/batch-run", self.run),
+            get_route("/api/proof", self.proof, batch=str, kind=str),
+            post_route("/api/batch-unit", self.open_unit, batch=str, step=str, unit=str),
+            post_route("/api/batch-run", self.run, batch=str, token=str | None),
         ]
 
     async def batches(self, _request: Request) -> Response:
