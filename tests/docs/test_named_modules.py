@@ -62,3 +62,13 @@ def test_assumptions_name_existing_code() -> None:
     for module, names in held:
         words = frozenset().union(*map(words_of, modules(module)))
         assert set(names) <= words, module
+
+
+def test_each_promise_of_the_threat_model_has_a_test() -> None:
+    page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    rows = page.partition("|---|---|---|---|\n")[2].partition("\n\n")[0].splitlines()
+    assert len(rows) > 10
+    for row in rows:
+        named = [ROOT / word for word in IN_BACKTICKS.findall(row) if word.startswith("tests/")]
+        assert named, row
+        assert all(path.is_file() for path in named), row

@@ -21,6 +21,7 @@ from change_machine import ChangeMachine
 from disk_trials import all_disk_faults, disk_trial
 from environment import clean_environment, work_in_memory
 from fault_trials import PAIRS, answer_trial, fault_trial
+from journal_cuts import cut_trial, random_cuts
 from key_machine import KeyMachine
 from kill_scenarios import TrialSetup
 from kill_trials import duration, kill_after, kill_at, steps
@@ -123,6 +124,12 @@ def disk_faults(setup: TrialSetup, share: float) -> Iterator[Trial]:
         yield disk_trial(setup, fault)
 
 
+def cut_journals(setup: TrialSetup, share: float) -> Iterator[Trial]:
+    """Killed uploads whose journals then lose their last entries."""
+    for cut in random_cuts(round(400 * share), seed=3):
+        yield cut_trial(setup.system, setup.folder, cut)
+
+
 def machine(setup: TrialSetup, share: float) -> Iterator[Trial]:
     """A state machine over client, server, faults and clock."""
     return machine_trials(UploadMachine, setup.system, setup.folder, round(3000 * share))
@@ -148,6 +155,7 @@ CHAPTERS: dict[str, Callable[[TrialSetup, float], Iterator[Trial]]] = {
     "faults": faults,
     "answers": answers,
     "disk faults": disk_faults,
+    "cut journals": cut_journals,
     "state machine (sheets)": machine,
     "state machine (keys)": key_machine,
     "state machine (changes)": change_machine,

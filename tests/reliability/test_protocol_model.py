@@ -10,28 +10,41 @@ from pathlib import Path
 
 import pytest
 from environment import ROOT
-from fault_trials import fault_trial
+from fault_trials import answer_trial, fault_trial
 from journal_cuts import SUBJECTS, Cut, cut_trial
 from journal_steps import SEEN, model_steps
 from protocol_model import MODES, Mode, Model, Rules, explore
 from trials import SystemUnderTest
 
 FAULTS = [
-    *(("direct import", kind) for kind in ("429", "400 as text after commit", "413")),
+    *(("direct import", kind) for kind in ("429", "connection refused", "400 with errors")),
     *(("direct import", kind) for kind in ("reset before commit", "reset after commit")),
-    *(("staging", kind) for kind in ("429", "400 with errors")),
+    *(("staging", kind) for kind in ("429", "connection refused", "400 with errors")),
     *(("start", kind) for kind in ("429", "connection refused", "late commit")),
+    *(("start", kind) for kind in ("500 before commit", "reset before commit")),
     *(("log", "log of another file"), ("preview", "400 with errors")),
-    ("staging that runs by itself", "reset before commit"),
+    *(("staging that runs by itself", kind) for kind in ("reset before commit", "429")),
+    *(("staging that runs by itself", kind) for kind in ("connection refused", "400 with errors")),
     *(("record", kind) for kind in ("429", "400 with errors", "late commit", "delivered twice")),
     *(("record", kind) for kind in ("reset before commit", "connection refused")),
 ]
-CUTS = [Cut(subject, write, 0.6) for subject in SUBJECTS[:5] for write in (2, 5)]
+REFUSED_AS_TEXT = ("400 Bad Request", "text", "before")
+CUTS = [
+    *(Cut(subject, write, 0.6) for subject in SUBJECTS[:5] for write in (2, 5)),
+    *(Cut(subject, write, 1.0) for subject in SUBJECTS[:7] for write in (3, 6)),
+]
 
 ELSEWHERE = {
-    # Consent, previews alone, decisions of persons, plans of others: tests of commands show them.
+    # Consent, previews alone and decisions of persons are shown by tests of commands.
     *("abandoned", "previewed", "needs_person"),
 }
+SELDOM = {
+    *(("in_doubt", "polling"), ("polling", "in_doubt"), ("previewing", "rejected")),
+    # Entries are lost just there, or three answers in a row.
+    *(("staging", "in_doubt"), ("not_applied", "doubtful"), ("doubtful", "rejected")),
+    *(("unproven", "done"), ("sending", "not_applied")),
+}
+"""Steps that the faults below do not lead to in every mode; the state machines take them."""
 
 
 @pytest.mark.parametrize("keyed", [True, False])
@@ -55,9 +68,14 @@ def test_the_code_takes_the_steps_of_the_model(system: SystemUnderTest, tmp_path
     """Each trial asserts that it takes no others."""
     for spot, kind in FAULTS:
         fault_trial(system, tmp_path / "fault", spot, kind)
+    answer_trial(system, tmp_path / "answer", "direct", REFUSED_AS_TEXT)
     for cut in CUTS:
         cut_trial(system, tmp_path / "cut", cut)
-    missing = [step for step in sorted(model_steps() - SEEN) if ELSEWHERE.isdisjoint(step[1:])]
+    missing = {
+        step
+        for step in model_steps() - SEEN
+        if ELSEWHERE.isdisjoint(step[1:]) and step[1:] not in SELDOM
+    }
     assert not missing, missing
 
 
