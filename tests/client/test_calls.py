@@ -178,6 +178,19 @@ def test_retry_after_is_honoured(
     assert 30 < pauses[1] <= 40
 
 
+def test_a_retry_after_counts_by_the_clock_of_the_system(
+    server: ScriptedServer, client: Client, pauses: list[float]
+) -> None:
+    there = datetime.now(UTC) + timedelta(days=2)
+    dates = {
+        "Date": format_datetime(there, usegmt=True),
+        "Retry_After": format_datetime(there + timedelta(seconds=40), usegmt=True),
+    }
+    server.steps = [answer(503, b"", **dates), ok(INFO)]
+    client.call(SYSTEM_INFO)
+    assert pauses == [40]
+
+
 def test_a_retry_after_beyond_the_limit_fails_at_once(
     server: ScriptedServer, client: Client, pauses: list[float]
 ) -> None:

@@ -29,7 +29,8 @@ POSTED = (
         "plan",
         "send",
     ),
-    *("job-workbook", "resume", "undo-plan", "undo", "resolve", "process-plan", "process"),
+    *("plan", "send", "job-workbook", "resume", "undo-plan", "undo", "resolve"),
+    *("process-plan", "process"),
     *("batch-unit", "batch-run"),
 )
 READ = (

@@ -504,12 +504,20 @@ def retry_after(reply: httpx.Response) -> float | None:
     text = reply.headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return float(text)
+    end = _parse_date(text)
+    if end is None:
+        return None
+    # By the clock of the system itself, if it says what time it is there.
+    now = _parse_date(reply.headers.get("Date", "")) or datetime.now(UTC)
+    return max(0.0, (end - now).total_seconds())
+
+
+def _parse_date(text: str) -> datetime | None:
     try:
-        end = parsedate_to_datetime(text)
+        date = parsedate_to_datetime(text)
     except ValueError:
         return None
-    aware = end if end.tzinfo else end.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
 def parse_base_url(base_url: str) -> httpx.URL:
