@@ -169,10 +169,9 @@ class RequestCount:
     def __init__(self, path: Path, db: LocalDatabase) -> None:
         self._path = path.with_suffix(".count")
         self._db = db
-        if not self._path.exists():
-            write_private(self._path, " " * _PLACES * _PLACE_BYTES)
         with report_write_errors(self._path, in_home=True):
-            self._file = os.open(self._path, os.O_RDWR)
+            # Written in place: another process may have it open, too.
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
 
     def close(self) -> None:
         """Close the file."""
@@ -202,7 +201,8 @@ class RequestCount:
         try:
             return self._in_file()
         except LocalDatabaseError:
-            write_private(self._path, " " * _PLACES * _PLACE_BYTES)
+            with report_write_errors(self._path, in_home=True):
+                os.ftruncate(self._file, 0)
             return 0
 
     def _in_journal(self) -> int:
@@ -212,7 +212,8 @@ class RequestCount:
     def _in_file(self) -> int:
         with report_write_errors(self._path, in_home=True):
             os.lseek(self._file, 0, os.SEEK_SET)
-            text = os.read(self._file, _PLACES * _PLACE_BYTES)
+            # Places that were not used yet are zeros.
+            text = os.read(self._file, _PLACES * _PLACE_BYTES).replace(b"\0", b" ")
         if text.strip(b" 0123456789"):
             raise _damaged_file_error(self._path, _CUT)
         return max(map(int, text.split()), default=0)
