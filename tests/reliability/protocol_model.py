@@ -251,6 +251,7 @@ class Model:
                 yield "log", self._record(world, "polling")
             elif world.settled:
                 yield "log", self._announce(world, "starting")
+                yield "plan changed", self._record(world, "abandoned")
             return
         if self.keyed and world.rows:
             yield "read back", self._record(world, "applied" if by_record else "done")
