@@ -202,7 +202,7 @@ class _Marks:
                 case RowWord.STATISTIC if is_sum or is_sparse or gaps.lacking[position]:
                     is_held = is_sum or (is_sparse and self._is_only_text(position, name))
                 case RowWord.LIKE_TOTAL if is_sum or is_sparse:
-                    is_held = is_sparse
+                    is_held = False  # a company may have such a name, and nothing else
                 case _:
                     continue
             if is_held:

@@ -186,9 +186,9 @@ class DisplayedCells:
                 if seen.strip() != value.strip():
                     details = {"shown": seen, "stored": quoted(value)}
                     self.problems.add(position, "text-shown-otherwise", details)
-            elif isinstance(value, float) and self.column.kind.is_code:
+            elif isinstance(value, float) and self.column.kind.is_code and not self.column.measure:
                 self._check_code(position, display(value), form)
-            elif isinstance(value, float) and self.column.kind is Kind.TEXT:
+            elif isinstance(value, float) and self.column.kind.is_text:
                 shown, stored = self._shown(form, value), display(value)
                 # A measure is compared in the notation in which it is sent.
                 is_measure = self.column.measure and shown.en.replace(",", "") == stored
