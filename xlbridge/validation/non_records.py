@@ -277,15 +277,19 @@ class _Marks:
         self, positions: Positions, *, hinted: bool = False
     ) -> Mapping[int, tuple[RowWord, str | None]]:
         """Return the first word of each row that has one, and the column of its cell; only those of
-        totals if ``hinted``, which is fast for many rows."""
+        totals, outside of codes, if ``hinted``, which is fast for many rows."""
         found: dict[int, tuple[RowWord, str | None]] = {}
         if not len(positions):
             return found
         order = list(RowWord).index
         names = {index: name for name, index in self.typed.header.source_columns().items()}
         numbers = np.array(self.typed.rows, dtype=np.int64)[positions]
+        by_name = self.typed.resource.by_name
+        codes = {index for index, name in names.items() if by_name[name].kind.is_code}
         for index, column in _own_columns(self.typed):
-            if CellKind.TEXT not in column.kinds or (hinted and not _has_hint(column.texts)):
+            if CellKind.TEXT not in column.kinds:
+                continue
+            if hinted and (index in codes or not _has_hint(column.texts)):
                 continue
             texts = ColumnCells(column, numbers).distinct_texts
             likely = enumerate(texts.values)
