@@ -72,6 +72,22 @@ def test_a_step_says_how_its_csv_files_are_written(
     assert (wrong.returncode, "plan.yaml:6" in wrong.stderr) == (2, True), wrong.stderr
 
 
+def test_a_step_says_which_findings_are_right(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    codes = [*(f"{number:05}" for number in range(1, 20)), "20"]
+    rows = [[f"Padaria {code}", "J", code] for code in codes]
+    write_rows(tmp_path / "clients.xlsx", ["nomeComercial", "natureza", "seuCodigo"], rows)
+    step = "name: codes\nsteps:\n  clients:\n    validate: clients.xlsx\n"
+    told = report(run_batch("run", write_plan(step), "--yes", "--format", "json"), 0)
+    assert told["steps"][0]["units"][0]["warnings"] == 1
+    plan = write_plan(f"{step}    accept: [code-shape:seuCodigo]\n".replace("codes", "accepted"))
+    accepted = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    assert accepted["steps"][0]["units"][0]["warnings"] == 0
+    wrong = run_batch("plan", write_plan(f"{step}    accept: [type-date]\n"))
+    assert (wrong.returncode, "plan.yaml:5" in wrong.stderr) == (2, True), wrong.stderr
+
+
 def test_consent_is_only_asked_for_rows_that_will_be_sent(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:

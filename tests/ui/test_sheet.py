@@ -426,6 +426,24 @@ def test_reading_of_dates_and_numbers_can_be_changed(client: httpx.Client, tmp_p
     assert found.isdisjoint(rule["code"] for rule in read["rules"] if rule["severity"] == "error")
 
 
+def test_finding_is_accepted_here_and_in_later_sheets(client: httpx.Client, tmp_path: Path) -> None:
+    codes = [*(f"{number:05}" for number in range(1, 20)), "20"]
+    rows = [{"idws": code, "dataDeVencimento": "31/10/2030"} for code in codes]
+    path = write_records(tmp_path / "titulos.xlsx", "contasreceber", rows)
+    rules = {rule["code"]: rule for rule in open_workbook(client, path)["rules"]}
+    assert rules["code-shape"]["acceptable"]
+    assert "--accept" not in rules["code-shape"]["hint"]
+    accepted = {"code": "code-shape", "column": "idws"}
+    sheet = client.post("/api/accept", json=accepted).json()
+    assert {rule["code"] for rule in sheet["rules"]} == {"date-as-text"}
+    rows[-1]["idws"] = "21"
+    later = write_records(tmp_path / "novembro.xlsx", "contasreceber", rows)
+    assert {rule["code"] for rule in open_workbook(client, later)["rules"]} == {"date-as-text"}
+    refused = client.post("/api/accept", json={"code": "type-integer", "column": None})
+    assert refused.status_code == 422
+    assert "type-integer" in refused.json()["error"]["message"]
+
+
 def test_next_error_skips_warnings_while_there_are_errors(
     client: httpx.Client, tmp_path: Path
 ) -> None:

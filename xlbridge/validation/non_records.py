@@ -66,7 +66,19 @@ def report_non_records(
     for position, columns in struck.items():
         for name in columns if position not in marks.found else ():
             typed.problems[name].add(position, "cell-struck")
+    _report_partly_struck(typed, marks.found)
     return {typed.rows[position]: code for position, (code, _) in sorted(marks.found.items())}
+
+
+def _report_partly_struck(typed: TypedRows, found: Collection[int]) -> None:
+    """Report the texts of records of which a part is struck through."""
+    struck = typed.cells.raw.partly_struck_texts
+    for name, index in typed.header.source_columns().items() if struck else ():
+        column = typed.cells.first_column + index
+        rows = [row for row, other in struck if other == column]
+        for position in map(int, np.flatnonzero(np.isin(typed.rows, rows))):
+            if position not in found:
+                typed.problems[name].add(position, "text-struck-in-part")
 
 
 @dataclass(frozen=True)
@@ -190,7 +202,7 @@ class _Marks:
                 case RowWord.STATISTIC if is_sum or is_sparse or gaps.lacking[position]:
                     is_held = is_sum or (is_sparse and self._is_only_text(position, name))
                 case RowWord.LIKE_TOTAL if is_sum or is_sparse:
-                    is_held = is_sparse
+                    is_held = False  # a company may have such a name, and nothing else
                 case _:
                     continue
             if is_held:
@@ -265,15 +277,19 @@ class _Marks:
         self, positions: Positions, *, hinted: bool = False
     ) -> Mapping[int, tuple[RowWord, str | None]]:
         """Return the first word of each row that has one, and the column of its cell; only those of
-        totals if ``hinted``, which is fast for many rows."""
+        totals, outside of codes, if ``hinted``, which is fast for many rows."""
         found: dict[int, tuple[RowWord, str | None]] = {}
         if not len(positions):
             return found
         order = list(RowWord).index
         names = {index: name for name, index in self.typed.header.source_columns().items()}
         numbers = np.array(self.typed.rows, dtype=np.int64)[positions]
+        by_name = self.typed.resource.by_name
+        codes = {index for index, name in names.items() if by_name[name].kind.is_code}
         for index, column in _own_columns(self.typed):
-            if CellKind.TEXT not in column.kinds or (hinted and not _has_hint(column.texts)):
+            if CellKind.TEXT not in column.kinds:
+                continue
+            if hinted and (index in codes or not _has_hint(column.texts)):
                 continue
             texts = ColumnCells(column, numbers).distinct_texts
             likely = enumerate(texts.values)

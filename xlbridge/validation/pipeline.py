@@ -281,7 +281,7 @@ class _Validator:
             numbers=numbers,
             headers=header.names,
             constants=tuple(header.constants),
-            accepted=accepted,
+            accepted=dict(accepted),
             accepted_texts=self.reading.accepted,
         )
 

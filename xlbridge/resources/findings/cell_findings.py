@@ -246,6 +246,19 @@ CELL_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     warning(
+        "number-shown-conditionally",
+        Text(
+            pt="Com a formatação condicional a célula pode mostrar '{shown}'; será enviado "
+            "{stored}.",
+            en="By a conditional format the cell may show '{shown}'; {stored} is sent.",
+        ),
+        Text(
+            pt="Confira o valor, e tire da formatação condicional o formato de número.",
+            en="Check the value, and remove the number format from the conditional format.",
+        ),
+        of_column=True,
+    ),
+    warning(
         "number-currency",
         Text(
             pt="A célula mostra {currency}, e a coluna é em reais: o número será enviado como "

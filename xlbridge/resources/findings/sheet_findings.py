@@ -393,6 +393,17 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     warning(
+        "text-struck-in-part",
+        Text(
+            pt="Uma parte do texto está riscada (tachado); o texto inteiro será enviado.",
+            en="A part of the text is struck through; the whole text is sent.",
+        ),
+        Text(
+            pt="Apague a parte riscada, ou tire o tachado se ela vale.",
+            en="Delete that part, or remove the strikethrough if it is valid.",
+        ),
+    ),
+    warning(
         "date-system-old",
         Text(
             pt="O arquivo conta os dias desde 1904: datas coladas de outro ficam 4 anos adiante.",

@@ -64,7 +64,7 @@ _NO_CENTS = re.compile(
 
 def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems) -> None:
     """Report the codes of a column that are written as numbers, in two ways, or unlike others."""
-    if column.kind is not Kind.CODE or column.allowed:
+    if column.kind is not Kind.CODE or column.allowed or column.measure:
         return
     found = cells.distinct_texts
     usable = ~problems.failed[found.positions]

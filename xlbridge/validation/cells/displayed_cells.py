@@ -148,6 +148,26 @@ class DisplayedCells:
             details = {"shown": shown, "stored": localized_number(display(value))}
             self.problems.add(position, code, details)
         self._check_formats(formats)
+        for code, (top, left, bottom, right) in self.cells.raw.conditional_formats:
+            if left <= self.cells.first_column + self.index <= right:
+                first, last = (bisect_left(self.rows, row) for row in (top, bottom + 1))
+                self._check_conditional(code, range(first, last))
+
+    def _check_conditional(self, form: str, positions: range) -> None:
+        """Report the numbers that a conditional format may show as others; its condition is not
+        evaluated."""
+        is_rate = self.column.kind is Kind.NUMBER
+        if not can_display_differently(form, percents=is_rate) and scale_factor(form) == 1:
+            return
+        for position in positions:
+            value = self._usable_value(position)
+            if not isinstance(value, float):
+                continue
+            factor, stored = scale_factor(form), localized_number(display(value))
+            seen = compare_display(form, value, percents=is_rate)
+            if factor != 1 or seen is Display.DIFFERENT:
+                details = {"shown": self._shown(form, value), "stored": stored}
+                self.problems.add(position, "number-shown-conditionally", details)
 
     def _check_formats(self, formats: Mapping[CellPosition, str]) -> None:
         for position, form in self._of_column(formats):
@@ -166,9 +186,9 @@ class DisplayedCells:
                 if seen.strip() != value.strip():
                     details = {"shown": seen, "stored": quoted(value)}
                     self.problems.add(position, "text-shown-otherwise", details)
-            elif isinstance(value, float) and self.column.kind.is_code:
+            elif isinstance(value, float) and self.column.kind.is_code and not self.column.measure:
                 self._check_code(position, display(value), form)
-            elif isinstance(value, float) and self.column.kind is Kind.TEXT:
+            elif isinstance(value, float) and self.column.kind.is_text:
                 shown, stored = self._shown(form, value), display(value)
                 # A measure is compared in the notation in which it is sent.
                 is_measure = self.column.measure and shown.en.replace(",", "") == stored

@@ -24,11 +24,16 @@ BUILT_IN: Mapping[int, str] = {
     37: "#,##0;(#,##0)", 38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)",
     41: "#,##0;(#,##0)", 42: "R$#,##0;(R$#,##0)", 43: "#,##0.00;(#,##0.00)",
     44: "R$#,##0.00;(R$#,##0.00)", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0",
-    49: "@", 59: "0", 60: "0.00", 61: "#,##0", 62: "#,##0.00", 67: "0%", 68: "0.00%",
-    69: "# ?/?", 70: "# ??/??",
+    49: "@",
 }  # fmt: skip
 """Formats that files refer to by number only; other such numbers are date formats. Their currency
-is that of the computer; those from 59 on are Thai ones."""
+is that of the computer."""
+
+_THAI: Mapping[int, str] = {
+    59: "0", 60: "0.00", 61: "#,##0", 62: "#,##0.00", 67: "0%", 68: "0.00%", 69: "# ?/?",
+    70: "# ??/??",
+}  # fmt: skip
+"""Formats of numbers among those that only a Thai Excel offers; the other ones are of dates."""
 
 BUILT_IN_NUMBERS: Mapping[str, int] = {code: number for number, code in BUILT_IN.items()}
 """Numbers of these formats, by which programs display them in the reader's language."""
@@ -68,7 +73,7 @@ def format_code(format_id: str, declared: str) -> str:
     number = int(format_id) if format_id.isdecimal() else 0
     if number in _CURRENCY_OF_COMPUTER:
         return BUILT_IN[number]
-    return declared or BUILT_IN.get(number, _DATE_FORMAT)
+    return declared or BUILT_IN.get(number) or _THAI.get(number, _DATE_FORMAT)
 
 
 def is_date_or_time(code: str) -> bool:

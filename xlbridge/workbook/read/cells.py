@@ -37,6 +37,20 @@ _SUM = re.compile(
 )
 
 
+_ONE_CELL = re.compile(r"([A-Z]{1,3})(\d{1,7})", re.ASCII)
+
+
+def cell_range(reference: str) -> CellRange | None:
+    """Return the corners of a range such as ``A1:B2`` or ``A1``, None if it is not one."""
+    match = _CORNERS.fullmatch(reference)
+    if match is None and (one := _ONE_CELL.fullmatch(reference)) is not None:
+        return int(one[2]), column_index(one[1]), int(one[2]), column_index(one[1])
+    if match is None:
+        return None
+    left, top, right, bottom = match.groups()
+    return int(top), column_index(left), int(bottom), column_index(right)
+
+
 @dataclass(slots=True)
 class SheetLayout:
     """Hidden rows and columns, merged ranges and formulas of a sheet.
@@ -58,9 +72,8 @@ class SheetLayout:
     def add_element(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Add the layout of an element; its tag has no prefix."""
         if tag == "mergeCell":
-            if match := _CORNERS.fullmatch(attributes.get("ref", "")):
-                left, top, right, bottom = match.groups()
-                self.merged.append((int(top), column_index(left), int(bottom), column_index(right)))
+            if (corners := cell_range(attributes.get("ref", ""))) is not None:
+                self.merged.append(corners)
         elif tag == "sheetFormatPr":
             self.low_by_default = _is_below(attributes.get("defaultRowHeight"), _VISIBLE_HEIGHT)
             if _is_below(attributes.get("defaultColWidth"), _VISIBLE_WIDTH):
@@ -146,8 +159,10 @@ class RawSheet:
     result; ``scaled`` maps a cell to the factor by which its format multiplies its number, 100 for
     a percentage. ``part`` is the name of the sheet's part. ``formats`` are the significant number
     formats of the workbook by style, ``struck`` its styles that strike cells through;
-    ``struck_texts`` are cells with a rich text that is struck through as a whole. ``replaced`` has
-    the values of cells that the parser misreads. ``extent`` is that of the filled cells.
+    ``struck_texts`` are cells with a rich text that is struck through as a whole, and
+    ``partly_struck_texts`` those with one of which a part is. ``conditional_formats`` are the
+    number formats of conditional formats, with their ranges. ``replaced`` has the values of cells
+    that the parser misreads. ``extent`` is that of the filled cells.
 
     ``is_text_only``: the file has only texts, as a .csv. Its ``widths`` are pairs of a row's index
     and its number of cells, which holds until the next pair; ``is_unterminated``: its last row
@@ -163,6 +178,8 @@ class RawSheet:
     formats: dict[int, str] = field(default_factory=dict)
     struck: frozenset[int] = frozenset()
     struck_texts: set[CellPosition] = field(default_factory=set)
+    partly_struck_texts: set[CellPosition] = field(default_factory=set)
+    conditional_formats: list[tuple[str, CellRange]] = field(default_factory=list)
     uses_1904_dates: bool = False
     replaced: dict[CellPosition, bool | str] = field(default_factory=dict)
     extent: Extent = field(default_factory=Extent, compare=False)

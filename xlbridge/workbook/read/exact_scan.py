@@ -5,7 +5,7 @@ the quick scan of ``chunked_parsing.py`` is for the common notation.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
@@ -78,7 +78,7 @@ class SheetScan:
     _parser: expat.XMLParserType
     _scaling: Mapping[int, float]
     _sheet: str
-    _struck: Collection[int]
+    _struck: Mapping[int, bool]
     _lacks_results: bool = False
     raw: RawSheet = field(default_factory=RawSheet)
     cells: int = 0
@@ -211,9 +211,14 @@ class SheetScan:
             self.is_parsable &= float(value) > _LOWEST_DATE_NUMBER
         if kind == "e" and value:
             self.raw.errors[position] = value
-        is_struck = self._runs > 0 and self._runs == self._struck_runs
-        if is_struck or (self._struck and kind == "s" and value and int(value) in self._struck):
-            self.raw.struck_texts.add(position)
+        is_whole: bool | None = None
+        if self._runs and self._struck_runs:
+            is_whole = self._runs == self._struck_runs
+        elif self._struck and kind == "s" and value:
+            is_whole = self._struck.get(int(value))
+        if is_whole is not None:
+            found = self.raw.struck_texts if is_whole else self.raw.partly_struck_texts
+            found.add(position)
         if "f" in self._content and is_missing_result(
             kind, value, "".join(self._formula), self._lacks_results
         ):
@@ -223,20 +228,23 @@ class SheetScan:
             self.raw.scaled[position] = self._scaling[int(style)]
 
 
+_NOTHING_STRUCK: Mapping[int, bool] = {}
+
+
 def scan_exactly(
     pieces: Iterable[bytes],
     scaling: Mapping[int, float],
     sheet: str = "",
-    struck: Collection[int] = (),
+    struck: Mapping[int, bool] = _NOTHING_STRUCK,
     *,
     lacks_results: bool = False,
 ) -> SheetScan:
     """Scan a sheet's part.
 
     ``scaling`` are the factors of cell styles that display scaled numbers, ``sheet`` is the name
-    for messages, ``struck`` are the indexes of shared texts that are struck through. With
-    ``lacks_results`` zero is no result of a formula. Raises ``WorkbookRefused`` for malformed XML,
-    or a cell that readers take for different values.
+    for messages, ``struck`` are the indexes of shared texts that are struck through, each with
+    whether it is so as a whole. With ``lacks_results`` zero is no result of a formula. Raises
+    ``WorkbookRefused`` for malformed XML, or a cell that readers take for different values.
     """
     parser = expat.ParserCreate()
     scan = SheetScan(parser, scaling, sheet, struck, lacks_results)

@@ -77,7 +77,8 @@ _LONGEST_REFERENCE = 4096
 
 
 class SharedTexts:
-    """Shared texts of a workbook: lengths of the long ones, indexes of those struck through.
+    """Shared texts of a workbook: lengths of the long ones, indexes of those struck through, each
+    with whether it is so as a whole.
 
     However many cells refer to a text, it is in the file once: a few kilobytes can become
     gigabytes. So the lengths of long texts are summed before a parser copies them for each cell;
@@ -92,13 +93,11 @@ class SharedTexts:
             for index, text in enumerate(texts)
             if len(text) > _MAX_SHORT_TEXT
         }
-        # Each of their runs is struck through.
         self.struck = {
-            index
+            index: all(struck)
             for index, text in enumerate(texts)
             if b"strike" in text
-            and (runs := _RUN.findall(text))
-            and all(_STRUCK.search(run) for run in runs)
+            and any(struck := [_STRUCK.search(run) is not None for run in _RUN.findall(text)])
         }
 
     def text_length(self, pieces: Iterable[bytes]) -> tuple[int, int]:

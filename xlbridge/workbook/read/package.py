@@ -15,9 +15,10 @@ from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
+from xlbridge.workbook.address import CellRange
 from xlbridge.workbook.formats.number_formats import format_code, significant_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
-from xlbridge.workbook.read.cells import TRUE
+from xlbridge.workbook.read.cells import TRUE, cell_range
 from xlbridge.workbook.read.refusals import damaged, unreadable
 from xlbridge.workbook.signature import (
     LISTS_SHEET,
@@ -34,6 +35,13 @@ _CHUNK = 1 << 19
 """Bytes of a piece: with the rest of the previous one less than a megabyte, as expat splits longer
 input, and values in it."""
 _IDS_WITHOUT_RESULTS = frozenset({"0", "124519", "999999"})
+_CONDITIONAL = re.compile(
+    rb"<(?:\w+:)?conditionalFormatting\b[^>]*?"
+    rb"""\bsqref\s*=\s*["'](?P<ranges>[A-Z0-9: ]*)["'][^>]*>"""
+    rb"(?P<rules>.*?)</(?:\w+:)?conditionalFormatting\s*>",
+    re.DOTALL,
+)
+_RULE_STYLE = re.compile(rb"""<(?:\w+:)?cfRule\b[^>]*?\bdxfId\s*=\s*["'](\d+)["']""")
 _LAST_ROW = re.compile(r":[A-Z]{1,3}(\d{1,7})$", re.ASCII)
 
 _PACKAGE_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -238,6 +246,26 @@ class Package:
         formats = (format_code(number, codes.get(number, "")) for number in numbers)
         is_struck = (style.get("fontId", "0") in struck for style in styles)
         return significant_styles(zip(formats, is_struck, strict=True))
+
+    def conditional_formats(self, sheet: str) -> list[tuple[str, CellRange]]:
+        """Return the number formats of a sheet's conditional formats, with their ranges."""
+        styles = enumerate(self._parsed(self.parts.styles or "").iterfind("{*}dxfs/{*}dxf"))
+        codes = {
+            str(index): format_code(form.get("numFmtId", "0"), form.get("formatCode", ""))
+            for index, style in styles
+            for form in style.iterfind("{*}numFmt")
+        }
+        if not codes:
+            return []
+        # They come after the rows, and few sheets have any.
+        content = b"".join(self.sheet_pieces(sheet)).rpartition(b"sheetData")[2]
+        found = list[tuple[str, CellRange]]()
+        for block in _CONDITIONAL.finditer(content):
+            ranges = [cell_range(one) for one in block["ranges"].decode().split()]
+            for rule in _RULE_STYLE.findall(block["rules"]):
+                if (code := codes.get(rule.decode())) is not None:
+                    found += [(code, one) for one in ranges if one is not None]
+        return found
 
     def totals_rows(self, sheet: str) -> set[int]:
         """Return Excel's numbers of the totals rows of a sheet's tables, their last rows."""

@@ -119,6 +119,7 @@ class _XlsxParser:
         raw.part = package.sheet_part(sheet)
         raw.formats, raw.struck = dict(self._formats), self._struck
         raw.layout.totals_rows = package.totals_rows(sheet)
+        raw.conditional_formats = package.conditional_formats(sheet)
         return raw
 
     def _open_whole(self, sheet: str, scan: SheetScan) -> CalamineSheet:
