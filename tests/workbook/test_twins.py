@@ -149,8 +149,10 @@ def test_shapes_and_breaks_are_no_values_in_any_format(tmp_path: Path) -> None:
         page.insert_textbox(2, 1, "NOTA")
         page.insert_textbox(6, 3, "solta")
     values = []
+    # It computes formulas when it opens a workbook: the copies are of its own.
+    (plain,) = save_with_libreoffice([source], tmp_path / "plain")
     for kind in ("xlsx", "ods", "xls"):
-        (path,) = save_with_libreoffice([source], tmp_path / kind, kind)
+        (path,) = save_with_libreoffice([plain], tmp_path / kind, kind)
         (cells,) = read_workbook(path, WorkbookLimits()).sheets
         values.append([cells.row(position)[:3] for position in range(4)])
         rest = [cells.row(position) for position in range(4, cells.height)]
