@@ -7,7 +7,7 @@ from truth_table import GROUPS, evaluate_group, table
 pytestmark = pytest.mark.one_database
 
 MIN_CASES = {
-    "cell": 550, "structure": 100, "rules": 100, "raw XML": 100, "LibreOffice": 75,
+    "cell": 550, "structure": 100, "rules": 100, "raw XML": 100, "file": 120, "LibreOffice": 75,
     "round trip": 250, "export": 400,
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 from cell_cases import cell_cases
 from export_cases import evaluate_exports
+from file_cases import evaluate_files
 from libreoffice_cases import evaluate_libreoffice
 from round_trips import evaluate_round_trips
 from rule_cases import evaluate_rules
@@ -19,6 +20,7 @@ GROUPS: Mapping[str, Callable[[Path, int], Outcomes]] = {
     "structure": evaluate_structures,
     "rules": evaluate_rules,
     "raw XML": evaluate_xml,
+    "file": evaluate_files,
     "LibreOffice": lambda folder, _every: evaluate_libreoffice(folder),
     "round trip": evaluate_round_trips,
     "export": lambda folder, _every: evaluate_exports(folder),

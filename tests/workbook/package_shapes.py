@@ -98,7 +98,8 @@ def _recoded(parts: Parts, encoding: str, *names: str) -> dict[str, bytes]:
     for name in names or parts:
         text = re.sub(r"^<\?xml[^>]*\?>", "", parts[name].decode())
         label = encoding.removesuffix("-le").removesuffix("-be").removesuffix("-sig")
-        changed[name] = f'<?xml version="1.0" encoding="{label}"?>{text}'.encode(encoding)
+        text = f'<?xml version="1.0" encoding="{label}"?>{text}'
+        changed[name] = text.encode(encoding, "xmlcharrefreplace")
     return changed
 
 

@@ -235,3 +235,96 @@ def test_an_unknown_encoding_or_delimiter_is_refused(
 ) -> None:
     monkeypatch.setenv(variable, "morse")
     assert main(["validate", str(csv_file(CLIENTS.encode()))]) == 2
+
+
+TITLES = (
+    "codigoDaFilial;codigoDoCliente;codigoDoItemDeLancamento;codigoDoCentroDeCusto;"
+    "codigoDaContaCorrente;historico;numeroDoDocumento;dataDeVencimento;valorDoLancamento;"
+    "codigoDaFormaDePagamento"
+)
+TITLE = "1;1005;1.02.001;01.002;2;Teste;NF-{n};20/11/2026;100,50;4"
+
+
+def titles(count: int, *, end: str = "") -> list[str]:
+    """Return the lines of a sheet of titles, each with ``end``, below their header."""
+    return [TITLES, *(TITLE.format(n=n) + end for n in range(1, count + 1))]
+
+
+FOOTERS = {
+    "a total": (["TOTAL;1.206,00"], 12),
+    "a total of few rows": (["TOTAL;201,00"], 2),
+    "two lines": (["TOTAL;1.206,00", "Registros: 12;0,00"], 12),
+    "a total with a comma only": (["Total: 1.206,00"], 12),
+    "a remark": (["Emitido em 01/10/2026, por Ana"], 12),
+    "a total below a blank line": (["", "TOTAL;1.206,00"], 12),
+    "a total in the last column": ([";;;;;;;;1.206,00"], 12),
+    "a row with one delimiter more": ([TITLE.format(n=99) + ";"], 12),
+    "a row with one delimiter more, of few": ([TITLE.format(n=99) + ";"], 2),
+    "a row with a cell less": ([TITLE.format(n=99).rpartition(";")[0]], 3),
+    "a delimiter in a text": ([TITLE.format(n=99).replace("Teste", "Rua A; 10")], 3),
+}
+"""Last lines below a number of good rows."""
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+@pytest.mark.parametrize("name", FOOTERS)
+def test_the_delimiter_is_that_of_the_header(csv_file: Writer, name: str, mark: str) -> None:
+    """Decimal commas give the rows a regular width, too, but not the header."""
+    last, count = FOOTERS[name]
+    text = "\r\n".join([*titles(count), *last, ""]).replace(";", mark)
+    (cells,) = read_workbook(csv_file(text.encode()), WorkbookLimits()).sheets
+    assert cells.row(0)[: TITLES.count(";") + 1] == TITLES.split(";")
+    assert cells.row(1)[8] == "100,50"
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        ([*titles(3), TITLE.format(n=9) + ";"], "row 5"),
+        ([TITLES, TITLE.format(n=8) + ";", *titles(3)[1:]], "row 2"),
+        ([*titles(3), TITLE.format(n=9) + ";;;"], "row 5"),
+        ([*titles(3), TITLE.format(n=9) + ";x"], "row 5"),
+        (titles(2, end=";"), "rows 2–3"),
+        ([*titles(3), TITLE.format(n=9).replace("Teste", "Rua A; 10")], "row 5"),
+        (
+            [line.replace(",50", ",03").replace(";", ",") + ("," if n else "")
+             for n, line in enumerate(titles(4))],
+            "rows 2–5",
+        ),
+    ],
+    ids=["last", "first", "three more", "filled", "two rows", "text", "decimal commas"],
+)  # fmt: skip
+def test_a_row_longer_than_the_header_is_named(
+    csv_file: Writer, catalogue: Catalogue, lines: list[str], shown: str
+) -> None:
+    path = csv_file("\r\n".join([*lines, ""]).encode())
+    found = {f.kind.code: f for f in validate_workbook(path, catalogue).findings}
+    assert f"({shown})" in found["row-longer"].message.en
+    assert "columns-joined" not in found
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_a_delimiter_at_the_end_of_each_row_is_no_cell(
+    csv_file: Writer, catalogue: Catalogue, mark: str
+) -> None:
+    text = "\r\n".join([*titles(3, end=";"), ""]).replace(";", mark)
+    sheet = validate_workbook(csv_file(text.encode()), catalogue)
+    assert (len(sheet.rows), list(sheet.findings)) == (3, [])
+
+
+@pytest.mark.parametrize(
+    "end", ["\r\n\x1a", "\x1a", "\n\x1a\x1a\x1a", "\r\n\x1a\r\n", "\r\n\r\n\x1a"]
+)
+@pytest.mark.parametrize("encoding", ["ascii", "utf-16"])
+def test_a_final_control_z_ends_the_file(
+    csv_file: Writer, catalogue: Catalogue, end: str, encoding: str
+) -> None:
+    path = csv_file(("\r\n".join(titles(3)) + end).encode(encoding))
+    sheet = validate_workbook(path, catalogue)
+    assert (len(sheet.rows), list(sheet.findings)) == (3, [])
+
+
+def test_a_control_z_within_a_text_stays(csv_file: Writer) -> None:
+    text = "\r\n".join([*titles(1), TITLE.format(n="\x1a2"), ""])
+    (cells,) = read_workbook(csv_file(text.encode()), WorkbookLimits()).sheets
+    assert cells.row(2)[6] == "NF-\x1a2"

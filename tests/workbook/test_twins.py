@@ -127,3 +127,37 @@ def shown(value: Any) -> str:
         case _:
             # What Windows-1252 lacks comes out as a question mark, in both.
             return str(value).encode("cp1252", "replace").decode("cp1252")
+
+
+@pytest.mark.programs
+def test_shapes_and_breaks_are_no_values_in_any_format(tmp_path: Path) -> None:
+    """Text boxes, texts of pictures, line breaks, empty results and a literal percent sign."""
+    source = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(source) as book:
+        page = book.add_worksheet("Plan1")
+        percent, broken = book.add_format({"num_format": '0.00"%"'}), {"text_wrap": True}
+        page.write_row(0, 0, ["historico", "valor", "nota"])
+        page.write_string(1, 0, "Bloco A\n10", book.add_format(broken))
+        page.write_string(2, 0, "Parcela\t2")
+        page.write_string(3, 0, "a  b ")
+        for row in range(1, 4):
+            page.write_number(row, 1, 12.5, percent)
+            page.write_formula(row, 2, "=B2*2", None, 25)
+        for row in range(4, 9):
+            page.write_formula(row, 2, '=IF(B20="","","x")', None, "")
+        page.insert_textbox(1, 0, "CONFERIDO", {"description": "carimbo"})
+        page.insert_textbox(2, 1, "NOTA")
+        page.insert_textbox(6, 3, "solta")
+    values = []
+    # It computes formulas when it opens a workbook: the copies are of its own.
+    (plain,) = save_with_libreoffice([source], tmp_path / "plain")
+    for kind in ("xlsx", "ods", "xls"):
+        (path,) = save_with_libreoffice([plain], tmp_path / kind, kind)
+        (cells,) = read_workbook(path, WorkbookLimits()).sheets
+        values.append([cells.row(position)[:3] for position in range(4)])
+        rest = [cells.row(position) for position in range(4, cells.height)]
+        assert not any(value for row in rest for value in row)
+        assert (cells.raw.without_result, cells.raw.scaled) == (set(), {})
+    assert values[0] == values[1] == values[2]
+    texts = [row[0] for row in values[0][1:]]
+    assert texts == ["Bloco A\n10", "Parcela\t2", "a  b "]

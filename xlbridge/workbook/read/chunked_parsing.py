@@ -18,6 +18,7 @@ from operator import lt
 
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
 
+from xlbridge.errors import WorkbookRefused
 from xlbridge.workbook.address import CellPosition, column_index
 from xlbridge.workbook.read.archive import blocks_before
 from xlbridge.workbook.read.cells import (
@@ -124,6 +125,7 @@ ROW_OR_CELL = re.compile(rb"<(?:row|c)[\s/>]")
 
 _KNOWN_ERRORS = (b"#DIV/0!", b"#N/A", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!")
 _MAX_COLUMNS = 256
+_MAX_CHUNK_CELLS = 1 << 24
 _FIRST_ROWS = 1 << 16
 """Bytes at the start of a sheet that nearly always contain all its columns."""
 
@@ -185,6 +187,7 @@ class _RowMatcher:
         self._are_plain = True
         self._pattern: re.Pattern[bytes] | None = None
         self._last_row = 0
+        self._width = 0
         self._tables = 0
 
     def remainder(self, block: bytes) -> bytes | None:
@@ -207,6 +210,9 @@ class _RowMatcher:
         is_complete = self._tables <= 1 and not ROW_OR_CELL.search(others)
         if not is_complete or not all(map(lt, ascending, ascending[1:])):
             return None
+        # The parser allocates all cells between the first and the last one.
+        if numbers and (numbers[-1] - numbers[0] + 1) * self._width > _MAX_CHUNK_CELLS:
+            return None
         return others if self._are_plain else block
 
     def _split(self, block: bytes) -> tuple[list[int], bytes]:
@@ -217,6 +223,8 @@ class _RowMatcher:
     def _add_columns(self, block: bytes) -> None:
         """Match rows with a block's columns too, in ascending order."""
         self._columns.update(_COLUMN.findall(block))
+        indexes = (column_index(letters.decode()) for letters in self._columns)
+        self._width = max(indexes, default=-1) + 1
         if len(self._columns) > _MAX_COLUMNS:
             self._pattern = None
             return
@@ -350,7 +358,11 @@ def _encode(encoder: SheetEncoder, chunk: CalamineSheet) -> Iterator[RowsRead]:
     if chunk.start is None or chunk.end is None:
         return
     (top, left), (bottom, right) = chunk.start, chunk.end
-    encoder.reserve(bottom, left, right)
+    try:
+        encoder.reserve(bottom, left, right)
+    except WorkbookRefused as error:
+        # The exact scan knows which cells are too far from the others.
+        raise UnusualSheet from error
     # Not in the threads: they would wait for the GIL, and the rows leave the processor's cache.
     yield from encoder.encode(top, left, chunk.to_python())
 

@@ -340,6 +340,7 @@ _TYPED_VALUES: Mapping[str, str] = {
 """Attributes of values by the value's type."""
 
 _WHITE_SPACE = re.compile(r"[ \t\r\n]+")
+_LAST_BREAK = re.compile(r"[\r\n][ \t\r\n]*\Z")
 _MARKS: Mapping[str, str] = {"s": "\0", "tab": "\1", "line-break": "\2"}
 """Marks of elements of white space, which is not collapsed."""
 _MARKED_SPACE = str.maketrans("\0\1\2", " \t\n")
@@ -370,9 +371,13 @@ def _text_of(element: _Element) -> str:
 
 
 def _paragraph_text(paragraph: _Element) -> str:
-    """Return the text of a paragraph, with white space collapsed (Part 3, 6.1.2)."""
-    pieces = _pieces(paragraph) if len(paragraph) else (paragraph.text or "",)
-    return _WHITE_SPACE.sub(" ", "".join(pieces)).strip(" ").translate(_MARKED_SPACE)
+    """Return the text of a paragraph, with white space collapsed (Part 3, 6.1.2).
+
+    LibreOffice writes a space at the end, and so reads it.
+    """
+    text = "".join(_pieces(paragraph)) if len(paragraph) else (paragraph.text or "")
+    text = _WHITE_SPACE.sub(" ", _LAST_BREAK.sub("", text))
+    return text.lstrip(" ").translate(_MARKED_SPACE)
 
 
 def _pieces(element: _Element) -> Iterator[str]:
