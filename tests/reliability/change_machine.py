@@ -15,7 +15,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from random import Random
 from typing import ClassVar
 
 from change_oracle import Oracle
@@ -26,7 +25,7 @@ from hypothesis.stateful import initialize, precondition, rule
 from key_machine import CRASHES, HOMES, KEYS, NO_CRASH, Crash
 from state_machines import PROMPT, StateMachine, disconnect_server, inject_fault
 from subjects import PAYABLE
-from trials import SystemUnderTest, quick_client, trial_of
+from trials import quick_client, trial_of
 from upload_machine import OPTIONS
 
 from xlbridge.batch import Batch, BatchRunOptions, open_ledger
@@ -403,47 +402,6 @@ class ChangeMachine(StateMachine):
 
     def _pick(self, number: int) -> Book:
         return self.books[number % len(self.books)]
-
-
-_ACTIONS = (
-    *("new_book", "edit", "fail_request", "pass_time", "decide"),
-    *("upload", "retry", "undo") * 3,
-    *("resume",) * 4,
-)
-
-
-def killed_commands(system: SystemUnderTest, folder: Path, seed: int, steps: int) -> int:
-    """Draw a scenario in which every command may be killed at a write of its journal, and run it.
-
-    Return the number of kills; the machine compares journal, oracles and database after each.
-    """
-    rng, kills = Random(seed), CrashingJournal.kills
-    machine = type("Machine", (ChangeMachine,), {"system": system, "folder": folder})()
-    machine.begin()
-    for _ in range(steps):
-        pick, crash = rng.randrange(100), (rng.randrange(8), rng.random() < 0.5)
-        update, text = rng.random() < 0.5, rng.choice(_TEXTS)
-        match rng.choice(_ACTIONS):
-            case "new_book":
-                machine.new_book(set(range(KEYS)), text, pick % HOMES, rng.choice([None, 1]))
-            case "edit":
-                machine.edit(pick, text)
-            case "fail_request":
-                machine.fail_request(rng.choice(PROMPT), pick % 3)
-            case "pass_time":
-                machine.pass_time(_OLD_PLAN)
-            case "decide":
-                machine.decide(pick)
-            case "upload":
-                machine.upload(pick, crash, update, again=False)
-            case "retry":
-                machine.retry(pick, crash, update)
-            case "undo":
-                machine.undo(pick, pick % 4, crash)
-            case _:
-                machine.resume(pick, crash)
-    machine.teardown()
-    return CrashingJournal.kills - kills
 
 
 def _is_over(job: Job) -> bool:
