@@ -68,7 +68,7 @@ class RowChanges:
         """Return the outcome of each row that a job sends, in order, undos aside."""
         found = self._db.execute(
             "SELECT CASE WHEN undo IS NULL THEN outcome ELSE 'accepted' END FROM changes "
-            "WHERE job = ? AND NOT left_out ORDER BY position",
+            "WHERE job = ? AND left_out = 0 ORDER BY position",
             (job_id,),
         )
         return [_OUTCOMES[outcome] for (outcome,) in found.fetchall()]
@@ -76,7 +76,7 @@ class RowChanges:
     def creates(self, job_id: str) -> bool:
         """Return whether a job creates any record."""
         found = self._db.execute(
-            "SELECT 1 FROM changes WHERE job = ? AND NOT left_out AND action = 'create' LIMIT 1",
+            "SELECT 1 FROM changes WHERE job = ? AND left_out = 0 AND action = 'create' LIMIT 1",
             (job_id,),
         )
         return found.fetchone() is not None
@@ -162,7 +162,7 @@ class RowChanges:
         left them, accepted."""
         self._db.executemany(
             "UPDATE changes SET outcome = ?, undo = ? "
-            "WHERE job = ? AND NOT left_out AND position = ?",
+            "WHERE job = ? AND left_out = 0 AND position = ?",
             (
                 (outcome, None if outcome is RowOutcome.ACCEPTED else undo_id, *claim)
                 for claim, outcome in reversed_rows
@@ -172,7 +172,7 @@ class RowChanges:
 
     def _update(self, job_id: str, outcomes: Sequence[tuple[int, RowOutcome]]) -> None:
         self._db.executemany(
-            "UPDATE changes SET outcome = ? WHERE job = ? AND NOT left_out AND position = ?",
+            "UPDATE changes SET outcome = ? WHERE job = ? AND left_out = 0 AND position = ?",
             ((outcome, job_id, at) for at, outcome in outcomes),
         )
 
@@ -245,10 +245,10 @@ _IN_DOUBT = (
     "WHERE job = ? AND outcome = 'unsent'"
 )
 _UNSENT = "UPDATE changes SET outcome = 'unsent' WHERE job = ? AND left_out >= ?"
-_SETTLED = "UPDATE changes SET outcome = ? WHERE job = ? AND NOT left_out AND outcome = 'unknown'"
+_SETTLED = "UPDATE changes SET outcome = ? WHERE job = ? AND left_out = 0 AND outcome = 'unknown'"
 _DOUBTFUL_REVERSALS = "SELECT job, position FROM changes WHERE undo = ? AND outcome = 'unknown'"
 _ROWS_OF_JOB = "SELECT sheet, origin FROM changes WHERE job = ?"
-_ROW_AT = "SELECT sheet, origin FROM changes WHERE job = ? AND NOT left_out AND position = ?"
+_ROW_AT = "SELECT sheet, origin FROM changes WHERE job = ? AND left_out = 0 AND position = ?"
 _HISTORIES = (
     "SELECT origin, changes.job, left_out, position, outcome, reason, undo, decides, "
     "changes.sheet IN (changes.job, parent) FROM changes "
