@@ -174,12 +174,12 @@ def _merge(one: Claimants, other: Claimants) -> Claimants:
 _BY_DIGEST = (
     "SELECT claims.digest, jobs.id FROM claims JOIN jobs ON jobs.id = claims.job "
     "WHERE system = ? AND resource = ? "
-    "AND claims.digest IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC"
+    "AND claims.digest IN (SELECT value FROM json_each(?)) ORDER BY jobs.rowid DESC"
 )
 _BY_KEY = (
     "SELECT key, jobs.id FROM claimed_keys JOIN jobs ON jobs.id = claimed_keys.job "
     "WHERE system = ? AND resource = ? "
-    "AND key IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC"
+    "AND key IN (SELECT value FROM json_each(?)) ORDER BY jobs.rowid DESC"
 )
 
 

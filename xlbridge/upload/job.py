@@ -200,7 +200,8 @@ class Job:
 
     ``first_job`` is the first one of the sheet, which parts, retries and undos share.
     ``parent`` is the job of the whole sheet and ``part`` the number from 1, if the job is a part;
-    ``parts`` is the number of parts of a parent, 0 for other jobs. ``profile_arguments`` are the
+    ``parts`` is the number of parts of a parent, 0 for other jobs. ``order`` grows with each job of
+    a journal, whatever the clock says. ``profile_arguments`` are the
     option by which a command chooses the job's profile, if the running one was given it.
     """
 
@@ -212,6 +213,7 @@ class Job:
     parent: str | None = None
     part: int | None = None
     parts: int = 0
+    order: int = 0
     profile_arguments: Sequence[str] = field(default=(), compare=False)
 
     def arguments(self, *words: str | Path) -> str:

@@ -165,7 +165,7 @@ class Journal:
     def jobs_of_sheet(self, first_job: str) -> list[Job]:
         """Return the first job of a sheet with its retries, the parts of each, and their undos,
         oldest first."""
-        query = "SELECT id FROM jobs WHERE first_job = ? ORDER BY created_at, id"
+        query = "SELECT id FROM jobs WHERE first_job = ? ORDER BY rowid"
         return self._jobs(query, first_job)
 
     def has_later_jobs(self, job: Job) -> bool:
@@ -207,7 +207,7 @@ class Journal:
         """Return the jobs that sent rows of a sheet of a file, or may have, newest first."""
         jobs = self._jobs(
             "SELECT id FROM jobs WHERE system = ? AND resource = ? AND file = ? AND sheet = ? "
-            "ORDER BY created_at DESC",
+            "ORDER BY rowid DESC",
             *(*scope, str(file), sheet),
         )
         others = {Mode.UNDO, Mode.PROCESS}
@@ -271,7 +271,7 @@ class Journal:
         """Return the unsent job for the same rows of the same file, in the same mode and parts."""
         jobs = self._jobs(
             "SELECT id FROM jobs WHERE system = ? AND resource = ? AND digest = ? AND mode = ? "
-            "AND id NOT IN (SELECT job FROM parts) ORDER BY created_at DESC",
+            "AND id NOT IN (SELECT job FROM parts) ORDER BY rowid DESC",
             *(new.system, new.resource, new.digest, new.mode),
         )
         for job in jobs:
@@ -316,7 +316,7 @@ class Journal:
     def job(self, job_id: str) -> Job:
         """Return a job by its id. Raises ``UsageError`` if there is none."""
         found = self._db.execute(
-            "SELECT parent, number, "
+            "SELECT jobs.rowid, parent, number, "
             "(SELECT COUNT(*) FROM parts AS children WHERE children.parent = jobs.id), jobs.* "
             "FROM jobs LEFT JOIN parts ON parts.job = jobs.id WHERE id = ?",
             (job_id,),
@@ -331,7 +331,7 @@ class Journal:
                     en="See the existing uploads: xlbridge {jobs}",
                 ).format(jobs=as_arguments("jobs", *self._profile_arguments)),
             )
-        parent, part, parts, _, created_at, *fields, first_job = found
+        order, parent, part, parts, _, created_at, *fields, first_job = found
         profile, resource, mode, file, sheet, digest, payload, rows, columns, *others = fields
         system, planned, retry_of, undo_of = others
         return Job(
@@ -347,6 +347,7 @@ class Journal:
             parent=parent,
             part=part,
             parts=parts,
+            order=order,
             profile_arguments=self._profile_arguments,
         )
 
@@ -354,7 +355,7 @@ class Journal:
         """Return all jobs except parts, newest first."""
         return self._jobs(
             "SELECT id FROM jobs WHERE id NOT IN (SELECT job FROM parts) "
-            "ORDER BY created_at DESC, id DESC"
+            "ORDER BY rowid DESC"
         )
 
     def parts_of(self, job: Job) -> list[Job]:

@@ -69,7 +69,7 @@ class JournalMarker:
             return
         if db.execute("SELECT 1 FROM identity").fetchone() is not None:
             raise _wrong_file_error(self._path, _FOREIGN)
-        newest = db.execute("SELECT id FROM jobs ORDER BY created_at DESC, id DESC").fetchone()
+        newest = db.execute("SELECT id FROM jobs ORDER BY rowid DESC").fetchone()
         self._write({"journal": token_hex(16), "last_job": newest[0] if newest else None})
 
     def require_whole(self, db: LocalDatabase) -> None:

@@ -255,6 +255,6 @@ _HISTORIES = (
     "JOIN jobs ON jobs.id = COALESCE(undo, changes.job) "
     "LEFT JOIN parts ON parts.job = changes.job "
     "WHERE changes.sheet = ? AND origin IN (SELECT value FROM json_each(?)) "
-    "ORDER BY origin, created_at, jobs.id"
+    "ORDER BY origin, jobs.rowid"
 )
 """Changes of rows of a sheet, oldest first; one that was reversed has the age of its undo."""

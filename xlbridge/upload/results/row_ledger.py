@@ -164,7 +164,7 @@ class RowLedger:
     def _since(self, own: RowChange) -> RowChange:
         """Return a change, or the decisive one of its row if that is later."""
         now = self.now.get(own.origin, own)
-        if now.whole_job == own.whole_job or (now.undo or now.job).created_at > own.job.created_at:
+        if now.whole_job == own.whole_job or _age(now.undo or now.job) > _age(own.job):
             return now
         return own
 
@@ -284,8 +284,9 @@ def changed_ledger(journal: Journal, job: Job) -> RowLedger | None:
     return RowLedger.of(journal, job)
 
 
-def _age(job: Job) -> tuple[object, ...]:
-    return job.created_at, job.id
+def _age(job: Job) -> int:
+    """Return the place of a job in order of creation; the clock may have been set back since."""
+    return job.order
 
 
 def _is_undone(change: RowChange) -> bool:
