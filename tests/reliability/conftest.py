@@ -1,6 +1,7 @@
 """Sandbox for trials, behind a proxy that injects the trial's faults."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,21 @@ from xlbridge.resources import Catalogue
 def system(
     tmp_path_factory: pytest.TempPathFactory, catalogue: Catalogue
 ) -> Iterator[SystemUnderTest]:
-    folder = tmp_path_factory.mktemp("reliability-sandbox")
+    with running_system(tmp_path_factory.mktemp("reliability-sandbox"), catalogue) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def other_system(
+    tmp_path_factory: pytest.TempPathFactory, catalogue: Catalogue
+) -> Iterator[SystemUnderTest]:
+    with running_system(tmp_path_factory.mktemp("other-sandbox"), catalogue) as running:
+        yield running
+
+
+@contextmanager
+def running_system(folder: Path, catalogue: Catalogue) -> Iterator[SystemUnderTest]:
+    """Run a sandbox for trials behind a proxy."""
     with (
         sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as sandbox,
         wire_proxy(sandbox.base_url) as proxy,

@@ -2,8 +2,6 @@
 
 A sheet is sent, corrected and sent again, changed and reversed, each by processes that are killed
 at random statements, also within a transaction, until the job has ended.
-
-Inside: upload.
 """
 
 import itertools

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from change_machine import ChangeMachine
+from identity_machine import IdentityMachine
 from key_machine import KeyMachine
 from ledger_kills import KilledSheet
 from state_machines import StateMachine, run_machine
@@ -14,7 +15,7 @@ from subjects import DIRECT
 from trials import SystemUnderTest
 from upload_machine import UploadMachine
 
-_STEPS = {UploadMachine: 3000, KeyMachine: 2000, ChangeMachine: 2000}
+_STEPS = {UploadMachine: 3000, KeyMachine: 2000, ChangeMachine: 2000, IdentityMachine: 2000}
 
 
 @pytest.mark.parametrize("kind", [UploadMachine, KeyMachine, ChangeMachine])
@@ -22,6 +23,13 @@ def test_a_few_random_scenarios_keep_the_guarantees(
     kind: type[StateMachine], system: SystemUnderTest, tmp_path: Path
 ) -> None:
     assert run_machine(kind, system, tmp_path, examples=2, steps=8, same=True).steps > 10
+
+
+def test_a_few_random_identities_keep_the_guarantees(
+    system: SystemUnderTest, other_system: SystemUnderTest, tmp_path: Path
+) -> None:
+    kind = type("OfTwoSystems", (IdentityMachine,), {"other": other_system})
+    assert run_machine(kind, system, tmp_path, examples=2, steps=10, same=True).steps > 10
 
 
 def test_a_finished_job_needs_no_system(system: SystemUnderTest, tmp_path: Path) -> None:
@@ -37,13 +45,17 @@ def test_a_finished_job_needs_no_system(system: SystemUnderTest, tmp_path: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [UploadMachine, KeyMachine, ChangeMachine])
+@pytest.mark.parametrize("kind", _STEPS)
 def test_many_random_scenarios_keep_the_guarantees(
-    kind: type[StateMachine], system: SystemUnderTest, tmp_path: Path
+    kind: type[StateMachine],
+    system: SystemUnderTest,
+    other_system: SystemUnderTest,
+    tmp_path: Path,
 ) -> None:
+    machine = type("OfTwoSystems", (kind,), {"other": other_system})
     steps = 0
     while steps < _STEPS[kind]:
-        steps += run_machine(kind, system, tmp_path, examples=20, steps=25).steps
+        steps += run_machine(machine, system, tmp_path, examples=20, steps=25).steps
 
 
 def kills_of_sheets(system: SystemUnderTest, folder: Path, seeds: Iterable[int]) -> Iterator[int]:

@@ -191,3 +191,37 @@ def test_python_deletes_too(
         outcome = erp.upload(report, delete=True, confirm=plan.token)
     assert (outcome.state, outcome.rows["deleted"]) == ("done", 3)
     assert len(before.keys() - titles(client).keys()) == 3
+
+
+@pytest.mark.parametrize("answer", ["not found", "success"])
+def test_a_deletion_that_was_not_carried_out_is_not_believed(
+    client: Client,
+    run: Run,
+    payables: Path,
+    proxy: LossyProxy,
+    sandbox_home: Path,
+    answer: str,
+) -> None:
+    """The path of the deletion is not shown: a system may have none there, or ignore it."""
+    before = titles(client)
+    if answer == "success":
+        settled = datetime(2026, 10, 31)
+
+        def decide(method: str, path: str) -> ProxyFault:
+            if method == "DELETE":
+                key = tuple(map(int, path.split("/")[-4:]))
+                with connected(sandbox_home, writing=True) as connection:
+                    connection.execute(update_title(key).values(dataDeBaixa=settled))
+            return "pass"
+
+        proxy.decide = decide
+        proxy.rewrite = lambda method, _path, status, _document: (
+            (200, {"success": True, "data": None}) if (method, status) == ("DELETE", 400) else None
+        )
+    else:
+        proxy.decide = lambda method, _path: "absent" if method == "DELETE" else "pass"
+    code, report = run("upload", payables, "--delete", "--yes")
+    assert (code, report["rows"]["deleted"]) == (1, 0), report
+    assert report["rows"]["rejected"] == 3
+    if answer == "not found":
+        assert titles(client) == before

@@ -8,6 +8,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,16 @@ from typing import Any
 import pytest
 from environment import Xlbridge, credentials
 from fake_clock import FakeClock
-from upload_parts import MakeClients, new_cnpj
+from sheets import write_records
+from upload_parts import AT_ONCE, MakeClients, new_cnpj, write_job
 
 from xlbridge.batch.ledger import Ledger
+from xlbridge.client import Client
 from xlbridge.errors import JournalError, LocalDatabaseError, UsageError
 from xlbridge.files import open_local_database
 from xlbridge.resources import Mode
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import Journal
+from xlbridge.upload import Journal, UploadContext, Uploads
 from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
@@ -31,6 +34,7 @@ from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.planning import PlannedRow, RowAction
 from xlbridge.upload.planning.planned_row import PlannedRows, RowPlan
+from xlbridge.upload.results.row_ledger import row_counts
 
 pytestmark = pytest.mark.one_database
 
@@ -196,3 +200,22 @@ def test_a_name_that_is_not_valid_text_is_refused(tmp_path: Path) -> None:
         pytest.raises(UsageError, match="not valid UTF-8 text"),
     ):
         db.execute("INSERT INTO t VALUES (?)", ("ol\udce1.xlsx",))
+
+
+def test_a_clock_that_was_set_back_does_not_change_the_order_of_jobs(
+    context: UploadContext, client: Client, tmp_path: Path
+) -> None:
+    rows = [{"numeroDoDocumento": new_cnpj(), "dataDeVencimento": date(2026, 12, 10)}]
+    path = write_records(tmp_path / "contas.xlsx", "contaspagar", rows)
+    now = datetime(2026, 11, 2, 9)
+    with closing(Journal(context.settings.journal, now=lambda: now)) as journal:
+        at_hand = UploadContext(context.settings, context.catalogue, journal)
+        uploads = Uploads(at_hand, client)
+        first = uploads.run(write_job(at_hand, client, path, "direct"), AT_ONCE)
+        now -= timedelta(days=1)
+        undo = uploads.run(uploads.create_undo(uploads.plan_undo(first)), AT_ONCE)
+        assert undo.created_at < first.created_at
+        assert row_counts(journal, first)["undone"] == 1
+        second = uploads.run(write_job(at_hand, client, path, "direct"), AT_ONCE)
+        assert second.row_counts["created"] == 1
+        assert [job.id for job in journal.jobs()] == [second.id, undo.id, first.id]

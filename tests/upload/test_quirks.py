@@ -338,10 +338,23 @@ def test_a_first_contact_tells_what_only_a_write_can_show(start: Start) -> None:
         "first_line": "as assumed",
         "line_breaks": "as assumed",
         "names": "unknown",
+        "keys": "unknown",
+        "filters": "unknown",
         "window_end": "unknown",
         "spellings": "unknown",
     }
     assert tenant.exported("cliente") == []
+
+
+def test_a_first_contact_tells_which_assumptions_about_records_hold(start: Start) -> None:
+    tenant = start(None, "demo")
+    found = contact(tenant)
+    assert (found["keys"], found["filters"], found["window_end"]) == ("as assumed",) * 3
+    # An installation with other names, without the file that maps them.
+    hiding = start("names: {documento: numeroDoDocumento, doc: cnpjcpf}", "demo")
+    hiding.declare(None)
+    found = contact(hiding)
+    assert (found["keys"], found["filters"], found["names"]) == ("seen", "unknown", "as assumed")
 
 
 def test_a_first_contact_after_an_upload_writes_the_quirks_that_it_saw(start: Start) -> None:

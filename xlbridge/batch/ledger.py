@@ -212,7 +212,7 @@ class Ledger:
         """Return all batches, newest first."""
         rows = self._db.execute(
             "SELECT batches.*, folder FROM batches LEFT JOIN schemas ON batch = id "
-            "ORDER BY created_at DESC, id DESC"
+            "ORDER BY batches.rowid DESC"
         )
         return [
             BatchRecord(

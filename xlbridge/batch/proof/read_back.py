@@ -248,7 +248,7 @@ def read_back(
     """
     show(_READING.format(resource=resource.title, rows=len(rows)))
     by_job: dict[tuple[str, bool], list[tuple[FileProof, RowChange]]] = {}
-    in_order = sorted(rows, key=lambda r: (r[1].job.created_at, r[1].job.id, r[1].position))
+    in_order = sorted(rows, key=lambda r: (r[1].job.order, r[1].position))
     for file, sent in in_order:
         by_job.setdefault((sent.job.id, sent.planned is None), []).append((file, sent))
     pending = [pair for pairs in by_job.values() for pair in _rows_of_job(context, resource, pairs)]
@@ -375,7 +375,7 @@ def _codes_before(
         job.id: job for file in {id(file): file for file in files}.values() for job in file.jobs
     }
     codes: dict[str, frozenset[str]] = {}
-    for job in sorted(jobs.values(), key=lambda job: (job.created_at, job.id)):
+    for job in sorted(jobs.values(), key=lambda job: job.order):
         first = context.journal.snapshots.first_before(job.id)
         for row in filter(None, first):
             codes.setdefault(key_text(row.key), frozenset(found.code for found in row.found))

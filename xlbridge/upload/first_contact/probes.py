@@ -34,7 +34,7 @@ from xlbridge.wire.imports import (
     split_line_number,
 )
 from xlbridge.wire.quirks import Quirks
-from xlbridge.wire.registry import CLIENT_LIST
+from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 from xlbridge.wire.sales import SALES_ORDER_LIST
 from xlbridge.workbook.write import write_records
 
@@ -48,6 +48,15 @@ _SEPARATORS = ("\r\n", "\n", "<br>", "<br/>", " | ", "; ")
 """Separators of several messages in one text; others are not recognised."""
 
 
+_KEYED = {
+    "cliente": CLIENT_LIST,
+    "contasreceber": RECEIVABLE_LIST_OPEN,
+    "contaspagar": PAYABLE_LIST_OPEN,
+    "pedido": SALES_ORDER_LIST,
+}
+"""Resources whose records are probed, with their listings."""
+
+
 class Certainty(StrEnum):
     """What the probes say about a quirk."""
 
@@ -58,7 +67,7 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What was found about one quirk, named as in the quirks file."""
+    """What was found about one quirk, named as in the quirks file, or another assumption."""
 
     quirk: str
     certainty: Certainty
@@ -82,6 +91,8 @@ class FirstContact:
         contact._read_logs(context, client)
         contact._preview(context, client)
         contact._read_names(client)
+        contact._read_keys(context, client)
+        contact._read_one_client(client)
         contact._read_window(client)
         contact._read_spellings(context, client)
         return contact
@@ -187,7 +198,7 @@ class FirstContact:
         names: dict[str, str] = {}
         unknown: set[str] = set()
         read = 0
-        for operation in (CLIENT_LIST, RECEIVABLE_LIST_OPEN, PAYABLE_LIST_OPEN, SALES_ORDER_LIST):
+        for operation in _KEYED.values():
             model = record_model(operation.data)
             records = _first_records(client, operation)
             if model is None or not records:
@@ -206,6 +217,47 @@ class FirstContact:
         told = ", ".join(f"{name} → {field}" for name, field in names.items()) or "–"
         others = ", ".join(sorted(unknown)) or "–"
         self._see("names", names, _NAMES, names=told, others=others)
+
+    def _read_keys(self, context: UploadContext, client: Client) -> None:
+        """Look whether records show the keys by which rows are looked up."""
+        hidden: list[str] = []
+        shown: list[str] = []
+        for name, operation in _KEYED.items():
+            declared = context.catalogue.named(name).read_back
+            records = _first_records(client, operation)
+            lookups = () if declared is None else declared.lookups
+            keys = {
+                field
+                for one in lookups
+                if operation in one.operations and not one.may_be_hidden
+                for field in one.key.values()
+            }
+            if not records or not keys:
+                continue
+            answered = {field for record in records for field in record}
+            missing = sorted(keys - answered)
+            shown += [] if missing else [name]
+            hidden += [f"{name}.{field}" for field in missing]
+        if hidden:
+            self._add("keys", Certainty.SEEN, _KEYS_HIDDEN, fields=", ".join(hidden))
+        elif shown:
+            self._add("keys", Certainty.ASSUMED, _KEYS_SHOWN, names=", ".join(shown))
+        else:
+            self._add("keys", Certainty.UNKNOWN, _NO_RECORDS)
+
+    def _read_one_client(self, client: Client) -> None:
+        """Ask for one client by its document, as look-ups do."""
+        documents = [one.get("cnpjcpf") for one in _first_records(client, CLIENT_LIST)]
+        document = next((one for one in documents if one), None)
+        if document is None:
+            self._add("filters", Certainty.UNKNOWN, _NO_RECORDS)
+            return
+        query = ClientQuery(cnpjcpf=document)
+        found = {one.get("cnpjcpf") for one in client.records(CLIENT_LIST, query=query)}
+        if found == {document}:
+            self._add("filters", Certainty.ASSUMED, _FILTERED)
+        else:
+            self._add("filters", Certainty.SEEN, _NOT_FILTERED, n=len(found))
 
     def _read_window(self, client: Client) -> None:
         """Ask for the minute of a record's last update, as an installation without quirks."""
@@ -307,6 +359,24 @@ _NO_RECORDS = Text(
 _NAMES = Text(
     pt="outros nomes: {names}; campos que a interface não descreve: {others}",
     en="other names: {names}; fields that the interface does not describe: {others}",
+)
+_KEYS_SHOWN = Text(
+    pt="os registros mostram as chaves de: {names}", en="records show the keys of: {names}"
+)
+_KEYS_HIDDEN = Text(
+    pt="os registros não mostram campos de chaves, e as linhas que dependem deles ficarão retidas: "
+    "{fields}",
+    en="records do not show fields of keys, and rows that need them will be held: {fields}",
+)
+_FILTERED = Text(
+    pt="um cliente pedido pelo documento vem só",
+    en="a client asked for by its document comes alone",
+)
+_NOT_FILTERED = Text(
+    pt="um cliente pedido pelo documento veio com outros, ou não veio ({n}): as procuras leem a "
+    "listagem inteira",
+    en="a client asked for by its document came with others, or not at all ({n}): look-ups read "
+    "the whole listing",
 )
 _WINDOW_END = Text(
     pt="um registro alterado em {found}, pedido até {end}",

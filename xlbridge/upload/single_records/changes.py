@@ -68,6 +68,10 @@ _HAS_PARTS = Text(
     pt="o registro tem arquivos ou rateio que a planilha não tem; não foi removido",
     en="the record has files or a split that the sheet does not have; it was not removed",
 )
+_STILL_THERE = Text(
+    pt="o sistema disse que removeu o registro, que continua lá",
+    en="the system said that it has removed the record, which is still there",
+)
 _LOST = Text(
     pt="não foi alterado: o sistema não respondeu a {n} requisições, e o registro está como antes",
     en="was not changed: the system did not answer {n} requests, and the record is as before",
@@ -266,10 +270,24 @@ class RecordChanger(RecordChannel):
             read_back=lambda declined: self._check_declined(write, declined),
         )
         outcome = send_record(self._context, self._pause, request)
-        removed = write.task.wanted is None
-        if isinstance(outcome, Rejected) and removed and outcome.status == HTTPStatus.NOT_FOUND:
-            return WriteResult(WriteState.APPLIED, {"already": True})
+        if write.task.wanted is None:
+            return self._result_of_removal(write, outcome)
         return result_of(outcome)
+
+    def _result_of_removal(self, write: RecordWrite, outcome: Outcome) -> WriteResult:
+        """Return the result of a removal, which only the record's absence proves.
+
+        The interface's description does not show its path: a system may have none there.
+        """
+        refused = isinstance(outcome, Rejected) and outcome.status == HTTPStatus.NOT_FOUND
+        if not (refused or isinstance(outcome, Executed)):
+            return result_of(outcome)
+        if self._read(write) is None:
+            return WriteResult(WriteState.APPLIED, {"already": True} if refused else {})
+        if refused:
+            return result_of(outcome)
+        doubt = with_reason(WriteState.DOUBTFUL, _STILL_THERE)
+        return WriteResult(doubt.state, {**doubt.detail, "refusal": True})
 
     def settle(self, writes: Sequence[RecordWrite], *, final: bool) -> Results:
         """Yield the changes in doubt that reading back settles."""
