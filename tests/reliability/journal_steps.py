@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
-from protocol_model import MODES, Mode, Model, explore
+from protocol_model import MODES, Mode, search_of
 
 from xlbridge.files import LocalDatabase
 from xlbridge.resources import Mode as SentMode
@@ -35,7 +35,7 @@ def model_steps() -> frozenset[JournalStep]:
         (mode, before, after)
         for mode in MODES
         for keyed in (True, False)
-        for before, after in explore(Model(mode, keyed)).transitions
+        for before, after in search_of(mode, keyed).transitions
         if before != after
     )
 

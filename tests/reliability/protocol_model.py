@@ -13,6 +13,7 @@ system, and answers by what is there.
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 Mode = Literal["direct", "queue", "own queue", "records"]
@@ -400,8 +401,8 @@ class Search:
     endless: list[World]
 
 
-def explore(model: Model) -> Search:
-    """Visit every state that a model reaches."""
+def explore(model: Model, *, until_broken: bool = False) -> Search:
+    """Visit every state that a model reaches, or all until one breaks a guarantee."""
     start = model.start
     came_from: dict[World, tuple[World, str] | None] = {start: None}
     before: dict[World, list[World]] = {}
@@ -409,7 +410,7 @@ def explore(model: Model) -> Search:
     broken: dict[str, list[str]] = {}
     queue: deque[World] = deque([start])
     cut: set[World] = set()
-    while queue:
+    while queue and not (until_broken and broken):
         world = queue.popleft()
         guarantee = broken_guarantee(world)
         if guarantee is not None:
@@ -435,6 +436,12 @@ def explore(model: Model) -> Search:
                 left.append(earlier)
     endless = [world for world in came_from if world not in can_end]
     return Search(len(came_from), broken, frozenset(transitions), endless)
+
+
+@cache
+def search_of(mode: Mode, keyed: bool) -> Search:
+    """Return what the model with all its rules reaches."""
+    return explore(Model(mode, keyed))
 
 
 def _way(came_from: Mapping[World, tuple[World, str] | None], world: World) -> list[str]:
