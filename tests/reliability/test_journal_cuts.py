@@ -6,7 +6,7 @@ import pytest
 from journal_cuts import Cut, cut_trial, random_cuts
 from trials import Figures, SystemUnderTest
 
-_DEFAULT = 12
+_DEFAULT = 8
 _MANY = 400
 
 
