@@ -31,7 +31,7 @@ from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.parallel import ValidationProgress, executor_for, validate_files
 from xlbridge.settings import ParseOptions
-from xlbridge.validation import AcceptedFindings, ValidatedSheet, ValidationRequest
+from xlbridge.validation import AcceptedFindings, ValidationRequest
 from xlbridge.workbook import WorkbookMark
 
 if TYPE_CHECKING:
@@ -117,11 +117,12 @@ def command(**options: Any) -> ExitCode:
                 on_progress=partial(_show, display),
             )
             results = list(chain.from_iterable(by_file))
+        # Slow to import, as they need pandas.
+        from xlbridge.cli.validate_run import report_or_suggest, report_results
+        from xlbridge.validation import ValidatedSheet
+
         sheets = (result for result in results if isinstance(result, ValidatedSheet))
         accepted.remember(settings.accepted, sheets)
-        # Slow to import, as it needs pandas.
-        from xlbridge.cli.validate_run import report_or_suggest, report_results
-
         if mapping is None:
             return report_or_suggest(arguments, requests[0], results, settings)
         try:
