@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
@@ -51,17 +52,22 @@ class _Vocabulary:
 
     columns: Mapping[str, _Synonyms]
     short_forms: Mapping[str, Sequence[str]]
+    first_parts: Mapping[str, str]
+    last_parts: Mapping[str, str]
     amounts: Words
+    other_amounts: Words
     dates: Words
+    codes: Words
     other_fillers: Words
     names: Words
     other_things: Words
     other_units: Words
+    banks: frozenset[int]
 
     @cached_property
     def fillers(self) -> Words:
         """Words that only indicate the kind of a column."""
-        return self.amounts | self.dates | self.other_fillers
+        return self.amounts | self.dates | self.codes | self.other_fillers
 
     @cached_property
     def long_forms(self) -> Mapping[str, str]:
@@ -86,15 +92,49 @@ def _synonyms(column: str) -> _Synonyms:
 
 def mapping_words(header: str) -> Words:
     """Return the words of a header without abbreviations."""
-    spaced = header.replace("_", " ").replace("/", " ").replace("-mail", "mail")
-    long_forms = _vocabulary().long_forms
-    words = frozenset(long_forms.get(word, word) for word in header_words(spaced))
+    spaced = _TABLE.sub("", header).replace("_", " ").replace("/", " ").replace("-mail", "mail")
+    known = _vocabulary()
+    parts = [part for word in header_words(spaced) for part in _parts(word, known)]
+    words = frozenset(known.long_forms.get(word, word) for word in parts)
     return words or (frozenset({"valor"}) if "$" in header else words)
+
+
+_TABLE = re.compile(r"^(?:[A-Z]\d|CTT)_(?=[A-Z])")
+"""Prefix of the fields of a table, as in E1_VALOR."""
+
+
+def _parts(word: str, known: _Vocabulary) -> Sequence[str]:
+    """Split a field name that puts two words together."""
+    for first, meaning in known.first_parts.items():
+        rest = word.removeprefix(first)
+        if rest != word and (last := known.last_parts.get(rest, rest if rest in _LONG_PARTS else "")):
+            return [meaning, *last.split()]
+    return [word]
+
+
+_LONG_PARTS = frozenset(
+    {"filial", "empresa", "cliente", "fornecedor", "emissao", "vencimento", "titulo", "nota", "documento"}
+    | {"produto", "vendedor", "parceiro", "pedido", "natureza"}
+)
 
 
 def is_amount(header: str) -> bool:
     """Return whether a header has a word for an amount."""
     return not mapping_words(header).isdisjoint(_vocabulary().amounts)
+
+
+def says_amount(header: str) -> bool:
+    """Return whether a header has a word for an amount, a total or a balance."""
+    known = _vocabulary()
+    return not mapping_words(header).isdisjoint(known.amounts | known.other_amounts)
+
+
+def is_unknown_amount(header: str) -> bool:
+    """Return whether a header has a word for an amount and none that makes it another one."""
+    known, words = _vocabulary(), mapping_words(header)
+    return not words.isdisjoint(known.amounts) and words.isdisjoint(
+        known.other_things | known.other_units
+    )
 
 
 @cache
@@ -173,7 +213,10 @@ class NameMatcher:
         ]
         match = self._match(header)
         if match is not None and match.column == column.name:
-            found.append(NameFit(0.95, _MISSPELT) if match.is_certain else NameFit(0.62, _PART))
+            if match.is_certain:
+                found.append(NameFit(0.95, _MISSPELT))
+            elif column.kind not in {Kind.MONEY, Kind.NUMBER} or says_amount(header):
+                found.append(NameFit(0.62, _PART))
         best = max(found, key=lambda fit: fit.score, default=None)
         if best is None or best.score >= 0.9:
             return best
@@ -199,10 +242,16 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
         # "ID" rather means the other system's own number than a code that people know.
         possible = 0.69 if words == {"id"} else 0.7
         return NameFit(0.92, _USUAL) if usual else NameFit(possible, _POSSIBLE)
-    fillers = _vocabulary().fillers
+    known = _vocabulary()
+    fillers = known.fillers
     specific, expected = words - fillers, phrase - fillers
     if not expected or not specific:
         return None
+    # A bare noun is no name of its amount, date or number: "parcela" is not "valor da parcela".
+    said = known.amounts | known.other_amounts
+    if (phrase & known.amounts and not words & said) or (phrase & known.dates and not words & known.dates):
+        return None
+    usual = usual and (bool(words & fillers) or not phrase & known.codes)
     if specific == expected:
         return NameFit(0.88, _USUAL) if usual else NameFit(0.66, _POSSIBLE)
     if expected < specific:
@@ -223,6 +272,8 @@ def _is_other_thing(words: Words, column: Column) -> bool:
         if words in _names_without_amounts() - names:
             return True
     elif (words & known.amounts) - own_words:
+        return True
+    if column.kind is Kind.TEXT and words & known.codes and not own_words & known.codes:
         return True
     if column.kind is not Kind.DATE and (words & known.dates) - own_words:
         return True
@@ -269,8 +320,13 @@ _RULES_WEIGHT = 0.4
 _NO_TEXTS = frozenset({CellKind.DATE, CellKind.DATETIME, CellKind.TIME, CellKind.BOOLEAN})
 _LETTER = re.compile(r"[^\W\d_]")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+_DATE = re.compile(
+    r"[0-3]?\d(/[01]?\d/(\d\d){1,2}|[.-][01]?\d[.-][12]\d{3})( \d{1,2}:.*)?|[12]\d{3}-[01]\d-[0-3]\d.*"
+)
 _PT_CENTS = re.compile(r"\d,\d{2}\s*$")
 _EN_CENTS = re.compile(r"\d\.\d{2}\s*$")
+_BANK_DIGITS, _MANY_ACCOUNTS = 3, 30
+_ACCOUNTS = frozenset({"codigoDaContaCorrente"})
 LISTED_CODES = frozenset(
     {"codigoDaFilial", "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDaCarteira"}
     | {"codigoDoTipoDeCliente", "codigoDoVendedor", "codigoDoAlmoxarifado"}
@@ -311,6 +367,37 @@ class ForeignColumn:
         if len(known) < _MOSTLY * len(self.cells.kinds) or 2 * valid < len(known):
             return set()
         return set(known)
+
+    @cached_property
+    def is_counter(self) -> bool:
+        """True if the values count: 1, 2, 3 …, again from 1 for each group."""
+        numbers = [int(t) if (t := display(v).strip()).isdecimal() else 0 for v in self.values]
+        steps = [after - before for before, after in pairwise([0, *numbers])]
+        again = [after == 1 for after in numbers]
+        return len(numbers) > 1 and max(numbers) > 1 and all(
+            step == 1 or first for step, first in zip(steps, again, strict=True)
+        )
+
+    @cached_property
+    def are_bank_numbers(self) -> bool:
+        """True if all values are numbers of Brazilian banks, which are no accounts."""
+        texts = self.texts
+        if not texts or not all(map(str.isdecimal, texts)):
+            return False
+        numbers = set(map(int, texts))
+        # An account may have a small number, but hardly one that is written as 001.
+        are_written = all(len(text) == _BANK_DIGITS for text in texts)
+        return numbers <= _vocabulary().banks and (are_written or max(numbers) > _MANY_ACCOUNTS)
+
+    @cached_property
+    def are_dates(self) -> bool:
+        """True if nearly all values are dates or texts of dates."""
+        dates = sum(
+            kind in {CellKind.DATE, CellKind.DATETIME}
+            or (isinstance(value, str) and _DATE.fullmatch(value.strip()) is not None)
+            for kind, value in zip(self.cells.kinds, self.values, strict=True)
+        )
+        return dates > 0 and dates >= _MOSTLY * len(self.cells.kinds)
 
     def are_names(self) -> bool:
         """Return whether nearly all values are words, like names of people and things."""
@@ -377,7 +464,9 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
         return None
     if column.kind in DOCUMENTS:
         return list(map(document_kind, foreign.values)).count(column.kind) / size
-    if column.kind.is_text and not _NO_TEXTS.isdisjoint(foreign.cells.kinds):
+    if column.kind.is_text and (foreign.are_dates or not _NO_TEXTS.isdisjoint(foreign.cells.kinds)):
+        return 0.0
+    if column.name in _ACCOUNTS and foreign.are_bank_numbers:
         return 0.0
     # Ambiguous values may fit the column either way.
     style = foreign.number_style()

@@ -7,7 +7,7 @@ code of a branch, is left as ``?``, which is refused until it is replaced.
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -28,22 +28,35 @@ from xlbridge.validation.mapping.column_fit import (
     columns_called,
     fit,
     foreign_columns,
+    is_unknown_amount,
     listed_values,
     mapping_words,
+    says_amount,
 )
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping
 from xlbridge.workbook.read import SheetCells
 
 _BY_VALUE_SCORE, _HIGH, _MEDIUM, _MIN_SCORE = 0.88, 0.86, 0.6, 0.42
+_EMPTY_SCORE = 0.55
 _LINK_SCORE = 0.7
 _MIN_FIT = 0.85
+_CERTAIN_NAME = 0.9
 _CLOSE = 0.06
+_RIVAL = 0.34
+"""Distance of a header that may be meant as well, if a sheet has several amounts or dates."""
 _OTHER_COLUMN_PENALTY = 0.5
 _PARTIES = frozenset({"cliente", "fornecedor"})
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
 _NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
+_NUMBER = frozenset({"numero"})
+_KIND = frozenset({"tipo"})
+_GENERIC = frozenset({"numero", "codigo", "id", "nome", "data", "tipo"})
+"""Words that are a column's name in one sheet and say little in another."""
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
+_KIND_WORDS = frozenset({"tipo", "especie", "parcela"})
+"""Words of a history that do not describe an entry by themselves."""
 _MONEY = frozenset({Kind.NUMBER, Kind.MONEY})
+_OFTEN_SEVERAL = _MONEY | {Kind.DATE}
 
 
 class Confidence(StrEnum):
@@ -124,13 +137,50 @@ class MappingProposal:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A possible match of a header and the column ``name``."""
+    """A possible match of a foreign column and a column of the resource."""
 
-    header: str
-    name: str
+    foreign: ForeignColumn
+    column: Column
     score: float
     reason: Text
     body: Mapping[str, Any]
+
+    @property
+    def header(self) -> str:
+        """The foreign header."""
+        return self.foreign.header
+
+    @property
+    def name(self) -> str:
+        """Name of the resource's column."""
+        return self.column.name
+
+    @property
+    def says_amount(self) -> bool:
+        """True if the column takes an amount and the header says that it has one."""
+        return self.column.kind in _MONEY and says_amount(self.header)
+
+    def rivals(self, others: Sequence["_Candidate"]) -> list[str]:
+        """Return the headers and columns that may be meant instead: those with close scores, and
+        other amounts or dates unless their cells are the same."""
+        best: dict[str, float] = {}
+        for one in others:
+            best[one.header] = max(best.get(one.header, 0), one.score)
+        found: dict[str, None] = {}
+        for one in others:
+            if one is self or (one.name != self.name and one.header != self.header):
+                continue
+            distance = self.score - one.score
+            is_other_amount = (
+                one.name == self.name
+                and self.column.kind in _OFTEN_SEVERAL
+                and distance < _RIVAL
+                and one.score >= best[one.header]
+                and one.foreign.values != self.foreign.values
+            )
+            if distance < _CLOSE or is_other_amount:
+                found[one.header if one.name == self.name else one.name] = None
+        return list(found)
 
 
 class _Choice(dict[str, ProposedColumn]):
@@ -169,13 +219,7 @@ class _Choice(dict[str, ProposedColumn]):
         used = self.headers
         free = [one for one in candidates if one.name not in self and one.header not in used]
         while free and (best := max(free, key=lambda one: one.score)).score >= _MIN_SCORE:
-            rivals = {
-                one.header if one.name == best.name else one.name: None
-                for one in free
-                if one is not best
-                and best.score - one.score < _CLOSE
-                and (one.name == best.name or one.header == best.header)
-            }
+            rivals = best.rivals(free)
             confidence = Confidence.MEDIUM if best.score >= _MEDIUM else Confidence.LOW
             reason = best.reason
             if rivals:
@@ -202,7 +246,7 @@ class _Choice(dict[str, ProposedColumn]):
             return
         headers = [foreign.header for foreign in free if foreign.header not in self.headers]
         parts = [header for header in headers if mapping_words(header) & _HISTORY_WORDS]
-        if parts:
+        if any(mapping_words(header) & _HISTORY_WORDS - _KIND_WORDS for header in parts):
             body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
             self.add("historico", body, Confidence.LOW, _HISTORY)
 
@@ -254,7 +298,11 @@ def propose(
     matcher = NameMatcher(resource, known)
     candidates = [one for foreign in columns for one in _candidates(matcher, resource, foreign)]
     candidates += [one for foreign in columns for one in _links(matcher, resource, foreign)]
-    choice.add_best(candidates)
+    matched = {one.header for one in candidates if one.score >= _MEDIUM}
+    candidates += _unnamed_amounts(resource, columns, matched)
+    # A header that says what it is outranks a bare noun.
+    said = {one.name for one in candidates if one.says_amount}
+    choice.add_best([one for one in candidates if one.says_amount or one.name not in said])
     choice.join_parts(resource, columns)
     choice.fill_missing(resource, earlier)
     header = [foreign.header for foreign in columns] + [*repeated]
@@ -280,7 +328,7 @@ def _candidates(
         if name_fit is None:
             if _is_identified_by_values(column, foreign):
                 body: Mapping[str, Any] = {"from": foreign.header}
-                yield _Candidate(foreign.header, column.name, _MEDIUM, _BY_VALUES, body)
+                yield _Candidate(foreign, column, _MEDIUM, _BY_VALUES, body)
             continue
         score, are_names = name_fit.score, _names_records(column, foreign)
         if _is_identified_by_values(column, foreign):
@@ -288,13 +336,42 @@ def _candidates(
         elif are_names:
             # A column of names, or a link, which also finds codes, is preferred.
             score = min(score, _LINK_SCORE - _CLOSE - 0.01)
+        words, is_certain = mapping_words(foreign.header), name_fit.score >= _CERTAIN_NAME
+        if foreign.is_counter and not (is_certain and _is_code(column)):
+            if words == _NUMBER or (column.kind in _MONEY and not is_certain):
+                continue
+            score = min(score, _HIGH - 0.01)
+        if words == _KIND and not is_certain:
+            continue
+        if words <= _GENERIC:
+            score = min(score, _HIGH - 0.01)
         share, body = _fit_and_body(column, foreign)
+        if share is None and column.required:
+            continue
         score, reason = _score_with_values(name_fit, score, share, body)
         if are_names and reason is _VALUES_FIT:
             reason = _NOT_CODES
         if reason is not None:
             reason = reason.format(reason=name_fit.reason)
-            yield _Candidate(foreign.header, column.name, score, reason, body)
+            yield _Candidate(foreign, column, score, reason, body)
+
+
+def _unnamed_amounts(
+    resource: Resource, columns: Sequence[ForeignColumn], matched: Set[str]
+) -> Iterator[_Candidate]:
+    """Yield the columns whose headers say an amount, without a word of another one, as the
+    resource's main amount."""
+    amount = resource.by_name.get(resource.totals.amount or "")
+    for foreign in columns if amount is not None else ():
+        if foreign.header in matched or not is_unknown_amount(foreign.header):
+            continue
+        share, body = _fit_and_body(amount, foreign)
+        if share is not None and share >= _MIN_FIT and not foreign.is_counter:
+            yield _Candidate(foreign, amount, _MEDIUM - 0.01, _SAYS_AMOUNT, body)
+
+
+def _is_code(column: Column) -> bool:
+    return column.name.casefold().startswith("codigo")
 
 
 def _name_fit(matcher: NameMatcher, foreign: ForeignColumn, column: Column) -> NameFit | None:
@@ -311,7 +388,7 @@ def _score_with_values(
     ``share`` is the share of values that the column accepts, None if there are no values.
     """
     if share is None:
-        return min(score, _HIGH - 0.01), _NO_VALUES
+        return min(score, _EMPTY_SCORE), _NO_VALUES
     if share >= _MIN_FIT:
         return score, _VALUES_FIT
     if "values" in body:
@@ -338,13 +415,15 @@ def _links(
         if is_party and kinds and words & _DOCUMENT_WORDS:
             # A document belongs to one record, a name may belong to several.
             score = _LINK_SCORE + 0.01
-            yield _Candidate(foreign.header, column.name, score, _BY_DOCUMENT, body)
+            yield _Candidate(foreign, column, score, _BY_DOCUMENT, body)
         elif _names_records(column, foreign):
             name_fit = _name_fit(matcher, foreign, column)
             if name_fit is not None and name_fit.score >= _MEDIUM:
-                yield _Candidate(foreign.header, column.name, _LINK_SCORE, _BY_NAME, body)
+                # A column that is called like the record names it rather than a mere "código".
+                score = _LINK_SCORE + (0.005 if name_fit.score >= _CERTAIN_NAME else 0)
+                yield _Candidate(foreign, column, score, _BY_NAME, body)
             elif is_party and words & _NAME_WORDS:
-                yield _Candidate(foreign.header, column.name, _MIN_SCORE, _BY_NAME, body)
+                yield _Candidate(foreign, column, _MIN_SCORE, _BY_NAME, body)
 
 
 def _names_records(column: Column, foreign: ForeignColumn) -> bool:
@@ -352,7 +431,7 @@ def _names_records(column: Column, foreign: ForeignColumn) -> bool:
 
     If codes may be texts, only texts without digits are names.
     """
-    has_codes = column.kind is Kind.CODE and "codigo" in column.name.casefold()
+    has_codes = column.kind is Kind.CODE and _is_code(column)
     is_code = has_codes or column.references is not None
     if not is_code or column.name in LISTED_CODES or not foreign.are_names():
         return False
@@ -405,6 +484,9 @@ _LISTED = Text(
 )
 _PARTLY = Text(
     pt="{reason}, mas nem todos os valores servem", en="{reason}, but not all values fit"
+)
+_SAYS_AMOUNT = Text(
+    pt="diz que é um valor, e os valores servem", en="it says an amount, and the values fit"
 )
 _BY_VALUES = Text(pt="os valores são típicos da coluna", en="the values are typical of the column")
 _BY_DOCUMENT = Text(
