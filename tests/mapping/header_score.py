@@ -30,7 +30,7 @@ from sheets import write_rows  # noqa: E402 - found by the path set above
 
 HALVES = {
     "known": ("headers_known", "headers_later", "layouts_known"),
-    "set aside": ("headers_set_aside",),
+    "set aside": ("headers_set_aside", "layouts_set_aside"),
 }
 """Files of each half; nothing was changed on account of the second one."""
 

@@ -1,5 +1,5 @@
 """Sheets of other systems changed so that a header or its values mislead, for tests that no wrong
-column is proposed with high confidence."""
+column is proposed with high confidence. Inside: validation."""
 
 import datetime as dt
 from collections.abc import Iterator, Sequence

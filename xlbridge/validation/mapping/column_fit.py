@@ -7,7 +7,7 @@ A header fits by the column's own names, its names in other programs, or earlier
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind, Resource, pandera_checks
+from xlbridge.resources import KEY, Column, Kind, Resource, pandera_checks
 from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
@@ -60,6 +60,7 @@ class _Vocabulary:
     codes: Words
     other_fillers: Words
     names: Words
+    sides: Mapping[str, Words]
     other_things: Words
     other_units: Words
     banks: frozenset[int]
@@ -137,12 +138,25 @@ def is_unknown_amount(header: str) -> bool:
     )
 
 
+def side_of(text: str) -> str | None:
+    """Return the party, by its column, that only one kind of titles has: clients owe receivables,
+    suppliers get payables."""
+    words = mapping_words(text)
+    found = [column for column, known in _vocabulary().sides.items() if not words.isdisjoint(known)]
+    return found[0] if len(found) == 1 else None
+
+
 @cache
 def _phrases(column: str) -> tuple[tuple[Words, bool], ...]:
     """Return the names of a column as words, with whether each is a usual one."""
     names = _synonyms(column)
     usual = [(mapping_words(name), True) for name in names.usual]
     return (*usual, *((mapping_words(name), False) for name in names.possible))
+
+
+def _preference(position: int) -> float:
+    """Return what is subtracted for the position of a column's name: the first ones are better."""
+    return 0.002 * min(position, 5)
 
 
 @cache
@@ -180,6 +194,10 @@ _ALIKE = Text(
 _PART = Text(pt="é parte do nome da coluna", en="it is a part of the column's name")
 
 
+_NUMBERS = frozenset({"numero", "number"})
+_BARE_KIND = frozenset({"tipo"})
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class NameFit:
     """Fit of a header to a column, from 0 to 1, and the reason."""
@@ -209,13 +227,17 @@ class NameMatcher:
         if column.kind in {Kind.MONEY, Kind.NUMBER} and words & _vocabulary().other_units:
             return None
         found = [
-            fit for phrase, usual in _phrases(column.name) if (fit := _fit(words, phrase, usual))
+            replace(fit, score=fit.score - _preference(position)) if usual else fit
+            for position, (phrase, usual) in enumerate(_phrases(column.name))
+            if (fit := _fit(words, phrase, usual))
         ]
         match = self._match(header)
         if match is not None and match.column == column.name:
             if match.is_certain:
                 found.append(NameFit(0.95, _MISSPELT))
-            elif column.kind not in {Kind.MONEY, Kind.NUMBER} or says_amount(header):
+            elif words != _BARE_KIND and (
+                column.kind not in {Kind.MONEY, Kind.NUMBER} or says_amount(header)
+            ):
                 found.append(NameFit(0.62, _PART))
         best = max(found, key=lambda fit: fit.score, default=None)
         if best is None or best.score >= 0.9:
@@ -273,7 +295,8 @@ def _is_other_thing(words: Words, column: Column) -> bool:
             return True
     elif (words & known.amounts) - own_words:
         return True
-    if column.kind is Kind.TEXT and words & known.codes and not own_words & known.codes:
+    codes = known.codes - _NUMBERS
+    if column.kind is Kind.TEXT and words & codes and not own_words & codes:
         return True
     if column.kind is not Kind.DATE and (words & known.dates) - own_words:
         return True
@@ -319,6 +342,7 @@ _SAMPLE_ROWS = 200
 _RULES_WEIGHT = 0.4
 _NO_TEXTS = frozenset({CellKind.DATE, CellKind.DATETIME, CellKind.TIME, CellKind.BOOLEAN})
 _LETTER = re.compile(r"[^\W\d_]")
+_ONE_CODE = re.compile(r"\S*\d\S*")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _DATE = re.compile(
     r"[0-3]?\d(/[01]?\d/(\d\d){1,2}|[.-][01]?\d[.-][12]\d{3})( \d{1,2}:.*)?|[12]\d{3}-[01]\d-[0-3]\d.*"
@@ -399,6 +423,10 @@ class ForeignColumn:
         )
         return dates > 0 and dates >= _MOSTLY * len(self.cells.kinds)
 
+    def are_texts(self) -> bool:
+        """Return whether the values are texts, and no dates."""
+        return not self.are_dates and any(isinstance(value, str) for value in self.values)
+
     def are_names(self) -> bool:
         """Return whether nearly all values are words, like names of people and things."""
         names = sum(isinstance(v, str) and _LETTERS.search(v) is not None for v in self.values)
@@ -478,8 +506,8 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
     share = max(_share(column, foreign.cells, reading) for reading in readings)
     if column.required and foreign.filled < _MOSTLY:
         share *= foreign.filled
-    if column.kind is Kind.TEXT and not column.allowed:
-        words = sum(_LETTERS.search(text) is not None for text in foreign.texts)
+    if column.kind is Kind.TEXT and not column.allowed and column.name != KEY:
+        words = sum(_LETTERS.search(text) is not None and not _ONE_CODE.fullmatch(text) for text in foreign.texts)
         share *= 0.4 + 0.6 * words / max(1, len(foreign.texts))
     if column.kind is Kind.CODE and "telephone" not in column.checks:
         words = sum(" " in t and _LETTERS.search(t) is not None for t in foreign.texts)

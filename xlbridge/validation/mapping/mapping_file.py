@@ -116,9 +116,13 @@ class MappingFile(Struct, frozen=True, kw_only=True):
     header: The header that the mapping was made for.
     ignore: The headers that are not used.
     accept: The findings that are right as they are, each as CODE or CODE:COLUMN.
+    title: What the sheet is, such as the export of another system.
+    source: Where its columns are described.
     """
 
     version: Literal[1]
+    title: Name | None = None
+    source: Name | None = None
     resource: Name
     header: Annotated[tuple[Name, ...], Meta(min_length=1)]
     columns: Annotated[Mapping[str, MappedColumn], Meta(min_length=1)]
@@ -137,6 +141,8 @@ class SheetMapping:
     columns: tuple[MappedColumn, ...]
     ignore: tuple[str, ...] = ()
     accept: tuple[str, ...] = ()
+    title: str | None = None
+    source: str | None = None
 
     def error(self, found: Iterable[FoundMistake]) -> UsageError:
         """Return the error that the file has mistakes, with their lines."""
@@ -209,6 +215,8 @@ def read_mapping(path: Path) -> SheetMapping:
         columns=tuple(replace(column, name=name) for name, column in file.columns.items()),
         ignore=file.ignore,
         accept=file.accept,
+        title=file.title,
+        source=file.source,
     )
 
 

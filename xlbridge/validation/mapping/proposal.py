@@ -33,7 +33,12 @@ from xlbridge.validation.mapping.column_fit import (
     mapping_words,
     says_amount,
 )
-from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping
+from xlbridge.validation.mapping.mapping_file import (
+    TO_FILL_IN,
+    MappedColumn,
+    SheetMapping,
+    value_key,
+)
 from xlbridge.workbook.read import SheetCells
 
 _BY_VALUE_SCORE, _HIGH, _MEDIUM, _MIN_SCORE = 0.88, 0.86, 0.6, 0.42
@@ -49,7 +54,6 @@ _PARTIES = frozenset({"cliente", "fornecedor"})
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
 _NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
 _NUMBER = frozenset({"numero"})
-_KIND = frozenset({"tipo"})
 _GENERIC = frozenset({"numero", "codigo", "id", "nome", "data", "tipo"})
 """Words that are a column's name in one sheet and say little in another."""
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
@@ -97,7 +101,7 @@ class ProposedColumn:
 @dataclass(frozen=True, slots=True)
 class MappingProposal:
     """A proposed mapping of a sheet: ``ignore`` has the unused headers with the reasons,
-    ``header_row`` is Excel's row number of the header."""
+    ``header_row`` is Excel's row number of the header; ``base`` the mapping that it builds on."""
 
     resource: Resource
     sheet: str
@@ -105,6 +109,7 @@ class MappingProposal:
     columns: Sequence[ProposedColumn]
     ignore: Mapping[str, Text]
     header_row: int = 1
+    base: SheetMapping | None = None
 
     @property
     def weight(self) -> float:
@@ -121,6 +126,13 @@ class MappingProposal:
         share = len(self.used_headers) / max(1, len(self.header))
         penalty = _OTHER_COLUMN_PENALTY * len(self.foreign_names)
         return sum(matched.values()) + share - 2 * missing - penalty
+
+    def changes(self) -> tuple[list[str], list[str]]:
+        """Return the headers of the base that the sheet lacks, and those that are new."""
+        old = {} if self.base is None else {header_key(text): text for text in self.base.header}
+        new = {header_key(text): text for text in self.header}
+        gone = [text for key, text in old.items() if key not in new]
+        return gone, [text for key, text in new.items() if key not in old]
 
     @property
     def used_headers(self) -> set[str]:
@@ -194,6 +206,48 @@ class _Choice(dict[str, ProposedColumn]):
         """Headers that the columns use."""
         return {header for column in self.values() for header in column.sources}
 
+    def reuse(
+        self, base: SheetMapping, resource: Resource, columns: Sequence[ForeignColumn]
+    ) -> None:
+        """Choose the columns of a mapping whose headers are still there and whose values fit."""
+        found = {header_key(foreign.header): foreign for foreign in columns}
+        why = _EARLIER_SHEET if base.title is None else _LAYOUT.format(title=base.title)
+        for mapped in base.columns:
+            column = resource.by_name.get(mapped.name)
+            sources = [found.get(header_key(header)) for header in mapped.sources]
+            present = [foreign for foreign in sources if foreign is not None]
+            if column is None or not sources or len(present) < len(sources):
+                continue
+            body, confidence = _reused_body(mapped, column, present)
+            if body is not None:
+                self.add(mapped.name, body, confidence, why)
+
+    def doubt_rivals(self, candidates: Sequence[_Candidate]) -> None:
+        """Lower the confidence of chosen columns that a new header names as well."""
+        for one in candidates:
+            chosen = self.get(one.name)
+            if (
+                chosen is not None
+                and chosen.confidence is Confidence.HIGH
+                and one.header not in chosen.sources
+                and one.score >= _HIGH - _RIVAL
+            ):
+                reason = WITH_RIVALS.format(reason=chosen.reason, others=one.header)
+                self.add(one.name, chosen.body, Confidence.MEDIUM, reason)
+
+    def replace_gone(
+        self, base: SheetMapping, resource: Resource, new: Sequence[ForeignColumn]
+    ) -> None:
+        """Take the only new column that is unused for the only one that is gone, if it fits."""
+        left = [foreign for foreign in new if foreign.header not in self.headers]
+        gone = [one for one in base.columns if one.is_direct and one.name not in self]
+        if len(left) != 1 or len(gone) != 1 or gone[0].name not in resource.by_name:
+            return
+        share, body = _fit_and_body(resource.by_name[gone[0].name], left[0])
+        if share is not None and share >= _MIN_FIT:
+            why = _IN_PLACE_OF.format(header=gone[0].source)
+            self.add(gone[0].name, body, Confidence.LOW, why)
+
     def split_documents(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
         """Split a column with CNPJs and CPFs if only the resource has one for each."""
         by_kind = {c.kind.value: c for c in resource.columns if c.kind in DOCUMENTS}
@@ -245,7 +299,7 @@ class _Choice(dict[str, ProposedColumn]):
         if "historico" not in resource.required or "historico" in self:
             return
         headers = [foreign.header for foreign in free if foreign.header not in self.headers]
-        parts = [header for header in headers if mapping_words(header) & _HISTORY_WORDS]
+        parts = [f.header for f in free if f.header in headers and f.are_texts() and mapping_words(f.header) & _HISTORY_WORDS]
         if any(mapping_words(header) & _HISTORY_WORDS - _KIND_WORDS for header in parts):
             body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
             self.add("historico", body, Confidence.LOW, _HISTORY)
@@ -281,11 +335,13 @@ def propose(
     columns: Sequence[ForeignColumn],
     repeated: Sequence[str],
     earlier: Sequence[SheetMapping],
+    base: SheetMapping | None = None,
 ) -> MappingProposal:
     """Propose a mapping of the columns of a foreign sheet to a resource's.
 
     ``repeated`` are headers that occur more than once and cannot be used. ``earlier`` are mappings
-    to the resource that a person confirmed, the latest last.
+    to the resource that a person confirmed, the latest last; ``base`` is the one of a similar
+    sheet, which is kept as far as the header is the same.
     """
     known = {
         header_key(mapped.source): mapped.name
@@ -293,17 +349,29 @@ def propose(
         for mapped in mapping.columns
         if mapped.source is not None and mapped.is_direct
     }
-    choice = _Choice()
-    choice.split_documents(resource, columns)
+    choice, open_columns = _Choice(), columns
+    if base is not None:
+        choice.reuse(base, resource, columns)
+        ignored = set(map(header_key, base.ignore))
+        open_columns = [one for one in columns if header_key(one.header) not in ignored]
+    if not DOCUMENTS.keys() & choice.keys():
+        choice.split_documents(resource, open_columns)
     matcher = NameMatcher(resource, known)
-    candidates = [one for foreign in columns for one in _candidates(matcher, resource, foreign)]
-    candidates += [one for foreign in columns for one in _links(matcher, resource, foreign)]
+    candidates = [one for it in open_columns for one in _candidates(matcher, resource, it)]
+    candidates += [one for it in open_columns for one in _links(matcher, resource, it)]
     matched = {one.header for one in candidates if one.score >= _MEDIUM}
-    candidates += _unnamed_amounts(resource, columns, matched)
+    candidates += _unnamed_amounts(resource, open_columns, matched)
     # A header that says what it is outranks a bare noun.
     said = {one.name for one in candidates if one.says_amount}
-    choice.add_best([one for one in candidates if one.says_amount or one.name not in said])
-    choice.join_parts(resource, columns)
+    candidates = [one for one in candidates if one.says_amount or one.name not in said]
+    if base is not None:
+        old = set(map(header_key, base.header))
+        choice.doubt_rivals([one for one in candidates if header_key(one.header) not in old])
+    choice.add_best(candidates)
+    if base is not None:
+        new = [one for one in open_columns if header_key(one.header) not in old]
+        choice.replace_gone(base, resource, new)
+    choice.join_parts(resource, open_columns)
     choice.fill_missing(resource, earlier)
     header = [foreign.header for foreign in columns] + [*repeated]
     ordered = [choice[c.name] for c in resource.columns if c.name in choice]
@@ -315,8 +383,45 @@ def propose(
             fits = ((one.name, _name_fit(matcher, foreign, one)) for one in missing)
             named = next((name for name, fit in fits if fit and fit.score >= _HIGH), None)
             ignore[foreign.header] = _UNUSABLE.format(column=named) if named else _NO_COLUMN
+            if foreign not in open_columns:
+                ignore[foreign.header] = _IGNORED_BEFORE
     ignore |= dict.fromkeys(repeated, _REPEATED)
-    return MappingProposal(resource, sheet, header, ordered, ignore)
+    return MappingProposal(resource, sheet, header, ordered, ignore, base=base)
+
+
+def _reused_body(
+    mapped: MappedColumn, column: Column, sources: Sequence[ForeignColumn]
+) -> tuple[Mapping[str, Any] | None, Confidence]:
+    """Return the body of a column of a similar sheet's mapping for this sheet, None if its values
+    do not fit, and the confidence; words that are new in a list are left to be filled in."""
+    foreign, body = sources[0], dict(mapped.body)
+    if not any(one.cells.kinds for one in sources):
+        return body, Confidence.LOW
+    if mapped.values is not None:
+        listed = listed_values(column, foreign)
+        known = {value_key(text) for text in mapped.values}
+        if known.isdisjoint(DOCUMENTS):
+            listed = {text: it for text, it in listed.items() if value_key(text) not in known}
+            body["values"] = {**mapped.values, **listed}
+            if listed:
+                return body, Confidence.MEDIUM
+        return body, Confidence.HIGH
+    if len(sources) > 1 or mapped.when is not None:
+        return body, Confidence.HIGH
+    share, direct = _fit_and_body(column, foreign)
+    if mapped.link is not None:
+        # The cells may have the codes instead of names or documents.
+        has_codes = column.kind is Kind.INTEGER and share is not None and share >= _MIN_FIT
+        return (direct if has_codes else body), Confidence.HIGH
+    is_doubtful = foreign.is_counter and not _is_code(column)
+    if "values" in direct or (share is not None and share >= _MIN_FIT):
+        is_incomplete = TO_FILL_IN in direct.get("values", {}).values()
+        doubtful = is_doubtful or is_incomplete
+        return direct, Confidence.MEDIUM if doubtful else Confidence.HIGH
+    if _names_records(column, foreign) and column.references is not None:
+        registry = REFERENCES[column.references].resource or column.references
+        return {"from": foreign.header, "link": registry}, Confidence.MEDIUM
+    return (direct, Confidence.LOW) if share and share > 1 / 2 else (None, Confidence.LOW)
 
 
 def _candidates(
@@ -341,8 +446,6 @@ def _candidates(
             if words == _NUMBER or (column.kind in _MONEY and not is_certain):
                 continue
             score = min(score, _HIGH - 0.01)
-        if words == _KIND and not is_certain:
-            continue
         if words <= _GENERIC:
             score = min(score, _HIGH - 0.01)
         share, body = _fit_and_body(column, foreign)
@@ -524,6 +627,16 @@ _TO_BE_FILLED_IN = Text(
     pt="a planilha não tem a coluna; escreva o valor no lugar de ?",
     en="the sheet lacks the column; replace ? with the value",
 )
+_EARLIER_SHEET = Text(
+    pt="é como no mapeamento usado antes, e os valores servem",
+    en="it is as in the mapping used before, and the values fit",
+)
+_LAYOUT = Text(pt="é assim em {title}", en="it is so in {title}")
+_IN_PLACE_OF = Text(
+    pt="é a única coluna nova, e {header} não está mais na planilha",
+    en="it is the only new column, and {header} is no longer in the sheet",
+)
+_IGNORED_BEFORE = Text(pt="não é usada no mapeamento", en="the mapping does not use it")
 _NO_COLUMN = Text(pt="nenhuma coluna corresponde", en="no column matches")
 _UNUSABLE = Text(
     pt="parece ser {column}, mas nenhum dos valores serve",

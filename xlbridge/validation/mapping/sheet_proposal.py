@@ -37,6 +37,7 @@ from xlbridge.validation.mapping.column_fit import (
     is_amount,
     mapping_words,
     record_rows,
+    side_of,
     words_of_names,
 )
 from xlbridge.validation.mapping.mapping_file import SheetMapping
@@ -47,6 +48,7 @@ from xlbridge.validation.mapping.proposal import (
     ProposedColumn,
     propose,
 )
+from xlbridge.validation.mapping.similar_mappings import similar_mapping
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookSource, read_workbook
 
 _MIN_HEADERS = 2
@@ -89,7 +91,8 @@ def propose_mapping(
     proposals = []
     for one in fitting:
         confirmed = [mapping for mapping in earlier if mapping.resource == one.name]
-        proposal = propose(one, cells.name, columns, repeated, confirmed)
+        base = similar_mapping(headers, confirmed, one.name)
+        proposal = propose(one, cells.name, columns, repeated, confirmed, base)
         proposals.append(_with_child_keys(proposal, sheets, cells, position))
     best = proposals[0]
     if requested is None:
@@ -202,10 +205,15 @@ _KEYS = Text(
 
 _CLOSE = 0.25
 _MAX_LIKELY = 5
-_TITLE_WEIGHT = 1.0
-"""Weight of a name with the resource's title, the same as that of a matched column."""
+_TITLE_WEIGHT = 2.0
+"""Weight of a name with the resource's title, the same as that of two matched columns."""
 _HEADER_WEIGHT = 0.3
 """Weight of a header with the title: it only decides between resources with the same columns."""
+_SIDE_WEIGHT = 1.0
+"""Weight of headers that name a client, or a supplier."""
+_BASE_WEIGHT = 4.0
+"""Weight of the header of a sheet that is known."""
+_MOSTLY_SAME = 0.6
 _AMOUNT_PENALTY = 2.0
 """Evidence of a column of amounts against a resource without any, such as clients."""
 _STEM = 6
@@ -277,6 +285,7 @@ def _ranked(
     that it also requires columns which the sheet lacks proves nothing.
     """
     evidence: dict[str, float] = {}
+    sides = _sides(proposals[0].header)
     for proposal in proposals:
         resource = proposal.resource
         # A header of the resource's own columns may have its title ("Nome do cliente").
@@ -289,11 +298,20 @@ def _ranked(
         evidence[resource.name] = (
             _TITLE_WEIGHT * (resource.name in titled)
             + _HEADER_WEIGHT * has_title
+            + _SIDE_WEIGHT * (_party(resource) in sides)
+            + _BASE_WEIGHT * (proposal.base is not None)
             - _AMOUNT_PENALTY * lacks_amounts
         )
     ranked = sorted(proposals, key=lambda p: -p.weight - evidence[p.resource.name])
     best, bonus = ranked[0], evidence[ranked[0].resource.name]
+    is_sided = best.resource.name in titled or _party(best.resource) in sides
     for other in ranked[1:]:
+        if best.base is not None and other.base is None:
+            continue
+        # Nothing but the party tells receivables from payables.
+        parties = {_party(best.resource), _party(other.resource)}
+        if parties == _PARTIES and not is_sided and _share(best, other) >= _MOSTLY_SAME:
+            return ranked, False
         others = evidence[other.resource.name]
         is_same = others == bonus and _sources(other) == _sources(best)
         if best.weight + bonus - other.weight - others < _CLOSE:
@@ -301,6 +319,23 @@ def _ranked(
         if is_same and other.weight > -math.inf:
             return ranked, False
     return ranked, True
+
+
+def _party(resource: Resource) -> str | None:
+    """Return the column of the party of a resource that has only one of them."""
+    found = _PARTIES & resource.by_name.keys()
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _sides(header: Iterable[str]) -> set[str]:
+    """Return the party that the headers name, nothing if they name both."""
+    found = {side for text in header if (side := side_of(text))}
+    return found if len(found) == 1 else set()
+
+
+def _share(best: MappingProposal, other: MappingProposal) -> float:
+    """Return the share of the headers of the best proposal that another one uses, too."""
+    return len(best.used_headers & other.used_headers) / max(1, len(best.used_headers))
 
 
 def _sources(proposal: MappingProposal) -> dict[str, tuple[str, ...]]:
