@@ -293,6 +293,8 @@ def test_json_schema_of_the_file_is_printed_for_editors(xlbridge: Xlbridge) -> N
         "ignore",
         "accept",
     }
+    keys = {"version", "title", "source", "resource", "header", "columns", "ignore"}
+    assert set(form["properties"]) == keys
     column = form["properties"]["columns"]["additionalProperties"]["properties"]
     assert {*column["numbers"]["enum"]} == {*get_args(NumberStyle)}
 

@@ -45,7 +45,7 @@ _BY_VALUE_SCORE, _HIGH, _MEDIUM, _MIN_SCORE = 0.88, 0.86, 0.6, 0.42
 _EMPTY_SCORE = 0.55
 _LINK_SCORE = 0.7
 _MIN_FIT = 0.85
-_CERTAIN_NAME = 0.9
+_CERTAIN_NAME, _MIN_COUNTED = 0.9, 0.8
 _CLOSE = 0.06
 _RIVAL = 0.34
 """Distance of a header that may be meant as well, if a sheet has several amounts or dates."""
@@ -53,7 +53,7 @@ _OTHER_COLUMN_PENALTY = 0.5
 _PARTIES = frozenset({"cliente", "fornecedor"})
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
 _NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
-_NUMBER = frozenset({"numero"})
+_NUMBER, _CODE = frozenset({"numero"}), frozenset({"codigo", "code"})
 _GENERIC = frozenset({"numero", "codigo", "id", "nome", "data", "tipo"})
 """Words that are a column's name in one sheet and say little in another."""
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
@@ -407,7 +407,9 @@ def _reused_body(
                 return body, Confidence.MEDIUM
         return body, Confidence.HIGH
     if len(sources) > 1 or mapped.when is not None:
-        return body, Confidence.HIGH
+        if column.kind.is_text and any(one.are_dates for one in sources):
+            return body, Confidence.LOW
+        return body, Confidence.MEDIUM if foreign.is_counter else Confidence.HIGH
     share, direct = _fit_and_body(column, foreign)
     if mapped.link is not None:
         # The cells may have the codes instead of names or documents.
@@ -443,7 +445,9 @@ def _candidates(
             score = min(score, _LINK_SCORE - _CLOSE - 0.01)
         words, is_certain = mapping_words(foreign.header), name_fit.score >= _CERTAIN_NAME
         if foreign.is_counter and not (is_certain and _is_code(column)):
-            if words == _NUMBER or (column.kind in _MONEY and not is_certain):
+            if words == _NUMBER or (name_fit.score < _MIN_COUNTED and not words & _CODE):
+                continue
+            if column.kind in _MONEY and not is_certain:
                 continue
             score = min(score, _HIGH - 0.01)
         if words <= _GENERIC:

@@ -239,7 +239,10 @@ def _choose_proposal(
         if not any(names & _COUNTED for names in proposal.foreign_names.values())
     ]
     titled = _resources_in_names(resources, path, cells, position)
-    ranked, is_clear = _ranked(counting or proposals, titled)
+    # Texts above the header may apply to several columns.
+    above = [value for value in cells.row(position - 1) if isinstance(value, str)] if position else []
+    sides = _sides([*proposals[0].header, *above])
+    ranked, is_clear = _ranked(counting or proposals, titled, sides)
     best = ranked[0]
     months = [header for header in best.header if mapping_words(header) & _MONTHS]
     if len(months) >= _MIN_MONTHS:
@@ -276,7 +279,7 @@ def _choose_proposal(
 
 
 def _ranked(
-    proposals: Sequence[MappingProposal], titled: Set[str]
+    proposals: Sequence[MappingProposal], titled: Set[str], sides: Set[str]
 ) -> tuple[list[MappingProposal], bool]:
     """Return proposals by their weights, the resources' names and the sheet's amounts, the best
     first; and whether the first one is clear.
@@ -285,7 +288,6 @@ def _ranked(
     that it also requires columns which the sheet lacks proves nothing.
     """
     evidence: dict[str, float] = {}
-    sides = _sides(proposals[0].header)
     for proposal in proposals:
         resource = proposal.resource
         # A header of the resource's own columns may have its title ("Nome do cliente").
@@ -298,7 +300,7 @@ def _ranked(
         evidence[resource.name] = (
             _TITLE_WEIGHT * (resource.name in titled)
             + _HEADER_WEIGHT * has_title
-            + _SIDE_WEIGHT * (_party(resource) in sides)
+            - _SIDE_WEIGHT * (bool(sides) and _party(resource) in _PARTIES - sides)
             + _BASE_WEIGHT * (proposal.base is not None)
             - _AMOUNT_PENALTY * lacks_amounts
         )
