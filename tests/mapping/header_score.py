@@ -197,7 +197,9 @@ def main() -> None:
         detected = list(detected_resources(layouts(half), catalogue))
         right = sum(name == layout.resource for layout, name in detected)
         unclear = sum(name is None for _, name in detected)
-        print(f"  resource: {right} right, {unclear} unclear, {len(detected) - right - unclear} wrong")
+        print(
+            f"  resource: {right} right, {unclear} unclear, {len(detected) - right - unclear} wrong"
+        )
         for layout, name in detected:
             if name != layout.resource:
                 print(f"    {layout.what}: {name}, expected {layout.resource}")

@@ -27,7 +27,9 @@ def test_the_layouts_are_as_many_as_documented() -> None:
     assert len({layout.what for layout in found}) == len(found)
 
 
-@pytest.mark.parametrize(("half", "least", "most_doubtful"), [("known", 0.86, 0.03), ("set aside", 0.91, 0.03)])
+@pytest.mark.parametrize(
+    ("half", "least", "most_doubtful"), [("known", 0.86, 0.03), ("set aside", 0.91, 0.03)]
+)
 def test_most_headers_are_proposed_correctly_and_none_wrongly_with_high_confidence(
     proposed: Callable[[str], list[Proposed]], half: str, least: float, most_doubtful: float
 ) -> None:

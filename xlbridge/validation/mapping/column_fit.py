@@ -108,13 +108,25 @@ def _parts(word: str, known: _Vocabulary) -> Sequence[str]:
     """Split a field name that puts two words together."""
     for first, meaning in known.first_parts.items():
         rest = word.removeprefix(first)
-        if rest != word and (last := known.last_parts.get(rest, rest if rest in _LONG_PARTS else "")):
+        if rest != word and (
+            last := known.last_parts.get(rest, rest if rest in _LONG_PARTS else "")
+        ):
             return [meaning, *last.split()]
     return [word]
 
 
 _LONG_PARTS = frozenset(
-    {"filial", "empresa", "cliente", "fornecedor", "emissao", "vencimento", "titulo", "nota", "documento"}
+    {
+        "filial",
+        "empresa",
+        "cliente",
+        "fornecedor",
+        "emissao",
+        "vencimento",
+        "titulo",
+        "nota",
+        "documento",
+    }
     | {"produto", "vendedor", "parceiro", "pedido", "natureza"}
 )
 
@@ -271,7 +283,9 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
         return None
     # A bare noun is no name of its amount, date or number: "parcela" is not "valor da parcela".
     said = known.amounts | known.other_amounts
-    if (phrase & known.amounts and not words & said) or (phrase & known.dates and not words & known.dates):
+    if (phrase & known.amounts and not words & said) or (
+        phrase & known.dates and not words & known.dates
+    ):
         return None
     usual = usual and (bool(words & fillers) or not phrase & known.codes)
     if specific == expected:
@@ -398,8 +412,10 @@ class ForeignColumn:
         numbers = [int(t) if (t := display(v).strip()).isdecimal() else 0 for v in self.values]
         steps = [after - before for before, after in pairwise([0, *numbers])]
         again = [after == 1 for after in numbers]
-        return len(numbers) > 1 and max(numbers) > 1 and all(
-            step == 1 or first for step, first in zip(steps, again, strict=True)
+        return (
+            len(numbers) > 1
+            and max(numbers) > 1
+            and all(step == 1 or first for step, first in zip(steps, again, strict=True))
         )
 
     @cached_property
@@ -507,7 +523,10 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
     if column.required and foreign.filled < _MOSTLY:
         share *= foreign.filled
     if column.kind is Kind.TEXT and not column.allowed and column.name != KEY:
-        words = sum(_LETTERS.search(text) is not None and not _ONE_CODE.fullmatch(text) for text in foreign.texts)
+        words = sum(
+            _LETTERS.search(text) is not None and not _ONE_CODE.fullmatch(text)
+            for text in foreign.texts
+        )
         share *= 0.4 + 0.6 * words / max(1, len(foreign.texts))
     if column.kind is Kind.CODE and "telephone" not in column.checks:
         words = sum(" " in t and _LETTERS.search(t) is not None for t in foreign.texts)

@@ -135,6 +135,18 @@ class MappingProposal:
         return gone, [text for key, text in new.items() if key not in old]
 
     @property
+    def open_columns(self) -> list[ProposedColumn]:
+        """Columns to be checked: all, or those that differ from the mapping used before."""
+        if self.base is None or self.base.title is not None:
+            return list(self.columns)
+        before = {column.name: column.body for column in self.base.columns}
+        return [
+            one
+            for one in self.columns
+            if before.get(one.name) != one.body or one.confidence is Confidence.LOW
+        ]
+
+    @property
     def used_headers(self) -> set[str]:
         """Headers that the columns use."""
         return {header for column in self.columns for header in column.sources}
@@ -299,7 +311,11 @@ class _Choice(dict[str, ProposedColumn]):
         if "historico" not in resource.required or "historico" in self:
             return
         headers = [foreign.header for foreign in free if foreign.header not in self.headers]
-        parts = [f.header for f in free if f.header in headers and f.are_texts() and mapping_words(f.header) & _HISTORY_WORDS]
+        parts = [
+            f.header
+            for f in free
+            if f.header in headers and f.are_texts() and mapping_words(f.header) & _HISTORY_WORDS
+        ]
         if any(mapping_words(header) & _HISTORY_WORDS - _KIND_WORDS for header in parts):
             body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
             self.add("historico", body, Confidence.LOW, _HISTORY)

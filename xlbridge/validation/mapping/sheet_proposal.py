@@ -8,7 +8,7 @@ proposal is refused with the reason. A requested resource is not doubted.
 import datetime as dt
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,7 +48,7 @@ from xlbridge.validation.mapping.proposal import (
     ProposedColumn,
     propose,
 )
-from xlbridge.validation.mapping.similar_mappings import similar_mapping
+from xlbridge.validation.mapping.similar_mappings import best_layouts, similar_mapping
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookSource, read_workbook
 
 _MIN_HEADERS = 2
@@ -89,10 +89,11 @@ def propose_mapping(
     if not fitting:
         raise export_only_error()
     proposals = []
+    bases = {one.name: similar_mapping(headers, earlier, one.name) for one in fitting}
+    bases = best_layouts(headers, bases)
     for one in fitting:
         confirmed = [mapping for mapping in earlier if mapping.resource == one.name]
-        base = similar_mapping(headers, confirmed, one.name)
-        proposal = propose(one, cells.name, columns, repeated, confirmed, base)
+        proposal = propose(one, cells.name, columns, repeated, confirmed, bases[one.name])
         proposals.append(_with_child_keys(proposal, sheets, cells, position))
     best = proposals[0]
     if requested is None:
@@ -240,7 +241,9 @@ def _choose_proposal(
     ]
     titled = _resources_in_names(resources, path, cells, position)
     # Texts above the header may apply to several columns.
-    above = [value for value in cells.row(position - 1) if isinstance(value, str)] if position else []
+    above = (
+        [value for value in cells.row(position - 1) if isinstance(value, str)] if position else []
+    )
     sides = _sides([*proposals[0].header, *above])
     ranked, is_clear = _ranked(counting or proposals, titled, sides)
     best = ranked[0]
@@ -256,7 +259,7 @@ def _choose_proposal(
         hint = _HOW_TO_ADD_LISTS.format(name=named[0].resource.name)
         raise UsageError(_NO_LISTS.format(titles=titles), hint)
     if not is_clear:
-        raise _no_resource(path, ranked)
+        raise _no_resource(path, ranked, titled)
     balances = [
         header
         for header in best.ignore
@@ -503,25 +506,57 @@ def _titles(resources: Iterable[Resource]) -> Text:
     return joined((named.format(title=one.title, name=one.name) for one in resources), ", ")
 
 
-def _no_resource(path: Path, ranked: Sequence[MappingProposal]) -> UsageError:
-    """Return the error of an unclear sheet, with the resources that use as many of its headers as
-    the best one, the best first."""
+def _no_resource(path: Path, ranked: Sequence[MappingProposal], titled: Set[str]) -> UsageError:
+    """Return the error of an unclear sheet, with the resources that use nearly as many of its
+    headers as the best one, the best first, and what speaks for each."""
     fitting = [one for one in ranked if one.used_headers and one.weight > -math.inf]
     if not fitting:
         return UsageError(_NO_KNOWN_HEADER.format(file=path), _HOW_TO_CHOOSE)
+    least = _LIKELY * len(fitting[0].used_headers)
+    likely = [one for one in fitting if len(one.used_headers) >= least][:_MAX_LIKELY]
     uses = [
-        _USES.format(name=one.resource.name, n=len(one.used_headers), of=len(one.header))
-        for one in fitting
-        if len(one.used_headers) >= len(fitting[0].used_headers)
+        _USES.format(
+            name=one.resource.name,
+            n=len(one.used_headers),
+            of=len(one.header),
+            why=joined(_reasons(one, likely, titled)),
+        )
+        for one in likely
     ]
-    names, example = joined(uses[:_MAX_LIKELY], ", "), fitting[0].resource.name
+    names, example = joined(uses, ", "), fitting[0].resource.name
     return UsageError(
         _SEVERAL_LIKELY.format(file=path, names=names),
         _FOR_EXAMPLE.format(file=as_arguments(path), name=example),
     )
 
 
-_USES = Text(pt="{name} (usa {n} de {of} colunas)", en="{name} (uses {n} of {of} columns)")
+def _reasons(
+    proposal: MappingProposal, likely: Sequence[MappingProposal], titled: Set[str]
+) -> Iterator[Text]:
+    """Yield what speaks for a resource and not for the others."""
+    others = [one.used_headers for one in likely if one is not proposal]
+    own = [text for text in proposal.header if text in proposal.used_headers.difference(*others)]
+    party, parties = _party(proposal.resource), {_party(one.resource) for one in likely}
+    is_told = parties >= _PARTIES
+    named = [text for text in proposal.header if is_told and party and side_of(text) == party]
+    if proposal.base is not None and proposal.base.title is not None:
+        yield _KNOWN_LAYOUT.format(title=proposal.base.title)
+    if headers := list(dict.fromkeys([*own, *named])):
+        yield _SPEAKING.format(headers=", ".join(headers))
+    if proposal.resource.name in titled:
+        yield _SAID
+
+
+_LIKELY = 0.75
+_USES = Text(
+    pt="{name} (usa {n} de {of} colunas{why})", en="{name} (uses {n} of {of} columns{why})"
+)
+_KNOWN_LAYOUT = Text(pt="; é o layout {title}", en="; it is the layout {title}")
+_SPEAKING = Text(pt="; a favor: {headers}", en="; for it: {headers}")
+_SAID = Text(
+    pt="; é o que diz o nome do arquivo, da planilha ou um título",
+    en="; the name of the file or sheet or a title says so",
+)
 _SEVERAL_LIKELY = Text(
     pt="{file}: não dá para saber de que recurso é a planilha; os mais prováveis: {names}.",
     en="{file}: it is not clear which resource the sheet is for; the most likely: {names}.",

@@ -6,7 +6,7 @@ header has the columns that the system can export; a sheet may have some of them
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -42,13 +42,31 @@ def similar_mapping(
     if own and (best := max(own, key=lambda found: found[:2]))[0] >= _LEAST_SAME:
         return best[2]
     known = [one for one in layouts() if one.resource == resource and _has_layout(keys, one)]
-    return max(known, key=lambda one: _same(keys, one), default=None)
+    return max(known, key=lambda one: _covered(keys, one), default=None)
+
+
+def best_layouts(
+    headers: Iterable[str], found: Mapping[str, SheetMapping | None]
+) -> dict[str, SheetMapping | None]:
+    """Return the mappings by resource without the layouts that another one excels: exports of what
+    is received and of what is paid may have nearly the same header."""
+    keys = set(filter(None, map(header_key, headers)))
+    shares = {
+        name: _covered(keys, one) for name, one in found.items() if one is not None and one.title
+    }
+    best = max(shares.values(), default=0)
+    return {name: None if shares.get(name, best) < best else one for name, one in found.items()}
 
 
 def _same(keys: set[str], mapping: SheetMapping) -> float:
     """Return the share of headers that a sheet and a mapping have in common."""
     own = set(map(header_key, mapping.header))
     return len(keys & own) / max(1, len(keys | own))
+
+
+def _covered(keys: set[str], layout: SheetMapping) -> float:
+    """Return the share of a sheet's headers that are in a layout."""
+    return len(keys.intersection(map(header_key, layout.header))) / max(1, len(keys))
 
 
 def _has_layout(keys: set[str], layout: SheetMapping) -> bool:
