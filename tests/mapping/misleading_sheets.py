@@ -1,5 +1,5 @@
 """Sheets of other systems changed so that a header or its values mislead, for tests that no wrong
-column is proposed with high confidence. Inside: validation."""
+column is proposed with high confidence."""
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,6 @@ from dataclasses import replace
 from header_score import Layout
 
 from xlbridge.resources import Catalogue, Kind
-from xlbridge.validation.mapping.column_fit import mapping_words
 
 _NOUNS = ("Parcela", "Parc.", "Lançamento", "Nota", "Item", "Nº", "Seq.", "Tipo", "Título", "Conta")
 _NOTHING = frozenset[str]()
@@ -59,12 +58,16 @@ def _substitutes(layout: Layout, header: str) -> dict[str, frozenset[str]]:
     found = {}
     for name, optional in layout.optional.items():
         extra = set(optional)
-        if mapping_words(name) & mapping_words(header):
+        if _words(name) & _words(header):
             extra |= {column for column in layout.expected[header] if "valor" not in column.lower()}
         if layout.expected[name] & {"cpf", "cnpj"}:
             extra |= {"natureza"} & layout.expected[header]
         found[name] = frozenset(extra)
     return found | {header: _NOTHING}
+
+
+def _words(header: str) -> set[str]:
+    return set(header.casefold().replace("vencto", "vencimento").replace(".", " ").split())
 
 
 def _filled(layout: Layout, header: str, values: Sequence[object], how: str) -> Layout:

@@ -359,7 +359,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 _ONE_CODE = re.compile(r"\S*\d\S*")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _DATE = re.compile(
-    r"[0-3]?\d(/[01]?\d/(\d\d){1,2}|[.-][01]?\d[.-][12]\d{3})( \d{1,2}:.*)?|[12]\d{3}-[01]\d-[0-3]\d.*"
+    r"[0-3]?\d(/[01]?\d/(\d\d){1,2}|[.-][01]?\d[.-][12]\d{3})( \d{1,2}:.*)?"
+    r"|[12]\d{3}-[01]\d-[0-3]\d.*"
 )
 _PT_CENTS = re.compile(r"\d,\d{2}\s*$")
 _EN_CENTS = re.compile(r"\d\.\d{2}\s*$")

@@ -6,8 +6,7 @@ code of a branch, is left as ``?``, which is refused until it is replaced.
 """
 
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -19,19 +18,28 @@ from xlbridge.resources import KEY, Column, Kind, Resource
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.mapping.candidates import (
+    HIGH,
+    MEDIUM,
+    MIN_FIT,
+    MIN_SCORE,
+    RIVAL,
+    Candidate,
+    candidates_of,
+    fit_and_body,
+    is_code,
+    links_of,
+    name_fit_of,
+    names_records,
+    unnamed_amounts,
+)
 from xlbridge.validation.mapping.column_fit import (
-    LISTED_CODES,
     ForeignColumn,
-    NameFit,
     NameMatcher,
-    can_list_values,
     columns_called,
-    fit,
     foreign_columns,
-    is_unknown_amount,
     listed_values,
     mapping_words,
-    says_amount,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
@@ -41,26 +49,11 @@ from xlbridge.validation.mapping.mapping_file import (
 )
 from xlbridge.workbook.read import SheetCells
 
-_BY_VALUE_SCORE, _HIGH, _MEDIUM, _MIN_SCORE = 0.88, 0.86, 0.6, 0.42
-_EMPTY_SCORE = 0.55
-_LINK_SCORE = 0.7
-_MIN_FIT = 0.85
-_CERTAIN_NAME, _MIN_COUNTED = 0.9, 0.8
-_CLOSE = 0.06
-_RIVAL = 0.34
-"""Distance of a header that may be meant as well, if a sheet has several amounts or dates."""
 _OTHER_COLUMN_PENALTY = 0.5
-_PARTIES = frozenset({"cliente", "fornecedor"})
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
-_NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
-_NUMBER, _CODE = frozenset({"numero"}), frozenset({"codigo", "code"})
-_GENERIC = frozenset({"numero", "codigo", "id", "nome", "data", "tipo"})
-"""Words that are a column's name in one sheet and say little in another."""
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
 _KIND_WORDS = frozenset({"tipo", "especie", "parcela"})
 """Words of a history that do not describe an entry by themselves."""
-_MONEY = frozenset({Kind.NUMBER, Kind.MONEY})
-_OFTEN_SEVERAL = _MONEY | {Kind.DATE}
 
 
 class Confidence(StrEnum):
@@ -159,54 +152,6 @@ class MappingProposal:
         return {header: names for header, names in meanings.items() if names and not names & known}
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A possible match of a foreign column and a column of the resource."""
-
-    foreign: ForeignColumn
-    column: Column
-    score: float
-    reason: Text
-    body: Mapping[str, Any]
-
-    @property
-    def header(self) -> str:
-        """The foreign header."""
-        return self.foreign.header
-
-    @property
-    def name(self) -> str:
-        """Name of the resource's column."""
-        return self.column.name
-
-    @property
-    def says_amount(self) -> bool:
-        """True if the column takes an amount and the header says that it has one."""
-        return self.column.kind in _MONEY and says_amount(self.header)
-
-    def rivals(self, others: Sequence["_Candidate"]) -> list[str]:
-        """Return the headers and columns that may be meant instead: those with close scores, and
-        other amounts or dates unless their cells are the same."""
-        best: dict[str, float] = {}
-        for one in others:
-            best[one.header] = max(best.get(one.header, 0), one.score)
-        found: dict[str, None] = {}
-        for one in others:
-            if one is self or (one.name != self.name and one.header != self.header):
-                continue
-            distance = self.score - one.score
-            is_other_amount = (
-                one.name == self.name
-                and self.column.kind in _OFTEN_SEVERAL
-                and distance < _RIVAL
-                and one.score >= best[one.header]
-                and one.foreign.values != self.foreign.values
-            )
-            if distance < _CLOSE or is_other_amount:
-                found[one.header if one.name == self.name else one.name] = None
-        return list(found)
-
-
 class _Choice(dict[str, ProposedColumn]):
     """The chosen columns by name."""
 
@@ -234,7 +179,7 @@ class _Choice(dict[str, ProposedColumn]):
             if body is not None:
                 self.add(mapped.name, body, confidence, why)
 
-    def doubt_rivals(self, candidates: Sequence[_Candidate]) -> None:
+    def doubt_rivals(self, candidates: Sequence[Candidate]) -> None:
         """Lower the confidence of chosen columns that a new header names as well."""
         for one in candidates:
             chosen = self.get(one.name)
@@ -242,7 +187,7 @@ class _Choice(dict[str, ProposedColumn]):
                 chosen is not None
                 and chosen.confidence is Confidence.HIGH
                 and one.header not in chosen.sources
-                and one.score >= _HIGH - _RIVAL
+                and one.score >= HIGH - RIVAL
             ):
                 reason = WITH_RIVALS.format(reason=chosen.reason, others=one.header)
                 self.add(one.name, chosen.body, Confidence.MEDIUM, reason)
@@ -255,8 +200,8 @@ class _Choice(dict[str, ProposedColumn]):
         gone = [one for one in base.columns if one.is_direct and one.name not in self]
         if len(left) != 1 or len(gone) != 1 or gone[0].name not in resource.by_name:
             return
-        share, body = _fit_and_body(resource.by_name[gone[0].name], left[0])
-        if share is not None and share >= _MIN_FIT:
+        share, body = fit_and_body(resource.by_name[gone[0].name], left[0])
+        if share is not None and share >= MIN_FIT:
             why = _IN_PLACE_OF.format(header=gone[0].source)
             self.add(gone[0].name, body, Confidence.LOW, why)
 
@@ -277,20 +222,20 @@ class _Choice(dict[str, ProposedColumn]):
                 self.add(column.name, body, confidence, _SPLIT)
             return
 
-    def add_best(self, candidates: Sequence[_Candidate]) -> None:
+    def add_best(self, candidates: Sequence[Candidate]) -> None:
         """Choose the best candidates, one for each column and each header.
 
         Close rivals reduce the confidence.
         """
         used = self.headers
         free = [one for one in candidates if one.name not in self and one.header not in used]
-        while free and (best := max(free, key=lambda one: one.score)).score >= _MIN_SCORE:
+        while free and (best := max(free, key=lambda one: one.score)).score >= MIN_SCORE:
             rivals = best.rivals(free)
-            confidence = Confidence.MEDIUM if best.score >= _MEDIUM else Confidence.LOW
+            confidence = Confidence.MEDIUM if best.score >= MEDIUM else Confidence.LOW
             reason = best.reason
             if rivals:
                 reason = WITH_RIVALS.format(reason=reason, others=", ".join(rivals))
-            elif best.score >= _HIGH:
+            elif best.score >= HIGH:
                 confidence = Confidence.HIGH
             self.add(best.name, best.body, confidence, reason)
             free = [one for one in free if one.name != best.name and one.header != best.header]
@@ -373,10 +318,10 @@ def propose(
     if not DOCUMENTS.keys() & choice.keys():
         choice.split_documents(resource, open_columns)
     matcher = NameMatcher(resource, known)
-    candidates = [one for it in open_columns for one in _candidates(matcher, resource, it)]
-    candidates += [one for it in open_columns for one in _links(matcher, resource, it)]
-    matched = {one.header for one in candidates if one.score >= _MEDIUM}
-    candidates += _unnamed_amounts(resource, open_columns, matched)
+    candidates = [one for it in open_columns for one in candidates_of(matcher, resource, it)]
+    candidates += [one for it in open_columns for one in links_of(matcher, resource, it)]
+    matched = {one.header for one in candidates if one.score >= MEDIUM}
+    candidates += unnamed_amounts(resource, open_columns, matched)
     # A header that says what it is outranks a bare noun.
     said = {one.name for one in candidates if one.says_amount}
     candidates = [one for one in candidates if one.says_amount or one.name not in said]
@@ -396,8 +341,8 @@ def propose(
     for foreign in columns:
         if foreign.header not in choice.headers:
             # A header that names a missing column has unusable values.
-            fits = ((one.name, _name_fit(matcher, foreign, one)) for one in missing)
-            named = next((name for name, fit in fits if fit and fit.score >= _HIGH), None)
+            fits = ((one.name, name_fit_of(matcher, foreign, one)) for one in missing)
+            named = next((name for name, fit in fits if fit and fit.score >= HIGH), None)
             ignore[foreign.header] = _UNUSABLE.format(column=named) if named else _NO_COLUMN
             if foreign not in open_columns:
                 ignore[foreign.header] = _IGNORED_BEFORE
@@ -426,200 +371,29 @@ def _reused_body(
         if column.kind.is_text and any(one.are_dates for one in sources):
             return body, Confidence.LOW
         return body, Confidence.MEDIUM if foreign.is_counter else Confidence.HIGH
-    share, direct = _fit_and_body(column, foreign)
+    share, direct = fit_and_body(column, foreign)
     if mapped.link is not None:
         # The cells may have the codes instead of names or documents.
-        has_codes = column.kind is Kind.INTEGER and share is not None and share >= _MIN_FIT
+        has_codes = column.kind is Kind.INTEGER and share is not None and share >= MIN_FIT
         return (direct if has_codes else body), Confidence.HIGH
-    is_doubtful = foreign.is_counter and not _is_code(column)
-    if "values" in direct or (share is not None and share >= _MIN_FIT):
+    is_doubtful = foreign.is_counter and not is_code(column)
+    if "values" in direct or (share is not None and share >= MIN_FIT):
         is_incomplete = TO_FILL_IN in direct.get("values", {}).values()
         doubtful = is_doubtful or is_incomplete
         return direct, Confidence.MEDIUM if doubtful else Confidence.HIGH
-    if _names_records(column, foreign) and column.references is not None:
+    if names_records(column, foreign) and column.references is not None:
         registry = REFERENCES[column.references].resource or column.references
         return {"from": foreign.header, "link": registry}, Confidence.MEDIUM
     return (direct, Confidence.LOW) if share and share > 1 / 2 else (None, Confidence.LOW)
-
-
-def _candidates(
-    matcher: NameMatcher, resource: Resource, foreign: ForeignColumn
-) -> Iterator[_Candidate]:
-    """Yield the columns that may match a header by its words and its values."""
-    for column in resource.columns:
-        name_fit = _name_fit(matcher, foreign, column)
-        if name_fit is None:
-            if _is_identified_by_values(column, foreign):
-                body: Mapping[str, Any] = {"from": foreign.header}
-                yield _Candidate(foreign, column, _MEDIUM, _BY_VALUES, body)
-            continue
-        score, are_names = name_fit.score, _names_records(column, foreign)
-        if _is_identified_by_values(column, foreign):
-            score = max(score, _BY_VALUE_SCORE)
-        elif are_names:
-            # A column of names, or a link, which also finds codes, is preferred.
-            score = min(score, _LINK_SCORE - _CLOSE - 0.01)
-        words, is_certain = mapping_words(foreign.header), name_fit.score >= _CERTAIN_NAME
-        if foreign.is_counter and not (is_certain and _is_code(column)):
-            if words == _NUMBER or (name_fit.score < _MIN_COUNTED and not words & _CODE):
-                continue
-            if column.kind in _MONEY and not is_certain:
-                continue
-            score = min(score, _HIGH - 0.01)
-        if words <= _GENERIC:
-            score = min(score, _HIGH - 0.01)
-        share, body = _fit_and_body(column, foreign)
-        if share is None and column.required:
-            continue
-        score, reason = _score_with_values(name_fit, score, share, body)
-        if are_names and reason is _VALUES_FIT:
-            reason = _NOT_CODES
-        if reason is not None:
-            reason = reason.format(reason=name_fit.reason)
-            yield _Candidate(foreign, column, score, reason, body)
-
-
-def _unnamed_amounts(
-    resource: Resource, columns: Sequence[ForeignColumn], matched: Set[str]
-) -> Iterator[_Candidate]:
-    """Yield the columns whose headers say an amount, without a word of another one, as the
-    resource's main amount."""
-    amount = resource.by_name.get(resource.totals.amount or "")
-    for foreign in columns if amount is not None else ():
-        if foreign.header in matched or not is_unknown_amount(foreign.header):
-            continue
-        share, body = _fit_and_body(amount, foreign)
-        if share is not None and share >= _MIN_FIT and not foreign.is_counter:
-            yield _Candidate(foreign, amount, _MEDIUM - 0.01, _SAYS_AMOUNT, body)
-
-
-def _is_code(column: Column) -> bool:
-    return column.name.casefold().startswith("codigo")
-
-
-def _name_fit(matcher: NameMatcher, foreign: ForeignColumn, column: Column) -> NameFit | None:
-    """Return the fit of a header to a column by itself, or with the text above its group."""
-    texts = [foreign.header, f"{foreign.group} {foreign.header}"][: 1 + bool(foreign.group)]
-    return max(filter(None, (matcher.fit(text, column) for text in texts)), default=None)
-
-
-def _score_with_values(
-    name_fit: NameFit, score: float, share: float | None, body: Mapping[str, Any]
-) -> tuple[float, Text | None]:
-    """Return the score of a header that fits by name, and the reason, None if it does not match.
-
-    ``share`` is the share of values that the column accepts, None if there are no values.
-    """
-    if share is None:
-        return min(score, _EMPTY_SCORE), _NO_VALUES
-    if share >= _MIN_FIT:
-        return score, _VALUES_FIT
-    if "values" in body:
-        is_incomplete = TO_FILL_IN in body["values"].values()
-        return min(score, _HIGH - 0.01) if is_incomplete else score, _LISTED
-    if share > 1 / 2:
-        return _MIN_SCORE + (min(score, _MEDIUM) - _MIN_SCORE) * share, _PARTLY
-    # Without the column every record would be incomplete; its wrong cells are reported anyway.
-    return _MIN_SCORE, _FEW_FIT if share and name_fit.score >= _HIGH else None
-
-
-def _links(
-    matcher: NameMatcher, resource: Resource, foreign: ForeignColumn
-) -> Iterator[_Candidate]:
-    """Yield the columns of codes whose records the values identify by documents or names."""
-    words, kinds = mapping_words(foreign.header), foreign.document_kinds()
-    has_documents = any(column.kind in DOCUMENTS for column in resource.columns)
-    for column in resource.columns:
-        if column.references is None or column.name in LISTED_CODES:
-            continue
-        registry = REFERENCES[column.references].resource or column.references
-        body = {"from": foreign.header, "link": registry}
-        is_party = registry in _PARTIES and not has_documents
-        if is_party and kinds and words & _DOCUMENT_WORDS:
-            # A document belongs to one record, a name may belong to several.
-            score = _LINK_SCORE + 0.01
-            yield _Candidate(foreign, column, score, _BY_DOCUMENT, body)
-        elif _names_records(column, foreign):
-            name_fit = _name_fit(matcher, foreign, column)
-            if name_fit is not None and name_fit.score >= _MEDIUM:
-                # A column that is called like the record names it rather than a mere "código".
-                score = _LINK_SCORE + (0.005 if name_fit.score >= _CERTAIN_NAME else 0)
-                yield _Candidate(foreign, column, score, _BY_NAME, body)
-            elif is_party and words & _NAME_WORDS:
-                yield _Candidate(foreign, column, _MIN_SCORE, _BY_NAME, body)
-
-
-def _names_records(column: Column, foreign: ForeignColumn) -> bool:
-    """Return whether the values are names, although the column has the codes of records.
-
-    If codes may be texts, only texts without digits are names.
-    """
-    has_codes = column.kind is Kind.CODE and _is_code(column)
-    is_code = has_codes or column.references is not None
-    if not is_code or column.name in LISTED_CODES or not foreign.are_names():
-        return False
-    return column.kind is Kind.INTEGER or not any(map(_DIGIT.search, foreign.texts))
-
-
-_DIGIT = re.compile(r"\d")
 
 
 def column_body(column: Column, foreign: ForeignColumn) -> Mapping[str, Any]:
     """Return the body of a column whose source header was chosen by a person."""
     if column.kind in DOCUMENTS and len(foreign.document_kinds()) > 1:
         return {"from": foreign.header, "when": column.kind.value}
-    return _fit_and_body(column, foreign)[1]
+    return fit_and_body(column, foreign)[1]
 
 
-def _fit_and_body(column: Column, foreign: ForeignColumn) -> tuple[float | None, Mapping[str, Any]]:
-    """Return the share of values that fit a column, and the column's body for the mapping file."""
-    body: dict[str, Any] = {"from": foreign.header}
-    if column.kind in _MONEY and (style := foreign.number_style()):
-        body["numbers"] = style
-    share = fit(column, foreign)
-    if share is not None and share < _MIN_FIT and can_list_values(column, foreign):
-        body["values"] = listed_values(column, foreign)
-    return share, body
-
-
-def _is_identified_by_values(column: Column, foreign: ForeignColumn) -> bool:
-    """Return whether the values alone identify a column, whatever the header."""
-    if column.kind in DOCUMENTS:
-        return foreign.document_kinds() == {column.kind}
-    return "email" in column.checks and foreign.are_emails()
-
-
-_NO_VALUES = Text(
-    pt="{reason}; não há valores para conferir", en="{reason}; there are no values to check"
-)
-_FEW_FIT = Text(
-    pt="{reason}, mas a maioria dos valores não serve",
-    en="{reason}, but most of the values do not fit",
-)
-_VALUES_FIT = Text(pt="{reason}, e os valores servem", en="{reason}, and the values fit")
-_NOT_CODES = Text(
-    pt="{reason}, mas os valores parecem nomes, não códigos",
-    en="{reason}, but the values seem to be names, not codes",
-)
-_LISTED = Text(
-    pt="{reason}; os valores são palavras, convertidas pela lista",
-    en="{reason}; the values are words, which the list converts",
-)
-_PARTLY = Text(
-    pt="{reason}, mas nem todos os valores servem", en="{reason}, but not all values fit"
-)
-_SAYS_AMOUNT = Text(
-    pt="diz que é um valor, e os valores servem", en="it says an amount, and the values fit"
-)
-_BY_VALUES = Text(pt="os valores são típicos da coluna", en="the values are typical of the column")
-_BY_DOCUMENT = Text(
-    pt="os valores são documentos; o código de cada um é procurado no sistema",
-    en="the values are documents, whose codes are looked up in the system",
-)
-_BY_NAME = Text(
-    pt="os valores são nomes; o código de cada um é procurado no sistema",
-    en="the values are names, whose codes are looked up in the system",
-)
 WITH_RIVALS = Text(
     pt="{reason}; poderia ser também: {others}", en="{reason}; it could also be: {others}"
 )
