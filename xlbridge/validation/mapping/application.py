@@ -138,6 +138,10 @@ def join_texts(parts: Sequence[JoinedPart], rows: Iterable[int], separator: str)
 
 
 _A_NUMBER = Text(pt="deve ser um número, sem aspas.", en="this must be a number, without quotes.")
+_OR_A_NAME = Text(
+    pt="{wrong} Para um nome, acrescente link: {registry}.",
+    en="{wrong} For a name, add link: {registry}.",
+)
 _A_TEXT = Text(pt="deve ser um texto, entre aspas.", en="this must be a text, in quotes.")
 _A_DATE = Text(
     pt="deve ser uma data, como 2026-01-31.", en="this must be a date, such as 2026-01-31."
@@ -277,7 +281,14 @@ def _mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistak
         if (target := resource.by_name.get(mapped.name)) is not None:
             for place, value in values.items():
                 if wrong := _wrong_value(target, value):
-                    yield place, wrong
+                    is_name = wrong is _A_NUMBER and place[-1] == "constant" and target.references
+                    yield place, _named(target, wrong) if is_name else wrong
+
+
+def _named(column: Column, wrong: Text) -> Text:
+    """Return the message of a wrong value that may be the name of a record."""
+    registry = REFERENCES[column.references or ""].resource or column.references
+    return _OR_A_NAME.format(wrong=wrong, registry=registry)
 
 
 def map_sheet(

@@ -162,11 +162,11 @@ def _score_with_values(
     """
     if share is None:
         return min(score, _EMPTY_SCORE), _NO_VALUES
-    if share >= MIN_FIT:
-        return score, _VALUES_FIT
     if "values" in body:
         is_incomplete = TO_FILL_IN in body["values"].values()
         return min(score, HIGH - 0.01) if is_incomplete else score, _LISTED
+    if share >= MIN_FIT:
+        return score, _VALUES_FIT
     if share > 1 / 2:
         return MIN_SCORE + (min(score, MEDIUM) - MIN_SCORE) * share, _PARTLY
     # Without the column every record would be incomplete; its wrong cells are reported anyway.
@@ -220,7 +220,8 @@ def fit_and_body(column: Column, foreign: ForeignColumn) -> tuple[float | None, 
     if column.kind in _MONEY and (style := foreign.number_style()):
         body["numbers"] = style
     share = fit(column, foreign)
-    if share is not None and share < MIN_FIT and can_list_values(column, foreign):
+    is_word = names_records(column, foreign) or (share is not None and share < MIN_FIT)
+    if share is not None and is_word and can_list_values(column, foreign):
         body["values"] = listed_values(column, foreign)
     return share, body
 

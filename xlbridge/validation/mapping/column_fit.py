@@ -318,7 +318,9 @@ def _is_other_thing(words: Words, column: Column) -> bool:
 
 
 MAX_LISTED = 12
-"""Number of values that a person can map one by one, and that messages list."""
+"""Number of values that messages list."""
+MAX_VALUES = 60
+"""Number of words that a person can map one by one."""
 
 
 def all_values(column: CellColumn) -> list[object]:
@@ -355,6 +357,8 @@ _MAX_ROWS = 20_000
 _SAMPLE_ROWS = 200
 _RULES_WEIGHT = 0.4
 _NO_TEXTS = frozenset({CellKind.DATE, CellKind.DATETIME, CellKind.TIME, CellKind.BOOLEAN})
+_LISTED_CODE = re.compile("codigod[oa]", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _ONE_CODE = re.compile(r"\S*\d\S*")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
@@ -565,13 +569,20 @@ def listed_values(column: Column, foreign: ForeignColumn) -> dict[str, Scalar]:
 
 def can_list_values(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether a list can map the values of a foreign column to a column's: words, so few
-    that a person can map each of them."""
-    if not 0 < len(foreign.texts) <= MAX_LISTED:
+    that a person can map each of them.
+
+    Names of what the system has no listing of, such as categories, can only be listed.
+    """
+    if not 0 < len(foreign.texts) <= MAX_VALUES:
         return False
     if not all(isinstance(value, str) and _LETTER.search(value) for value in foreign.values):
         return False
     listed = listed_values(column, foreign)
-    is_known = all(value != TO_FILL_IN for value in listed.values())
+    if all(value != TO_FILL_IN for value in listed.values()):
+        return True
     # Names of branches, accounts and so on.
     are_words = all(map(_LETTERS.search, foreign.texts))
-    return is_known or (column.name in LISTED_CODES and are_words)
+    if column.name in LISTED_CODES:
+        return are_words
+    is_code = column.references is None and _LISTED_CODE.match(column.name) is not None
+    return is_code and are_words and not any(map(_DIGIT.search, foreign.texts))

@@ -75,7 +75,8 @@ class MappedColumn(
     join: The headers of the columns whose texts are joined.
     separator: The separator of joined texts; by default a space.
     constant: One value for all rows.
-    link: The registry in which the cell's record is looked up; its code is used.
+    link: The registry in which the record that the cell or the constant names is looked up; its
+        code is used.
     """
 
     source: Name | None = None
@@ -99,7 +100,8 @@ class MappedColumn(
         if self.join:
             return {"join": list(self.join), "with": self.separator}
         if self.source is None:
-            return {"constant": self.constant}
+            link = {} if self.link is None else {"link": self.link}
+            return {"constant": self.constant, **link}
         options = {key: getattr(self, key) for key in _FROM_OPTIONS}
         return {"from": self.source} | {key: it for key, it in options.items() if it is not None}
 
@@ -169,8 +171,11 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
 
 _SOURCES = ("from", "join", "constant")
 _FROM_OPTIONS = ("values", "numbers", "when", "link")
-_OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, "from") | {"with": "join"}
-"""The source that each option of a column needs."""
+_OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, ("from",)) | {
+    "with": ("join",),
+    "link": ("from", "constant"),
+}
+"""The sources of which each option of a column needs one."""
 
 
 def mapping_format() -> Schema:
@@ -228,9 +233,9 @@ def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
         if len(sources) != 1:
             yield path, _ONE_SOURCE
             continue
-        for key, source in _OF_SOURCE.items():
-            if key in body and sources != [source]:
-                yield (*path, key), _ONLY_WITH.format(key=key, source=source)
+        for key, needed in _OF_SOURCE.items():
+            if key in body and sources[0] not in needed:
+                yield (*path, key), _ONLY_WITH.format(key=key, source=", ".join(needed))
         for key in ("values", "numbers", "when"):
             if "link" in body and key in body:
                 yield (*path, key), _NOT_WITH_LINK.format(key=key)
@@ -446,6 +451,17 @@ def remembered_mappings(folder: Path) -> list[SheetMapping]:
     for path in sorted(folder.glob("*.yaml"), key=lambda path: (path.stat().st_mtime, path.name)):
         with suppress(UsageError):
             found.append(read_mapping(path))
+    return found
+
+
+def remembered_values(mappings: Iterable[SheetMapping]) -> Mapping[str, Mapping[str, Scalar]]:
+    """Return the values that mappings give the words of each column, by the words' keys; of several
+    mappings the last one counts."""
+    found: dict[str, dict[str, Scalar]] = {}
+    for mapping in mappings:
+        for column in mapping.columns:
+            words = {value_key(text): it for text, it in (column.values or {}).items()}
+            found.setdefault(column.name, {}).update(words)
     return found
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -44,6 +45,7 @@ from xlbridge.validation.mapping.column_fit import (
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     MappedColumn,
+    Scalar,
     SheetMapping,
     value_key,
 )
@@ -265,6 +267,19 @@ class _Choice(dict[str, ProposedColumn]):
             body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
             self.add("historico", body, Confidence.LOW, _HISTORY)
 
+    def fill_values(self, remembered: Mapping[str, Mapping[str, Scalar]]) -> None:
+        """Fill the values of words that earlier mappings have."""
+        for name, column in list(self.items()):
+            known, values = remembered.get(name, {}), column.body.get("values", {})
+            found = {
+                text: known[value_key(text)]
+                for text, value in values.items()
+                if value == TO_FILL_IN and known.get(value_key(text), TO_FILL_IN) != TO_FILL_IN
+            }
+            if found:
+                body = {**column.body, "values": {**values, **found}}
+                self.add(name, body, column.confidence, column.reason)
+
     def fill_missing(self, resource: Resource, earlier: Sequence[SheetMapping]) -> None:
         """Fill missing columns with the constant of an earlier mapping, required ones with ``?``.
 
@@ -277,15 +292,14 @@ class _Choice(dict[str, ProposedColumn]):
                 by_document = {"from": cpf.sources[0], "values": natures}
                 self.add("natureza", by_document, cpf.confidence, _NATURE)
         constants = {
-            mapped.name: mapped.constant
+            mapped.name: mapped.body
             for mapping in earlier
             for mapped in mapping.columns
             if not mapped.sources
         }
         for column in [column for column in resource.columns if column.name not in self]:
             if column.name in constants:
-                body = {"constant": constants[column.name]}
-                self.add(column.name, body, Confidence.MEDIUM, _EARLIER_CONSTANT)
+                self.add(column.name, constants[column.name], Confidence.MEDIUM, _EARLIER_CONSTANT)
             elif column.required:
                 self.add(column.name, {"constant": TO_FILL_IN}, Confidence.LOW, _TO_BE_FILLED_IN)
 
@@ -297,12 +311,14 @@ def propose(
     repeated: Sequence[str],
     earlier: Sequence[SheetMapping],
     base: SheetMapping | None = None,
+    remembered: Mapping[str, Mapping[str, Scalar]] = MappingProxyType({}),
 ) -> MappingProposal:
     """Propose a mapping of the columns of a foreign sheet to a resource's.
 
     ``repeated`` are headers that occur more than once and cannot be used. ``earlier`` are mappings
     to the resource that a person confirmed, the latest last; ``base`` is the one of a similar
-    sheet, which is kept as far as the header is the same.
+    sheet, which is kept as far as the header is the same. ``remembered`` are the values of words in
+    earlier mappings, also those to other resources.
     """
     known = {
         header_key(mapped.source): mapped.name
@@ -333,6 +349,7 @@ def propose(
         new = [one for one in open_columns if header_key(one.header) not in old]
         choice.replace_gone(base, resource, new)
     choice.join_parts(resource, open_columns)
+    choice.fill_values(remembered)
     choice.fill_missing(resource, earlier)
     header = [foreign.header for foreign in columns] + [*repeated]
     ordered = [choice[c.name] for c in resource.columns if c.name in choice]

@@ -40,7 +40,7 @@ from xlbridge.validation.mapping.column_fit import (
     side_of,
     words_of_names,
 )
-from xlbridge.validation.mapping.mapping_file import SheetMapping
+from xlbridge.validation.mapping.mapping_file import SheetMapping, remembered_values
 from xlbridge.validation.mapping.proposal import (
     WITH_RIVALS,
     Confidence,
@@ -90,10 +90,12 @@ def propose_mapping(
         raise export_only_error()
     proposals = []
     bases = {one.name: similar_mapping(headers, earlier, one.name) for one in fitting}
-    bases = best_layouts(headers, bases)
+    bases, remembered = best_layouts(headers, bases), remembered_values(earlier)
     for one in fitting:
         confirmed = [mapping for mapping in earlier if mapping.resource == one.name]
-        proposal = propose(one, cells.name, columns, repeated, confirmed, bases[one.name])
+        proposal = propose(
+            one, cells.name, columns, repeated, confirmed, bases[one.name], remembered
+        )
         proposals.append(_with_child_keys(proposal, sheets, cells, position))
     best = proposals[0]
     if requested is None:
