@@ -31,7 +31,11 @@ from xlbridge.validation.headers.header_row import (
     header_texts,
     header_words,
 )
-from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
+from xlbridge.validation.mapping.mapping_file import (
+    TO_FILL_IN,
+    Scalar,
+    value_key,
+)
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 Words = frozenset[str]
@@ -64,6 +68,7 @@ class _Vocabulary:
     other_things: Words
     other_units: Words
     banks: frozenset[int]
+    row_words: Mapping[str, Words]
 
     @cached_property
     def fillers(self) -> Words:
@@ -107,28 +112,10 @@ _TABLE = re.compile(r"^(?:[A-Z]\d|CTT)_(?=[A-Z])")
 def _parts(word: str, known: _Vocabulary) -> Sequence[str]:
     """Split a field name that puts two words together."""
     for first, meaning in known.first_parts.items():
-        rest = word.removeprefix(first)
-        if rest != word and (
-            last := known.last_parts.get(rest, rest if rest in _LONG_PARTS else "")
-        ):
+        last = known.last_parts.get(word.removeprefix(first))
+        if last is not None and word.startswith(first):
             return [meaning, *last.split()]
     return [word]
-
-
-_LONG_PARTS = frozenset(
-    {
-        "filial",
-        "empresa",
-        "cliente",
-        "fornecedor",
-        "emissao",
-        "vencimento",
-        "titulo",
-        "nota",
-        "documento",
-    }
-    | {"produto", "vendedor", "parceiro", "pedido", "natureza"}
-)
 
 
 def is_amount(header: str) -> bool:
@@ -315,6 +302,23 @@ def _is_other_thing(words: Words, column: Column) -> bool:
     if column.kind is not Kind.DATE and (words & known.dates) - own_words:
         return True
     return column.kind is not Kind.TEXT and bool((words & known.names) - own_words)
+
+
+_PARTY_ROWS = {"codigoDoCliente": ("in", "out"), "codigoDoFornecedor": ("out", "in")}
+"""Words of the rows of receivables and payables, and of the others, by the column of the party."""
+
+
+def selected_rows(foreign: "ForeignColumn", party: str) -> Mapping[str, bool] | None:
+    """Return which words of a column are those of open titles of the party, or of what comes from
+    or goes to it; None unless all words are known and some rows are left out."""
+    known = _vocabulary().row_words
+    for kept, left in (("open", "settled"), _PARTY_ROWS[party]):
+        words = {text: value_key(text) for text in foreign.texts}
+        if known[kept] | known[left] >= set(words.values()):
+            found = {text: word in known[kept] for text, word in words.items()}
+            if len({*found.values()}) > 1:
+                return found
+    return None
 
 
 MAX_LISTED = 12

@@ -56,6 +56,8 @@ TO_FILL_IN = "?"
 """Placeholder in a proposal for a value that only a person knows; it must be replaced."""
 
 
+Sign = Literal["positive", "negative"]
+
 FoundMistake = tuple[YamlPath, Text]
 """Mistake in a mapping file: the YAML path and the message."""
 
@@ -72,6 +74,7 @@ class MappedColumn(
         cnpj match any document of that kind.
     numbers: The style of text numbers: pt is 1.234,56; en is 1,234.56.
     when: Selects the documents of one kind.
+    sign: Selects the rows with a positive or a negative amount, which is used without its sign.
     join: The headers of the columns whose texts are joined.
     separator: The separator of joined texts; by default a space.
     constant: One value for all rows.
@@ -83,6 +86,7 @@ class MappedColumn(
     values: Annotated[Mapping[str, Annotated[Scalar, OR_NULL]], Meta(min_length=1)] | None = None
     numbers: NumberStyle | None = None
     when: Literal["cpf", "cnpj"] | None = None
+    sign: Sign | None = None
     join: Annotated[Sequence[Name], Meta(min_length=2)] = ()
     separator: str = " "
     constant: Scalar = None
@@ -108,7 +112,8 @@ class MappedColumn(
     @property
     def is_direct(self) -> bool:
         """True if the cells are used unchanged."""
-        return self.source is not None and self.values is None and self.when is None
+        is_converted = self.values is not None or self.when is not None or self.sign == "negative"
+        return self.source is not None and not is_converted
 
 
 class MappingFile(Struct, frozen=True, kw_only=True):
@@ -118,6 +123,8 @@ class MappingFile(Struct, frozen=True, kw_only=True):
     header: The header that the mapping was made for.
     ignore: The headers that are not used.
     accept: The findings that are right as they are, each as CODE or CODE:COLUMN.
+    rows: The headers whose words select rows, with true for the words of rows that are read, and
+        false for those of rows that are left out.
     title: What the sheet is, such as the export of another system.
     source: Where its columns are described.
     """
@@ -130,6 +137,7 @@ class MappingFile(Struct, frozen=True, kw_only=True):
     columns: Annotated[Mapping[str, MappedColumn], Meta(min_length=1)]
     ignore: tuple[Name, ...] = ()
     accept: tuple[Name, ...] = ()
+    rows: Mapping[Name, Annotated[Mapping[str, bool], Meta(min_length=1)]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +151,7 @@ class SheetMapping:
     columns: tuple[MappedColumn, ...]
     ignore: tuple[str, ...] = ()
     accept: tuple[str, ...] = ()
+    rows: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     title: str | None = None
     source: str | None = None
 
@@ -170,7 +179,7 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
 
 
 _SOURCES = ("from", "join", "constant")
-_FROM_OPTIONS = ("values", "numbers", "when", "link")
+_FROM_OPTIONS = ("values", "numbers", "when", "sign", "link")
 _OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, ("from",)) | {
     "with": ("join",),
     "link": ("from", "constant"),
@@ -220,6 +229,7 @@ def read_mapping(path: Path) -> SheetMapping:
         columns=tuple(replace(column, name=name) for name, column in file.columns.items()),
         ignore=file.ignore,
         accept=file.accept,
+        rows=file.rows,
         title=file.title,
         source=file.source,
     )
@@ -236,7 +246,7 @@ def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
         for key, needed in _OF_SOURCE.items():
             if key in body and sources[0] not in needed:
                 yield (*path, key), _ONLY_WITH.format(key=key, source=", ".join(needed))
-        for key in ("values", "numbers", "when"):
+        for key in ("values", "numbers", "when", "sign"):
             if "link" in body and key in body:
                 yield (*path, key), _NOT_WITH_LINK.format(key=key)
         known: dict[str, str] = {}
@@ -267,6 +277,10 @@ def _header_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
             yield path, unknown_value(header, known)
         elif times > 1:
             yield path, _REPEATED.format(header=quoted(header), times=times)
+        used.add(header_key(header))
+    for header in content.get("rows", {}):
+        if header_key(header) not in counts:
+            yield ("rows", header), unknown_value(header, known)
         used.add(header_key(header))
     ignored: set[str] = set()
     for number, header in enumerate(content.get("ignore", ())):

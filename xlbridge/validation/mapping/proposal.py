@@ -6,8 +6,8 @@ code of a branch, is left as ``?``, which is refused until it is replaced.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +18,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Column, Kind, Resource
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
+from xlbridge.validation.cells.text import sign_of
 from xlbridge.validation.headers.header_row import header_key
 from xlbridge.validation.mapping.candidates import (
     HIGH,
@@ -41,6 +42,7 @@ from xlbridge.validation.mapping.column_fit import (
     foreign_columns,
     listed_values,
     mapping_words,
+    selected_rows,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
@@ -53,6 +55,9 @@ from xlbridge.workbook.read import SheetCells
 
 _OTHER_COLUMN_PENALTY = 0.5
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
+_DUE = "dataDeVencimento"
+_PARTY_SIGNS = {"codigoDoCliente": "positive", "codigoDoFornecedor": "negative"}
+"""Sign of the amounts of receivables and payables in one column, by the column of the party."""
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
 _KIND_WORDS = frozenset({"tipo", "especie", "parcela"})
 """Words of a history that do not describe an entry by themselves."""
@@ -66,6 +71,7 @@ class Confidence(StrEnum):
     LOW = "low"
 
 
+_RISING = list(Confidence)[::-1]
 CONFIDENCE_WORDS: dict[Confidence, Text] = {
     Confidence.HIGH: Text(pt="certeza alta", en="high confidence"),
     Confidence.MEDIUM: Text(pt="certeza média", en="medium confidence"),
@@ -96,7 +102,8 @@ class ProposedColumn:
 @dataclass(frozen=True, slots=True)
 class MappingProposal:
     """A proposed mapping of a sheet: ``ignore`` has the unused headers with the reasons,
-    ``header_row`` is Excel's row number of the header; ``base`` the mapping that it builds on."""
+    ``header_row`` is Excel's row number of the header; ``base`` the mapping that it builds on;
+    ``rows`` has the words of the rows that are read and left out."""
 
     resource: Resource
     sheet: str
@@ -105,6 +112,7 @@ class MappingProposal:
     ignore: Mapping[str, Text]
     header_row: int = 1
     base: SheetMapping | None = None
+    rows: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
 
     @property
     def weight(self) -> float:
@@ -250,9 +258,7 @@ class _Choice(dict[str, ProposedColumn]):
         for foreign in free:
             if document is not None and mapping_words(foreign.header) == {"parcela"}:
                 body = {"join": [*document.sources, foreign.header], "with": "-"}
-                lower = min(
-                    document.confidence, Confidence.MEDIUM, key=list(Confidence)[::-1].index
-                )
+                lower = min(document.confidence, Confidence.MEDIUM, key=_RISING.index)
                 self.add("numeroDoDocumento", body, lower, _INSTALMENT)
                 break
         if "historico" not in resource.required or "historico" in self:
@@ -279,6 +285,19 @@ class _Choice(dict[str, ProposedColumn]):
             if found:
                 body = {**column.body, "values": {**values, **found}}
                 self.add(name, body, column.confidence, column.reason)
+
+    def select_amounts(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
+        """Select the amounts with the sign of a resource if a sheet of titles has both signs, or
+        only negative ones of payables."""
+        party, name = _party(resource), resource.totals.amount or ""
+        amount = self.get(name)
+        foreign = next((f for f in columns if amount and amount.sources == (f.header,)), None)
+        if party is None or amount is None or foreign is None or "sign" in amount.body:
+            return
+        signs, own = set(map(sign_of, foreign.values)) - {None}, _PARTY_SIGNS[party]
+        if len(signs) > 1 or (signs == {own} and own == "negative"):
+            confidence = min(amount.confidence, Confidence.MEDIUM, key=_RISING.index)
+            self.add(name, {**amount.body, "sign": own}, confidence, _SIGNED)
 
     def fill_missing(self, resource: Resource, earlier: Sequence[SheetMapping]) -> None:
         """Fill missing columns with the constant of an earlier mapping, required ones with ``?``.
@@ -350,13 +369,15 @@ def propose(
         choice.replace_gone(base, resource, new)
     choice.join_parts(resource, open_columns)
     choice.fill_values(remembered)
+    choice.select_amounts(resource, columns)
+    rows = _proposed_rows(resource, columns, base, choice.headers)
     choice.fill_missing(resource, earlier)
     header = [foreign.header for foreign in columns] + [*repeated]
     ordered = [choice[c.name] for c in resource.columns if c.name in choice]
     missing = [column for column in resource.columns if column.name not in choice]
     ignore: dict[str, Text] = {}
     for foreign in columns:
-        if foreign.header not in choice.headers:
+        if foreign.header not in choice.headers and foreign.header not in rows:
             # A header that names a missing column has unusable values.
             fits = ((one.name, name_fit_of(matcher, foreign, one)) for one in missing)
             named = next((name for name, fit in fits if fit and fit.score >= HIGH), None)
@@ -364,7 +385,33 @@ def propose(
             if foreign not in open_columns:
                 ignore[foreign.header] = _IGNORED_BEFORE
     ignore |= dict.fromkeys(repeated, _REPEATED)
-    return MappingProposal(resource, sheet, header, ordered, ignore, base=base)
+    return MappingProposal(resource, sheet, header, ordered, ignore, base=base, rows=rows)
+
+
+def _party(resource: Resource) -> str | None:
+    """Return the column of the party of titles, None for other resources."""
+    if _DUE not in resource.by_name:
+        return None
+    return next((name for name in _PARTY_SIGNS if name in resource.by_name), None)
+
+
+def _proposed_rows(
+    resource: Resource,
+    columns: Sequence[ForeignColumn],
+    base: SheetMapping | None,
+    used: Set[str],
+) -> Mapping[str, Mapping[str, bool]]:
+    """Return the words of the rows of a sheet of titles that are read and left out, by header."""
+    found: dict[str, Mapping[str, bool]] = {}
+    known = {header_key(text): words for text, words in base.rows.items()} if base else {}
+    party = _party(resource)
+    for foreign in columns:
+        words = known.get(header_key(foreign.header))
+        if words is None and party is not None and foreign.header not in used:
+            words = selected_rows(foreign, party)
+        if words is not None:
+            found[foreign.header] = words
+    return found
 
 
 def _reused_body(
@@ -390,6 +437,8 @@ def _reused_body(
         return body, Confidence.MEDIUM if foreign.is_counter else Confidence.HIGH
     share, direct = fit_and_body(column, foreign)
     if mapped.link is not None:
+        if foreign.are_dates:
+            return None, Confidence.LOW
         # The cells may have the codes instead of names or documents.
         has_codes = column.kind is Kind.INTEGER and share is not None and share >= MIN_FIT
         return (direct if has_codes else body), Confidence.HIGH
@@ -448,6 +497,10 @@ _IN_PLACE_OF = Text(
     en="it is the only new column, and {header} is no longer in the sheet",
 )
 _IGNORED_BEFORE = Text(pt="não é usada no mapeamento", en="the mapping does not use it")
+_SIGNED = Text(
+    pt="a coluna tem valores positivos e negativos; só os de um sinal são lidos, sem ele",
+    en="the column has positive and negative amounts; only those of one sign are read, without it",
+)
 _NO_COLUMN = Text(pt="nenhuma coluna corresponde", en="no column matches")
 _UNUSABLE = Text(
     pt="parece ser {column}, mas nenhum dos valores serve",
@@ -463,18 +516,25 @@ _WIDTH = 10_000
 
 
 def confirmed_mapping_text(
-    cells: SheetCells, header_row: int, resource: str, columns: Mapping[str, Mapping[str, Any]]
+    cells: SheetCells,
+    header_row: int,
+    resource: str,
+    columns: Mapping[str, Mapping[str, Any]],
+    rows: Mapping[str, Mapping[str, bool]],
 ) -> str:
-    """Return the text of a mapping file with the ``columns`` that a person confirmed; all other
-    headers of the sheet are ignored."""
+    """Return the text of a mapping file with the ``columns`` that a person confirmed, and the words
+    of ``rows`` that are read; all other headers of the sheet are ignored."""
     unique, repeated = foreign_columns(cells, header_row - 1)
     header = [*(foreign.header for foreign in unique), *repeated]
-    used = {name for body in columns.values() for name in (body.get("from"), *body.get("join", ()))}
+    used = {*rows} | {
+        name for body in columns.values() for name in (body.get("from"), *body.get("join", ()))
+    }
     content = {
         "version": 1,
         "resource": resource,
         "header": header,
         "columns": {name: dict(body) for name, body in columns.items()},
+        "rows": {text: dict(words) for text, words in rows.items()},
         "ignore": [name for name in header if name not in used],
     }
     return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=_WIDTH)
@@ -486,6 +546,9 @@ def mapping_text(proposal: MappingProposal) -> str:
     lines += [f"header: {_flow(list(proposal.header))}", "columns:"]
     for column in proposal.columns:
         lines += [f"  # {reason_text(column)}", f"  {column.name}: {_flow(dict(column.body))}"]
+    if proposal.rows:
+        lines.append("rows:")
+    lines += [f"  {_flow(text)}: {_flow(dict(words))}" for text, words in proposal.rows.items()]
     if proposal.ignore:
         lines.append("ignore:")
     lines += [f"  - {_flow(header)}  # {why}" for header, why in proposal.ignore.items()]
