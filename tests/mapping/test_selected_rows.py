@@ -50,7 +50,7 @@ def test_settled_titles_are_left_out_and_said(tmp_path: Path, xlbridge: Xlbridge
     complete(tmp_path, text)
     assert read_amounts(xlbridge) == (1, 0)
     said = xlbridge("validate", "a.csv", "--map", "m.yaml").stdout
-    assert "The mapping leaves out 1 rows, by 'Situação': Pago (1)." in said
+    assert "The mapping leaves out rows, by 'Situação': Pago (1)." in said
     # A word that the mapping does not know is not left out silently.
     write(tmp_path, header, *rows, "1429;31/10/2026;10,00;Venda;Parcial")
     assert read_amounts(xlbridge) == (2, 1)

@@ -166,8 +166,8 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
     warning(
         "mapping-rows-left-out",
         Text(
-            pt="O mapeamento deixa {rows} linhas de fora, por {header}: {words}.",
-            en="The mapping leaves out {rows} rows, by {header}: {words}.",
+            pt="O mapeamento deixa linhas de fora, por {header}: {words}.",
+            en="The mapping leaves out rows, by {header}: {words}.",
         ),
         Text(
             pt="Se alguma deve ser enviada, mude rows ou sign no mapeamento.",

@@ -399,7 +399,7 @@ def _leave_rows_out(mapping: SheetMapping, found: HeaderCandidate, header: Heade
 def _report_left_out(header: Header, text: str, left: Mapping[str, int]) -> None:
     if left:
         words = ", ".join(f"{word} ({count})" for word, count in left.items())
-        details = {"rows": sum(left.values()), "header": quoted(text), "words": words}
+        details = {"header": quoted(text), "words": words}
         kind = CATALOGUE["mapping-rows-left-out"]
         header.findings.append(Finding(kind, header.row, None, None, None, details))
 
