@@ -54,6 +54,8 @@ def meant(column: Column, body: Mapping[str, Any], cells: list[object]) -> objec
         return body["values"].get(text, body["values"].get(kind))
     if "when" in body and len(re.sub(r"\D", "", text)) != {"cnpj": 14, "cpf": 11}[body["when"]]:
         return None
+    if column.kind is Kind.BOOLEAN:
+        return text.casefold() in {"s", "sim", "ativo", "x", "true", "yes"}
     if column.kind is Kind.DATE:
         if isinstance(cell, dt.date):
             return cell
@@ -71,6 +73,8 @@ def arrived(column: Column, value: Any) -> object:
         return None
     if column.kind is Kind.DATE:
         return pd.Timestamp(value).date()
+    if column.kind is Kind.BOOLEAN:
+        return bool(value)
     return Decimal(str(value)) if column.kind.is_number else value
 
 
