@@ -294,6 +294,7 @@ def test_json_schema_of_the_file_is_printed_for_editors(xlbridge: Xlbridge) -> N
         "accept",
     }
     keys = {"version", "title", "source", "resource", "header", "columns", "ignore"}
+    keys = {"version", "title", "source", "resource", "header", "columns", "rows", "ignore"}
     assert set(form["properties"]) == keys
     column = form["properties"]["columns"]["additionalProperties"]["properties"]
     assert {*column["numbers"]["enum"]} == {*get_args(NumberStyle)}

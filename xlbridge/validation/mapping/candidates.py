@@ -120,7 +120,7 @@ def candidates_of(
         if share is None and column.required:
             continue
         score, reason = _score_with_values(name_fit, score, share, body)
-        if are_names and reason is _VALUES_FIT:
+        if are_names and reason in {_VALUES_FIT, _LISTED}:
             reason = _NOT_CODES
         if reason is not None:
             reason = reason.format(reason=name_fit.reason)
