@@ -32,6 +32,7 @@ columns:
   dataDeVencimento: {from: Vence em}
   valorDoLancamento: {from: Quanto, numbers: pt}
 ignore: [Conta]
+accept: [code-shape:numeroDoDocumento]
 """
 
 
@@ -58,6 +59,7 @@ def test_other_columns_are_kept_and_only_the_difference_is_shown(
     row = [values[text] for text in header]
     write(tmp_path, header, row, [*row[:2], "Sul", *row[3:]])
     changed = used("map", "mes.csv", "--resource", "contasreceber")
+    assert yaml.safe_load(changed.stdout)["accept"] == ["code-shape:numeroDoDocumento"]
     columns = yaml.safe_load(changed.stdout)["columns"]
     before = yaml.safe_load(MAPPING)["columns"]
     assert columns.pop("numeroDoDocumento") == {"from": "Doc."}

@@ -531,7 +531,8 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
     share = max(_share(column, foreign.cells, reading) for reading in readings)
     if column.required and foreign.filled < _MOSTLY:
         share *= foreign.filled
-    if column.kind is Kind.TEXT and not column.allowed and column.name != KEY:
+    takes_words = not column.allowed and not column.measure and column.name != KEY
+    if column.kind is Kind.TEXT and takes_words:
         words = sum(
             _LETTERS.search(text) is not None and not _ONE_CODE.fullmatch(text)
             for text in foreign.texts

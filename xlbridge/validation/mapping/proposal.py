@@ -549,6 +549,8 @@ def mapping_text(proposal: MappingProposal) -> str:
     if proposal.rows:
         lines.append("rows:")
     lines += [f"  {_flow(text)}: {_flow(dict(words))}" for text, words in proposal.rows.items()]
+    if proposal.base is not None and proposal.base.accept:
+        lines.append(f"accept: {_flow(list(proposal.base.accept))}")
     if proposal.ignore:
         lines.append("ignore:")
     lines += [f"  - {_flow(header)}  # {why}" for header, why in proposal.ignore.items()]
