@@ -6,7 +6,7 @@ from misleading_sheets import misleading
 
 from xlbridge.resources import Catalogue
 
-SAMPLE = 13
+SAMPLE = 61
 
 
 @pytest.mark.parametrize(
