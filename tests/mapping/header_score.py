@@ -1,13 +1,18 @@
-"""Score of the proposals for forty foreign header rows and ten later ones; ``python
-tests/mapping/header_score.py`` prints it.
+"""Score of the proposals for 125 foreign layouts; ``python tests/mapping/header_score.py``
+prints it.
 
-A header is right if exactly the columns that a person wrote down for it are proposed.
+A header is right if the columns that a person wrote down for it are proposed. A column marked as
+optional may be proposed or not, such as one of a name and a document that identify one client.
 """
 
+import datetime as dt
+import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,103 +28,181 @@ sys.path[:0] = [str(HERE.parent)]
 
 from sheets import write_rows  # noqa: E402 - found by the path set above
 
-Proposed = tuple[dict[str, Any], MappingProposal]
-"""A sheet of a headers file, and its proposal."""
-
 HALVES = {
-    "known": HERE / "headers_known.yaml",
-    "set aside": HERE / "headers_set_aside.yaml",
-    "later": HERE / "headers_later.yaml",
+    "known": ("headers_known", "headers_later", "layouts_known"),
+    "set aside": ("headers_set_aside", "layouts_set_aside"),
 }
+"""Files of each half; nothing was changed on account of the second one."""
+
+_OPTIONAL = "?"
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Sheet of another system, with the columns that each of its headers means.
+
+    ``optional`` has those that may be proposed or not.
+    """
+
+    what: str
+    resource: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    expected: dict[str, frozenset[str]]
+    optional: dict[str, frozenset[str]]
+
+    def write(self, folder: Path, name: str) -> Path:
+        return write_rows(folder / f"{name}.xlsx", self.header, self.rows)
+
+
+Proposed = tuple[Layout, MappingProposal]
+
+
+@cache
+def layouts(half: str) -> Sequence[Layout]:
+    """Return the layouts of a half."""
+    contents = (yaml.safe_load((HERE / f"{name}.yaml").read_text("utf-8")) for name in HALVES[half])
+    return [_layout(sheet) for content in contents for sheet in content]
+
+
+def _layout(sheet: dict[str, Any]) -> Layout:
+    if "columns" in sheet:
+        lines = [
+            [part.strip() for part in line.split(" | ")]
+            for line in sheet["columns"].strip().splitlines()
+        ]
+        header = [line[0] for line in lines]
+        marked = {name: [] if names == "-" else names.split("+") for name, names, *_ in lines}
+        rows = [list(row) for row in zip(*(map(_value, line[2:]) for line in lines), strict=True)]
+    else:
+        header, *rows = sheet["rows"]
+        assert list(sheet["expect"]) == header, sheet["what"]
+        marked = {
+            name: [names] if isinstance(names, str) else names or []
+            for name, names in sheet["expect"].items()
+        }
+    return Layout(
+        sheet["what"],
+        sheet["resource"],
+        header,
+        rows,
+        {name: frozenset(n for n in names if _OPTIONAL not in n) for name, names in marked.items()},
+        {
+            name: frozenset(n.strip(_OPTIONAL) for n in names if _OPTIONAL in n)
+            for name, names in marked.items()
+        },
+    )
+
+
+def _value(text: str) -> object:
+    """Return a cell: a plain number is one, 2026-10-31 a date, anything else a text."""
+    if text.startswith('"'):
+        return text.strip('"')
+    if _NUMBER.fullmatch(text):
+        return float(text) if "." in text else int(text)
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        return text
+
+
+class Grade(StrEnum):
+    """Grade of the proposal for a header."""
+
+    RIGHT = "right"
+    MISSING = "not proposed"
+    DOUBTFUL = "wrong but doubtful"
+    SURE = "wrong and sure"
 
 
 @dataclass(frozen=True)
 class HeaderScore:
-    """One header: expected columns, proposed columns, and those with high confidence."""
+    """One header: the columns that are expected, optional and proposed, and the sure ones."""
 
     what: str
     header: str
     expected: frozenset[str]
+    optional: frozenset[str]
     proposed: frozenset[str]
     sure: frozenset[str]
 
     @property
-    def right(self) -> bool:
-        return self.expected == self.proposed
+    def grade(self) -> Grade:
+        allowed = self.expected | self.optional
+        if self.sure - allowed:
+            return Grade.SURE
+        if self.proposed - allowed:
+            return Grade.DOUBTFUL
+        return Grade.RIGHT if self.expected <= self.proposed else Grade.MISSING
 
-    @property
-    def surely_wrong(self) -> frozenset[str]:
-        """Wrong columns that were proposed with high confidence."""
-        return self.sure - self.expected
 
-
-def proposals(half: Path, catalogue: Catalogue) -> Iterator[Proposed]:
-    """Yield each sheet of a half with the proposal for its resource."""
+def proposals(sheets: Iterable[Layout], catalogue: Catalogue) -> Iterator[Proposed]:
+    """Yield each layout with the proposal for its resource."""
     with tempfile.TemporaryDirectory() as folder:
-        for number, sheet in enumerate(yaml.safe_load(half.read_text("utf-8"))):
-            header, *rows = sheet["rows"]
-            path = write_rows(Path(folder) / f"{number}.xlsx", header, rows)
+        for number, layout in enumerate(sheets):
+            path = layout.write(Path(folder), str(number))
             yield (
-                {**sheet, "path": path},
-                propose_mapping(path, catalogue, WorkbookLimits(), resource=sheet["resource"]),
+                layout,
+                propose_mapping(path, catalogue, WorkbookLimits(), resource=layout.resource),
             )
 
 
 def scores(proposed: Iterable[Proposed]) -> Iterator[HeaderScore]:
-    """Yield the score of each header of the sheets."""
-    for sheet, proposal in proposed:
-        assert list(sheet["expect"]) == sheet["rows"][0], sheet["what"]
-        for header, expected in sheet["expect"].items():
-            wanted = [expected] if isinstance(expected, str) else expected or []
-            proposed_columns = [c for c in proposal.columns if header in c.sources]
-            sure = [c.name for c in proposed_columns if c.confidence == "high"]
+    """Yield the score of each header of the layouts."""
+    for layout, proposal in proposed:
+        for header in layout.header:
+            columns = [c for c in proposal.columns if header in c.sources]
             yield HeaderScore(
-                sheet["what"],
+                layout.what,
                 header,
-                frozenset(wanted),
-                frozenset(c.name for c in proposed_columns),
-                frozenset(sure),
+                layout.expected[header],
+                layout.optional[header],
+                frozenset(c.name for c in columns),
+                frozenset(c.name for c in columns if c.confidence == "high"),
             )
 
 
-def count_detected_resources(half: Path, catalogue: Catalogue) -> tuple[int, int, int]:
-    """Count the sheets whose resource is detected correctly, incorrectly, and not at all."""
-    right = wrong = undetected = 0
-    for sheet, _ in proposals(half, catalogue):
-        try:
-            detected = propose_mapping(sheet["path"], catalogue, WorkbookLimits()).resource.name
-        except UsageError:
-            undetected += 1
-        else:
-            right, wrong = (
-                right + (detected == sheet["resource"]),
-                wrong + (detected != sheet["resource"]),
-            )
-    return right, wrong, undetected
+def detected_resources(
+    sheets: Iterable[Layout], catalogue: Catalogue
+) -> Iterator[tuple[Layout, str | None]]:
+    """Yield each layout with the detected resource, None if it is unclear; the name of the file
+    says nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, layout in enumerate(sheets):
+            path = layout.write(Path(folder), str(number))
+            try:
+                proposal = propose_mapping(path, catalogue, WorkbookLimits())
+            except UsageError:
+                yield layout, None
+            else:
+                yield layout, proposal.resource.name
 
 
 def main() -> None:
     """Print the score of each half, and its mistakes."""
     catalogue = load_catalogue(HERE / "no-own-schemas")
-    for name, half in HALVES.items():
-        if name not in (sys.argv[1:] or HALVES):
+    for half in HALVES:
+        if half not in (sys.argv[1:] or HALVES):
             continue
-        found = list(scores(proposals(half, catalogue)))
-        right = sum(score.right for score in found)
-        surely_wrong = sum(bool(score.surely_wrong) for score in found)
-        share = 100 * right / len(found)
-        print(f"{name}: {right} of {len(found)} headers right ({share:.1f} %)")
-        print(f"  wrong with high confidence: {surely_wrong}")
-        print(
-            "  resource right, wrong, not detected: {}, {}, {}".format(
-                *count_detected_resources(half, catalogue)
-            )
-        )
+        found = list(scores(proposals(layouts(half), catalogue)))
+        print(f"{half}: {len(layouts(half))} layouts, {len(found)} headers")
+        for grade in Grade:
+            count = sum(score.grade == grade for score in found)
+            print(f"  {grade}: {count} ({100 * count / len(found):.1f} %)")
         for score in found:
-            if not score.right:
-                sure = " (high)" if score.surely_wrong else ""
+            if score.grade != Grade.RIGHT:
                 details = f"{sorted(score.proposed)}, expected {sorted(score.expected)}"
-                print(f"    {score.what}: {score.header}: {details}{sure}")
+                print(f"    {score.grade}: {score.what}: {score.header}: {details}")
+        detected = list(detected_resources(layouts(half), catalogue))
+        right = sum(name == layout.resource for layout, name in detected)
+        unclear = sum(name is None for _, name in detected)
+        print(
+            f"  resource: {right} right, {unclear} unclear, {len(detected) - right - unclear} wrong"
+        )
+        for layout, name in detected:
+            if name != layout.resource:
+                print(f"    {layout.what}: {name}, expected {layout.resource}")
 
 
 if __name__ == "__main__":

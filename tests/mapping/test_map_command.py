@@ -285,14 +285,9 @@ def test_impossible_mapping_ends_with_2_and_writes_nothing(
 def test_json_schema_of_the_file_is_printed_for_editors(xlbridge: Xlbridge) -> None:
     form = json.loads(xlbridge("map", "--json-schema").stdout)
     assert form["title"] == "xlbridge mapping"
-    assert set(form["properties"]) == {
-        "version",
-        "resource",
-        "header",
-        "columns",
-        "ignore",
-        "accept",
-    }
+    keys = {"version", "title", "source", "resource", "header", "columns", "rows", "ignore"}
+    keys.add("accept")
+    assert set(form["properties"]) == keys
     column = form["properties"]["columns"]["additionalProperties"]["properties"]
     assert {*column["numbers"]["enum"]} == {*get_args(NumberStyle)}
 

@@ -1,6 +1,6 @@
 """Implementation of ``xlbridge map``; remembered mappings for other commands."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from xlbridge.cli.output import print_message
@@ -57,7 +57,9 @@ def describe_mapping(proposal: MappingProposal | SheetMapping) -> str:
             unused=len(proposal.ignore),
         )
     )
-    for column in proposal.columns:
+    for remark in _base_remarks(proposal):
+        print_message(remark)
+    for column in proposal.open_columns:
         source = " + ".join(column.sources) or str(column.body.get("constant"))
         confidence = CONFIDENCE_WORDS[column.confidence]
         print_message(
@@ -73,6 +75,22 @@ def describe_mapping(proposal: MappingProposal | SheetMapping) -> str:
             ).format(names=", ".join(incomplete))
         )
     return mapping_text(proposal)
+
+
+def _base_remarks(proposal: MappingProposal) -> Iterator[Text]:
+    """Yield which mapping or layout a proposal builds on, and what is different."""
+    base = proposal.base
+    if base is None:
+        return
+    if base.title is not None:
+        yield _LAYOUT.format(title=base.title, source=base.source or base.path)
+        return
+    gone, new = proposal.changes()
+    yield _CHANGED.format(mapping=base.path)
+    if gone:
+        yield _GONE.format(headers=", ".join(gone))
+    if new:
+        yield _NEW.format(headers=", ".join(new))
 
 
 def report_other_sheets(
@@ -155,6 +173,18 @@ _MAP_IT = Text(
     pt="Se a planilha tem cabeçalhos próprios: xlbridge map {file} -o MAPEAMENTO.yaml",
     en="If the sheet has its own headers: xlbridge map {file} -o MAPPING.yaml",
 )
+_LAYOUT = Text(
+    pt="O cabeçalho é o de um layout conhecido: {title}. Fonte: {source}.",
+    en="The header is that of a known layout: {title}. Source: {source}.",
+)
+_CHANGED = Text(
+    pt="O cabeçalho mudou desde o mapeamento usado antes, {mapping}; o resto dele continua. "
+    "Confira só o que mudou:",
+    en="The header has changed since the mapping used before, {mapping}; the rest of it is kept. "
+    "Check only what has changed:",
+)
+_GONE = Text(pt="  não está mais na planilha: {headers}", en="  no longer in the sheet: {headers}")
+_NEW = Text(pt="  novo na planilha: {headers}", en="  new in the sheet: {headers}")
 _OTHER_SHEETS = Text(
     pt="Outras planilhas do arquivo também servem: {others}; este mapeamento é da planilha "
     "“{sheet}”. Para escolher outra: --sheet.",

@@ -1,5 +1,6 @@
 """JSON of the open sheet for the page, and the form of its mapping."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -9,6 +10,7 @@ from xlbridge.errors import UsageError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Kind, Resource
+from xlbridge.resources.references import REFERENCES
 from xlbridge.settings import Settings
 from xlbridge.ui.cell_edits import displayed_text
 from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
@@ -32,6 +34,7 @@ from xlbridge.workbook.read import SheetCells
 
 _SAMPLES = 3
 _YES_OR_NO = {"sim": True, "yes": True, "true": True, "não": False, "no": False, "false": False}
+_NAME = re.compile(r"[^\W\d_][^\d]*")
 _NO_COLUMN = Text(
     pt="A coluna escolhida não está mais na planilha; abra-a de novo.",
     en="The chosen column is no longer in the sheet; open it again.",
@@ -115,6 +118,7 @@ def proposed_form(
     columns = {column.name: dict(column.body) for column in proposal.columns}
     cells = editor.sheet_cells(proposal.sheet)
     form = _form("proposed", proposal.resource, cells, proposal.header_row, columns)
+    form["rows"] = proposal.rows
     reasons = {column.name: str(reason_text(column)) for column in proposal.columns}
     return form | {"reasons": reasons}
 
@@ -127,7 +131,8 @@ def _current_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
         return None
     if mapping is not None:
         columns = {column.name: column.body for column in mapping.columns}
-        return _form(kind, sheet.resource, cells, sheet.header_row, columns)
+        form = _form(kind, sheet.resource, cells, sheet.header_row, columns)
+        return form | {"rows": mapping.rows}
     header = sheet.header_row
     columns = {
         name: {"from": _header_text(cells, header, column - cells.first_column)}
@@ -157,16 +162,21 @@ def confirmed_mapping(
     """
     cells = editor.sheet_cells(form["sheet"])
     path = editor.path.parent / MAPPING
-    kinds = {column.name: column.kind for column in resource.columns}
     columns: dict[str, Mapping[str, Any]] = {}
     for name, body in form["columns"].items():
         columns[name] = typed = dict(body)
-        kind = kinds.get(name)
+        column = resource.by_name.get(name)
+        kind = None if column is None else column.kind
         if "constant" in typed:
-            typed["constant"] = _parse_value(kind, typed["constant"])
+            typed["constant"] = constant = _parse_value(kind, typed["constant"])
+            is_name = isinstance(constant, str) and _NAME.fullmatch(constant)
+            if column is not None and column.references is not None and is_name:
+                # The name of a record, whose code is looked up.
+                typed["link"] = REFERENCES[column.references].resource or column.references
         if "values" in typed:
             typed["values"] = {text: _parse_value(kind, it) for text, it in typed["values"].items()}
-    text = confirmed_mapping_text(cells, form["header_row"], resource.name, columns)
+    rows = form.get("rows", {})
+    text = confirmed_mapping_text(cells, form["header_row"], resource.name, columns, rows)
     write_private(path, text)
     return read_mapping(path)
 
@@ -218,6 +228,7 @@ def _form(
         "header_row": header_row,
         "headers": headers,
         "columns": columns,
+        "rows": {},
         "reasons": {},
         "targets": [
             {"name": column.name, "title": str(column.title), "required": column.required}

@@ -163,6 +163,17 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             en="Add the value to values of the mapping, or correct the cell.",
         ),
     ),
+    warning(
+        "mapping-rows-left-out",
+        Text(
+            pt="O mapeamento deixa linhas de fora, por {header}: {words}.",
+            en="The mapping leaves out rows, by {header}: {words}.",
+        ),
+        Text(
+            pt="Se alguma deve ser enviada, mude rows ou sign no mapeamento.",
+            en="If any is to be sent, change rows or sign in the mapping.",
+        ),
+    ),
     error(
         "mapping-part-shown-otherwise",
         Text(

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from decimal import Decimal
 from itertools import islice
+from typing import Literal
 
 from xlbridge.i18n import Text, localized_number
 from xlbridge.resources import strip_accents
@@ -151,3 +152,45 @@ _MAX_NAME_LENGTH = 31
 def list_sheet_names(sheets: Sequence[str]) -> str:
     """Return the names of sheets for a message, the first few of them."""
     return quote_some([name[:_MAX_NAME_LENGTH] for name in sheets], _MAX_NAMES)
+
+
+_COUNTED = r"(?:clientes|registros|linhas|itens)\b"
+_OF = r"(?:d[aeo]s?|em|por)\s"
+_TOTAL = re.compile(
+    # "Total Distribuidora" is a company's name; "Subtotal", whatever follows, is none.
+    rf"sub-?\s?tota(?:l|is)\b.*"
+    rf"|(?:grand\s+)?tota(?:l|is)(?:\s+(?:gera(?:l|is)|parcia(?:l|is)|{_OF}.*|{_COUNTED}.*|r\$.*))?"
+    rf"\s*(?:[:=].*|(?:[–-]\s*)?\(?\d[\d.,]*\)?(?:\s+{_COUNTED})?)?"
+    rf"|(?:qtde?\b\.?|quantidade|n[uú]mero|contagem)(?:\s+(?:total|geral|{_OF}[^:=]*))?\s*[:=].*"
+    rf"|contagem\s+(?:geral|{_OF}.*)",
+    re.IGNORECASE,
+)
+_STATISTIC = re.compile(
+    r"(?:soma(?:t[óo]ri[ao])?|m[ée]dia|contagem|m[áa]xim[oa]|m[íi]nim[oa]|sum|average|count"
+    r"|qtde?\.?|quantidade|n[uú]mero)"
+    rf"(?:\s+(?:geral|total|{_OF}.*))?\s*(?:[:=].*)?",
+    re.IGNORECASE,
+)
+
+
+def is_total(text: str) -> bool:
+    """Return whether a text marks its row as a total."""
+    return _TOTAL.fullmatch(text.strip()) is not None
+
+
+def is_statistic(text: str) -> bool:
+    """Return whether a text names a statistic, such as the sum or the average."""
+    return _STATISTIC.fullmatch(text.strip()) is not None
+
+
+_MINUS = re.compile(r"^\s*(?:R\$)?\s*[-−(]|[-−]\s*$")
+
+
+def sign_of(value: object) -> Literal["positive", "negative"] | None:
+    """Return the sign of an amount, None if the cell has none."""
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return None if not value else "negative" if value < 0 else "positive"
+    text = display(value)
+    if not any(map(str.isdecimal, text)):
+        return None
+    return "negative" if _MINUS.search(text) else "positive"

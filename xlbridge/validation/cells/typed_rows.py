@@ -140,6 +140,8 @@ def type_rows(
     """Type the cells below the header, column by column; absent columns have no values."""
     formats = significant_formats(resource, header, cells, formats_of)
     numbers = _data_rows(cells, header.row)
+    if header.left_out:
+        numbers = numbers[~np.isin(numbers, list(header.left_out))]
     rows = _row_array(numbers)
     repeated = repeated_headers(cells, header.row, header.columns.values())
     headers = np.searchsorted(numbers, repeated)

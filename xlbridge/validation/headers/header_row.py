@@ -192,7 +192,8 @@ class Header:
     Only for mapped sheets: ``names``: the sheet's own headers; ``sources``: indexes of the sources
     of added columns; ``converted``: columns with other values than the sheet's; ``unusable``:
     cells that could not be converted, by Excel's row number; ``constants``: typed values of absent
-    columns; ``styles``: styles of text numbers.
+    columns; ``styles``: styles of text numbers; ``left_out``: Excel's numbers of the rows that the
+    mapping leaves out.
     """
 
     row: int
@@ -205,6 +206,7 @@ class Header:
     unusable: dict[str, Mapping[int, UnusableCell]] = field(default_factory=dict)
     constants: dict[str, object] = field(default_factory=dict)
     styles: dict[str, NumberStyle] = field(default_factory=dict)
+    left_out: set[int] = field(default_factory=set)
 
     def source_columns(self) -> dict[str, int]:
         """Return the index of each column's own or source column in the sheet."""

@@ -5,9 +5,11 @@ source columns, so that findings name the analyst's own cells.
 """
 
 import datetime as dt
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
@@ -24,10 +26,20 @@ from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import FormatLookup, is_shown_as_text
-from xlbridge.validation.cells.text import display, quote_some, quoted, strip_invisible
+from xlbridge.validation.cells.text import (
+    display,
+    quote_some,
+    quoted,
+    sign_of,
+    strip_invisible,
+)
 from xlbridge.validation.headers.header_row import Header, UnusableCell, repeated_headers
 from xlbridge.validation.headers.sheet_choice import ChosenSheet, no_visible_sheet
-from xlbridge.validation.mapping.column_fit import MAX_LISTED, all_values, document_kind
+from xlbridge.validation.mapping.column_fit import (
+    MAX_LISTED,
+    all_values,
+    document_kind,
+)
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     FoundMistake,
@@ -39,7 +51,7 @@ from xlbridge.validation.mapping.mapping_file import (
     value_key,
 )
 from xlbridge.validation.request import ValidationRequest
-from xlbridge.workbook import CellPosition
+from xlbridge.workbook import CellPosition, cell_address
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells, WorkbookCells
 
 
@@ -138,6 +150,10 @@ def join_texts(parts: Sequence[JoinedPart], rows: Iterable[int], separator: str)
 
 
 _A_NUMBER = Text(pt="deve ser um número, sem aspas.", en="this must be a number, without quotes.")
+_OR_A_NAME = Text(
+    pt="{wrong} Para um nome, acrescente link: {registry}.",
+    en="{wrong} For a name, add link: {registry}.",
+)
 _A_TEXT = Text(pt="deve ser um texto, entre aspas.", en="this must be a text, in quotes.")
 _A_DATE = Text(
     pt="deve ser uma data, como 2026-01-31.", en="this must be a date, such as 2026-01-31."
@@ -277,7 +293,14 @@ def _mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistak
         if (target := resource.by_name.get(mapped.name)) is not None:
             for place, value in values.items():
                 if wrong := _wrong_value(target, value):
-                    yield place, wrong
+                    is_name = wrong is _A_NUMBER and place[-1] == "constant" and target.references
+                    yield place, _named(target, wrong) if is_name else wrong
+
+
+def _named(column: Column, wrong: Text) -> Text:
+    """Return the message of a wrong value that may be the name of a record."""
+    registry = REFERENCES[column.references or ""].resource or column.references
+    return _OR_A_NAME.format(wrong=wrong, registry=registry)
 
 
 def map_sheet(
@@ -301,11 +324,13 @@ def map_sheet(
     errors, without_result = dict(cells.raw.errors), set(cells.raw.without_result)
     raw = replace(cells.raw, errors=errors, without_result=without_result)
     header = _mapped_header(mapping, mapped_resource, found)
+    _leave_rows_out(mapping, found, header)
     added: list[CellColumn] = []
     kept_rows: dict[int, frozenset[int]] = {}
     split: set[int] = set()
     formats_of = format_lookup(cells)
-    for mapped, converted in _converted_columns(mapping, mapped_resource, found, formats_of):
+    conversions = _converted_columns(mapping, mapped_resource, found, formats_of, header.left_out)
+    for mapped, converted in conversions:
         indexes = [found.index(text) for text in mapped.sources]
         index = len(cells.columns) + len(added)
         added.append(CellEncoder().encode(converted.values))
@@ -326,6 +351,72 @@ def map_sheet(
     with_added = SheetCells(cells.name, cells.first_column, [*cells.columns, *added], raw)
     choice = ChosenSheet(with_added, mapped_resource, workbook.hidden)
     return MappedSheet(choice, header, kept_rows)
+
+
+def _rows_below(found: HeaderCandidate) -> list[int]:
+    """Return Excel's numbers of the rows below a header that do not repeat it."""
+    cells, header_row = found.cells, found.position + 1
+    repeated = set(repeated_headers(cells, header_row, found.columns.values()))
+    return [row for row in range(header_row + 1, cells.height + 1) if row not in repeated]
+
+
+def _leave_rows_out(mapping: SheetMapping, found: HeaderCandidate, header: Header) -> None:
+    """Note the rows that a mapping leaves out in the header, with findings of the words that it
+    does not know, and one of all rows that are left out by a column.
+
+    An empty cell leaves nothing out: it may be that of a total.
+    """
+    cells = found.cells
+    for text, words in mapping.rows.items():
+        index, known = found.index(text), {value_key(word): it for word, it in words.items()}
+        left = Counter[str]()
+        for row in _rows_below(found):
+            value = cells.columns[index].value(row - 1)
+            shown = strip_invisible(display(value))[0].strip()
+            kept = known.get(value_key(shown), not shown)
+            if shown and value_key(shown) not in known:
+                details = {"known": quote_some(words, MAX_LISTED)}
+                cell = cell_address(row, cells.first_column + index)
+                kind = CATALOGUE["mapping-value-unknown"]
+                header.findings.append(Finding(kind, row, None, cell, shown, details, header=text))
+            elif not kept:
+                header.left_out.add(row)
+                left[shown] += 1
+        _report_left_out(header, text, left)
+    for mapped in mapping.columns:
+        if mapped.sign is None:
+            continue
+        text = mapped.sources[0]
+        column, left = cells.columns[found.index(text)], Counter[str]()
+        for row in _rows_below(found):
+            sign = sign_of(column.value(row - 1))
+            if sign is not None and sign != mapped.sign and row not in header.left_out:
+                header.left_out.add(row)
+                left["+" if sign == "positive" else "-"] += 1
+        _report_left_out(header, text, left)
+
+
+def _report_left_out(header: Header, text: str, left: Mapping[str, int]) -> None:
+    if left:
+        words = ", ".join(f"{word} ({count})" for word, count in left.items())
+        details = {"header": quoted(text), "words": words}
+        kind = CATALOGUE["mapping-rows-left-out"]
+        header.findings.append(Finding(kind, header.row, None, None, None, details))
+
+
+_SIGNS = re.compile(r"[-−()]")
+
+
+def without_signs(column: CellColumn, rows: Iterable[int]) -> ConvertedCells:
+    """Return the amounts in ``rows``, Excel's numbers, without their signs."""
+    converted = ConvertedCells(all_values(column))
+    for row in rows:
+        value = converted.values[row - 1]
+        if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+            converted.values[row - 1] = abs(value)
+        elif isinstance(value, str):
+            converted.values[row - 1] = _SIGNS.sub("", value).strip()
+    return converted
 
 
 def _mapped_header(mapping: SheetMapping, resource: Resource, found: HeaderCandidate) -> Header:
@@ -351,12 +442,16 @@ def _mapped_header(mapping: SheetMapping, resource: Resource, found: HeaderCandi
 
 
 def _converted_columns(
-    mapping: SheetMapping, resource: Resource, found: HeaderCandidate, formats_of: FormatLookup
+    mapping: SheetMapping,
+    resource: Resource,
+    found: HeaderCandidate,
+    formats_of: FormatLookup,
+    left_out: Collection[int],
 ) -> Iterator[tuple[MappedColumn, ConvertedCells]]:
-    """Yield the columns whose cells are converted, except in rows that repeat the header."""
-    cells, first = found.cells, found.position + 2
-    repeated = set(repeated_headers(cells, found.position + 1, found.columns.values()))
-    rows = [row for row in range(first, cells.height + 1) if row not in repeated]
+    """Yield the columns whose cells are converted, except in rows that repeat the header or are
+    left out."""
+    cells = found.cells
+    rows = [row for row in _rows_below(found) if row not in left_out]
     split: dict[int, list[MappedColumn]] = {}
     for mapped in mapping.columns:
         if mapped.join:
@@ -376,6 +471,9 @@ def _converted_columns(
             targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}
             listed = cells.columns[found.index(mapped.sources[0])]
             yield mapped, convert_values(listed, rows, targets)
+        elif mapped.sign == "negative":
+            amounts = cells.columns[found.index(mapped.sources[0])]
+            yield mapped, without_signs(amounts, rows)
         elif mapped.when is not None:
             split.setdefault(found.index(mapped.sources[0]), []).append(mapped)
     for source, group in split.items():

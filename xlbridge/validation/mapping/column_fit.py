@@ -7,8 +7,9 @@ A header fits by the column's own names, its names in other programs, or earlier
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind, Resource, pandera_checks
+from xlbridge.resources import KEY, Column, Kind, Resource, pandera_checks
 from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
@@ -30,7 +31,11 @@ from xlbridge.validation.headers.header_row import (
     header_texts,
     header_words,
 )
-from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
+from xlbridge.validation.mapping.mapping_file import (
+    TO_FILL_IN,
+    Scalar,
+    value_key,
+)
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 Words = frozenset[str]
@@ -51,17 +56,24 @@ class _Vocabulary:
 
     columns: Mapping[str, _Synonyms]
     short_forms: Mapping[str, Sequence[str]]
+    first_parts: Mapping[str, str]
+    last_parts: Mapping[str, str]
     amounts: Words
+    other_amounts: Words
     dates: Words
+    codes: Words
     other_fillers: Words
     names: Words
+    sides: Mapping[str, Words]
     other_things: Words
     other_units: Words
+    banks: frozenset[int]
+    row_words: Mapping[str, Words]
 
     @cached_property
     def fillers(self) -> Words:
         """Words that only indicate the kind of a column."""
-        return self.amounts | self.dates | self.other_fillers
+        return self.amounts | self.dates | self.codes | self.other_fillers
 
     @cached_property
     def long_forms(self) -> Mapping[str, str]:
@@ -86,15 +98,51 @@ def _synonyms(column: str) -> _Synonyms:
 
 def mapping_words(header: str) -> Words:
     """Return the words of a header without abbreviations."""
-    spaced = header.replace("_", " ").replace("/", " ").replace("-mail", "mail")
-    long_forms = _vocabulary().long_forms
-    words = frozenset(long_forms.get(word, word) for word in header_words(spaced))
+    spaced = _TABLE.sub("", header).replace("_", " ").replace("/", " ").replace("-mail", "mail")
+    known = _vocabulary()
+    parts = [part for word in header_words(spaced) for part in _parts(word, known)]
+    words = frozenset(known.long_forms.get(word, word) for word in parts)
     return words or (frozenset({"valor"}) if "$" in header else words)
+
+
+_TABLE = re.compile(r"^(?:[A-Z]\d|CTT)_(?=[A-Z])")
+"""Prefix of the fields of a table, as in E1_VALOR."""
+
+
+def _parts(word: str, known: _Vocabulary) -> Sequence[str]:
+    """Split a field name that puts two words together."""
+    for first, meaning in known.first_parts.items():
+        last = known.last_parts.get(word.removeprefix(first))
+        if last is not None and word.startswith(first):
+            return [meaning, *last.split()]
+    return [word]
 
 
 def is_amount(header: str) -> bool:
     """Return whether a header has a word for an amount."""
     return not mapping_words(header).isdisjoint(_vocabulary().amounts)
+
+
+def says_amount(header: str) -> bool:
+    """Return whether a header has a word for an amount, a total or a balance."""
+    known = _vocabulary()
+    return not mapping_words(header).isdisjoint(known.amounts | known.other_amounts)
+
+
+def is_unknown_amount(header: str) -> bool:
+    """Return whether a header has a word for an amount and none that makes it another one."""
+    known, words = _vocabulary(), mapping_words(header)
+    return not words.isdisjoint(known.amounts) and words.isdisjoint(
+        known.other_things | known.other_units
+    )
+
+
+def side_of(text: str) -> str | None:
+    """Return the party, by its column, that only one kind of titles has: clients owe receivables,
+    suppliers get payables."""
+    words = mapping_words(text)
+    found = [column for column, known in _vocabulary().sides.items() if not words.isdisjoint(known)]
+    return found[0] if len(found) == 1 else None
 
 
 @cache
@@ -103,6 +151,11 @@ def _phrases(column: str) -> tuple[tuple[Words, bool], ...]:
     names = _synonyms(column)
     usual = [(mapping_words(name), True) for name in names.usual]
     return (*usual, *((mapping_words(name), False) for name in names.possible))
+
+
+def _preference(position: int) -> float:
+    """Return what is subtracted for the position of a column's name: the first ones are better."""
+    return 0.002 * min(position, 5)
 
 
 @cache
@@ -140,6 +193,10 @@ _ALIKE = Text(
 _PART = Text(pt="é parte do nome da coluna", en="it is a part of the column's name")
 
 
+_NUMBERS = frozenset({"numero", "number"})
+_BARE_KIND = frozenset({"tipo"})
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class NameFit:
     """Fit of a header to a column, from 0 to 1, and the reason."""
@@ -169,11 +226,18 @@ class NameMatcher:
         if column.kind in {Kind.MONEY, Kind.NUMBER} and words & _vocabulary().other_units:
             return None
         found = [
-            fit for phrase, usual in _phrases(column.name) if (fit := _fit(words, phrase, usual))
+            replace(fit, score=fit.score - _preference(position)) if usual else fit
+            for position, (phrase, usual) in enumerate(_phrases(column.name))
+            if (fit := _fit(words, phrase, usual))
         ]
         match = self._match(header)
         if match is not None and match.column == column.name:
-            found.append(NameFit(0.95, _MISSPELT) if match.is_certain else NameFit(0.62, _PART))
+            if match.is_certain:
+                found.append(NameFit(0.95, _MISSPELT))
+            elif words != _BARE_KIND and (
+                column.kind not in {Kind.MONEY, Kind.NUMBER} or says_amount(header)
+            ):
+                found.append(NameFit(0.62, _PART))
         best = max(found, key=lambda fit: fit.score, default=None)
         if best is None or best.score >= 0.9:
             return best
@@ -199,10 +263,18 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
         # "ID" rather means the other system's own number than a code that people know.
         possible = 0.69 if words == {"id"} else 0.7
         return NameFit(0.92, _USUAL) if usual else NameFit(possible, _POSSIBLE)
-    fillers = _vocabulary().fillers
+    known = _vocabulary()
+    fillers = known.fillers
     specific, expected = words - fillers, phrase - fillers
     if not expected or not specific:
         return None
+    # A bare noun is no name of its amount, date or number: "parcela" is not "valor da parcela".
+    said = known.amounts | known.other_amounts
+    if (phrase & known.amounts and not words & said) or (
+        phrase & known.dates and not words & known.dates
+    ):
+        return None
+    usual = usual and (bool(words & fillers) or not phrase & known.codes)
     if specific == expected:
         return NameFit(0.88, _USUAL) if usual else NameFit(0.66, _POSSIBLE)
     if expected < specific:
@@ -224,13 +296,35 @@ def _is_other_thing(words: Words, column: Column) -> bool:
             return True
     elif (words & known.amounts) - own_words:
         return True
+    codes = known.codes - _NUMBERS
+    if column.kind is Kind.TEXT and words & codes and not own_words & codes:
+        return True
     if column.kind is not Kind.DATE and (words & known.dates) - own_words:
         return True
     return column.kind is not Kind.TEXT and bool((words & known.names) - own_words)
 
 
+_PARTY_ROWS = {"codigoDoCliente": ("in", "out"), "codigoDoFornecedor": ("out", "in")}
+"""Words of the rows of receivables and payables, and of the others, by the column of the party."""
+
+
+def selected_rows(foreign: "ForeignColumn", party: str) -> Mapping[str, bool] | None:
+    """Return which words of a column are those of open titles of the party, or of what comes from
+    or goes to it; None unless all words are known and some rows are left out."""
+    known = _vocabulary().row_words
+    for kept, left in (("open", "settled"), _PARTY_ROWS[party]):
+        words = {text: value_key(text) for text in foreign.texts}
+        if known[kept] | known[left] >= set(words.values()):
+            found = {text: word in known[kept] for text, word in words.items()}
+            if len({*found.values()}) > 1:
+                return found
+    return None
+
+
 MAX_LISTED = 12
-"""Number of values that a person can map one by one, and that messages list."""
+"""Number of values that messages list."""
+MAX_VALUES = 60
+"""Number of words that a person can map one by one."""
 
 
 def all_values(column: CellColumn) -> list[object]:
@@ -267,10 +361,19 @@ _MAX_ROWS = 20_000
 _SAMPLE_ROWS = 200
 _RULES_WEIGHT = 0.4
 _NO_TEXTS = frozenset({CellKind.DATE, CellKind.DATETIME, CellKind.TIME, CellKind.BOOLEAN})
+_LISTED_CODE = re.compile("codigod[oa]", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
+_ONE_CODE = re.compile(r"\S*\d\S*")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+_DATE = re.compile(
+    r"[0-3]?\d(/[01]?\d/(\d\d){1,2}|[.-][01]?\d[.-][12]\d{3})( \d{1,2}:.*)?"
+    r"|[12]\d{3}-[01]\d-[0-3]\d.*"
+)
 _PT_CENTS = re.compile(r"\d,\d{2}\s*$")
 _EN_CENTS = re.compile(r"\d\.\d{2}\s*$")
+_BANK_DIGITS, _MANY_ACCOUNTS = 3, 30
+_ACCOUNTS = frozenset({"codigoDaContaCorrente"})
 LISTED_CODES = frozenset(
     {"codigoDaFilial", "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDaCarteira"}
     | {"codigoDoTipoDeCliente", "codigoDoVendedor", "codigoDoAlmoxarifado"}
@@ -311,6 +414,43 @@ class ForeignColumn:
         if len(known) < _MOSTLY * len(self.cells.kinds) or 2 * valid < len(known):
             return set()
         return set(known)
+
+    @cached_property
+    def is_counter(self) -> bool:
+        """True if the values count: 1, 2, 3 …, again from 1 for each group."""
+        numbers = [int(t) if (t := display(v).strip()).isdecimal() else 0 for v in self.values]
+        steps = [after - before for before, after in pairwise([0, *numbers])]
+        again = [after == 1 for after in numbers]
+        return (
+            len(numbers) > 1
+            and max(numbers) > 1
+            and all(step == 1 or first for step, first in zip(steps, again, strict=True))
+        )
+
+    @cached_property
+    def are_bank_numbers(self) -> bool:
+        """True if all values are numbers of Brazilian banks, which are no accounts."""
+        texts = self.texts
+        if not texts or not all(map(str.isdecimal, texts)):
+            return False
+        numbers = set(map(int, texts))
+        # An account may have a small number, but hardly one that is written as 001.
+        are_written = all(len(text) == _BANK_DIGITS for text in texts)
+        return numbers <= _vocabulary().banks and (are_written or max(numbers) > _MANY_ACCOUNTS)
+
+    @cached_property
+    def are_dates(self) -> bool:
+        """True if nearly all values are dates or texts of dates."""
+        dates = sum(
+            kind in {CellKind.DATE, CellKind.DATETIME}
+            or (isinstance(value, str) and _DATE.fullmatch(value.strip()) is not None)
+            for kind, value in zip(self.cells.kinds, self.values, strict=True)
+        )
+        return dates > 0 and dates >= _MOSTLY * len(self.cells.kinds)
+
+    def are_texts(self) -> bool:
+        """Return whether the values are texts, and no dates."""
+        return not self.are_dates and any(isinstance(value, str) for value in self.values)
 
     def are_names(self) -> bool:
         """Return whether nearly all values are words, like names of people and things."""
@@ -377,7 +517,9 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
         return None
     if column.kind in DOCUMENTS:
         return list(map(document_kind, foreign.values)).count(column.kind) / size
-    if column.kind.is_text and not _NO_TEXTS.isdisjoint(foreign.cells.kinds):
+    if column.kind.is_text and (foreign.are_dates or not _NO_TEXTS.isdisjoint(foreign.cells.kinds)):
+        return 0.0
+    if column.name in _ACCOUNTS and foreign.are_bank_numbers:
         return 0.0
     # Ambiguous values may fit the column either way.
     style = foreign.number_style()
@@ -389,8 +531,12 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
     share = max(_share(column, foreign.cells, reading) for reading in readings)
     if column.required and foreign.filled < _MOSTLY:
         share *= foreign.filled
-    if column.kind is Kind.TEXT and not column.allowed:
-        words = sum(_LETTERS.search(text) is not None for text in foreign.texts)
+    takes_words = not column.allowed and not column.measure and column.name != KEY
+    if column.kind is Kind.TEXT and takes_words:
+        words = sum(
+            _LETTERS.search(text) is not None and not _ONE_CODE.fullmatch(text)
+            for text in foreign.texts
+        )
         share *= 0.4 + 0.6 * words / max(1, len(foreign.texts))
     if column.kind is Kind.CODE and "telephone" not in column.checks:
         words = sum(" " in t and _LETTERS.search(t) is not None for t in foreign.texts)
@@ -428,13 +574,20 @@ def listed_values(column: Column, foreign: ForeignColumn) -> dict[str, Scalar]:
 
 def can_list_values(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether a list can map the values of a foreign column to a column's: words, so few
-    that a person can map each of them."""
-    if not 0 < len(foreign.texts) <= MAX_LISTED:
+    that a person can map each of them.
+
+    Names of what the system has no listing of, such as categories, can only be listed.
+    """
+    if not 0 < len(foreign.texts) <= MAX_VALUES:
         return False
     if not all(isinstance(value, str) and _LETTER.search(value) for value in foreign.values):
         return False
     listed = listed_values(column, foreign)
-    is_known = all(value != TO_FILL_IN for value in listed.values())
+    if all(value != TO_FILL_IN for value in listed.values()):
+        return True
     # Names of branches, accounts and so on.
     are_words = all(map(_LETTERS.search, foreign.texts))
-    return is_known or (column.name in LISTED_CODES and are_words)
+    if column.name in LISTED_CODES:
+        return are_words
+    is_code = column.references is None and _LISTED_CODE.match(column.name) is not None
+    return is_code and are_words and not any(map(_DIGIT.search, foreign.texts))

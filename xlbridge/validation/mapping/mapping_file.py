@@ -56,6 +56,8 @@ TO_FILL_IN = "?"
 """Placeholder in a proposal for a value that only a person knows; it must be replaced."""
 
 
+Sign = Literal["positive", "negative"]
+
 FoundMistake = tuple[YamlPath, Text]
 """Mistake in a mapping file: the YAML path and the message."""
 
@@ -72,16 +74,19 @@ class MappedColumn(
         cnpj match any document of that kind.
     numbers: The style of text numbers: pt is 1.234,56; en is 1,234.56.
     when: Selects the documents of one kind.
+    sign: Selects the rows with a positive or a negative amount, which is used without its sign.
     join: The headers of the columns whose texts are joined.
     separator: The separator of joined texts; by default a space.
     constant: One value for all rows.
-    link: The registry in which the cell's record is looked up; its code is used.
+    link: The registry in which the record that the cell or the constant names is looked up; its
+        code is used.
     """
 
     source: Name | None = None
     values: Annotated[Mapping[str, Annotated[Scalar, OR_NULL]], Meta(min_length=1)] | None = None
     numbers: NumberStyle | None = None
     when: Literal["cpf", "cnpj"] | None = None
+    sign: Sign | None = None
     join: Annotated[Sequence[Name], Meta(min_length=2)] = ()
     separator: str = " "
     constant: Scalar = None
@@ -99,14 +104,16 @@ class MappedColumn(
         if self.join:
             return {"join": list(self.join), "with": self.separator}
         if self.source is None:
-            return {"constant": self.constant}
+            link = {} if self.link is None else {"link": self.link}
+            return {"constant": self.constant, **link}
         options = {key: getattr(self, key) for key in _FROM_OPTIONS}
         return {"from": self.source} | {key: it for key, it in options.items() if it is not None}
 
     @property
     def is_direct(self) -> bool:
         """True if the cells are used unchanged."""
-        return self.source is not None and self.values is None and self.when is None
+        is_converted = self.values is not None or self.when is not None or self.sign == "negative"
+        return self.source is not None and not is_converted
 
 
 class MappingFile(Struct, frozen=True, kw_only=True):
@@ -116,14 +123,21 @@ class MappingFile(Struct, frozen=True, kw_only=True):
     header: The header that the mapping was made for.
     ignore: The headers that are not used.
     accept: The findings that are right as they are, each as CODE or CODE:COLUMN.
+    rows: The headers whose words select rows, with true for the words of rows that are read, and
+        false for those of rows that are left out.
+    title: What the sheet is, such as the export of another system.
+    source: Where its columns are described.
     """
 
     version: Literal[1]
+    title: Name | None = None
+    source: Name | None = None
     resource: Name
     header: Annotated[tuple[Name, ...], Meta(min_length=1)]
     columns: Annotated[Mapping[str, MappedColumn], Meta(min_length=1)]
     ignore: tuple[Name, ...] = ()
     accept: tuple[Name, ...] = ()
+    rows: Mapping[Name, Annotated[Mapping[str, bool], Meta(min_length=1)]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +151,9 @@ class SheetMapping:
     columns: tuple[MappedColumn, ...]
     ignore: tuple[str, ...] = ()
     accept: tuple[str, ...] = ()
+    rows: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    title: str | None = None
+    source: str | None = None
 
     def error(self, found: Iterable[FoundMistake]) -> UsageError:
         """Return the error that the file has mistakes, with their lines."""
@@ -162,9 +179,12 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
 
 
 _SOURCES = ("from", "join", "constant")
-_FROM_OPTIONS = ("values", "numbers", "when", "link")
-_OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, "from") | {"with": "join"}
-"""The source that each option of a column needs."""
+_FROM_OPTIONS = ("values", "numbers", "when", "sign", "link")
+_OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, ("from",)) | {
+    "with": ("join",),
+    "link": ("from", "constant"),
+}
+"""The sources of which each option of a column needs one."""
 
 
 def mapping_format() -> Schema:
@@ -209,6 +229,9 @@ def read_mapping(path: Path) -> SheetMapping:
         columns=tuple(replace(column, name=name) for name, column in file.columns.items()),
         ignore=file.ignore,
         accept=file.accept,
+        rows=file.rows,
+        title=file.title,
+        source=file.source,
     )
 
 
@@ -220,10 +243,10 @@ def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
         if len(sources) != 1:
             yield path, _ONE_SOURCE
             continue
-        for key, source in _OF_SOURCE.items():
-            if key in body and sources != [source]:
-                yield (*path, key), _ONLY_WITH.format(key=key, source=source)
-        for key in ("values", "numbers", "when"):
+        for key, needed in _OF_SOURCE.items():
+            if key in body and sources[0] not in needed:
+                yield (*path, key), _ONLY_WITH.format(key=key, source=", ".join(needed))
+        for key in ("values", "numbers", "when", "sign"):
             if "link" in body and key in body:
                 yield (*path, key), _NOT_WITH_LINK.format(key=key)
         known: dict[str, str] = {}
@@ -254,6 +277,10 @@ def _header_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
             yield path, unknown_value(header, known)
         elif times > 1:
             yield path, _REPEATED.format(header=quoted(header), times=times)
+        used.add(header_key(header))
+    for header in content.get("rows", {}):
+        if header_key(header) not in counts:
+            yield ("rows", header), unknown_value(header, known)
         used.add(header_key(header))
     ignored: set[str] = set()
     for number, header in enumerate(content.get("ignore", ())):
@@ -438,6 +465,17 @@ def remembered_mappings(folder: Path) -> list[SheetMapping]:
     for path in sorted(folder.glob("*.yaml"), key=lambda path: (path.stat().st_mtime, path.name)):
         with suppress(UsageError):
             found.append(read_mapping(path))
+    return found
+
+
+def remembered_values(mappings: Iterable[SheetMapping]) -> Mapping[str, Mapping[str, Scalar]]:
+    """Return the values that mappings give the words of each column, by the words' keys; of several
+    mappings the last one counts."""
+    found: dict[str, dict[str, Scalar]] = {}
+    for mapping in mappings:
+        for column in mapping.columns:
+            words = {value_key(text): it for text, it in (column.values or {}).items()}
+            found.setdefault(column.name, {}).update(words)
     return found
 
 

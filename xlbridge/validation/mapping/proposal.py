@@ -6,10 +6,10 @@ code of a branch, is left as ``?``, which is refused until it is replaced.
 """
 
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -18,32 +18,49 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Column, Kind, Resource
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
+from xlbridge.validation.cells.text import sign_of
 from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.mapping.candidates import (
+    HIGH,
+    MEDIUM,
+    MIN_FIT,
+    MIN_SCORE,
+    RIVAL,
+    Candidate,
+    candidates_of,
+    fit_and_body,
+    is_code,
+    links_of,
+    name_fit_of,
+    names_records,
+    unnamed_amounts,
+)
 from xlbridge.validation.mapping.column_fit import (
-    LISTED_CODES,
     ForeignColumn,
-    NameFit,
     NameMatcher,
-    can_list_values,
     columns_called,
-    fit,
     foreign_columns,
     listed_values,
     mapping_words,
+    selected_rows,
 )
-from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping
+from xlbridge.validation.mapping.mapping_file import (
+    TO_FILL_IN,
+    MappedColumn,
+    Scalar,
+    SheetMapping,
+    value_key,
+)
 from xlbridge.workbook.read import SheetCells
 
-_BY_VALUE_SCORE, _HIGH, _MEDIUM, _MIN_SCORE = 0.88, 0.86, 0.6, 0.42
-_LINK_SCORE = 0.7
-_MIN_FIT = 0.85
-_CLOSE = 0.06
 _OTHER_COLUMN_PENALTY = 0.5
-_PARTIES = frozenset({"cliente", "fornecedor"})
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
-_NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
+_DUE = "dataDeVencimento"
+_PARTY_SIGNS = {"codigoDoCliente": "positive", "codigoDoFornecedor": "negative"}
+"""Sign of the amounts of receivables and payables in one column, by the column of the party."""
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
-_MONEY = frozenset({Kind.NUMBER, Kind.MONEY})
+_KIND_WORDS = frozenset({"tipo", "especie", "parcela"})
+"""Words of a history that do not describe an entry by themselves."""
 
 
 class Confidence(StrEnum):
@@ -54,6 +71,7 @@ class Confidence(StrEnum):
     LOW = "low"
 
 
+_RISING = list(Confidence)[::-1]
 CONFIDENCE_WORDS: dict[Confidence, Text] = {
     Confidence.HIGH: Text(pt="certeza alta", en="high confidence"),
     Confidence.MEDIUM: Text(pt="certeza média", en="medium confidence"),
@@ -84,7 +102,8 @@ class ProposedColumn:
 @dataclass(frozen=True, slots=True)
 class MappingProposal:
     """A proposed mapping of a sheet: ``ignore`` has the unused headers with the reasons,
-    ``header_row`` is Excel's row number of the header."""
+    ``header_row`` is Excel's row number of the header; ``base`` the mapping that it builds on;
+    ``rows`` has the words of the rows that are read and left out."""
 
     resource: Resource
     sheet: str
@@ -92,6 +111,8 @@ class MappingProposal:
     columns: Sequence[ProposedColumn]
     ignore: Mapping[str, Text]
     header_row: int = 1
+    base: SheetMapping | None = None
+    rows: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
 
     @property
     def weight(self) -> float:
@@ -109,6 +130,25 @@ class MappingProposal:
         penalty = _OTHER_COLUMN_PENALTY * len(self.foreign_names)
         return sum(matched.values()) + share - 2 * missing - penalty
 
+    def changes(self) -> tuple[list[str], list[str]]:
+        """Return the headers of the base that the sheet lacks, and those that are new."""
+        old = {} if self.base is None else {header_key(text): text for text in self.base.header}
+        new = {header_key(text): text for text in self.header}
+        gone = [text for key, text in old.items() if key not in new]
+        return gone, [text for key, text in new.items() if key not in old]
+
+    @property
+    def open_columns(self) -> list[ProposedColumn]:
+        """Columns to be checked: all, or those that differ from the mapping used before."""
+        if self.base is None or self.base.title is not None:
+            return list(self.columns)
+        before = {column.name: column.body for column in self.base.columns}
+        return [
+            one
+            for one in self.columns
+            if before.get(one.name) != one.body or one.confidence is Confidence.LOW
+        ]
+
     @property
     def used_headers(self) -> set[str]:
         """Headers that the columns use."""
@@ -122,17 +162,6 @@ class MappingProposal:
         return {header: names for header, names in meanings.items() if names and not names & known}
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A possible match of a header and the column ``name``."""
-
-    header: str
-    name: str
-    score: float
-    reason: Text
-    body: Mapping[str, Any]
-
-
 class _Choice(dict[str, ProposedColumn]):
     """The chosen columns by name."""
 
@@ -143,6 +172,48 @@ class _Choice(dict[str, ProposedColumn]):
     def headers(self) -> set[str]:
         """Headers that the columns use."""
         return {header for column in self.values() for header in column.sources}
+
+    def reuse(
+        self, base: SheetMapping, resource: Resource, columns: Sequence[ForeignColumn]
+    ) -> None:
+        """Choose the columns of a mapping whose headers are still there and whose values fit."""
+        found = {header_key(foreign.header): foreign for foreign in columns}
+        why = _EARLIER_SHEET if base.title is None else _LAYOUT.format(title=base.title)
+        for mapped in base.columns:
+            column = resource.by_name.get(mapped.name)
+            sources = [found.get(header_key(header)) for header in mapped.sources]
+            present = [foreign for foreign in sources if foreign is not None]
+            if column is None or not sources or len(present) < len(sources):
+                continue
+            body, confidence = _reused_body(mapped, column, present)
+            if body is not None:
+                self.add(mapped.name, body, confidence, why)
+
+    def doubt_rivals(self, candidates: Sequence[Candidate]) -> None:
+        """Lower the confidence of chosen columns that a new header names as well."""
+        for one in candidates:
+            chosen = self.get(one.name)
+            if (
+                chosen is not None
+                and chosen.confidence is Confidence.HIGH
+                and one.header not in chosen.sources
+                and one.score >= HIGH - RIVAL
+            ):
+                reason = WITH_RIVALS.format(reason=chosen.reason, others=one.header)
+                self.add(one.name, chosen.body, Confidence.MEDIUM, reason)
+
+    def replace_gone(
+        self, base: SheetMapping, resource: Resource, new: Sequence[ForeignColumn]
+    ) -> None:
+        """Take the only new column that is unused for the only one that is gone, if it fits."""
+        left = [foreign for foreign in new if foreign.header not in self.headers]
+        gone = [one for one in base.columns if one.is_direct and one.name not in self]
+        if len(left) != 1 or len(gone) != 1 or gone[0].name not in resource.by_name:
+            return
+        share, body = fit_and_body(resource.by_name[gone[0].name], left[0])
+        if share is not None and share >= MIN_FIT:
+            why = _IN_PLACE_OF.format(header=gone[0].source)
+            self.add(gone[0].name, body, Confidence.LOW, why)
 
     def split_documents(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
         """Split a column with CNPJs and CPFs if only the resource has one for each."""
@@ -161,26 +232,20 @@ class _Choice(dict[str, ProposedColumn]):
                 self.add(column.name, body, confidence, _SPLIT)
             return
 
-    def add_best(self, candidates: Sequence[_Candidate]) -> None:
+    def add_best(self, candidates: Sequence[Candidate]) -> None:
         """Choose the best candidates, one for each column and each header.
 
         Close rivals reduce the confidence.
         """
         used = self.headers
         free = [one for one in candidates if one.name not in self and one.header not in used]
-        while free and (best := max(free, key=lambda one: one.score)).score >= _MIN_SCORE:
-            rivals = {
-                one.header if one.name == best.name else one.name: None
-                for one in free
-                if one is not best
-                and best.score - one.score < _CLOSE
-                and (one.name == best.name or one.header == best.header)
-            }
-            confidence = Confidence.MEDIUM if best.score >= _MEDIUM else Confidence.LOW
+        while free and (best := max(free, key=lambda one: one.score)).score >= MIN_SCORE:
+            rivals = best.rivals(free)
+            confidence = Confidence.MEDIUM if best.score >= MEDIUM else Confidence.LOW
             reason = best.reason
             if rivals:
                 reason = WITH_RIVALS.format(reason=reason, others=", ".join(rivals))
-            elif best.score >= _HIGH:
+            elif best.score >= HIGH:
                 confidence = Confidence.HIGH
             self.add(best.name, best.body, confidence, reason)
             free = [one for one in free if one.name != best.name and one.header != best.header]
@@ -193,18 +258,46 @@ class _Choice(dict[str, ProposedColumn]):
         for foreign in free:
             if document is not None and mapping_words(foreign.header) == {"parcela"}:
                 body = {"join": [*document.sources, foreign.header], "with": "-"}
-                lower = min(
-                    document.confidence, Confidence.MEDIUM, key=list(Confidence)[::-1].index
-                )
+                lower = min(document.confidence, Confidence.MEDIUM, key=_RISING.index)
                 self.add("numeroDoDocumento", body, lower, _INSTALMENT)
                 break
         if "historico" not in resource.required or "historico" in self:
             return
         headers = [foreign.header for foreign in free if foreign.header not in self.headers]
-        parts = [header for header in headers if mapping_words(header) & _HISTORY_WORDS]
-        if parts:
+        parts = [
+            f.header
+            for f in free
+            if f.header in headers and f.are_texts() and mapping_words(f.header) & _HISTORY_WORDS
+        ]
+        if any(mapping_words(header) & _HISTORY_WORDS - _KIND_WORDS for header in parts):
             body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
             self.add("historico", body, Confidence.LOW, _HISTORY)
+
+    def fill_values(self, remembered: Mapping[str, Mapping[str, Scalar]]) -> None:
+        """Fill the values of words that earlier mappings have."""
+        for name, column in list(self.items()):
+            known, values = remembered.get(name, {}), column.body.get("values", {})
+            found = {
+                text: known[value_key(text)]
+                for text, value in values.items()
+                if value == TO_FILL_IN and known.get(value_key(text), TO_FILL_IN) != TO_FILL_IN
+            }
+            if found:
+                body = {**column.body, "values": {**values, **found}}
+                self.add(name, body, column.confidence, column.reason)
+
+    def select_amounts(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
+        """Select the amounts with the sign of a resource if a sheet of titles has both signs, or
+        only negative ones of payables."""
+        party, name = _party(resource), resource.totals.amount or ""
+        amount = self.get(name)
+        foreign = next((f for f in columns if amount and amount.sources == (f.header,)), None)
+        if party is None or amount is None or foreign is None or "sign" in amount.body:
+            return
+        signs, own = set(map(sign_of, foreign.values)) - {None}, _PARTY_SIGNS[party]
+        if len(signs) > 1 or (signs == {own} and own == "negative"):
+            confidence = min(amount.confidence, Confidence.MEDIUM, key=_RISING.index)
+            self.add(name, {**amount.body, "sign": own}, confidence, _SIGNED)
 
     def fill_missing(self, resource: Resource, earlier: Sequence[SheetMapping]) -> None:
         """Fill missing columns with the constant of an earlier mapping, required ones with ``?``.
@@ -218,15 +311,14 @@ class _Choice(dict[str, ProposedColumn]):
                 by_document = {"from": cpf.sources[0], "values": natures}
                 self.add("natureza", by_document, cpf.confidence, _NATURE)
         constants = {
-            mapped.name: mapped.constant
+            mapped.name: mapped.body
             for mapping in earlier
             for mapped in mapping.columns
             if not mapped.sources
         }
         for column in [column for column in resource.columns if column.name not in self]:
             if column.name in constants:
-                body = {"constant": constants[column.name]}
-                self.add(column.name, body, Confidence.MEDIUM, _EARLIER_CONSTANT)
+                self.add(column.name, constants[column.name], Confidence.MEDIUM, _EARLIER_CONSTANT)
             elif column.required:
                 self.add(column.name, {"constant": TO_FILL_IN}, Confidence.LOW, _TO_BE_FILLED_IN)
 
@@ -237,11 +329,15 @@ def propose(
     columns: Sequence[ForeignColumn],
     repeated: Sequence[str],
     earlier: Sequence[SheetMapping],
+    base: SheetMapping | None = None,
+    remembered: Mapping[str, Mapping[str, Scalar]] = MappingProxyType({}),
 ) -> MappingProposal:
     """Propose a mapping of the columns of a foreign sheet to a resource's.
 
     ``repeated`` are headers that occur more than once and cannot be used. ``earlier`` are mappings
-    to the resource that a person confirmed, the latest last.
+    to the resource that a person confirmed, the latest last; ``base`` is the one of a similar
+    sheet, which is kept as far as the header is the same. ``remembered`` are the values of words in
+    earlier mappings, also those to other resources.
     """
     known = {
         header_key(mapped.source): mapped.name
@@ -249,172 +345,121 @@ def propose(
         for mapped in mapping.columns
         if mapped.source is not None and mapped.is_direct
     }
-    choice = _Choice()
-    choice.split_documents(resource, columns)
+    choice, open_columns = _Choice(), columns
+    if base is not None:
+        choice.reuse(base, resource, columns)
+        ignored = set(map(header_key, base.ignore))
+        open_columns = [one for one in columns if header_key(one.header) not in ignored]
+    if not DOCUMENTS.keys() & choice.keys():
+        choice.split_documents(resource, open_columns)
     matcher = NameMatcher(resource, known)
-    candidates = [one for foreign in columns for one in _candidates(matcher, resource, foreign)]
-    candidates += [one for foreign in columns for one in _links(matcher, resource, foreign)]
+    candidates = [one for it in open_columns for one in candidates_of(matcher, resource, it)]
+    candidates += [one for it in open_columns for one in links_of(matcher, resource, it)]
+    matched = {one.header for one in candidates if one.score >= MEDIUM}
+    candidates += unnamed_amounts(resource, open_columns, matched)
+    # A header that says what it is outranks a bare noun.
+    said = {one.name for one in candidates if one.says_amount}
+    candidates = [one for one in candidates if one.says_amount or one.name not in said]
+    if base is not None:
+        old = set(map(header_key, base.header))
+        choice.doubt_rivals([one for one in candidates if header_key(one.header) not in old])
     choice.add_best(candidates)
-    choice.join_parts(resource, columns)
+    if base is not None:
+        new = [one for one in open_columns if header_key(one.header) not in old]
+        choice.replace_gone(base, resource, new)
+    choice.join_parts(resource, open_columns)
+    choice.fill_values(remembered)
+    choice.select_amounts(resource, columns)
+    rows = _proposed_rows(resource, columns, base, choice.headers)
     choice.fill_missing(resource, earlier)
     header = [foreign.header for foreign in columns] + [*repeated]
     ordered = [choice[c.name] for c in resource.columns if c.name in choice]
     missing = [column for column in resource.columns if column.name not in choice]
     ignore: dict[str, Text] = {}
     for foreign in columns:
-        if foreign.header not in choice.headers:
+        if foreign.header not in choice.headers and foreign.header not in rows:
             # A header that names a missing column has unusable values.
-            fits = ((one.name, _name_fit(matcher, foreign, one)) for one in missing)
-            named = next((name for name, fit in fits if fit and fit.score >= _HIGH), None)
+            fits = ((one.name, name_fit_of(matcher, foreign, one)) for one in missing)
+            named = next((name for name, fit in fits if fit and fit.score >= HIGH), None)
             ignore[foreign.header] = _UNUSABLE.format(column=named) if named else _NO_COLUMN
+            if foreign not in open_columns:
+                ignore[foreign.header] = _IGNORED_BEFORE
     ignore |= dict.fromkeys(repeated, _REPEATED)
-    return MappingProposal(resource, sheet, header, ordered, ignore)
+    return MappingProposal(resource, sheet, header, ordered, ignore, base=base, rows=rows)
 
 
-def _candidates(
-    matcher: NameMatcher, resource: Resource, foreign: ForeignColumn
-) -> Iterator[_Candidate]:
-    """Yield the columns that may match a header by its words and its values."""
-    for column in resource.columns:
-        name_fit = _name_fit(matcher, foreign, column)
-        if name_fit is None:
-            if _is_identified_by_values(column, foreign):
-                body: Mapping[str, Any] = {"from": foreign.header}
-                yield _Candidate(foreign.header, column.name, _MEDIUM, _BY_VALUES, body)
-            continue
-        score, are_names = name_fit.score, _names_records(column, foreign)
-        if _is_identified_by_values(column, foreign):
-            score = max(score, _BY_VALUE_SCORE)
-        elif are_names:
-            # A column of names, or a link, which also finds codes, is preferred.
-            score = min(score, _LINK_SCORE - _CLOSE - 0.01)
-        share, body = _fit_and_body(column, foreign)
-        score, reason = _score_with_values(name_fit, score, share, body)
-        if are_names and reason is _VALUES_FIT:
-            reason = _NOT_CODES
-        if reason is not None:
-            reason = reason.format(reason=name_fit.reason)
-            yield _Candidate(foreign.header, column.name, score, reason, body)
+def _party(resource: Resource) -> str | None:
+    """Return the column of the party of titles, None for other resources."""
+    if _DUE not in resource.by_name:
+        return None
+    return next((name for name in _PARTY_SIGNS if name in resource.by_name), None)
 
 
-def _name_fit(matcher: NameMatcher, foreign: ForeignColumn, column: Column) -> NameFit | None:
-    """Return the fit of a header to a column by itself, or with the text above its group."""
-    texts = [foreign.header, f"{foreign.group} {foreign.header}"][: 1 + bool(foreign.group)]
-    return max(filter(None, (matcher.fit(text, column) for text in texts)), default=None)
+def _proposed_rows(
+    resource: Resource,
+    columns: Sequence[ForeignColumn],
+    base: SheetMapping | None,
+    used: Set[str],
+) -> Mapping[str, Mapping[str, bool]]:
+    """Return the words of the rows of a sheet of titles that are read and left out, by header."""
+    found: dict[str, Mapping[str, bool]] = {}
+    known = {header_key(text): words for text, words in base.rows.items()} if base else {}
+    party = _party(resource)
+    for foreign in columns:
+        words = known.get(header_key(foreign.header))
+        if words is None and party is not None and foreign.header not in used:
+            words = selected_rows(foreign, party)
+        if words is not None:
+            found[foreign.header] = words
+    return found
 
 
-def _score_with_values(
-    name_fit: NameFit, score: float, share: float | None, body: Mapping[str, Any]
-) -> tuple[float, Text | None]:
-    """Return the score of a header that fits by name, and the reason, None if it does not match.
-
-    ``share`` is the share of values that the column accepts, None if there are no values.
-    """
-    if share is None:
-        return min(score, _HIGH - 0.01), _NO_VALUES
-    if share >= _MIN_FIT:
-        return score, _VALUES_FIT
-    if "values" in body:
-        is_incomplete = TO_FILL_IN in body["values"].values()
-        return min(score, _HIGH - 0.01) if is_incomplete else score, _LISTED
-    if share > 1 / 2:
-        return _MIN_SCORE + (min(score, _MEDIUM) - _MIN_SCORE) * share, _PARTLY
-    # Without the column every record would be incomplete; its wrong cells are reported anyway.
-    return _MIN_SCORE, _FEW_FIT if share and name_fit.score >= _HIGH else None
-
-
-def _links(
-    matcher: NameMatcher, resource: Resource, foreign: ForeignColumn
-) -> Iterator[_Candidate]:
-    """Yield the columns of codes whose records the values identify by documents or names."""
-    words, kinds = mapping_words(foreign.header), foreign.document_kinds()
-    has_documents = any(column.kind in DOCUMENTS for column in resource.columns)
-    for column in resource.columns:
-        if column.references is None or column.name in LISTED_CODES:
-            continue
+def _reused_body(
+    mapped: MappedColumn, column: Column, sources: Sequence[ForeignColumn]
+) -> tuple[Mapping[str, Any] | None, Confidence]:
+    """Return the body of a column of a similar sheet's mapping for this sheet, None if its values
+    do not fit, and the confidence; words that are new in a list are left to be filled in."""
+    foreign, body = sources[0], dict(mapped.body)
+    if not any(one.cells.kinds for one in sources):
+        return body, Confidence.LOW
+    if mapped.values is not None:
+        listed = listed_values(column, foreign)
+        known = {value_key(text) for text in mapped.values}
+        if known.isdisjoint(DOCUMENTS):
+            listed = {text: it for text, it in listed.items() if value_key(text) not in known}
+            body["values"] = {**mapped.values, **listed}
+            if listed:
+                return body, Confidence.MEDIUM
+        return body, Confidence.HIGH
+    if len(sources) > 1 or mapped.when is not None:
+        if column.kind.is_text and any(one.are_dates for one in sources):
+            return body, Confidence.LOW
+        return body, Confidence.MEDIUM if foreign.is_counter else Confidence.HIGH
+    share, direct = fit_and_body(column, foreign)
+    if mapped.link is not None:
+        if foreign.are_dates:
+            return None, Confidence.LOW
+        # The cells may have the codes instead of names or documents.
+        has_codes = column.kind is Kind.INTEGER and share is not None and share >= MIN_FIT
+        return (direct if has_codes else body), Confidence.HIGH
+    is_doubtful = foreign.is_counter and not is_code(column)
+    if "values" in direct or (share is not None and share >= MIN_FIT):
+        is_incomplete = TO_FILL_IN in direct.get("values", {}).values()
+        doubtful = is_doubtful or is_incomplete
+        return direct, Confidence.MEDIUM if doubtful else Confidence.HIGH
+    if names_records(column, foreign) and column.references is not None:
         registry = REFERENCES[column.references].resource or column.references
-        body = {"from": foreign.header, "link": registry}
-        is_party = registry in _PARTIES and not has_documents
-        if is_party and kinds and words & _DOCUMENT_WORDS:
-            # A document belongs to one record, a name may belong to several.
-            score = _LINK_SCORE + 0.01
-            yield _Candidate(foreign.header, column.name, score, _BY_DOCUMENT, body)
-        elif _names_records(column, foreign):
-            name_fit = _name_fit(matcher, foreign, column)
-            if name_fit is not None and name_fit.score >= _MEDIUM:
-                yield _Candidate(foreign.header, column.name, _LINK_SCORE, _BY_NAME, body)
-            elif is_party and words & _NAME_WORDS:
-                yield _Candidate(foreign.header, column.name, _MIN_SCORE, _BY_NAME, body)
-
-
-def _names_records(column: Column, foreign: ForeignColumn) -> bool:
-    """Return whether the values are names, although the column has the codes of records.
-
-    If codes may be texts, only texts without digits are names.
-    """
-    has_codes = column.kind is Kind.CODE and "codigo" in column.name.casefold()
-    is_code = has_codes or column.references is not None
-    if not is_code or column.name in LISTED_CODES or not foreign.are_names():
-        return False
-    return column.kind is Kind.INTEGER or not any(map(_DIGIT.search, foreign.texts))
-
-
-_DIGIT = re.compile(r"\d")
+        return {"from": foreign.header, "link": registry}, Confidence.MEDIUM
+    return (direct, Confidence.LOW) if share and share > 1 / 2 else (None, Confidence.LOW)
 
 
 def column_body(column: Column, foreign: ForeignColumn) -> Mapping[str, Any]:
     """Return the body of a column whose source header was chosen by a person."""
     if column.kind in DOCUMENTS and len(foreign.document_kinds()) > 1:
         return {"from": foreign.header, "when": column.kind.value}
-    return _fit_and_body(column, foreign)[1]
+    return fit_and_body(column, foreign)[1]
 
 
-def _fit_and_body(column: Column, foreign: ForeignColumn) -> tuple[float | None, Mapping[str, Any]]:
-    """Return the share of values that fit a column, and the column's body for the mapping file."""
-    body: dict[str, Any] = {"from": foreign.header}
-    if column.kind in _MONEY and (style := foreign.number_style()):
-        body["numbers"] = style
-    share = fit(column, foreign)
-    if share is not None and share < _MIN_FIT and can_list_values(column, foreign):
-        body["values"] = listed_values(column, foreign)
-    return share, body
-
-
-def _is_identified_by_values(column: Column, foreign: ForeignColumn) -> bool:
-    """Return whether the values alone identify a column, whatever the header."""
-    if column.kind in DOCUMENTS:
-        return foreign.document_kinds() == {column.kind}
-    return "email" in column.checks and foreign.are_emails()
-
-
-_NO_VALUES = Text(
-    pt="{reason}; não há valores para conferir", en="{reason}; there are no values to check"
-)
-_FEW_FIT = Text(
-    pt="{reason}, mas a maioria dos valores não serve",
-    en="{reason}, but most of the values do not fit",
-)
-_VALUES_FIT = Text(pt="{reason}, e os valores servem", en="{reason}, and the values fit")
-_NOT_CODES = Text(
-    pt="{reason}, mas os valores parecem nomes, não códigos",
-    en="{reason}, but the values seem to be names, not codes",
-)
-_LISTED = Text(
-    pt="{reason}; os valores são palavras, convertidas pela lista",
-    en="{reason}; the values are words, which the list converts",
-)
-_PARTLY = Text(
-    pt="{reason}, mas nem todos os valores servem", en="{reason}, but not all values fit"
-)
-_BY_VALUES = Text(pt="os valores são típicos da coluna", en="the values are typical of the column")
-_BY_DOCUMENT = Text(
-    pt="os valores são documentos; o código de cada um é procurado no sistema",
-    en="the values are documents, whose codes are looked up in the system",
-)
-_BY_NAME = Text(
-    pt="os valores são nomes; o código de cada um é procurado no sistema",
-    en="the values are names, whose codes are looked up in the system",
-)
 WITH_RIVALS = Text(
     pt="{reason}; poderia ser também: {others}", en="{reason}; it could also be: {others}"
 )
@@ -442,6 +487,20 @@ _TO_BE_FILLED_IN = Text(
     pt="a planilha não tem a coluna; escreva o valor no lugar de ?",
     en="the sheet lacks the column; replace ? with the value",
 )
+_EARLIER_SHEET = Text(
+    pt="é como no mapeamento usado antes, e os valores servem",
+    en="it is as in the mapping used before, and the values fit",
+)
+_LAYOUT = Text(pt="é assim em {title}", en="it is so in {title}")
+_IN_PLACE_OF = Text(
+    pt="é a única coluna nova, e {header} não está mais na planilha",
+    en="it is the only new column, and {header} is no longer in the sheet",
+)
+_IGNORED_BEFORE = Text(pt="não é usada no mapeamento", en="the mapping does not use it")
+_SIGNED = Text(
+    pt="a coluna tem valores positivos e negativos; só os de um sinal são lidos, sem ele",
+    en="the column has positive and negative amounts; only those of one sign are read, without it",
+)
 _NO_COLUMN = Text(pt="nenhuma coluna corresponde", en="no column matches")
 _UNUSABLE = Text(
     pt="parece ser {column}, mas nenhum dos valores serve",
@@ -457,18 +516,25 @@ _WIDTH = 10_000
 
 
 def confirmed_mapping_text(
-    cells: SheetCells, header_row: int, resource: str, columns: Mapping[str, Mapping[str, Any]]
+    cells: SheetCells,
+    header_row: int,
+    resource: str,
+    columns: Mapping[str, Mapping[str, Any]],
+    rows: Mapping[str, Mapping[str, bool]],
 ) -> str:
-    """Return the text of a mapping file with the ``columns`` that a person confirmed; all other
-    headers of the sheet are ignored."""
+    """Return the text of a mapping file with the ``columns`` that a person confirmed, and the words
+    of ``rows`` that are read; all other headers of the sheet are ignored."""
     unique, repeated = foreign_columns(cells, header_row - 1)
     header = [*(foreign.header for foreign in unique), *repeated]
-    used = {name for body in columns.values() for name in (body.get("from"), *body.get("join", ()))}
+    used = {*rows} | {
+        name for body in columns.values() for name in (body.get("from"), *body.get("join", ()))
+    }
     content = {
         "version": 1,
         "resource": resource,
         "header": header,
         "columns": {name: dict(body) for name, body in columns.items()},
+        "rows": {text: dict(words) for text, words in rows.items()},
         "ignore": [name for name in header if name not in used],
     }
     return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=_WIDTH)
@@ -480,6 +546,11 @@ def mapping_text(proposal: MappingProposal) -> str:
     lines += [f"header: {_flow(list(proposal.header))}", "columns:"]
     for column in proposal.columns:
         lines += [f"  # {reason_text(column)}", f"  {column.name}: {_flow(dict(column.body))}"]
+    if proposal.rows:
+        lines.append("rows:")
+    lines += [f"  {_flow(text)}: {_flow(dict(words))}" for text, words in proposal.rows.items()]
+    if proposal.base is not None and proposal.base.accept:
+        lines.append(f"accept: {_flow(list(proposal.base.accept))}")
     if proposal.ignore:
         lines.append("ignore:")
     lines += [f"  - {_flow(header)}  # {why}" for header, why in proposal.ignore.items()]

@@ -8,7 +8,7 @@ proposal is refused with the reason. A requested resource is not doubted.
 import datetime as dt
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,9 +37,10 @@ from xlbridge.validation.mapping.column_fit import (
     is_amount,
     mapping_words,
     record_rows,
+    side_of,
     words_of_names,
 )
-from xlbridge.validation.mapping.mapping_file import SheetMapping
+from xlbridge.validation.mapping.mapping_file import SheetMapping, remembered_values
 from xlbridge.validation.mapping.proposal import (
     WITH_RIVALS,
     Confidence,
@@ -47,6 +48,7 @@ from xlbridge.validation.mapping.proposal import (
     ProposedColumn,
     propose,
 )
+from xlbridge.validation.mapping.similar_mappings import best_layouts, similar_mapping
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookSource, read_workbook
 
 _MIN_HEADERS = 2
@@ -87,9 +89,13 @@ def propose_mapping(
     if not fitting:
         raise export_only_error()
     proposals = []
+    bases = {one.name: similar_mapping(headers, earlier, one.name) for one in fitting}
+    bases, remembered = best_layouts(headers, bases), remembered_values(earlier)
     for one in fitting:
         confirmed = [mapping for mapping in earlier if mapping.resource == one.name]
-        proposal = propose(one, cells.name, columns, repeated, confirmed)
+        proposal = propose(
+            one, cells.name, columns, repeated, confirmed, bases[one.name], remembered
+        )
         proposals.append(_with_child_keys(proposal, sheets, cells, position))
     best = proposals[0]
     if requested is None:
@@ -202,10 +208,15 @@ _KEYS = Text(
 
 _CLOSE = 0.25
 _MAX_LIKELY = 5
-_TITLE_WEIGHT = 1.0
-"""Weight of a name with the resource's title, the same as that of a matched column."""
+_TITLE_WEIGHT = 2.0
+"""Weight of a name with the resource's title, the same as that of two matched columns."""
 _HEADER_WEIGHT = 0.3
 """Weight of a header with the title: it only decides between resources with the same columns."""
+_SIDE_WEIGHT = 1.0
+"""Weight of headers that name a client, or a supplier."""
+_BASE_WEIGHT = 4.0
+"""Weight of the header of a sheet that is known."""
+_MOSTLY_SAME = 0.6
 _AMOUNT_PENALTY = 2.0
 """Evidence of a column of amounts against a resource without any, such as clients."""
 _STEM = 6
@@ -231,7 +242,12 @@ def _choose_proposal(
         if not any(names & _COUNTED for names in proposal.foreign_names.values())
     ]
     titled = _resources_in_names(resources, path, cells, position)
-    ranked, is_clear = _ranked(counting or proposals, titled)
+    # Texts above the header may apply to several columns.
+    above = (
+        [value for value in cells.row(position - 1) if isinstance(value, str)] if position else []
+    )
+    sides = _sides([*proposals[0].header, *above])
+    ranked, is_clear = _ranked(counting or proposals, titled, sides)
     best = ranked[0]
     months = [header for header in best.header if mapping_words(header) & _MONTHS]
     if len(months) >= _MIN_MONTHS:
@@ -245,7 +261,7 @@ def _choose_proposal(
         hint = _HOW_TO_ADD_LISTS.format(name=named[0].resource.name)
         raise UsageError(_NO_LISTS.format(titles=titles), hint)
     if not is_clear:
-        raise _no_resource(path, ranked)
+        raise _no_resource(path, ranked, titled)
     balances = [
         header
         for header in best.ignore
@@ -268,7 +284,7 @@ def _choose_proposal(
 
 
 def _ranked(
-    proposals: Sequence[MappingProposal], titled: Set[str]
+    proposals: Sequence[MappingProposal], titled: Set[str], sides: Set[str]
 ) -> tuple[list[MappingProposal], bool]:
     """Return proposals by their weights, the resources' names and the sheet's amounts, the best
     first; and whether the first one is clear.
@@ -289,11 +305,20 @@ def _ranked(
         evidence[resource.name] = (
             _TITLE_WEIGHT * (resource.name in titled)
             + _HEADER_WEIGHT * has_title
+            - _SIDE_WEIGHT * (bool(sides) and _party(resource) in _PARTIES - sides)
+            + _BASE_WEIGHT * (proposal.base is not None)
             - _AMOUNT_PENALTY * lacks_amounts
         )
     ranked = sorted(proposals, key=lambda p: -p.weight - evidence[p.resource.name])
     best, bonus = ranked[0], evidence[ranked[0].resource.name]
+    is_sided = best.resource.name in titled or _party(best.resource) in sides
     for other in ranked[1:]:
+        if best.base is not None and other.base is None:
+            continue
+        # Nothing but the party tells receivables from payables.
+        parties = {_party(best.resource), _party(other.resource)}
+        if parties == _PARTIES and not is_sided and _share(best, other) >= _MOSTLY_SAME:
+            return ranked, False
         others = evidence[other.resource.name]
         is_same = others == bonus and _sources(other) == _sources(best)
         if best.weight + bonus - other.weight - others < _CLOSE:
@@ -301,6 +326,23 @@ def _ranked(
         if is_same and other.weight > -math.inf:
             return ranked, False
     return ranked, True
+
+
+def _party(resource: Resource) -> str | None:
+    """Return the column of the party of a resource that has only one of them."""
+    found = _PARTIES & resource.by_name.keys()
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _sides(header: Iterable[str]) -> set[str]:
+    """Return the party that the headers name, nothing if they name both."""
+    found = {side for text in header if (side := side_of(text))}
+    return found if len(found) == 1 else set()
+
+
+def _share(best: MappingProposal, other: MappingProposal) -> float:
+    """Return the share of the headers of the best proposal that another one uses, too."""
+    return len(best.used_headers & other.used_headers) / max(1, len(best.used_headers))
 
 
 def _sources(proposal: MappingProposal) -> dict[str, tuple[str, ...]]:
@@ -466,25 +508,57 @@ def _titles(resources: Iterable[Resource]) -> Text:
     return joined((named.format(title=one.title, name=one.name) for one in resources), ", ")
 
 
-def _no_resource(path: Path, ranked: Sequence[MappingProposal]) -> UsageError:
-    """Return the error of an unclear sheet, with the resources that use as many of its headers as
-    the best one, the best first."""
+def _no_resource(path: Path, ranked: Sequence[MappingProposal], titled: Set[str]) -> UsageError:
+    """Return the error of an unclear sheet, with the resources that use nearly as many of its
+    headers as the best one, the best first, and what speaks for each."""
     fitting = [one for one in ranked if one.used_headers and one.weight > -math.inf]
     if not fitting:
         return UsageError(_NO_KNOWN_HEADER.format(file=path), _HOW_TO_CHOOSE)
+    least = _LIKELY * len(fitting[0].used_headers)
+    likely = [one for one in fitting if len(one.used_headers) >= least][:_MAX_LIKELY]
     uses = [
-        _USES.format(name=one.resource.name, n=len(one.used_headers), of=len(one.header))
-        for one in fitting
-        if len(one.used_headers) >= len(fitting[0].used_headers)
+        _USES.format(
+            name=one.resource.name,
+            n=len(one.used_headers),
+            of=len(one.header),
+            why=joined(_reasons(one, likely, titled)),
+        )
+        for one in likely
     ]
-    names, example = joined(uses[:_MAX_LIKELY], ", "), fitting[0].resource.name
+    names, example = joined(uses, ", "), fitting[0].resource.name
     return UsageError(
         _SEVERAL_LIKELY.format(file=path, names=names),
         _FOR_EXAMPLE.format(file=as_arguments(path), name=example),
     )
 
 
-_USES = Text(pt="{name} (usa {n} de {of} colunas)", en="{name} (uses {n} of {of} columns)")
+def _reasons(
+    proposal: MappingProposal, likely: Sequence[MappingProposal], titled: Set[str]
+) -> Iterator[Text]:
+    """Yield what speaks for a resource and not for the others."""
+    others = [one.used_headers for one in likely if one is not proposal]
+    own = [text for text in proposal.header if text in proposal.used_headers.difference(*others)]
+    party, parties = _party(proposal.resource), {_party(one.resource) for one in likely}
+    is_told = parties >= _PARTIES
+    named = [text for text in proposal.header if is_told and party and side_of(text) == party]
+    if proposal.base is not None and proposal.base.title is not None:
+        yield _KNOWN_LAYOUT.format(title=proposal.base.title)
+    if headers := list(dict.fromkeys([*own, *named])):
+        yield _SPEAKING.format(headers=", ".join(headers))
+    if proposal.resource.name in titled:
+        yield _SAID
+
+
+_LIKELY = 0.75
+_USES = Text(
+    pt="{name} (usa {n} de {of} colunas{why})", en="{name} (uses {n} of {of} columns{why})"
+)
+_KNOWN_LAYOUT = Text(pt="; é o layout {title}", en="; it is the layout {title}")
+_SPEAKING = Text(pt="; a favor: {headers}", en="; for it: {headers}")
+_SAID = Text(
+    pt="; é o que diz o nome do arquivo, da planilha ou um título",
+    en="; the name of the file or sheet or a title says so",
+)
 _SEVERAL_LIKELY = Text(
     pt="{file}: não dá para saber de que recurso é a planilha; os mais prováveis: {names}.",
     en="{file}: it is not clear which resource the sheet is for; the most likely: {names}.",

@@ -1,0 +1,52 @@
+"""Layouts of other systems' exports are recognised by their header."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from environment import ROOT, Xlbridge
+
+LAYOUTS = ROOT / "xlbridge" / "validation" / "mapping" / "layouts"
+SAMPLES = ROOT / "samples" / "layouts"
+SAME_HEADERS = {"conta-azul-receber", "conta-azul-pagar"}
+"""Layouts whose headers do not tell what is received from what is paid."""
+SAME_FIELDS = {"sankhya-tgffin-receber", "sankhya-tgffin-pagar"}
+
+
+@pytest.mark.parametrize("path", sorted(LAYOUTS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_sample_of_each_layout_is_mapped_as_the_layout_says(
+    tmp_path: Path, xlbridge: Xlbridge, path: Path
+) -> None:
+    layout = yaml.safe_load(path.read_text("utf-8"))
+    shutil.copy(SAMPLES / f"{path.stem}.csv", tmp_path / "planilha.csv")
+    proposed = xlbridge("map", "planilha.csv")
+    if path.stem in SAME_HEADERS | SAME_FIELDS:
+        assert proposed.returncode == 2
+        assert "contasreceber" in proposed.stderr
+        assert "contaspagar" in proposed.stderr
+        proposed = xlbridge("map", "planilha.csv", "--resource", layout["resource"])
+    assert f"The header is that of a known layout: {layout['title']}." in proposed.stderr
+    found = yaml.safe_load(proposed.stdout)
+    assert found["resource"] == layout["resource"]
+    for name, body in layout["columns"].items():
+        assert found["columns"][name]["from" if "from" in body else "join"] == (
+            body.get("from") or body["join"]
+        ), name
+
+
+def test_the_name_of_the_file_decides_between_layouts_with_the_same_header(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    for name, resource in [("Contas a receber", "contasreceber"), ("a_pagar", "contaspagar")]:
+        shutil.copy(SAMPLES / "conta-azul-receber.csv", tmp_path / f"{name}.csv")
+        proposed = xlbridge("map", f"{name}.csv")
+        assert yaml.safe_load(proposed.stdout)["resource"] == resource, proposed.stderr
+
+
+def test_every_layout_is_documented() -> None:
+    page = (ROOT / "docs" / "mapping.md").read_text("utf-8")
+    for path in LAYOUTS.glob("*.yaml"):
+        layout = yaml.safe_load(path.read_text("utf-8"))
+        line = f"| {layout['title']} | `{layout['resource']}` | {layout['source']} |"
+        assert f"{line} [{path.stem}](../samples/layouts/{path.stem}.csv) |" in page

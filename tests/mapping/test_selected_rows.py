@@ -1,0 +1,89 @@
+"""Rows that are read by the words or the sign of a column: open titles, and those of one side."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import yaml
+from environment import Xlbridge
+
+import xlbridge as xb
+
+_CONSTANTS = {
+    "codigoDaFilial": {"constant": 1},
+    "codigoDoItemDeLancamento": {"constant": "1.01.001"},
+    "codigoDoCentroDeCusto": {"constant": "01.001"},
+    "codigoDaContaCorrente": {"constant": 1},
+    "codigoDoCliente": {"constant": 1311},
+    "codigoDoFornecedor": {"constant": 501},
+    "historico": {"constant": "Mensalidade"},
+}
+
+
+def write(folder: Path, header: str, *rows: str) -> None:
+    (folder / "a.csv").write_text("\n".join([header, *rows]) + "\n", "utf-8")
+
+
+def complete(folder: Path, text: str) -> None:
+    """Write a proposed mapping with the constants that only a person knows."""
+    content = yaml.safe_load(text)
+    for name, body in content["columns"].items():
+        if body.get("constant") == "?":
+            content["columns"][name] = _CONSTANTS[name]
+    (folder / "m.yaml").write_text(yaml.safe_dump(content, allow_unicode=True), "utf-8")
+
+
+def read_amounts(xlbridge: Xlbridge) -> tuple[int, int]:
+    """Return the numbers of rows and errors of the mapped sheet."""
+    done = xlbridge("validate", "a.csv", "--map", "m.yaml", "--format", "json")
+    (file,) = json.loads(done.stdout)["files"]
+    return file["rows"], file["errors"]
+
+
+def test_settled_titles_are_left_out_and_said(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    header = "Cliente;Vencimento;Valor;Histórico;Situação"
+    rows = ["1311;31/10/2026;99,90;Mensalidade;Em aberto", "1197;31/10/2026;50,10;Suporte;Pago"]
+    write(tmp_path, header, *rows)
+    text = xlbridge("map", "a.csv").stdout
+    assert yaml.safe_load(text)["rows"] == {"Situação": {"Em aberto": True, "Pago": False}}
+    complete(tmp_path, text)
+    assert read_amounts(xlbridge) == (1, 0)
+    said = xlbridge("validate", "a.csv", "--map", "m.yaml").stdout
+    assert "The mapping leaves out rows, by 'Situação': Pago (1)." in said
+    # A word that the mapping does not know is not left out silently.
+    write(tmp_path, header, *rows, "1429;31/10/2026;10,00;Venda;Parcial")
+    assert read_amounts(xlbridge) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("resource", "kept"), [("contasreceber", "Entrada"), ("contaspagar", "Saída")]
+)
+def test_the_side_of_a_statement_is_selected(
+    tmp_path: Path, xlbridge: Xlbridge, resource: str, kept: str
+) -> None:
+    rows = ["15/10/2026;Pix recebido;99,90;Entrada", "16/10/2026;Energia;50,10;Saída"]
+    write(tmp_path, "Data;Histórico;Valor;Tipo", *rows)
+    text = xlbridge("map", "a.csv", "--resource", resource).stdout
+    words = {"Entrada": kept == "Entrada", "Saída": kept == "Saída"}
+    assert yaml.safe_load(text)["rows"] == {"Tipo": words}
+    complete(tmp_path, text)
+    assert read_amounts(xlbridge) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("resource", "sign"), [("contasreceber", "positive"), ("contaspagar", "negative")]
+)
+def test_negative_amounts_are_payables(
+    tmp_path: Path, xlbridge: Xlbridge, resource: str, sign: str
+) -> None:
+    rows = ["31/10/2026;Mensalidade;99,90", "31/10/2026;Energia;-50,10"]
+    write(tmp_path, "Vencimento;Descrição;Valor", *rows)
+    text = xlbridge("map", "a.csv", "--resource", resource).stdout
+    body = yaml.safe_load(text)["columns"]["valorDoLancamento"]
+    assert body == {"from": "Valor", "numbers": "pt", "sign": sign}
+    complete(tmp_path, text)
+    assert read_amounts(xlbridge) == (1, 0)
+    report = xb.validate(tmp_path / "a.csv", map=tmp_path / "m.yaml")
+    amounts = [Decimal("99.9")] if sign == "positive" else [Decimal("50.1")]
+    assert [Decimal(str(it)) for it in report.frame["valorDoLancamento"]] == amounts

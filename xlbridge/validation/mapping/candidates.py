@@ -1,0 +1,266 @@
+"""Candidates of a proposal: the columns of a resource that a foreign column may be, by its header
+and its values, each with a score and a reason."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+from xlbridge.i18n import Text
+from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources.checks import DOCUMENTS
+from xlbridge.resources.references import REFERENCES
+from xlbridge.validation.mapping.column_fit import (
+    LISTED_CODES,
+    ForeignColumn,
+    NameFit,
+    NameMatcher,
+    can_list_values,
+    fit,
+    is_unknown_amount,
+    listed_values,
+    mapping_words,
+    says_amount,
+)
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN
+
+_BY_VALUE_SCORE, HIGH, MEDIUM, MIN_SCORE = 0.88, 0.86, 0.6, 0.42
+_EMPTY_SCORE = 0.55
+_LINK_SCORE = 0.7
+MIN_FIT = 0.85
+_CERTAIN_NAME, _MIN_COUNTED = 0.9, 0.8
+_CLOSE = 0.06
+RIVAL = 0.34
+"""Distance of a header that may be meant as well, if a sheet has several amounts or dates."""
+_PARTIES = frozenset({"cliente", "fornecedor"})
+_DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
+_NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
+_NUMBER, _CODE = frozenset({"numero"}), frozenset({"codigo", "code"})
+_GENERIC = frozenset({"numero", "codigo", "id", "nome", "data", "tipo"})
+"""Words that are a column's name in one sheet and say little in another."""
+_MONEY = frozenset({Kind.NUMBER, Kind.MONEY})
+_OFTEN_SEVERAL = _MONEY | {Kind.DATE}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A possible match of a foreign column and a column of the resource."""
+
+    foreign: ForeignColumn
+    column: Column
+    score: float
+    reason: Text
+    body: Mapping[str, Any]
+
+    @property
+    def header(self) -> str:
+        """The foreign header."""
+        return self.foreign.header
+
+    @property
+    def name(self) -> str:
+        """Name of the resource's column."""
+        return self.column.name
+
+    @property
+    def says_amount(self) -> bool:
+        """True if the column takes an amount and the header says that it has one."""
+        return self.column.kind in _MONEY and says_amount(self.header)
+
+    def rivals(self, others: Sequence["Candidate"]) -> list[str]:
+        """Return the headers and columns that may be meant instead: those with close scores, and
+        other amounts or dates unless their cells are the same."""
+        best: dict[str, float] = {}
+        for one in others:
+            best[one.header] = max(best.get(one.header, 0), one.score)
+        found: dict[str, None] = {}
+        for one in others:
+            if one is self or (one.name != self.name and one.header != self.header):
+                continue
+            distance = self.score - one.score
+            is_other_amount = (
+                one.name == self.name
+                and self.column.kind in _OFTEN_SEVERAL
+                and distance < RIVAL
+                and one.score >= best[one.header]
+                and one.foreign.values != self.foreign.values
+            )
+            if distance < _CLOSE or is_other_amount:
+                found[one.header if one.name == self.name else one.name] = None
+        return list(found)
+
+
+def candidates_of(
+    matcher: NameMatcher, resource: Resource, foreign: ForeignColumn
+) -> Iterator[Candidate]:
+    """Yield the columns that may match a header by its words and its values."""
+    for column in resource.columns:
+        name_fit = name_fit_of(matcher, foreign, column)
+        if name_fit is None:
+            if _is_identified_by_values(column, foreign):
+                body: Mapping[str, Any] = {"from": foreign.header}
+                yield Candidate(foreign, column, MEDIUM, _BY_VALUES, body)
+            continue
+        score, are_names = name_fit.score, names_records(column, foreign)
+        if _is_identified_by_values(column, foreign):
+            score = max(score, _BY_VALUE_SCORE)
+        elif are_names:
+            # A column of names, or a link, which also finds codes, is preferred.
+            score = min(score, _LINK_SCORE - _CLOSE - 0.01)
+        words, is_certain = mapping_words(foreign.header), name_fit.score >= _CERTAIN_NAME
+        if foreign.is_counter and not (is_certain and is_code(column)):
+            if words == _NUMBER or (name_fit.score < _MIN_COUNTED and not words & _CODE):
+                continue
+            if column.kind in _MONEY and not is_certain:
+                continue
+            score = min(score, HIGH - 0.01)
+        if words <= _GENERIC:
+            score = min(score, HIGH - 0.01)
+        share, body = fit_and_body(column, foreign)
+        if share is None and column.required:
+            continue
+        score, reason = _score_with_values(name_fit, score, share, body)
+        if are_names and reason in {_VALUES_FIT, _LISTED}:
+            reason = _NOT_CODES
+        if reason is not None:
+            reason = reason.format(reason=name_fit.reason)
+            yield Candidate(foreign, column, score, reason, body)
+
+
+def unnamed_amounts(
+    resource: Resource, columns: Sequence[ForeignColumn], matched: Set[str]
+) -> Iterator[Candidate]:
+    """Yield the columns whose headers say an amount, without a word of another one, as the
+    resource's main amount."""
+    amount = resource.by_name.get(resource.totals.amount or "")
+    if amount is None:
+        return
+    for foreign in columns:
+        if foreign.header in matched or not is_unknown_amount(foreign.header):
+            continue
+        share, body = fit_and_body(amount, foreign)
+        if share is not None and share >= MIN_FIT and not foreign.is_counter:
+            yield Candidate(foreign, amount, MEDIUM - 0.01, _SAYS_AMOUNT, body)
+
+
+def is_code(column: Column) -> bool:
+    return column.name.casefold().startswith("codigo")
+
+
+def name_fit_of(matcher: NameMatcher, foreign: ForeignColumn, column: Column) -> NameFit | None:
+    """Return the fit of a header to a column by itself, or with the text above its group."""
+    texts = [foreign.header, f"{foreign.group} {foreign.header}"][: 1 + bool(foreign.group)]
+    return max(filter(None, (matcher.fit(text, column) for text in texts)), default=None)
+
+
+def _score_with_values(
+    name_fit: NameFit, score: float, share: float | None, body: Mapping[str, Any]
+) -> tuple[float, Text | None]:
+    """Return the score of a header that fits by name, and the reason, None if it does not match.
+
+    ``share`` is the share of values that the column accepts, None if there are no values.
+    """
+    if share is None:
+        return min(score, _EMPTY_SCORE), _NO_VALUES
+    if "values" in body:
+        is_incomplete = TO_FILL_IN in body["values"].values()
+        return min(score, HIGH - 0.01) if is_incomplete else score, _LISTED
+    if share >= MIN_FIT:
+        return score, _VALUES_FIT
+    if share > 1 / 2:
+        return MIN_SCORE + (min(score, MEDIUM) - MIN_SCORE) * share, _PARTLY
+    # Without the column every record would be incomplete; its wrong cells are reported anyway.
+    return MIN_SCORE, _FEW_FIT if share and name_fit.score >= HIGH else None
+
+
+def links_of(
+    matcher: NameMatcher, resource: Resource, foreign: ForeignColumn
+) -> Iterator[Candidate]:
+    """Yield the columns of codes whose records the values identify by documents or names."""
+    words, kinds = mapping_words(foreign.header), foreign.document_kinds()
+    has_documents = any(column.kind in DOCUMENTS for column in resource.columns)
+    for column in resource.columns:
+        if column.references is None or column.name in LISTED_CODES:
+            continue
+        registry = REFERENCES[column.references].resource or column.references
+        body = {"from": foreign.header, "link": registry}
+        is_party = registry in _PARTIES and not has_documents
+        if is_party and kinds and words & _DOCUMENT_WORDS:
+            # A document belongs to one record, a name may belong to several.
+            score = _LINK_SCORE + 0.01
+            yield Candidate(foreign, column, score, _BY_DOCUMENT, body)
+        elif names_records(column, foreign):
+            name_fit = name_fit_of(matcher, foreign, column)
+            if name_fit is not None and name_fit.score >= MEDIUM:
+                # A column that is called like the record names it rather than a mere "código".
+                score = _LINK_SCORE + (0.005 if name_fit.score >= _CERTAIN_NAME else 0)
+                yield Candidate(foreign, column, score, _BY_NAME, body)
+            elif is_party and words & _NAME_WORDS:
+                yield Candidate(foreign, column, MIN_SCORE, _BY_NAME, body)
+
+
+def names_records(column: Column, foreign: ForeignColumn) -> bool:
+    """Return whether the values are names, although the column has the codes of records.
+
+    If codes may be texts, only texts without digits are names.
+    """
+    has_codes = column.kind is Kind.CODE and is_code(column)
+    takes_codes = has_codes or column.references is not None
+    if not takes_codes or column.name in LISTED_CODES or not foreign.are_names():
+        return False
+    return column.kind is Kind.INTEGER or not any(map(_DIGIT.search, foreign.texts))
+
+
+_DIGIT = re.compile(r"\d")
+
+
+def fit_and_body(column: Column, foreign: ForeignColumn) -> tuple[float | None, Mapping[str, Any]]:
+    """Return the share of values that fit a column, and the column's body for the mapping file."""
+    body: dict[str, Any] = {"from": foreign.header}
+    if column.kind in _MONEY and (style := foreign.number_style()):
+        body["numbers"] = style
+    share = fit(column, foreign)
+    is_word = names_records(column, foreign) or (share is not None and share < MIN_FIT)
+    if share is not None and is_word and can_list_values(column, foreign):
+        body["values"] = listed_values(column, foreign)
+    return share, body
+
+
+def _is_identified_by_values(column: Column, foreign: ForeignColumn) -> bool:
+    """Return whether the values alone identify a column, whatever the header."""
+    if column.kind in DOCUMENTS:
+        return foreign.document_kinds() == {column.kind}
+    return "email" in column.checks and foreign.are_emails()
+
+
+_NO_VALUES = Text(
+    pt="{reason}; não há valores para conferir", en="{reason}; there are no values to check"
+)
+_FEW_FIT = Text(
+    pt="{reason}, mas a maioria dos valores não serve",
+    en="{reason}, but most of the values do not fit",
+)
+_VALUES_FIT = Text(pt="{reason}, e os valores servem", en="{reason}, and the values fit")
+_NOT_CODES = Text(
+    pt="{reason}, mas os valores parecem nomes, não códigos",
+    en="{reason}, but the values seem to be names, not codes",
+)
+_LISTED = Text(
+    pt="{reason}; os valores são palavras, convertidas pela lista",
+    en="{reason}; the values are words, which the list converts",
+)
+_PARTLY = Text(
+    pt="{reason}, mas nem todos os valores servem", en="{reason}, but not all values fit"
+)
+_SAYS_AMOUNT = Text(
+    pt="diz que é um valor, e os valores servem", en="it says an amount, and the values fit"
+)
+_BY_VALUES = Text(pt="os valores são típicos da coluna", en="the values are typical of the column")
+_BY_DOCUMENT = Text(
+    pt="os valores são documentos; o código de cada um é procurado no sistema",
+    en="the values are documents, whose codes are looked up in the system",
+)
+_BY_NAME = Text(
+    pt="os valores são nomes; o código de cada um é procurado no sistema",
+    en="the values are names, whose codes are looked up in the system",
+)
