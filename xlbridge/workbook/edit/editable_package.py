@@ -166,7 +166,8 @@ class EditablePackage:
                     shutil.copyfileobj(content, output, 1 << 20)
             for name, added in self._changed.items():
                 if name not in self._source.NameToInfo:
-                    copy.writestr(name, added)
+                    # Without the current time: the same change writes the same bytes.
+                    copy.writestr(zipfile.ZipInfo(name), added, zipfile.ZIP_DEFLATED)
 
     def _target(self, part: str, is_wanted: Callable[[xml.Element], bool]) -> str | None:
         """Return the target of the first wanted relation of a part."""
