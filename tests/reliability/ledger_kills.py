@@ -56,6 +56,7 @@ class KilledSheet:
 
     def live(self) -> None:
         """Send the sheet, retry its wrong row, change the rows, and undo everything."""
+        self.home.mkdir(exist_ok=True)
         path, keys = self.home / "sheet.xlsx", PAYABLE.new_keys(ROWS)
         PAYABLE.write_keys(path, keys, self.system.customer)
         book = load_workbook(path)

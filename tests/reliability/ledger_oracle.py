@@ -82,7 +82,8 @@ class _Fold:
         self._now: dict[int, Change] = {}
         self._reasons: dict[Change, RowReason | None] = {}
         by_claim: dict[tuple[str, int], tuple[int, Change]] = {}
-        for job in sorted([*attempts, *undos], key=lambda job: (job.created_at, job.id)):
+        # Jobs are listed newest first, in the order in which they were recorded.
+        for job in sorted([*attempts, *undos], key=jobs.index, reverse=True):
             if job.undo_of is not None:
                 for claim, outcome in self._reversals(job):
                     origin, written = by_claim[claim]
