@@ -217,5 +217,5 @@ def test_a_clock_that_was_set_back_does_not_change_the_order_of_jobs(
         assert undo.created_at < first.created_at
         assert row_counts(journal, first)["undone"] == 1
         second = uploads.run(write_job(at_hand, client, path, "direct"), AT_ONCE)
-        assert second.row_counts["created"] == 1
+        assert row_counts(journal, second)["created"] == 1
         assert [job.id for job in journal.jobs()] == [second.id, undo.id, first.id]
