@@ -23,14 +23,21 @@ from typing import ClassVar
 
 import xlsxwriter
 from crashing_journal import CrashingJournal, Killed
-from faults import KINDS, PATIENCE
+from fake_clock import FakeClock
+from faults import PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 from key_machine import CRASHES, HOMES, KEYS, NO_CRASH, Crash
-from state_machines import PROMPT, StateMachine, disconnect_server, inject_fault
+from state_machines import (
+    PROMPT,
+    PROMPT_KINDS,
+    SETTLE,
+    StateMachine,
+    disconnect_server,
+    inject_fault,
+)
 from subjects import PAYABLE
 from trials import SystemUnderTest, quick_client, trial_of
-from upload_machine import OPTIONS
 
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.settings import read_settings
@@ -47,8 +54,7 @@ from xlbridge.upload.planning import RowAction
 from xlbridge.upload.results import RowOutcome
 from xlbridge.validation import validate_workbook
 
-_SETTLE = timedelta(seconds=900)
-_OLD_PLAN = timedelta(minutes=2)
+_OLD_PLAN = 120.0
 _JUMPS = (timedelta(days=-2), timedelta(hours=-1), timedelta(days=40))
 _DUE, _CORRECTED_DUE = "30/11/2026", "15/12/2026"
 _TEXTS = ("", ", revisto")
@@ -124,7 +130,7 @@ class IdentityMachine(StateMachine):
         number = next(self.numbers)
         self.workspace = self.folder / f"identities-{number}"
         self.workspace.mkdir(parents=True)
-        self.time = datetime(2026, 11, 2, 9, 0)
+        self.clock = FakeClock()
         self.books: list[Book] = []
         self.tag = f"{os.getpid()}x{number}"
         self.keys = tuple(f"00{one} Açaí-{self.tag}" for one in range(1, KEYS + 1))
@@ -192,13 +198,13 @@ class IdentityMachine(StateMachine):
     def change_clock(self, jump: timedelta) -> None:
         """The clock of this computer is set."""
         self._count()
-        self.time += jump
+        self.clock.set_by(jump.total_seconds())
 
     @rule(kind=st.sampled_from(PROMPT), number=st.integers(0, 3))
     def fail_request(self, kind: str, number: int) -> None:
         """One of the next writing requests fails."""
         self._count()
-        inject_fault(self.system, KINDS[kind], number, _RECORDS)
+        inject_fault(self.system, PROMPT_KINDS[kind], number, _RECORDS)
 
     @rule()
     def disconnect(self) -> None:
@@ -239,12 +245,12 @@ class IdentityMachine(StateMachine):
         """Run the unfinished jobs of a workbook to their end, and decide their doubts."""
         for _ in range(_MAX_RUNS):
             self.system.proxy.reset()
-            self.time += _SETTLE
+            self.clock.advance(SETTLE)
             job = self._unfinished(book)
             if job is None:
                 return
             self._act(
-                book, self.system, NO_CRASH, lambda uploads, job=job: uploads.run(job, OPTIONS)
+                book, self.system, NO_CRASH, lambda uploads, job=job: uploads.run(job, self.options)
             )
             self._decide(book)
         raise AssertionError(f"no end: {self._unfinished(book)}")
@@ -265,7 +271,7 @@ class IdentityMachine(StateMachine):
             return [int(row.action is RowAction.HELD and row.reason is not None) for row in planned]
 
     def _upload(self, book: Book, system: SystemUnderTest, crash: Crash, *, update: bool) -> None:
-        options: UploadOptions = replace(OPTIONS, mode="queue", update=update)
+        options: UploadOptions = replace(self.options, mode="queue", update=update)
 
         def send(uploads: Uploads) -> None:
             sheet = validate_workbook(book.path, system.catalogue, resource=PAYABLE.resource)
@@ -276,7 +282,7 @@ class IdentityMachine(StateMachine):
     def _act(self, book: Book, system: SystemUnderTest, crash: Crash, act: object) -> None:
         """Act like a process of the book's home, and check the result."""
         # Writers at the same moment elsewhere cannot be excluded.
-        self.time += _OLD_PLAN
+        self.clock.advance(_OLD_PLAN)
         self._count()
         with (
             # Told, or cut off: the journal and the database say what is true.
@@ -292,11 +298,10 @@ class IdentityMachine(StateMachine):
         with self._context(book.home) as context:
             for whole in self._jobs(book):
                 for job in context.journal.parts_of(whole) or [whole]:
-                    since = job.doubted_at
                     stuck = job.state is State.IN_DOUBT and job.events[-1].detail.get(
                         "start_refused"
                     )
-                    settled = since is None or self.time >= since + _SETTLE
+                    settled = not job.settle_left(self.clock(), SETTLE)
                     if job.state is State.NEEDS_PERSON or (stuck and settled):
                         self.doubts += 1
                         present = {title.key for title in self._titles(self.system)}
@@ -360,12 +365,12 @@ class IdentityMachine(StateMachine):
         folder = self.workspace / f"home-{home}"
         environment = {
             "XLBRIDGE_HOME": str(folder),
-            "XLBRIDGE_SETTLE": str(_SETTLE.total_seconds()),
+            "XLBRIDGE_SETTLE": str(SETTLE),
         }
         settings = read_settings(environment)
         number, before = crash
         with closing(
-            CrashingJournal(settings.journal, number, before=before, now=lambda: self.time)
+            CrashingJournal(settings.journal, number, before=before, now=self.clock)
         ) as journal:
             yield UploadContext(settings, self.system.catalogue, journal)
 

@@ -304,7 +304,13 @@ def _mark_names(editor: SheetEditor, sheet: ValidatedSheet, linked: ValidatedShe
         editor.set_refusals(marks)
 
 
-_LISTING_ORDER = (RowAction.HELD, RowAction.UNREAD, RowAction.UPDATE, RowAction.UNCHANGED)
+_LISTING_ORDER = (
+    RowAction.HELD,
+    RowAction.UNREAD,
+    RowAction.DELETE,
+    RowAction.UPDATE,
+    RowAction.UNCHANGED,
+)
 """Order of rows by action: those that need attention come first."""
 
 

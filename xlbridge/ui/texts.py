@@ -125,6 +125,7 @@ _TEXTS: Mapping[str, Text] = {
         en="Record numbers are another system's: only keys count",
     ),
     "create": Text(pt="a incluir", en="to create"),
+    "delete": Text(pt="a excluir", en="to delete"),
     "update_action": Text(pt="a alterar", en="to update"),
     "unchanged": Text(pt="sem alteração", en="unchanged"),
     "held": Text(pt="retidas", en="held"),

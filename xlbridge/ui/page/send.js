@@ -3,7 +3,7 @@
 import { button, byId, callSheet, element, figure, fill, follow, link, post, reportTable, settled, show, showLines, startRequest, state, texts, whenShown } from "./core.js";
 import { changeView, refresh, showPart, showWrongRows } from "./correct.js";
 
-const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
+const ACTIONS = ["create", "update", "delete", "unchanged", "held", "unread"];
 const actionName = (name) => texts[name === "update" ? "update_action" : name];
 const OPTIONS = { good_rows: "good-rows", update: "update", foreign_numbers: "foreign-numbers" };
 const sendOptions = () => Object.fromEntries(Object.entries(OPTIONS).map(([name, id]) => [name, byId(id).checked]));
