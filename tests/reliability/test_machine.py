@@ -69,7 +69,7 @@ def kills_of_sheets(system: SystemUnderTest, folder: Path, seeds: Iterable[int])
 def test_the_journal_agrees_with_the_oracle_of_rows_after_a_few_kills(
     system: SystemUnderTest, tmp_path: Path
 ) -> None:
-    assert sum(kills_of_sheets(system, tmp_path, [1])) > 5
+    assert sum(kills_of_sheets(system, tmp_path, [1])) > 1
 
 
 @pytest.mark.slow
