@@ -113,7 +113,7 @@ def contradiction(
     return None
 
 
-@pytest.mark.parametrize("cases", sampled(chunks(), lambda index, _: index in {0, 1, 2}))
+@pytest.mark.parametrize("cases", sampled(chunks(), lambda index, _: index == 0))
 def test_no_verdict_contradicts_the_system(
     context: UploadContext,
     client: Client,
