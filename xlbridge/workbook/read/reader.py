@@ -73,6 +73,10 @@ def _parse_in_child(
     with ThreadPoolExecutor(max_workers=1) as reader, parser_process(task) as process:
         watchdog = Timer(_WALL_TIME_FACTOR * seconds, process.kill)
         watchdog.daemon = True
+        # Imported while the process starts, and not by the thread: the block may import it from
+        # another of its modules at the same moment, and each would wait for the other.
+        import msgspec  # noqa: F401
+
         try:
             watchdog.start()
             yield reader.submit(_receive_workbook, process, on_rows)
