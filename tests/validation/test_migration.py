@@ -4,6 +4,7 @@ Inside: validation.
 """
 
 import dataclasses
+import os
 from datetime import date
 from pathlib import Path
 
@@ -236,6 +237,7 @@ def test_command_reports_what_happened_to_each_column(
         assert words in text
     assert main(command) == 2
     assert main([*command[:4], str(old), "-o", str(old), "--force", *schemas]) == 2
+    assert "XLBRIDGE_SCHEMAS" not in os.environ
 
 
 def test_a_workbook_without_the_columns_is_refused(tmp_path: Path, seller: Resource) -> None:

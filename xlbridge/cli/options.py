@@ -150,7 +150,8 @@ def _set_as_variable(
         if value is not None:
             before = os.environ.get(name)
             os.environ[name] = value if isinstance(value, str) else str(value.resolve())
-            context.call_on_close(partial(_restore_variable, name, before))
+            # The context of a command is not closed if other options of it are wrong.
+            context.find_root().call_on_close(partial(_restore_variable, name, before))
 
     return callback
 
