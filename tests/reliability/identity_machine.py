@@ -111,7 +111,7 @@ class Book:
         with xlsxwriter.Workbook(self.path) as book:
             sheet = book.add_worksheet(PAYABLE.resource)
             for at, (key, document) in enumerate(zip(self.keys, self.documents, strict=True)):
-                record = PAYABLE._record(document, 0, self.text) | {"dataDeVencimento": self.due}
+                record = PAYABLE.record(document, 0, self.text) | {"dataDeVencimento": self.due}
                 record["historico"] = PAYABLE.row_text(key, self.text)
                 if numbers is not None:
                     record |= zip(_NUMBERS, numbers.get(key, (None,) * 3), strict=True)

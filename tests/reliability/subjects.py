@@ -48,7 +48,7 @@ class Subject:
 
     def write_keys(self, path: Path, keys: Sequence[str], customer: int, text: str = "") -> None:
         """Write a sheet of rows with the given keys and ``text`` in their texts."""
-        records = [self._record(key, customer, text) for key in keys]
+        records = [self.record(key, customer, text) for key in keys]
         with xlsxwriter.Workbook(path) as book:
             sheet = book.add_worksheet(self.resource)
             sheet.write_row(0, 0, list(records[0]))
@@ -66,7 +66,7 @@ class Subject:
         """Return the text of the row with a key."""
         return f"{'Cliente' if self.table == 'clients' else 'Título'} {key}{text}"
 
-    def _record(self, key: str, customer: int, text: str) -> dict[str, object]:
+    def record(self, key: str, customer: int, text: str) -> dict[str, object]:
         if self.table == "clients":
             client = {"nomeComercial": self.row_text(key, text), "cnpj": key}
             return client if self.keyed else {"nomeComercial": key}

@@ -100,7 +100,7 @@ def test_the_last_line_of_a_batch_stays_in_sight(page: Page, ui: RunningPage) ->
         "done": False,
         "steps": [],
         "verdict": "",
-        "table": {"headings": [], "lines": [], "more": ""},
+        "table": {"headings": [], "lines": []},
     }
     shown = {"batches": [batch]}
     tab.route("**/api/batches", lambda route: route.fulfill(json=shown))

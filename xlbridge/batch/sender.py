@@ -119,7 +119,7 @@ class WorkbookPlan:
 
     @property
     def identity(self) -> list[object]:
-        """What consent to the plan covers: the workbook and each plan."""
+        """Contents that consent to the plan covers: the workbook and each plan."""
         step, book = self.target.step, self.target.workbook
         return [step.name, book.name, book.sha256, [s.token for s in self.sends], self.later]
 

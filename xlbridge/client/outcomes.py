@@ -93,7 +93,7 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """Whether the request was applied is unknown.
+    """Outcome of a request of which nobody knows whether it was applied.
 
     ``retry_after`` is the number of seconds that the remote system asks to wait, if it does;
     ``answered``: there was an answer. ``refusal``: it was a text in no documented form, with a

@@ -102,7 +102,7 @@ class Target:
 
     @property
     def address_hint(self) -> Text:
-        """What to check if the system does not answer, or something else does."""
+        """Advice if the system does not answer, or something else does."""
         return Text(
             pt="Confira o endereço do ambiente {label}, a rede e o proxy: xlbridge doctor",
             en="Check the address of the environment {label}, the network and the proxy: xlbridge "

@@ -100,7 +100,7 @@ class Report:
 
     @property
     def changes(self) -> pd.DataFrame:
-        """What ``fix`` changed: ``row``, ``cell``, ``column``, ``old`` and ``new`` as text."""
+        """Changes that ``fix`` made: ``row``, ``cell``, ``column``, ``old`` and ``new`` as text."""
         fixed = [] if self._sheet.fixes is None else self._sheet.fixes.fixed
         rows = [(one.row, one.cell, one.column, one.value, str(one.corrected)) for one in fixed]
         return pd.DataFrame(rows, columns=["row", "cell", "column", "old", "new"])

@@ -52,7 +52,7 @@ def _references() -> Mapping[str, object]:
 
 
 class ColumnMetadata(Struct, frozen=True):
-    """What xlbridge knows of a column, and pandera does not.
+    """Properties of a column that pandera does not know.
 
     kind: The kind of its values.
     example: Shown in the instructions of the template.

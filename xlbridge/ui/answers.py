@@ -13,7 +13,7 @@ from starlette.routing import Route
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.export import Filter, InvalidFilter
 from xlbridge.i18n import Text
-from xlbridge.report_forms import Table, more_text, value_text
+from xlbridge.report_forms import Table, value_text
 
 _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _NO_FILE = Text(pt="Não há arquivo para baixar.", en="There is no file to download.")
@@ -29,12 +29,9 @@ def error_json(error: XlbridgeError) -> dict[str, str]:
     return {"message": str(message), "hint": "" if hint is None else str(hint)}
 
 
-def table_json(table: Table, most: int | None = None) -> dict[str, Any]:
-    """Return a table of a report for the page, with at most ``most`` lines.
-
-    Lines have the cells of their values, or their sentence as one cell.
-    """
-    shown = table.cut(most)
+def table_json(table: Table) -> dict[str, Any]:
+    """Return a table of a report for the page: cells of the values of each line, or its sentence as
+    one cell."""
     return {
         "headings": [
             {"title": str(heading.title), "numeric": table.is_numeric(number)}
@@ -47,9 +44,8 @@ def table_json(table: Table, most: int | None = None) -> dict[str, Any]:
                 "below": [str(text).strip() for text in line.below],
                 "tone": line.tone.value,
             }
-            for line in shown.lines
+            for line in table.lines
         ],
-        "more": str(more_text(shown.omitted)) if shown.omitted else "",
     }
 
 

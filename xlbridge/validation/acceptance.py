@@ -20,7 +20,7 @@ NONE = "none"
 
 
 class AcceptingSheet(Protocol):
-    """What remembering needs of a ``ValidatedSheet``."""
+    """Part of a ``ValidatedSheet`` that remembering needs."""
 
     @property
     def acceptance_key(self) -> str:
@@ -32,7 +32,7 @@ class AcceptingSheet(Protocol):
 
     @property
     def accepted_texts(self) -> Sequence[str]:
-        """What is accepted in it."""
+        """Findings that are accepted in it."""
 
     @property
     def accepted(self) -> Collection[tuple[str, str | None]]:

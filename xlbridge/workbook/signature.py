@@ -133,7 +133,7 @@ _PROPERTY = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkbookOrigin:
-    """What a workbook belongs to, which it carries inside: as properties of the document.
+    """Origin of a workbook, which it carries inside: as properties of the document.
 
     ``system`` identifies the remote system that its record numbers belong to. ``template`` is the
     fingerprint of its layout, ``export`` the exported listing. ``job`` is the upload of a

@@ -37,7 +37,7 @@ from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, DateOrder, NumberSt
 
 
 class _StepHead(Struct):
-    """What every step may have.
+    """Keys that every step may have.
 
     after: The steps that must be done before; by default they follow from the schemas'
         references.
@@ -47,7 +47,7 @@ class _StepHead(Struct):
 
 
 class Reading(Struct, frozen=True):
-    """How the workbooks of a step are read.
+    """Reading of the workbooks of a step.
 
     dates: The order of day and month in text.
     numbers: The style of numbers kept as text.
@@ -75,7 +75,7 @@ class _SentWorkbooks(Struct):
 
 
 class _OfResource(Struct):
-    """What only a step that sends must have."""
+    """Keys that only a step that sends must have."""
 
     resource: Name
 

@@ -80,7 +80,7 @@ class TableCount:
 
 @dataclass(slots=True)
 class TrialChecks:
-    """What became of the rows of a trial.
+    """Outcomes of the rows of a trial.
 
     ``outcomes`` are those of all rows that were sent or left out by a plan, ``refused`` and
     ``held`` the reasons of those that are not in the system. ``doubts`` tells of each row in doubt

@@ -78,7 +78,7 @@ class Window:
 
 
 class WindowEnds(StrEnum):
-    """How a system reads the end of a window.
+    """Reading of the end of a window by a system.
 
     ``INCLUSIVE``: with its whole minute, as the interface promises; ``EXCLUSIVE``: without it, or
     with its first moment only; ``IGNORED``: it does not heed windows at all.

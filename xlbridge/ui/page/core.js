@@ -231,7 +231,7 @@ export function reportTable(shown, options) {
   const table = element("table");
   table.append(...reportLines(shown, options));
   const listed = element("div", undefined, "scroll");
-  listed.append(table, ...(shown.more ? [element("p", shown.more)] : []));
+  listed.append(table);
   return listed;
 }
 

@@ -58,7 +58,7 @@ _KEYED = {
 
 
 class Certainty(StrEnum):
-    """What the probes say about a quirk."""
+    """Verdict of the probes on a quirk."""
 
     ASSUMED = "as assumed"
     SEEN = "seen"
@@ -67,7 +67,7 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What was found about one quirk, named as in the quirks file, or another assumption."""
+    """Finding about one quirk, named as in the quirks file, or another assumption."""
 
     quirk: str
     certainty: Certainty

@@ -41,7 +41,7 @@ _NOWHERE: Mapping[Kind, object] = {
 
 @dataclass(slots=True)
 class SpelledFields:
-    """What is known of the fields with two spellings, by the description's name of the field.
+    """Knowledge of the fields with two spellings, by the description's name of the field.
 
     ``found`` are the spellings to declare; ``either`` are taken in both, ``as_sent`` only as they
     are sent now; of the ``open`` ones only a write can tell.
@@ -86,7 +86,7 @@ class SpelledFields:
 
     @property
     def message(self) -> Text:
-        """What was found, in words."""
+        """Findings in words."""
         parts = [
             (_FOUND, [f"{name} → {spelled}" for name, spelled in self.found.items()]),
             (_EITHER, self.either),

@@ -74,7 +74,7 @@ class RecordMatching:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Whether the record of a row is among the new ones of its key, None if nothing proves it
+    """Presence of the record of a row among the new ones of its key, None if nothing proves it
     either way.
 
     ``code`` is its code, if that is certain; ``has_new`` is whether the key has new records that

@@ -180,9 +180,10 @@ _IN_HIDDEN_ROWS = Text(
 )
 
 
+ALREADY = Text(pt="já processado", en="already processed")
 _ACTION_NAMES: Mapping[RecordAction, Text] = {
     RecordAction.PROCESS: Text(pt="processar", en="process"),
-    RecordAction.ALREADY: Text(pt="já processado", en="already processed"),
+    RecordAction.ALREADY: ALREADY,
     RecordAction.SKIP: Text(pt="fica de fora", en="left out"),
 }
 

@@ -11,6 +11,7 @@ from xlbridge.report_forms import Grade, Line, Report, Table
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.processing.planned_record import (
+    ALREADY,
     PlannedRecord,
     ProcessPlan,
     RecordAction,
@@ -40,7 +41,7 @@ class ProcessOutcome(StrEnum):
 
 _OUTCOME_NAMES: Mapping[ProcessOutcome, Text] = {
     ProcessOutcome.PROCESSED: Text(pt="processado", en="processed"),
-    ProcessOutcome.ALREADY: Text(pt="já processado", en="already processed"),
+    ProcessOutcome.ALREADY: ALREADY,
     ProcessOutcome.REJECTED: Text(pt="rejeitado", en="rejected"),
     ProcessOutcome.UNKNOWN: titles.IN_DOUBT,
 }

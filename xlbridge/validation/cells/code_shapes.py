@@ -186,7 +186,7 @@ class _Shapes:
 
 
 class Loss(Enum):
-    """What a code may have lost."""
+    """Part that a code may have lost."""
 
     ZEROS = "leading zeros"
     FORM = "separators or letters"

@@ -94,7 +94,7 @@ _WORDS_OF_ZERO = frozenset(
 )
 """Words for zero, in small letters."""
 _UNIT = re.compile(r"^[\d.,\s]+|[\s.]+$")
-"""What is before and after the unit of a displayed number."""
+"""Digits before the unit of a displayed number, and points and spaces after it."""
 _MAX_EXACT = 1e15
 
 

@@ -11,7 +11,7 @@ from xlbridge.resources import strip_accents
 
 
 class RowWord(Enum):
-    """What the text of a cell says about its row; the first one counts."""
+    """Meaning of a cell's text for its row; the first one counts."""
 
     TOTAL = "a total or a balance"
     TOTAL_OF = "the total of something"
