@@ -154,35 +154,6 @@ def list_sheet_names(sheets: Sequence[str]) -> str:
     return quote_some([name[:_MAX_NAME_LENGTH] for name in sheets], _MAX_NAMES)
 
 
-_COUNTED = r"(?:clientes|registros|linhas|itens)\b"
-_OF = r"(?:d[aeo]s?|em|por)\s"
-_TOTAL = re.compile(
-    # "Total Distribuidora" is a company's name; "Subtotal", whatever follows, is none.
-    rf"sub-?\s?tota(?:l|is)\b.*"
-    rf"|(?:grand\s+)?tota(?:l|is)(?:\s+(?:gera(?:l|is)|parcia(?:l|is)|{_OF}.*|{_COUNTED}.*|r\$.*))?"
-    rf"\s*(?:[:=].*|(?:[–-]\s*)?\(?\d[\d.,]*\)?(?:\s+{_COUNTED})?)?"
-    rf"|(?:qtde?\b\.?|quantidade|n[uú]mero|contagem)(?:\s+(?:total|geral|{_OF}[^:=]*))?\s*[:=].*"
-    rf"|contagem\s+(?:geral|{_OF}.*)",
-    re.IGNORECASE,
-)
-_STATISTIC = re.compile(
-    r"(?:soma(?:t[óo]ri[ao])?|m[ée]dia|contagem|m[áa]xim[oa]|m[íi]nim[oa]|sum|average|count"
-    r"|qtde?\.?|quantidade|n[uú]mero)"
-    rf"(?:\s+(?:geral|total|{_OF}.*))?\s*(?:[:=].*)?",
-    re.IGNORECASE,
-)
-
-
-def is_total(text: str) -> bool:
-    """Return whether a text marks its row as a total."""
-    return _TOTAL.fullmatch(text.strip()) is not None
-
-
-def is_statistic(text: str) -> bool:
-    """Return whether a text names a statistic, such as the sum or the average."""
-    return _STATISTIC.fullmatch(text.strip()) is not None
-
-
 _MINUS = re.compile(r"^\s*(?:R\$)?\s*[-−(]|[-−]\s*$")
 
 
