@@ -107,3 +107,33 @@ def test_a_row_marked_as_no_record_does_not_stop_the_others(
     assert (row.row, row.reason) == (3, RowReason.NO_RECORD)
     assert (job.state, job.held, job.last("rejects_file")) == (State.DONE, 0, None)
     assert registered(client, good)
+
+
+@pytest.mark.parametrize("options", [(), ("--good-rows",)])
+def test_a_sheet_of_notes_alone_is_not_sent(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    header = ["codigoDoTipoDeCliente", "descricaoDoTipoDeCliente"]
+    path = write_rows(tmp_path / "tipos.xlsx", header, [["Tipo novo", None], ["Tipo velho", None]])
+    done = xlbridge("upload", path, "--yes", *options, **credentials(sandbox))
+    assert done.returncode == 1
+    assert "row-note" in done.stderr
+    assert "Nothing was sent" in done.stderr
+
+
+@pytest.mark.parametrize("last", ["Última", None])
+def test_a_row_with_only_wrong_cells_does_not_shift_the_others(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, last: str | None
+) -> None:
+    header = ["codigoDoTipoDeCliente", "descricaoDoTipoDeCliente"]
+    first, second = f"Atacado {new_cnpj()}", f"Varejo {new_cnpj()}"
+    rows = [[None, first], ["abc", None], ["def", second], ["ghi", last]]
+    path = write_rows(tmp_path / "tipos.xlsx", header, rows)
+    options = ("--good-rows", "--yes", "--format", "json")
+    done = xlbridge("upload", path, *options, **credentials(sandbox))
+    assert done.returncode == 1, done.stderr
+    report = json.loads(done.stdout)
+    assert report["rows"] == row_counts(read=4, accepted=1, held=3)
+    sheet = load_workbook(report["rejects_file"])["tipocliente"]
+    rejected = [row[:3] for row in sheet.iter_rows(min_row=2, values_only=True)]
+    assert rejected == [("abc", None, 3), ("def", second, 4), ("ghi", last, 5)]

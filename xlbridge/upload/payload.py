@@ -39,6 +39,9 @@ from xlbridge.workbook.read import read_workbook
 _PIECE = 10_000
 """Rows digested together."""
 
+_FIRST_ROW = 2
+"""Number of the first row below the header of a payload."""
+
 _PARSED_HERE = 128 * 2**10
 """Size in bytes up to which a payload is parsed faster here than in a child process."""
 
@@ -52,7 +55,8 @@ def row_digests(resource: Resource, frame: pd.DataFrame) -> Digests:
     def digests() -> Iterator[str]:
         for at in range(0, len(frame), _PIECE):
             rows = frame.iloc[at : at + _PIECE]
-            for row in zip(*[_named_values(name, rows[name]) for name in names], strict=True):
+            values = [_named_values(name, rows[name]) for name in names] or [[""] * len(rows)]
+            for row in zip(*values, strict=True):
                 yield claim_digest(f"{opening}{''.join(row)}]")
 
     return Digests(digests())
@@ -186,13 +190,20 @@ def _write_payload(
     return PendingPayload(content, temporary, context.payload_path(content))
 
 
-def frame_of_payload(context: UploadContext, resource: Resource, content: str) -> pd.DataFrame:
-    """Return the typed rows of a stored payload. Raises what ``load_payload`` raises."""
-    return frame_with_lists(_typed_payload(context, resource, content))
+def frame_of_payload(
+    context: UploadContext, resource: Resource, content: str, count: int
+) -> pd.DataFrame:
+    """Return the ``count`` typed rows of a stored payload. Raises what ``load_payload`` raises."""
+    return frame_with_lists(_typed_payload(context, resource, content, count))
 
 
-def _typed_payload(context: UploadContext, resource: Resource, content: str) -> ValidatedSheet:
-    """Return the typed main sheet of a stored payload, with its child sheets."""
+def _typed_payload(
+    context: UploadContext, resource: Resource, content: str, count: int
+) -> ValidatedSheet:
+    """Return the typed main sheet of a stored payload, with its child sheets.
+
+    The main sheet has ``count`` rows. Those whose cells were all wrong are blank there.
+    """
     payload, limits = context.load_payload(content), WorkbookLimits()
     # The content hash proves that we wrote it, so that it is safe to parse in this process.
     trusted = payload if len(payload) <= _PARSED_HERE else None
@@ -206,6 +217,10 @@ def _typed_payload(context: UploadContext, resource: Resource, content: str) -> 
         for found in [cells[declared.sheet]]
         for typed in [type_rows(declared, match_header(found, 0, declared), found, ParseOptions())]
     )
+    if len(main.rows) < count:
+        at = pd.Index(main.rows) - _FIRST_ROW
+        main.frame = main.frame.set_axis(at).reindex(range(count)).astype(main.frame.dtypes)
+        main.rows = range(_FIRST_ROW, _FIRST_ROW + count)
     main.children = {child.sheet: child for child in children}
     return main
 
@@ -216,8 +231,10 @@ def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) ->
     Lists are created on access.
     """
     resource = context.catalogue.named(job.spec.resource)
-    content = job.spec.planned if with_unsent and job.spec.planned else job.spec.payload
-    sheet = _typed_payload(context, resource, content)
+    content, count = job.spec.payload, len(job.spec.rows)
+    if with_unsent and job.spec.planned:
+        content, count = job.spec.planned, len(context.journal.plan_of(job))
+    sheet = _typed_payload(context, resource, content, count)
     return RowTable.of(sheet.frame, lists=_lists_of(sheet))
 
 

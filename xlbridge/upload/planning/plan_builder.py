@@ -99,10 +99,11 @@ class SheetSource:
         """
         spec = job.spec
         resource = context.catalogue.named(spec.resource)
-        frame = frame_of_payload(context, resource, spec.planned or spec.payload)
+        planned = _planned_rows(context, job)
+        rows = [row.row for row in planned] or spec.rows
+        frame = frame_of_payload(context, resource, spec.planned or spec.payload, len(rows))
         lists = (child.sheet for child in resource.children if child.sheet in spec.columns)
         frame = with_empty_lists(frame, lists)
-        planned = _planned_rows(context, job)
         return cls(
             resource,
             Path(spec.file),
@@ -110,7 +111,7 @@ class SheetSource:
             spec.sheet,
             frame,
             pd.DataFrame([row.number for row in planned] or None, index=frame.index),
-            [row.row for row in planned] or spec.rows,
+            rows,
             spec.columns,
             {
                 at: SetAside(row.reason, row.why or untranslated("–"), row.raw_cells)
@@ -140,11 +141,14 @@ def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
     """Return whether a sheet may be sent: all its errors are in rows that can be set aside.
 
     With ``good_rows`` these are all rows with errors, else only rows that are not records. An error
-    in a child row sets its record aside; if the record is unknown, nothing may be sent.
+    in a child row sets its record aside; if the record is unknown, nothing may be sent, nor where
+    no row is a record.
     """
     sheets = sheet.with_children
     if sheet.ok or not all(part.readable for part in sheets):
         return sheet.ok
+    if len(sheet.non_records) == len(sheet.rows):
+        return False
     if good_rows:
         return not sheet.has_stray_rows
     return all(f.row in part.non_records for part in sheets for f in part.error_findings())

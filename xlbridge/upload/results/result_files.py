@@ -97,9 +97,10 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     from xlbridge.workbook.write import RejectedRows
 
     resource = context.catalogue.named(job.spec.resource)
-    frame = frame_of_payload(context, resource, job.spec.planned or job.spec.payload)
     planned = context.journal.plan_of(job)
     numbers = [row.row for row in planned] or list(job.spec.rows)
+    content = job.spec.planned or job.spec.payload
+    frame = frame_of_payload(context, resource, content, len(numbers))
     reasons = _reasons(resource, job, planned)
     positions = [at for at, row in enumerate(numbers) if row in reasons]
     rejected = frame.iloc[positions].reset_index(drop=True)
