@@ -16,7 +16,7 @@ from xlbridge.upload import reconcile, remote_import
 from xlbridge.upload.context import job_lock
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, LostField, RejectedRow, Verdict
+from xlbridge.upload.results.verdict import LostField
 from xlbridge.upload.written_records import check_written_records
 from xlbridge.wire.imports import ImportState
 
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 _OTHER_PART_REJECTED = Text(
     pt="outra parte da planilha foi rejeitada antes do envio",
     en="another part of the sheet was rejected before sending",
-)
-_RESOLVED_AS_MISSING = Text(
-    pt="Não está no sistema, conforme conferido por uma pessoa.",
-    en="Not in the system, as a person has seen.",
 )
 _PAUSE = Text(
     pt="pausa de {n} {n:segundo|segundos} entre as partes",
@@ -64,7 +60,7 @@ def _run_preflight(context: "RunContext", job: Job) -> Job:
     while job.state.is_unsent and not remote_import.preflight_is_done(context, job):
         job, _ = remote_import.preview(context, job)
     if job.state.is_unsent and _is_previewed_only(context, job):
-        return context.end(job, State.PREVIEWED, Verdict.all_unknown(job.spec.rows))
+        return context.end(job, State.PREVIEWED)
     return job
 
 
@@ -94,7 +90,7 @@ def _steps_of(mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]"
 def _begin(context: "RunContext", job: Job) -> "Step":
     if not job.spec.rows:
         state = State.PREVIEWED if job.spec.mode is Mode.PREVIEW else State.DONE
-        return context.journal.record(job, state, verdict=Verdict.all_accepted(()).to_json()), False
+        return context.journal.record(job, state), False
     if not remote_import.preflight_is_done(context, job):
         return remote_import.preview(context, job)
     refusal = context.refusal(job)
@@ -217,25 +213,9 @@ def update_parent(journal: Journal, parent: Job) -> Job:
     reason = next((part.last("reason") for part in parts if part.last("reason")), None)
     if reason is not None:
         note["reason"] = reason
-    note["verdict"] = _merge_verdicts(parent, parts).to_json()
     if lost := LostField.merge(field for part in parts for field in part.lost_fields):
         note["lost_fields"] = [field.to_json() for field in lost]
     return journal.record(parent, state, **note)
-
-
-def _merge_verdicts(parent: Job, parts: Sequence[Job]) -> Verdict:
-    """Return the verdict on the rows of a whole sheet."""
-    verdicts = [part.verdict for part in parts]
-    nothing_sent = _merge_states(parts) is State.ABANDONED
-    rejected = [row for verdict in verdicts for row in verdict.rejected_rows]
-    if not nothing_sent:
-        rejected += [row for part in parts for row in _rows_rejected_with_part(part)]
-    return Verdict(
-        read=len(parent.spec.rows),
-        accepted=sum(verdict.accepted for verdict in verdicts),
-        unknown=sum(verdict.unknown for verdict in verdicts),
-        rejected_rows=tuple(sorted(rejected, key=lambda row: row.row or 0)),
-    )
 
 
 def _merge_states(parts: Sequence[Job]) -> State:
@@ -291,18 +271,3 @@ def _context_of_part(context: "RunContext", part: Job) -> "RunContext":
     options = context.options
     part_options = replace(options, consent=lambda _request: True, progress=progress)
     return replace(context, options=part_options)
-
-
-def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:
-    """Return the rows of a part that was not applied, except those with an error of their own."""
-    if part.state not in {State.REJECTED, State.ABANDONED}:
-        return []
-    reason = REJECTED_AS_A_WHOLE if part.state is State.REJECTED else part.reason
-    if part.last("resolved") is not None:
-        reason = _RESOLVED_AS_MISSING
-    named = {row.row for row in part.verdict.rejected_rows}
-    return [
-        RejectedRow(row, None, None, reason, itself=False)
-        for row in part.spec.rows
-        if row not in named
-    ]
