@@ -32,9 +32,7 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
         doubtful = [part for part in parts if part.state is State.NEEDS_PERSON]
         for part in doubtful or parts or [job]:
             _record_resolution(journal, part, seen, reason, context.settings.settle_seconds)
-        parent = job.parent or (job.id if job.parts else None)
-        if parent is not None:
-            update_parent(journal, journal.job(parent))
+        update_parent(journal, job)
         return ensure_sheet_evidence(context, journal.job(job.id))
 
 

@@ -431,7 +431,7 @@ def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
     return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
 
 
-def preflight_is_done(context: "RunContext", job: Job) -> bool:
+def preview_is_done(context: "RunContext", job: Job) -> bool:
     """Return whether the preview is done or not wanted."""
     if job.spec.mode.is_by_record:
         return True

@@ -35,7 +35,7 @@ _TRY_AGAIN = Text(
     en="Nothing was written. To try again: xlbridge resume {job}",
 )
 _NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
-_PLAN_CHANGED = Text(
+PLAN_CHANGED = Text(
     pt="os registros do sistema mudaram depois do plano; nenhuma destas linhas foi enviada",
     en="records in the system have changed since the plan; none of these rows was sent",
 )
@@ -138,22 +138,16 @@ class RunContext:
     def refusal(self, job: Job) -> Text | None:
         """Ask for consent to write a job's rows; return the reason not to write them, if any.
 
-        Keys are read again if the plan is old by then. Raises ``UsageError`` if the plan of a whole
-        sheet has changed.
+        Keys are read again if the plan is old by then. Raises ``UsageError`` if the plan has
+        changed.
         """
         request = ConsentRequest.of(self.environment, job, self.client.target)
         if not self.options.consent(request):
             return _NO_CONSENT
-        # Changes of single records read each record just before its request.
-        in_parts = job.spec.mode is Mode.RECORDS and job.parent is not None
-        is_change = in_parts and not self.journal.changes.creates(job.id)
-        if is_change or job.spec.mode in {Mode.UNDO, Mode.PROCESS}:
-            return None
-        if not self.plan_has_changed(job):
-            return None
-        if job.parent is not None:
-            return _PLAN_CHANGED
-        raise UsageError(_PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.arguments()))
+        # Tasks read each record just before its request.
+        if not job.is_task and self.plan_has_changed(job):
+            raise UsageError(PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.arguments()))
+        return None
 
     def plan_has_changed(self, job: Job) -> bool:
         """Plan a job again if its plan is old; return whether the plan has changed."""
