@@ -71,7 +71,8 @@ def _preview_and_ask(context: "RunContext", job: Job) -> None:
         refusal = context.refusal(job)
     if refusal is not None:
         for part in parts or [job]:
-            if not part.state.is_final:
+            # After lost entries a part may be in doubt before anybody has confirmed it.
+            if part.state.is_unsent:
                 context.end(part, State.ABANDONED, reason=asdict(refusal))
     elif parts:
         journal.record(journal.job(job.id), State.SENDING_PARTS)

@@ -84,7 +84,8 @@ def settle_records(context: "RunContext", job: Job) -> "Step":
     """Settle the records in doubt by reading them back; those certainly not written are sent again.
 
     What is still in doubt after the settle time is left to a person. Raises ``InDoubt`` if the
-    system cannot be reached.
+    system cannot be reached, ``TransportError`` if nothing was sent that the journal knows of, or
+    applied.
     """
     if not context.options.wait:
         return job, False
@@ -100,6 +101,10 @@ def settle_records(context: "RunContext", job: Job) -> "Step":
             _RecordExecutor(context, job).settle(final=True)
     except ApiError as error:
         raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
+    writes = journal.writes.load(job.id, answers=False)
+    if not job.attempts and all(write.state.is_waiting for write in writes):
+        # The journal has lost entries, and nothing shows that the job was ever confirmed.
+        raise context.record_unsent(job, NotExecuted(job.reason, answered=True))
     return journal.record(job, State.SENDING, reconciled="read back"), True
 
 
