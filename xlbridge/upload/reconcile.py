@@ -15,7 +15,7 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.matching import applied_rows
 from xlbridge.upload.lookup.snapshot import Snapshot, is_stable
 from xlbridge.upload.lookup.snapshot_journal import Moment
-from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
+from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
@@ -33,7 +33,6 @@ MAX_SETTLE_WAIT = timedelta(seconds=30)
 """Longest settle time that a run waits out; longer ones are left to a later run."""
 
 _BETWEEN_SNAPSHOTS = 1.0
-_ALL_UNKNOWN = Verdict()
 _NO_PROOF = Text(
     pt="não há prova de que as linhas foram ou não gravadas: {why}",
     en="nothing proves whether the rows were written: {why}",
@@ -200,7 +199,7 @@ def _take_two_snapshots(context: "RunContext", job: Job) -> list[Snapshot]:
 
 
 def needs_person(
-    context: "RunContext", job: Job, reason: Text, verdict: Verdict = _ALL_UNKNOWN
+    context: "RunContext", job: Job, reason: Text, verdict: Verdict = NO_VERDICT
 ) -> "Step":
     """End a job for now; a person must decide on the outcome of its rows."""
     return context.end(job, State.NEEDS_PERSON, verdict, reason=asdict(reason)), False

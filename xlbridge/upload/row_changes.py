@@ -146,17 +146,8 @@ class RowChanges:
             self._db.executemany(
                 "INSERT INTO rejections VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    (
-                        job_id,
-                        at,
-                        one.row,
-                        one.cell,
-                        one.column,
-                        one.message.pt,
-                        one.message.en,
-                        one.itself,
-                    )
-                    for at, one in enumerate(verdict.rejections)
+                    (job_id, at, row, cell, column, message.pt, message.en, itself)
+                    for at, (row, cell, column, message, itself) in enumerate(verdict.rejections)
                 ),
             )
         if sent:

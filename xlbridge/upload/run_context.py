@@ -21,7 +21,7 @@ from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import plan_still_holds
-from xlbridge.upload.results.verdict import RejectedRow, Verdict
+from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
 from xlbridge.wire.quirks import Quirks
@@ -44,8 +44,6 @@ _SEE_NEW_PLAN = Text(
     en="Check the new plan and confirm again: xlbridge resume {job}",
 )
 
-
-_NONE_APPLIED = Verdict()
 
 _DECLINED_SECONDS = 30.0
 """Longest time for which a request that was declined (401, 429) may still be on its way."""
@@ -167,7 +165,7 @@ class RunContext:
         """Record that a request is about to be sent."""
         return self.journal.record(job, state, attempt=job.attempts + 1)
 
-    def end(self, job: Job, state: State, verdict: Verdict = _NONE_APPLIED, **detail: Any) -> Job:
+    def end(self, job: Job, state: State, verdict: Verdict = NO_VERDICT, **detail: Any) -> Job:
         """Record the end of a job; without a verdict, none of its rows was applied."""
         return self.journal.record(
             job, state, verdict=self._with_sheet_columns(job, verdict), **detail
@@ -191,9 +189,7 @@ class RunContext:
         ]
         return replace(verdict, rejections=resolved)
 
-    def doubt(
-        self, job: Job, reason: Text, verdict: Verdict = _NONE_APPLIED, **detail: Any
-    ) -> Step:
+    def doubt(self, job: Job, reason: Text, verdict: Verdict = NO_VERDICT, **detail: Any) -> Step:
         """Record that the outcome is unknown, except for the ``verdict``; the next step settles it
         as far as possible."""
         return self.journal.record(
@@ -276,7 +272,7 @@ def _with_sheet_column(
     looked_up = [name for name in candidates if any(name in lookup.key for lookup in lookups)]
     filled = [name for name in candidates if row.get(name) is not None]
     column = [*looked_up, *filled, *candidates][0]
-    return replace(rejected, column=column, cell=job.cell(rejected.row, column))
+    return rejected._replace(column=column, cell=job.cell(rejected.row, column))
 
 
 def _candidate_columns(resource: Resource, job: JobSpec, field: str | None) -> list[str]:

@@ -1,7 +1,7 @@
 """Report of an upload: its content, and the JSON of the contract."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -214,8 +214,7 @@ def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[R
     for row, change in rows.items():
         if change.is_refused and change.planned is None:
             found += [
-                replace(
-                    message,
+                message._replace(
                     row=row,
                     cell=message.cell
                     if change.whole_job == (job.parent or job.id)
@@ -442,7 +441,7 @@ _HISTORY_HEADINGS = (
     Heading(titles.NOTE, 60),
 )
 _MESSAGES = ("reason", "unread")
-_UNLISTED_DETAILS = ("target", "origins", "file_hash", "proven")
+_UNLISTED_DETAILS = ("target", "file_hash")
 
 
 def history_table(job: Job) -> Table:

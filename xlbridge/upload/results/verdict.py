@@ -5,15 +5,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from xlbridge import titles
 from xlbridge.i18n import Text, joined
 from xlbridge.workbook import cell_address
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedRow:
+class RejectedRow(NamedTuple):
     """Rejected row, with its Excel number and cell in the analyst's sheet if they are known.
 
     ``itself`` is false for a row without an error of its own, which was rejected with others or
@@ -102,6 +101,10 @@ class Verdict:
     def has(self, outcome: "RowOutcome") -> bool:
         """Return whether any row has an outcome."""
         return outcome in (self.outcomes or ())
+
+
+NO_VERDICT = Verdict()
+"""Verdict on rows that an event does not decide on, or that single records' answers decide on."""
 
 
 def reasons_by_row(rejections: Iterable[RejectedRow]) -> dict[int, Text]:
