@@ -9,7 +9,15 @@ from stdnum.br import cnpj
 
 from xlbridge.client import Client
 from xlbridge.report_forms import ReportForms
-from xlbridge.upload import Job, Journal, RequestedMode, UploadContext, UploadOptions, Uploads
+from xlbridge.upload import (
+    Job,
+    Journal,
+    RequestedMode,
+    UploadContext,
+    UploadOptions,
+    Uploads,
+    results,
+)
 from xlbridge.upload.planning import ApproveAll, RowAction
 from xlbridge.upload.results import job_report
 from xlbridge.validation import ValidatedSheet, validate_workbook
@@ -40,6 +48,11 @@ def existing_cnpj(client: Client) -> str:
     document = new_cnpj()
     client.registry.clients.create(nomeComercial="Antigo", cnpj=document)
     return document
+
+
+def accepted_rows(context: UploadContext, job: Job) -> int:
+    """Return the number of rows of a job that are accepted now."""
+    return results.row_counts(context.journal, job)["accepted"]
 
 
 def row_counts(**counts: int) -> dict[str, int]:

@@ -21,6 +21,7 @@ from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
 Change = tuple[str, int, bool, RowOutcome, str | None]
 """Job, position, whether the plan left the row out, outcome, and the undo."""
 
+_ROWS_WITHOUT_KEY = "some rows have no key to look them up by"
 _AWAITING_LOG = frozenset({State.POLLING, State.STAGED, State.STARTING})
 
 
@@ -148,7 +149,7 @@ class _Fold:
             return list(map(RowOutcome.of_proof, proven))
         named = set()
         if not job.state.is_unsent and job.state not in _AWAITING_LOG:
-            named = {row.row for row in job.verdict.rejected_rows}
+            named = {row.row for row in self._journal.changes.rejections(job.id)}
         rest = RowOutcome.UNKNOWN
         if job.state in {State.DONE, State.PARTIAL}:
             rest = RowOutcome.ACCEPTED
@@ -164,7 +165,7 @@ class _Fold:
             return None
         if job.spec.mode is Mode.RECORDS:
             return [_proof(write) for write in self._journal.writes.load(job.id)]
-        if job.state is not State.NEEDS_PERSON or not job.verdict.accepted:
+        if job.state is not State.NEEDS_PERSON or not job.reason.en.endswith(_ROWS_WITHOUT_KEY):
             return None
         read_back = self._catalogue.named(job.spec.resource).read_back
         before = self._journal.snapshots.newest(job.id, Moment.BEFORE)

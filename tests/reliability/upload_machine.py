@@ -51,6 +51,7 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
+from xlbridge.upload.results.row_ledger import messages_of
 
 ROWS = 3
 _MAX_RUNS = 8
@@ -233,7 +234,7 @@ class UploadMachine(StateMachine):
         found = self.system.counts(sheet.subject, sheet.keys)
         job = self.journal.job(sheet.jobs[-1])
         missing = [row for row, count in zip(job.spec.rows, found, strict=True) if count == 0]
-        refused = [row["row"] for row in job.last("verdict")["rejected_rows"]]
+        refused = [row.row or 0 for row in messages_of(self.journal, job)]
         # Other uploads of the sheet may have brought in what was refused here.
         assert sorted(refused) == missing or (sheet.other_jobs and {*refused} >= {*missing}), (
             refused,

@@ -8,7 +8,7 @@ from upload_parts import YES, MakeClients, existing_cnpj, new_cnpj, report_lines
 from xlbridge.client import Client
 from xlbridge.upload import UploadContext, Uploads
 from xlbridge.upload.results import job_json
-from xlbridge.upload.results.verdict import DriftedRule, RejectedRow, Verdict, drifted_rules
+from xlbridge.upload.results.verdict import DriftedRule, RejectedRow, drifted_rules
 
 
 def test_rejections_that_differ_only_in_values_count_as_one_rule() -> None:
@@ -18,7 +18,7 @@ def test_rejections_that_differ_only_in_values_count_as_one_rule() -> None:
         RejectedRow(4, "B4", "email", 'O e-mail "a b" não serve.'),
         RejectedRow(5, None, None, "Não aplicada.", itself=False),
     )
-    assert drifted_rules(Verdict(4, 0, 0, rows)) == [
+    assert drifted_rules(rows) == [
         DriftedRule("cnpj", "O número … já existe.", 2),
         DriftedRule("email", "O e-mail … não serve.", 1),
     ]

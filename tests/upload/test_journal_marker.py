@@ -4,15 +4,20 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from environment import Xlbridge, credentials
-from upload_parts import MakeClients, new_cnpj
+from lossy_proxy import LossyProxy
+from upload_parts import AT_ONCE, MakeClients, new_cnpj, write_job
 
 from xlbridge.client import Client
+from xlbridge.errors import TransportError
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import Journal, RequestedMode, State, UploadContext, Uploads
+from xlbridge.upload.planning import ConsentRequest
 
 
 @pytest.fixture
@@ -157,3 +162,41 @@ def test_what_a_journal_without_its_last_entries_may_have_sent_is_not_sent_again
     assert (refused.returncode, "journal.count" in refused.stderr) == (6, True)
     accepted = xlbridge("doctor", "--accept-journal", "looked by hand", **proxy_environment)
     assert accepted.returncode == 0, accepted.stderr
+
+
+@pytest.mark.parametrize("mode", ["records", "direct", "queue"])
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+def test_an_unconfirmed_upload_needs_consent_after_the_journal_has_lost_entries(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    mode: RequestedMode,
+    chunk_rows: int | None,
+) -> None:
+    """What was prepared may have been confirmed and sent by then; the person is asked again."""
+    path = make_clients(new_cnpj(), new_cnpj())
+    job = write_job(context, client, path, mode, chunk_rows=chunk_rows)
+    context.settings.journal.with_suffix(".count").write_bytes(b"%32d" % 99)
+    asked: list[str] = []
+
+    def decline(request: ConsentRequest) -> bool:
+        asked.append(request.token)
+        return False
+
+    options = replace(AT_ONCE, consent=decline)
+    with closing(Journal(context.settings.journal)) as journal:
+        doubtful = journal.parts_of(job) or [journal.job(job.id)]
+        assert {part.state for part in doubtful} == {State.IN_DOUBT}
+        uploads = Uploads(replace(context, journal=journal), client)
+        for _ in range(2 * len(doubtful) + 1):
+            with suppress(TransportError):
+                uploads.run(journal.job(job.id), options)
+        ended = journal.job(job.id)
+        parts = [journal.job(part.id) for part in doubtful]
+    assert (ended.state, {*asked}) == (State.ABANDONED, {job.token})
+    for part in parts:
+        states = [event.state for event in part.events]
+        assert states[states.index(State.IN_DOUBT) + 1] is not State.ABANDONED
+    posted = {one for method, one in proxy.seen if method != "GET" and "preview=true" not in one}
+    assert posted <= {"/v2/autenticar"}

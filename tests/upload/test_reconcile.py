@@ -111,13 +111,8 @@ def test_a_rejected_row_keeps_its_message_when_a_person_resolves_the_others(
 ) -> None:
     job = write_job(context, client, make_clients(new_cnpj(), new_cnpj()), "records")
     rejected = RejectedRow(job.spec.rows[1], None, "cnpj", untranslated("CNPJ inválido"))
-    verdict = Verdict(read=2, accepted=0, unknown=1, rejected_rows=(rejected,))
-    job = context.journal.record(
-        job,
-        State.NEEDS_PERSON,
-        verdict=verdict.to_json(),
-        outcomes=[RowOutcome.UNKNOWN, RowOutcome.REJECTED],
-    )
+    verdict = Verdict.of_rejections(job.spec.rows, [rejected], RowOutcome.UNKNOWN)
+    job = context.journal.record(job, State.NEEDS_PERSON, verdict=verdict)
     resolved = resolve_job(context, job, Resolution.NOT_APPLIED, "looked by hand")
     report = job_json(context.journal, resolved)
     assert [row["message"] for row in report["rejected"]] == ["CNPJ inválido"]

@@ -99,7 +99,7 @@ def test_rows_corrected_one_after_another_are_sent_once_each(
 ) -> None:
     job, fresh = rejected_job(context, client, make_clients, mode)
     names = [str(name) for name in read_rejects(context, job).frame["nomeComercial"]]
-    rejected = [row.row for row in job.verdict.rejected_rows]
+    rejected = [row.row for row in context.journal.changes.rejections(job.id)]
     first, second = (rejects_row_of(context, job, row) for row in rejected)
     correct(job, first, new_cnpj())
     assert send_again(context, client, job, read_rejects(context, job)).state is State.DONE
@@ -115,12 +115,14 @@ def test_rows_corrected_one_after_another_are_sent_once_each(
 def rejects_row_of(context: UploadContext, job: Job, row: int | None) -> int:
     """Return the row number in the rejects workbook for a row of the job."""
     rows = read_rejects(context, job).rows
-    sent = [r for r in job.spec.rows if job.state is State.REJECTED or r in rejected_rows(job)]
+    sent = [
+        r for r in job.spec.rows if job.state is State.REJECTED or r in rejected_rows(context, job)
+    ]
     return rows[sent.index(row or 0)]
 
 
-def rejected_rows(job: Job) -> set[int | None]:
-    return {row.row for row in job.verdict.rejected_rows}
+def rejected_rows(context: UploadContext, job: Job) -> set[int | None]:
+    return {row.row for row in context.journal.changes.rejections(job.id)}
 
 
 def test_the_original_file_can_be_corrected_instead_of_the_rejects(
@@ -176,7 +178,7 @@ def test_a_moved_row_is_matched_by_its_key(
     path = make_clients(one, two, label="Outro")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
-    assert [row.row for row in job.verdict.rejected_rows] == [4]
+    assert [row.row for row in context.journal.changes.rejections(job.id)] == [4]
     moved = make_clients(new_cnpj(), two, one, name="movidas.xlsx", label="Mais outro")
     corrected = corrected_rows(context, job, validate_workbook(moved, context.catalogue))
     assert {row: corrected.origins[row] for row in (5, 6)} == {5: 5, 6: 4}

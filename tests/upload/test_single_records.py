@@ -31,11 +31,12 @@ from record_parts import (
 from sampling import across, every
 from sheets import GOOD, write_records, write_workbook
 from update_parts import Run, cell, edit, titles, writes
-from upload_parts import AT_ONCE, new_cnpj, send_sheet
+from upload_parts import AT_ONCE, accepted_rows, new_cnpj, send_sheet
 
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, RemoteRejected, TransportError
 from xlbridge.upload import Journal, State, UploadContext, Uploads
+from xlbridge.upload.results import RowOutcome
 from xlbridge.validation import validate_workbook
 
 POST_TYPE = ("POST", TYPES)
@@ -295,8 +296,8 @@ def test_a_record_whose_key_was_created_meanwhile_is_not_added(
     later = Journal(context.settings.journal, FakeClock.later(120))
     with closing(later) as journal:
         job = Uploads(replace(context, journal=journal), client).run(journal.job(job.id), options)
-    assert (job.state, job.verdict.accepted) == (State.PARTIAL, 2)
-    (refused,) = job.verdict.rejected_rows
+    assert (job.state, accepted_rows(context, job)) == (State.PARTIAL, 2)
+    (refused,) = context.journal.changes.rejections(job.id)
     assert "same key" in refused.message.en
     assert "mesma chave" in refused.message.pt
     found = [one for one in titles(client).values() if document in str(one["numeroDoDocumento"])]
@@ -320,7 +321,7 @@ def test_of_two_rejected_rows_of_a_key_only_the_one_whose_record_is_there_is_acc
     options = replace(AT_ONCE, mode="records", at_once=1)
     job = send_sheet(context, client, sheet, options)
     assert faults == []
-    assert (job.state, job.verdict.accepted) == (State.PARTIAL, 1)
+    assert (job.state, accepted_rows(context, job)) == (State.PARTIAL, 1)
 
 
 def test_a_doubtful_record_without_a_key_needs_a_person_and_the_others_are_sent(
@@ -382,7 +383,7 @@ def test_equal_records_are_counted_if_the_profile_is_exclusive(
     proxy.decide = decide
     with Client(replace(client.target, exclusive=True)) as alone:
         job = send_sheet(context, alone, sheet, options)
-    assert (job.state, job.verdict.accepted) == (State.DONE, 4)
+    assert (job.state, accepted_rows(context, job)) == (State.DONE, 4)
     assert amounts_of(client, customer) == [10, 10, 10, 20]
 
 
@@ -431,7 +432,7 @@ def test_stock_movements_are_counted_if_the_profile_is_exclusive(
     proxy.decide = decide
     with Client(replace(client.target, exclusive=True)) as alone:
         job = send_sheet(context, alone, sheet, replace(AT_ONCE, mode="records"))
-    assert (job.state, job.verdict.accepted) == (State.DONE, 4), job.reason
+    assert (job.state, accepted_rows(context, job)) == (State.DONE, 4), job.reason
     assert quantities() == sorted([*before, 2, 2, 2, 3])
 
 
@@ -462,7 +463,7 @@ def test_contacts_are_found_by_client_and_name(
     proxy.decide = decide
     sheet = validate_workbook(path, context.catalogue)
     job = send_sheet(context, client, sheet, replace(AT_ONCE, mode="records"))
-    assert (job.state, job.verdict.accepted) == (State.DONE, 2), job.reason
+    assert (job.state, accepted_rows(context, job)) == (State.DONE, 2), job.reason
     assert len(posted) == (2 if fault == "lose answer" else 4)
     for code, names in ((customer, ["Rita", "Rui"]), (without, ["Rita"])):
         found = [contacts.get(codcontato=code, seq=at) for at in range(1, len(names) + 1)]
@@ -512,8 +513,9 @@ def test_each_record_exists_once_whatever_happens_to_answers(
         with suppress(TransportError, InDoubt):
             uploads.run(job, options)
         job = context.journal.job(job.id)
-    rejected = {row.row for row in job.verdict.rejected_rows}
+    rejected = {row.row for row in context.journal.changes.rejections(job.id)}
     accepted = [f"{document}-{at}" for at, row in enumerate(job.spec.rows) if row not in rejected]
-    assert (job.state.is_final, job.verdict.unknown) == (True, 0)
+    assert job.state.is_final
+    assert RowOutcome.UNKNOWN not in context.journal.changes.outcomes(job.id)
     documents = [str(title["numeroDoDocumento"]) for title in titles(client).values()]
     assert sorted(one for one in documents if document in one) == sorted(accepted)

@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_clock import FakeClock
@@ -18,6 +19,7 @@ from upload_parts import (
     AT_ONCE,
     YES,
     MakeClients,
+    accepted_rows,
     existing_cnpj,
     new_cnpj,
     plan_counts,
@@ -176,7 +178,7 @@ def test_a_part_refused_in_its_preview_stops_all_parts(
 
     proxy.decide = decide
     job = Uploads(context, client).run(job, AT_ONCE)
-    assert (job.state, job.last("verdict")["accepted"]) == (State.REJECTED, 0)
+    assert (job.state, accepted_rows(context, job)) == (State.REJECTED, 0)
     assert not any(registered(client, document) for document in documents)
     proxy.decide = lambda _method, _path: "pass"
     again = split_job(context, client, Path(job.spec.file), "direct", 2)
@@ -299,13 +301,12 @@ def test_a_part_whose_record_was_created_meanwhile_is_not_sent(
     clock = FakeClock()
     options = replace(YES, mode=mode, chunk_rows=1, update=True)
 
-    def send(folder: Path, sheet: Path) -> Job:
+    def send(folder: Path, sheet: Path) -> dict[str, Any]:
         settings = read_settings({"XLBRIDGE_HOME": str(folder), "XLBRIDGE_SETTLE": "0"})
         with closing(Journal(settings.journal, clock)) as journal:
             uploads = Uploads(UploadContext(settings, catalogue, journal), client)
-            return uploads.run(
-                uploads.create(validate_workbook(sheet, catalogue), options), options
-            )
+            job = uploads.create(validate_workbook(sheet, catalogue), options)
+            return job_json(journal, uploads.run(job, options))
 
     imported: list[str] = []
 
@@ -317,12 +318,12 @@ def test_a_part_whose_record_was_created_meanwhile_is_not_sent(
             and not imported
         ):
             imported.append(request_path)
-            assert send(tmp_path / "other-home", colleague).state is State.DONE
+            assert send(tmp_path / "other-home", colleague)["state"] == "done"
             clock.advance(120)
         return "pass"
 
     proxy.decide = decide
-    job = send(home, path)
-    assert (job.state, job.verdict.accepted) == (State.PARTIAL, 1)
+    report = send(home, path)
+    assert (report["state"], report["rows"]["accepted"]) == ("partial", 1)
     found = [t for t in client.records(PAYABLE_LIST_OPEN) if t["numeroDoDocumento"] in documents]
     assert sorted(str(title["historico"]) for title in found) == ["De um colega", "Energia"]

@@ -99,6 +99,8 @@ def test_an_undo_leaves_and_reports_a_changed_title(
     assert (code, report["rows"]) == (1, {"read": 3, "undone": 2, "left": 1, "unknown": 0})
     (left,) = report["left"]
     assert (left["row"], left["reason"]) == (3, "changed")
+    rows = run("jobs")[1]["jobs"][0]["rows"]
+    assert (rows["read"], rows["accepted"], rows["rejected"] + rows["held"]) == (3, 2, 1)
     assert before.keys() - titles(client).keys() == {first, third}
 
 

@@ -22,7 +22,7 @@ from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.clock import Instant
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.verdict import ItemAddresses, LostField, Verdict
+from xlbridge.upload.results.verdict import ItemAddresses, LostField
 from xlbridge.workbook import WorkbookOrigin, cell_address
 
 REJECTS_INFIX = "rejeitadas"
@@ -105,7 +105,6 @@ _REPLACED = Text(pt="substituído pelo envio {job}", en="replaced by the upload 
 _UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
 _FREEING = frozenset({State.PREVIEWED, State.REJECTED, State.ABANDONED})
 _FINAL = _FREEING | {State.DONE, State.PARTIAL, State.NEEDS_PERSON}
-_AWAITING_LOG = frozenset({State.POLLING, State.STAGED, State.STARTING})
 _PUBLIC = {
     State.PREPARED: "failed",
     State.PREVIEWING: "failed",
@@ -264,14 +263,6 @@ class Job:
             return _REPLACED.format(job=successor)
         stored = self.last("reason") or {"pt": "–", "en": "–"}
         return Text(**{language: text.rstrip(".") for language, text in stored.items()})
-
-    @property
-    def verdict(self) -> Verdict:
-        """Verdict on the job's rows as recorded in the journal."""
-        stored = self.last("verdict")
-        if stored is None or self.state.is_unsent or self.state in _AWAITING_LOG:
-            return Verdict.all_unknown(self.spec.rows)
-        return Verdict.of_json(stored)
 
     @property
     def lost_fields(self) -> list[LostField]:

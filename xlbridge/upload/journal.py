@@ -45,7 +45,7 @@ from xlbridge.upload.lookup.snapshot_journal import (
 )
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan, StoredAction
 from xlbridge.upload.planning.row_reasons import RowAction
-from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome
+from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
 from xlbridge.upload.row_changes import NewChange, RowChanges
 from xlbridge.upload.single_records.write_journal import RecordTask, RecordWrites, WriteState
 
@@ -232,11 +232,8 @@ class Journal:
         return self._claims.keys_of(job.id)
 
     def plan_of(self, job: Job) -> Sequence[PlannedRow]:
-        """Return the planned rows of a job in the sheet's order.
-
-        Empty for a processing, which has no rows.
-        """
-        if job.spec.mode is Mode.PROCESS:
+        """Return the planned rows of a job in the sheet's order; none for a task."""
+        if job.is_task:
             return []
         newest, rows = self._newest_plan
         if newest == job.id:
@@ -300,17 +297,16 @@ class Journal:
         job: Job,
         state: State,
         *,
-        outcomes: Sequence[RowOutcome] | None = None,
+        verdict: Verdict | None = None,
         unknown_as: RowOutcome | None = None,
-        freed: Sequence[int] = (),
         **detail: Any,
     ) -> Job:
         """Append an event and return the updated job. The event is on disk afterwards.
 
-        ``outcomes`` are those of the rows that the job sends, in order, if the event shows them;
-        ``unknown_as`` is what a person says of those in doubt. States in which nothing was applied
-        free all rows of the job; in other states ``freed`` are the positions of the rows that were
-        not applied. Raises ``JournalError`` if the job has changed since ``job`` was read.
+        ``verdict`` is what the event shows of the rows that the job sends, ``unknown_as`` what a
+        person says of those in doubt. At its end a job frees its rows that were not applied, and
+        all whose records it was to delete. Raises ``JournalError`` if the job has changed since
+        ``job`` was read.
         """
         with self._requests.transaction() if "attempt" in detail else transaction(self._db):
             if self._events(job.id) != job.events:
@@ -318,13 +314,14 @@ class Journal:
                     _JOB_CHANGED.format(job=job.id), _SEE_JOB.format(job=job.arguments())
                 )
             self._add(job.id, state, detail)
-            if state.frees_rows:
-                self._claims.free(job.id)
-            self._claims.free_rows(job.id, freed)
             nothing_sent = state.is_unsent or state in {State.PREVIEWED, State.ABANDONED}
             self.changes.record(
-                job.id, sent=not nothing_sent, outcomes=outcomes, unknown_as=unknown_as
+                job.id, sent=not nothing_sent, verdict=verdict, unknown_as=unknown_as
             )
+            if state.frees_rows or (state.is_final and job.deletes):
+                self._claims.free(job.id)
+            elif state.is_final:
+                self._claims.free_rows(job.id, self.changes.refused(job.id))
         return replace(job, events=self._events(job.id))
 
     def job(self, job_id: str) -> Job:

@@ -265,7 +265,7 @@ _WHAT_NOW = Text(
 )
 
 
-LAYOUT = 5
+LAYOUT = 6
 """Number of the current layout, stored in the file's ``user_version``.
 
 Files of earlier development versions are refused: their words for outcomes have other meanings.
@@ -327,6 +327,17 @@ CREATE TABLE IF NOT EXISTS changes (
     PRIMARY KEY (job, left_out, position)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS changes_by_origin ON changes (sheet, origin);
+CREATE TABLE IF NOT EXISTS rejections (
+    job TEXT NOT NULL REFERENCES jobs (id),
+    number INTEGER NOT NULL,
+    row INTEGER,
+    cell TEXT,
+    "column" TEXT,
+    pt TEXT NOT NULL,
+    en TEXT NOT NULL,
+    itself INTEGER NOT NULL,
+    PRIMARY KEY (job, number)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS claims (
     job TEXT NOT NULL REFERENCES jobs (id),
     position INTEGER NOT NULL,

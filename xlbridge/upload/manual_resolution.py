@@ -2,7 +2,6 @@
 
 import getpass
 import socket
-from collections.abc import Mapping
 from dataclasses import asdict
 
 from xlbridge.errors import UsageError
@@ -33,9 +32,7 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
         doubtful = [part for part in parts if part.state is State.NEEDS_PERSON]
         for part in doubtful or parts or [job]:
             _record_resolution(journal, part, seen, reason, context.settings.settle_seconds)
-        parent = job.parent or (job.id if job.parts else None)
-        if parent is not None:
-            update_parent(journal, journal.job(parent))
+        update_parent(journal, job)
         return ensure_sheet_evidence(context, journal.job(job.id))
 
 
@@ -65,48 +62,31 @@ def _record_resolution(
         )
     who = f"{_user_name()}@{socket.gethostname()}"
     resolved = {"as": seen.value, "reason": reason, "by": who}
-    known = job.verdict
+    rejections = journal.changes.rejections(job.id)
+    outcomes = journal.changes.outcomes(job.id)
     if seen is Resolution.APPLIED:
-        verdict = Verdict(known.read, known.read - known.rejected, 0, known.rejected_rows)
-        state = State.PARTIAL if known.rejected_rows else State.DONE
-        journal.record(
-            job,
-            state,
-            unknown_as=RowOutcome.ACCEPTED,
-            verdict=verdict.to_json(),
-            resolved=resolved,
-        )
-    elif known.accepted:
-        _record_partial(journal, job, known.accepted, resolved)
-    else:
-        verdict = Verdict(known.read, 0, 0, known.rejected_rows)
-        checked = asdict(_NOT_APPLIED.format(who=who, reason=reason))
+        state = State.PARTIAL if rejections else State.DONE
+        journal.record(job, state, unknown_as=RowOutcome.ACCEPTED, resolved=resolved)
+        return
+    missing = _NOT_APPLIED.format(who=who, reason=reason)
+    if RowOutcome.ACCEPTED not in outcomes:
         journal.record(
             job,
             State.ABANDONED,
             unknown_as=RowOutcome.NOT_WRITTEN,
-            verdict=verdict.to_json(),
             resolved=resolved,
-            reason=checked,
+            reason=asdict(missing),
         )
-
-
-def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping[str, str]) -> None:
-    """Record that the unproven rows are absent; the ``accepted`` ones stay proven."""
-    outcomes = journal.changes.outcomes(job.id)
-    missing = [at for at, outcome in enumerate(outcomes) if outcome is not RowOutcome.ACCEPTED]
-    message = _NOT_APPLIED.format(who=resolved["by"], reason=resolved["reason"])
-    known = {row.row: row for row in job.verdict.rejected_rows}
-    rows = (job.spec.rows[at] for at in missing)
-    rejected = (known.get(row, RejectedRow(row, None, None, message, itself=False)) for row in rows)
-    verdict = Verdict(len(job.spec.rows), accepted, 0, tuple(rejected)).to_json()
+        return
+    named = {rejected.row for rejected in rejections}
+    rejections += (
+        RejectedRow(row, None, None, missing, itself=False)
+        for row, outcome in zip(job.spec.rows, outcomes, strict=True)
+        if outcome is not RowOutcome.ACCEPTED and row not in named
+    )
+    verdict = Verdict(rejections=rejections)
     journal.record(
-        job,
-        State.PARTIAL,
-        unknown_as=RowOutcome.REJECTED,
-        freed=missing,
-        verdict=verdict,
-        resolved=resolved,
+        job, State.PARTIAL, verdict=verdict, unknown_as=RowOutcome.REJECTED, resolved=resolved
     )
 
 

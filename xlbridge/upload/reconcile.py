@@ -6,7 +6,7 @@ See the upload protocol, Reconcile.
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
@@ -15,7 +15,7 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.matching import applied_rows
 from xlbridge.upload.lookup.snapshot import Snapshot, is_stable
 from xlbridge.upload.lookup.snapshot_journal import Moment
-from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
+from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
@@ -174,21 +174,19 @@ def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) ->
     """
     if None in proven:
         seen = [True if present else None for present in proven]
-        why = _NO_PROOF.format(why=_NO_KEY)
-        verdict, outcomes = Verdict.of_proof(job.spec.rows, seen), map(RowOutcome.of_proof, seen)
-        return needs_person(context, job, why, verdict, outcomes=list(outcomes))
+        why, verdict = _NO_PROOF.format(why=_NO_KEY), Verdict.of_proof(job.spec.rows, seen)
+        return needs_person(context, job, why, verdict)
     if not any(proven) and job.events[-1].detail.get("declined"):
         raise context.record_unsent(job, NotExecuted(job.reason, answered=True))
     if not any(proven) and job.events[-1].detail.get("refusal"):
         refused = RejectedRow(None, None, None, job.reason)
-        return context.end(job, State.REJECTED, Verdict(len(proven), 0, 0, (refused,))), False
+        verdict = Verdict.of_rejections(job.spec.rows, [refused], RowOutcome.NOT_WRITTEN)
+        return context.end(job, State.REJECTED, verdict), False
     if not any(proven):
         return needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
     verdict = Verdict.of_proof(job.spec.rows, proven)
-    if all(proven):
-        return context.end(job, State.DONE, verdict, reconciled="read back"), False
-    freed = [position for position, present in enumerate(proven) if not present]
-    return context.end(job, State.PARTIAL, verdict, freed=freed, reconciled="read back"), False
+    state = State.DONE if all(proven) else State.PARTIAL
+    return context.end(job, state, verdict, reconciled="read back"), False
 
 
 def _take_two_snapshots(context: "RunContext", job: Job) -> list[Snapshot]:
@@ -201,8 +199,7 @@ def _take_two_snapshots(context: "RunContext", job: Job) -> list[Snapshot]:
 
 
 def needs_person(
-    context: "RunContext", job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any
+    context: "RunContext", job: Job, reason: Text, verdict: Verdict = NO_VERDICT
 ) -> "Step":
     """End a job for now; a person must decide on the outcome of its rows."""
-    verdict = verdict or Verdict.all_unknown(job.spec.rows)
-    return context.end(job, State.NEEDS_PERSON, verdict, reason=asdict(reason), **detail), False
+    return context.end(job, State.NEEDS_PERSON, verdict, reason=asdict(reason)), False

@@ -1,7 +1,7 @@
 """Requests to import a job's file: preview, direct import, or staging, start and polling."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
@@ -19,7 +19,7 @@ from xlbridge.upload.results.remote_verdict import (
     verdict_of_log,
     verdict_of_rejection,
 )
-from xlbridge.upload.results.verdict import Verdict
+from xlbridge.upload.results.verdict import RowOutcome, Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import (
     IMPORT_LOG,
@@ -205,36 +205,34 @@ def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "
     if not any(by_line.values()):
         return context.doubt(job, _UNPROVEN, ended=True)
     uncounted = log.registrosImportados is None and log.totalDeRegistros is None
-    if verdict is None or verdict.rejected or uncounted:
+    if verdict is None or verdict.rejections or uncounted:
         declared = verdict
         try:
             written = context.read_until(
                 lambda: rows_written(context, job),
-                lambda found: declared is None or _agrees(job, declared, found),
+                lambda found: declared is None or _agrees(declared, found),
             )
-            verdict = _agreeing_verdict(job, by_line, written)
+            verdict = _agreeing_verdict(by_line, written)
         except ApiError as error:
             return context.doubt(job, error.message)
         if verdict is None:
             return context.doubt(job, _CONTRADICTED, ended=True)
-    if verdict.rejected == 0:
+    if not verdict.rejections:
         return context.end(job, State.DONE, verdict), False
-    state = State.PARTIAL if verdict.accepted else State.REJECTED
-    rejected = {row.row for row in verdict.rejected_rows}
-    freed = [position for position, row in enumerate(job.spec.rows) if row in rejected]
-    return context.end(job, state, verdict, freed=freed), False
+    state = State.PARTIAL if verdict.has(RowOutcome.ACCEPTED) else State.REJECTED
+    return context.end(job, state, verdict), False
 
 
 def fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
     """End the job of a file that the system gave up: by its lines, else by what was written."""
     verdict = verdict_of_log(job.spec, log, context.quirks)
-    if verdict is not None and verdict.rejected:
+    if verdict is not None and verdict.rejections:
         return finish(context, job, log)
     return context.doubt(job, failure_of_log(log), ended=True, refusal=True)
 
 
 def _agreeing_verdict(
-    job: Job, by_line: Mapping[int, Verdict | None], written: Sequence[bool | None]
+    by_line: Mapping[int, Verdict | None], written: Sequence[bool | None]
 ) -> Verdict | None:
     """Return the verdict that agrees with the rows written, None if there is none.
 
@@ -244,18 +242,17 @@ def _agreeing_verdict(
     agreeing = {
         line: verdict
         for line, verdict in by_line.items()
-        if verdict is not None and _agrees(job, verdict, written)
+        if verdict is not None and _agrees(verdict, written)
     }
     only = list(agreeing.values()) if len(agreeing) == 1 and any(written) else [None]
     return agreeing.get(next(iter(by_line)), only[0])
 
 
-def _agrees(job: Job, verdict: Verdict, written: Sequence[bool | None]) -> bool:
+def _agrees(verdict: Verdict, written: Sequence[bool | None]) -> bool:
     """Return whether a verdict agrees with the rows written, as far as they are known."""
-    rejected = {row.row for row in verdict.rejected_rows}
     return all(
-        there is None or there is not (row in rejected)
-        for row, there in zip(job.spec.rows, written, strict=True)
+        there is None or there is (outcome is not RowOutcome.REJECTED)
+        for outcome, there in zip(verdict.outcomes or (), written, strict=True)
     )
 
 
@@ -304,7 +301,8 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
         case Executed(data) if data.rejected:
             return finish(context, job, data)
         case Executed(data) if data.count in (None, len(job.spec.rows)):
-            return context.end(job, State.DONE, Verdict.all_accepted(job.spec.rows)), False
+            verdict = Verdict.of_rejections(job.spec.rows, (), RowOutcome.ACCEPTED)
+            return context.end(job, State.DONE, verdict), False
         case Executed(data):
             return context.doubt(
                 job, ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows))
@@ -433,7 +431,7 @@ def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
     return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
 
 
-def preflight_is_done(context: "RunContext", job: Job) -> bool:
+def preview_is_done(context: "RunContext", job: Job) -> bool:
     """Return whether the preview is done or not wanted."""
     if job.spec.mode.is_by_record:
         return True
@@ -458,14 +456,13 @@ def preview(context: "RunContext", job: Job) -> "Step":
         case Executed(data) if data.rejected and (
             found := verdict_of_log(job.spec, data, context.quirks)
         ):
-            rejected = replace(found, read=len(job.spec.rows), accepted=0)
-            return context.end(job, State.REJECTED, rejected), False
+            verdict = Verdict.of_rejections(job.spec.rows, found.rejections, RowOutcome.NOT_WRITTEN)
+            return context.end(job, State.REJECTED, verdict), False
         case Executed(data) if data.count not in (None, len(job.spec.rows)):
             reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows)))
             return context.end(job, State.ABANDONED, reason=reason, previewed=data.count), False
         case Executed(data) if job.spec.mode is Mode.PREVIEW:
-            verdict = Verdict.all_unknown(job.spec.rows)
-            return context.end(job, State.PREVIEWED, verdict, previewed=data.count), False
+            return context.end(job, State.PREVIEWED, previewed=data.count), False
         case Executed(data):
             return context.journal.record(
                 job, State.PREPARED, previewed=data.count, preview_done=True

@@ -1,4 +1,5 @@
-"""Changes of rows in the journal's file: what jobs do with each row, and what became of it.
+"""Changes of rows in the journal's file: what jobs do with each row, what became of it, and the
+messages about rejected ones.
 
 Outcomes are written in the transaction of the event or answer that shows them, and never derived
 again. One change of each row of a sheet decides what became of the row.
@@ -11,8 +12,9 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from xlbridge.files import LocalDatabase
+from xlbridge.i18n import Text
 from xlbridge.upload.planning.row_reasons import RowReason
-from xlbridge.upload.results.verdict import RowOutcome
+from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 
 
 class NewChange(NamedTuple):
@@ -73,6 +75,10 @@ class RowChanges:
         )
         return [_OUTCOMES[outcome] for (outcome,) in found.fetchall()]
 
+    def has_accepted(self, job_id: str) -> bool:
+        """Return whether any row of a job or its parts was written, as far as is known."""
+        return any(outcome is RowOutcome.ACCEPTED for *_, outcome, _ in self.count(job_id))
+
     def creates(self, job_id: str) -> bool:
         """Return whether a job creates any record."""
         found = self._db.execute(
@@ -125,15 +131,25 @@ class RowChanges:
         job_id: str,
         *,
         sent: bool,
-        outcomes: Sequence[RowOutcome] | None = None,
+        verdict: Verdict | None = None,
         unknown_as: RowOutcome | None = None,
     ) -> None:
         """Record what an event shows of the rows of a job.
 
         If something was ``sent``, unsent rows are in doubt, and those that the plan left out are
-        as planned. ``outcomes`` are those of the rows that it sends, in order; ``unknown_as`` is
-        what a person says of those in doubt, and of the rows that it was to reverse.
+        as planned. The ``verdict`` replaces an earlier one; ``unknown_as`` is what a person says of
+        the rows in doubt, and of those that it was to reverse.
         """
+        outcomes = None if verdict is None else verdict.outcomes
+        if verdict is not None:
+            self._db.execute("DELETE FROM rejections WHERE job = ?", (job_id,))
+            self._db.executemany(
+                "INSERT INTO rejections VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (job_id, at, row, cell, column, message.pt, message.en, itself)
+                    for at, (row, cell, column, message, itself) in enumerate(verdict.rejections)
+                ),
+            )
         if sent:
             self._db.execute(_IN_DOUBT, (job_id,))
         else:
@@ -149,6 +165,28 @@ class RowChanges:
             self.reverse(job_id, [(claim, outcome) for claim in doubtful])
         if self.has_retries(job_id):
             self._decide(self._db.execute(_ROWS_OF_JOB, (job_id,)).fetchall())
+
+    def rejections(self, job_id: str) -> list[RejectedRow]:
+        """Return the messages about the rows of a job with its parts, first those about all."""
+        found = self._db.execute(
+            'SELECT row, cell, "column", pt, en, itself FROM rejections '
+            "WHERE job IN (SELECT ?1 UNION ALL SELECT job FROM parts WHERE parent = ?1) "
+            "ORDER BY row, job, number",
+            (job_id,),
+        )
+        return [
+            RejectedRow(row, cell, column, Text(pt=pt, en=en), bool(itself))
+            for row, cell, column, pt, en, itself in found
+        ]
+
+    def refused(self, job_id: str) -> list[int]:
+        """Return the positions of the rows that a job has sent and that were not written."""
+        found = self._db.execute(
+            "SELECT position FROM changes WHERE job = ? AND left_out = 0 "
+            "AND outcome IN ('rejected', 'not_written')",
+            (job_id,),
+        )
+        return [position for (position,) in found.fetchall()]
 
     def answer(self, job_id: str, outcomes: Sequence[tuple[int, RowOutcome]]) -> None:
         """Record the outcomes of rows whose records a job has written, by their positions."""

@@ -21,7 +21,7 @@ from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import plan_still_holds
-from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
+from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
 from xlbridge.wire.quirks import Quirks
@@ -35,7 +35,7 @@ _TRY_AGAIN = Text(
     en="Nothing was written. To try again: xlbridge resume {job}",
 )
 _NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
-_PLAN_CHANGED = Text(
+PLAN_CHANGED = Text(
     pt="os registros do sistema mudaram depois do plano; nenhuma destas linhas foi enviada",
     en="records in the system have changed since the plan; none of these rows was sent",
 )
@@ -44,14 +44,6 @@ _SEE_NEW_PLAN = Text(
     en="Check the new plan and confirm again: xlbridge resume {job}",
 )
 
-
-_OTHER_ROWS = {
-    State.DONE: RowOutcome.ACCEPTED,
-    State.PARTIAL: RowOutcome.ACCEPTED,
-    State.REJECTED: RowOutcome.NOT_WRITTEN,
-    State.NEEDS_PERSON: RowOutcome.UNKNOWN,
-}
-"""Outcomes, by the state in which a job ends, of rows that its verdict does not reject."""
 
 _DECLINED_SECONDS = 30.0
 """Longest time for which a request that was declined (401, 429) may still be on its way."""
@@ -144,22 +136,16 @@ class RunContext:
     def refusal(self, job: Job) -> Text | None:
         """Ask for consent to write a job's rows; return the reason not to write them, if any.
 
-        Keys are read again if the plan is old by then. Raises ``UsageError`` if the plan of a whole
-        sheet has changed.
+        Keys are read again if the plan is old by then. Raises ``UsageError`` if the plan has
+        changed.
         """
         request = ConsentRequest.of(self.environment, job, self.client.target)
         if not self.options.consent(request):
             return _NO_CONSENT
-        # Changes of single records read each record just before its request.
-        in_parts = job.spec.mode is Mode.RECORDS and job.parent is not None
-        is_change = in_parts and not self.journal.changes.creates(job.id)
-        if is_change or job.spec.mode in {Mode.UNDO, Mode.PROCESS}:
-            return None
-        if not self.plan_has_changed(job):
-            return None
-        if job.parent is not None:
-            return _PLAN_CHANGED
-        raise UsageError(_PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.arguments()))
+        # Tasks read each record just before its request.
+        if not job.is_task and self.plan_has_changed(job):
+            raise UsageError(PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.arguments()))
+        return None
 
     def plan_has_changed(self, job: Job) -> bool:
         """Plan a job again if its plan is old; return whether the plan has changed."""
@@ -179,26 +165,11 @@ class RunContext:
         """Record that a request is about to be sent."""
         return self.journal.record(job, state, attempt=job.attempts + 1)
 
-    def end(
-        self,
-        job: Job,
-        state: State,
-        verdict: Verdict | None = None,
-        *,
-        outcomes: Sequence[RowOutcome] | None = None,
-        **detail: Any,
-    ) -> Job:
-        """Record the end of a job; without a verdict, none of its rows was applied.
-
-        ``outcomes`` are those of its rows if the verdict does not tell. Those of single records
-        are recorded with their answers.
-        """
-        if verdict is not None:
-            verdict = self._with_sheet_columns(job, verdict)
-            if outcomes is None and state in _OTHER_ROWS and not job.spec.mode.is_by_record:
-                outcomes = verdict.outcomes(job.spec.rows, _OTHER_ROWS[state])
-        stored = (verdict or Verdict.none_applied(job.spec.rows)).to_json()
-        return self.journal.record(job, state, outcomes=outcomes, verdict=stored, **detail)
+    def end(self, job: Job, state: State, verdict: Verdict = NO_VERDICT, **detail: Any) -> Job:
+        """Record the end of a job; without a verdict, none of its rows was applied."""
+        return self.journal.record(
+            job, state, verdict=self._with_sheet_columns(job, verdict), **detail
+        )
 
     def _with_sheet_columns(self, job: Job, verdict: Verdict) -> Verdict:
         """Return a verdict whose rejected rows name the sheet's columns, as far as they are known.
@@ -207,26 +178,25 @@ class RunContext:
         """
         if job.spec.mode is Mode.PROCESS:
             return verdict
-        resource, rejected_rows = self.resource(job), verdict.rejected_rows
-        candidates = [_candidate_columns(resource, job.spec, row.column) for row in rejected_rows]
+        resource, rejections = self.resource(job), verdict.rejections
+        candidates = [_candidate_columns(resource, job.spec, row.column) for row in rejections]
         if not any(candidates):
             return verdict
         sent = dict(zip(job.spec.rows, self.rows(job), strict=True))
         resolved = [
             _with_sheet_column(rejected, names, job.spec, resource, sent)
-            for rejected, names in zip(rejected_rows, candidates, strict=True)
+            for rejected, names in zip(rejections, candidates, strict=True)
         ]
-        return replace(verdict, rejected_rows=tuple(resolved))
+        return replace(verdict, rejections=resolved)
 
-    def doubt(self, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any) -> Step:
+    def doubt(self, job: Job, reason: Text, verdict: Verdict = NO_VERDICT, **detail: Any) -> Step:
         """Record that the outcome is unknown, except for the ``verdict``; the next step settles it
         as far as possible."""
-        stored = (verdict or Verdict.all_unknown(job.spec.rows)).to_json()
         return self.journal.record(
             job,
             State.IN_DOUBT,
             reason=asdict(reason),
-            verdict=stored,
+            verdict=verdict,
             target=self.client.target.to_json(),
             settle_seconds=self.settle_seconds,
             **detail,
@@ -302,7 +272,7 @@ def _with_sheet_column(
     looked_up = [name for name in candidates if any(name in lookup.key for lookup in lookups)]
     filled = [name for name in candidates if row.get(name) is not None]
     column = [*looked_up, *filled, *candidates][0]
-    return replace(rejected, column=column, cell=job.cell(rejected.row, column))
+    return rejected._replace(column=column, cell=job.cell(rejected.row, column))
 
 
 def _candidate_columns(resource: Resource, job: JobSpec, field: str | None) -> list[str]:

@@ -1,6 +1,6 @@
-"""Run of a job: one step per state, each recorded before it is executed.
+"""Run of a job: previews, consent, then one step per state, each recorded before it is executed.
 
-Each part of a large sheet runs as a job of its own; their verdicts are merged. See the upload
+A large sheet is sent in parts, one after the other; other jobs are their only part. See the upload
 protocol (``docs/upload-protocol.md``).
 """
 
@@ -13,10 +13,10 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import reconcile, remote_import
-from xlbridge.upload.context import job_lock
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, LostField, RejectedRow, Verdict
+from xlbridge.upload.results.verdict import LostField
+from xlbridge.upload.run_context import PLAN_CHANGED
 from xlbridge.upload.written_records import check_written_records
 from xlbridge.wire.imports import ImportState
 
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 _OTHER_PART_REJECTED = Text(
     pt="outra parte da planilha foi rejeitada antes do envio",
     en="another part of the sheet was rejected before sending",
-)
-_RESOLVED_AS_MISSING = Text(
-    pt="Não está no sistema, conforme conferido por uma pessoa.",
-    en="Not in the system, as a person has seen.",
 )
 _PAUSE = Text(
     pt="pausa de {n} {n:segundo|segundos} entre as partes",
@@ -43,29 +39,66 @@ def run_job(context: "RunContext", job: Job) -> Job:
     Raises ``AuthenticationFailed`` or ``TransportError`` if nothing was applied and the job can be
     resumed, ``InDoubt`` if the connection is lost while the outcome is awaited.
     """
-    if job.parts:
-        return _run_parts(context, job)
-    return _run_steps(context, job) if job.parent is None else _run_part(context, job)
+    journal = context.journal
+    if job.parent is not None:
+        _require_confirmed(journal.job(job.parent), job)
+    try:
+        if job.parent is None and job.state.is_unsent:
+            _preview_and_ask(context, job)
+        for part in journal.parts_of(job) or [journal.job(job.id)]:
+            if job.parts and part.state.is_unsent:
+                _pause_between_parts(context, job)
+            _run_steps(_context_of_part(context, part), part)
+    finally:
+        update_parent(journal, job)
+    return journal.job(job.id)
 
 
-def _run_steps(context: "RunContext", job: Job) -> Job:
-    """Run the steps of a job without parts as far as possible, and return it."""
+def _preview_and_ask(context: "RunContext", job: Job) -> None:
+    """Preview all parts of a job before anything is written, then ask for consent to send it.
+
+    If one is rejected, or consent is refused, none is sent.
+    """
+    journal = context.journal
+    for part in journal.parts_of(job) or [job]:
+        _preview(_context_of_part(context, part), part, job)
+    parts, job = journal.parts_of(job), journal.job(job.id)
+    if any(part.state.is_final for part in parts or [job]):
+        refusal: Text | None = _OTHER_PART_REJECTED
+    else:
+        if parts:
+            job = journal.record(job, State.PREPARED, **_preview_note(parts))
+        refusal = context.refusal(job)
+    if refusal is not None:
+        for part in parts or [job]:
+            # After lost entries a part may be in doubt before anybody has confirmed it.
+            if part.state.is_unsent:
+                context.end(part, State.ABANDONED, reason=asdict(refusal))
+    elif parts:
+        journal.record(journal.job(job.id), State.SENDING_PARTS)
+
+
+def _preview(context: "RunContext", part: Job, job: Job) -> None:
+    """Let the system preview a part of a job, which ends if it is only to be previewed."""
+    is_preview = job.spec.mode is Mode.PREVIEW
+    if not part.spec.rows:
+        context.end(part, State.PREVIEWED if is_preview else State.DONE)
+    elif is_preview and part.spec.mode is Mode.RECORDS and part.state.is_unsent:
+        # Changes of single records have no preview.
+        context.end(part, State.PREVIEWED)
+    else:
+        while part.state.is_unsent and not remote_import.preview_is_done(context, part):
+            part, _ = remote_import.preview(context, part)
+
+
+def _run_steps(context: "RunContext", job: Job) -> None:
+    """Run the steps of a job without parts, or of a part, as far as possible."""
     proceed = True
     steps = _steps_of(job.spec.mode)
     while proceed and not job.state.is_final:
         job, proceed = steps[job.state](context, job)
         if job.state.is_final and not job.is_task:
-            job = check_written_records(context, job)
-    return job
-
-
-def _run_preflight(context: "RunContext", job: Job) -> Job:
-    """Run the steps of a job that write nothing, and return it."""
-    while job.state.is_unsent and not remote_import.preflight_is_done(context, job):
-        job, _ = remote_import.preview(context, job)
-    if job.state.is_unsent and _is_previewed_only(context, job):
-        return context.end(job, State.PREVIEWED, Verdict.all_unknown(job.spec.rows))
-    return job
+            check_written_records(context, job)
 
 
 def _steps_of(mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]":
@@ -75,13 +108,13 @@ def _steps_of(mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]"
         from xlbridge.upload.single_records.executor import settle_records, write_records
 
         return {
-            State.PREPARED: _begin,
+            State.PREPARED: lambda context, job: _send(context, job, write_records),
             State.SENDING: write_records,
             State.IN_DOUBT: settle_records,
         }
     return {
-        State.PREPARED: _begin,
-        State.PREVIEWING: _begin,
+        State.PREPARED: lambda context, job: _send(context, job, remote_import.send_rows),
+        State.PREVIEWING: remote_import.preview,
         State.SENDING: _doubt_interrupted_request,
         State.STAGING: _resume_staging,
         State.STAGED: remote_import.start_or_poll,
@@ -91,25 +124,15 @@ def _steps_of(mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]"
     }
 
 
-def _begin(context: "RunContext", job: Job) -> "Step":
-    if not job.spec.rows:
-        state = State.PREVIEWED if job.spec.mode is Mode.PREVIEW else State.DONE
-        return context.journal.record(job, state, verdict=Verdict.all_accepted(()).to_json()), False
-    if not remote_import.preflight_is_done(context, job):
+def _send(context: "RunContext", job: Job, send: "Callable[[RunContext, Job], Step]") -> "Step":
+    """Send the rows of a job with consent, unless those of a part have changed since its plan."""
+    if not remote_import.preview_is_done(context, job):
         return remote_import.preview(context, job)
-    refusal = context.refusal(job)
-    if refusal is not None:
-        return context.end(job, State.ABANDONED, reason=asdict(refusal)), False
-    is_by_record = job.spec.mode.is_by_record
-    send = _steps_of(job.spec.mode)[State.SENDING] if is_by_record else remote_import.send_rows
-    return send(context, context.journal.job(job.id))
-
-
-def _is_previewed_only(context: "RunContext", job: Job) -> bool:
-    """Return whether a job that changes records is part of a preview, which changes do not have."""
-    if job.spec.mode is not Mode.RECORDS or job.parent is None:
-        return False
-    return context.journal.job(job.parent).spec.mode is Mode.PREVIEW
+    # Changes of single records read each record just before its request.
+    creates = job.spec.mode is not Mode.RECORDS or context.journal.changes.creates(job.id)
+    if job.parent is not None and creates and context.plan_has_changed(job):
+        return context.end(job, State.ABANDONED, reason=asdict(PLAN_CHANGED)), False
+    return send(context, job)
 
 
 def _resume_staging(context: "RunContext", job: Job) -> "Step":
@@ -149,31 +172,8 @@ def _settle_doubt(context: "RunContext", job: Job) -> "Step":
     return remote_import.start(context, job) if is_settled else (job, False)
 
 
-def _run_parts(context: "RunContext", parent: Job) -> Job:
-    """Run all parts of a sheet as far as possible, and merge their verdicts.
-
-    All parts are previewed before anything is written; if one is rejected then, none is sent.
-    """
-    if parent.state.is_unsent:
-        parent = _preflight(context, parent)
-    if parent.state is State.PREPARED:
-        parent = _ask_consent(context, parent)
-    try:
-        if parent.state is State.SENDING_PARTS:
-            for part in context.journal.parts_of(parent):
-                if part.state.is_unsent:
-                    _pause_between_parts(context, parent)
-                with job_lock(context.home, part.id):
-                    _run_steps(_context_of_part(context, part), context.journal.job(part.id))
-    finally:
-        parent = update_parent(context.journal, parent)
-    return parent
-
-
-def _run_part(context: "RunContext", job: Job) -> Job:
-    """Run one part of a sheet by itself, and update its parent."""
-    journal = context.journal
-    parent = journal.job(job.parent or "")
+def _require_confirmed(parent: Job, job: Job) -> None:
+    """Raise ``UsageError`` if the sheet of a part is not confirmed yet."""
     if parent.state.is_unsent:
         raise UsageError(
             Text(
@@ -185,10 +185,6 @@ def _run_part(context: "RunContext", job: Job) -> Job:
                 en="Continue the whole upload: xlbridge resume {p}",
             ).format(p=parent.arguments()),
         )
-    try:
-        return _run_steps(context, job)
-    finally:
-        update_parent(journal, parent)
 
 
 def _pause_between_parts(context: "RunContext", parent: Job) -> None:
@@ -205,37 +201,23 @@ def _pause_between_parts(context: "RunContext", parent: Job) -> None:
         context.options.sleep(left)
 
 
-def update_parent(journal: Journal, parent: Job) -> Job:
-    """Record the merged state and verdict of a parent's parts, and return the parent."""
-    parent = journal.job(parent.id)
+def update_parent(journal: Journal, job: Job) -> None:
+    """Record the merged state of the parts of a job, or of the sheet that it is a part of."""
+    parent = journal.job(job.parent or job.id)
     parts = journal.parts_of(parent)
+    if not parts:
+        return
     state = _merge_states(parts)
     settled = parent.state.is_final and parent.state is not State.NEEDS_PERSON
     if settled or (parent.state.is_unsent and not state.is_final):
-        return parent
-    note = _preflight_note(parts)
+        return
+    note = _preview_note(parts)
     reason = next((part.last("reason") for part in parts if part.last("reason")), None)
     if reason is not None:
         note["reason"] = reason
-    note["verdict"] = _merge_verdicts(parent, parts).to_json()
     if lost := LostField.merge(field for part in parts for field in part.lost_fields):
         note["lost_fields"] = [field.to_json() for field in lost]
-    return journal.record(parent, state, **note)
-
-
-def _merge_verdicts(parent: Job, parts: Sequence[Job]) -> Verdict:
-    """Return the verdict on the rows of a whole sheet."""
-    verdicts = [part.verdict for part in parts]
-    nothing_sent = _merge_states(parts) is State.ABANDONED
-    rejected = [row for verdict in verdicts for row in verdict.rejected_rows]
-    if not nothing_sent:
-        rejected += [row for part in parts for row in _rows_rejected_with_part(part)]
-    return Verdict(
-        read=len(parent.spec.rows),
-        accepted=sum(verdict.accepted for verdict in verdicts),
-        unknown=sum(verdict.unknown for verdict in verdicts),
-        rejected_rows=tuple(sorted(rejected, key=lambda row: row.row or 0)),
-    )
+    journal.record(parent, state, **note)
 
 
 def _merge_states(parts: Sequence[Job]) -> State:
@@ -252,57 +234,20 @@ def _merge_states(parts: Sequence[Job]) -> State:
     return State.PARTIAL
 
 
-def _preflight(context: "RunContext", parent: Job) -> Job:
-    for part in context.journal.parts_of(parent):
-        with job_lock(context.home, part.id):
-            _run_preflight(_context_of_part(context, part), context.journal.job(part.id))
-    parts = context.journal.parts_of(parent)
-    if any(part.state.is_final for part in parts):
-        for part in parts:
-            if not part.state.is_final:
-                context.end(part, State.ABANDONED, reason=asdict(_OTHER_PART_REJECTED))
-        return update_parent(context.journal, parent)
-    return context.journal.record(parent, State.PREPARED, **_preflight_note(parts))
-
-
-def _preflight_note(parts: Sequence[Job]) -> dict[str, Any]:
+def _preview_note(parts: Sequence[Job]) -> dict[str, Any]:
     """Return the number of rows previewed so far in all parts."""
     known = [count for part in parts if (count := part.last("previewed")) is not None]
     return {"previewed": sum(known) if known else None}
 
 
-def _ask_consent(context: "RunContext", parent: Job) -> Job:
-    refusal = context.refusal(parent)
-    if refusal is None:
-        return context.journal.record(context.journal.job(parent.id), State.SENDING_PARTS)
-    for part in context.journal.parts_of(parent):
-        context.end(part, State.ABANDONED, reason=asdict(refusal))
-    return update_parent(context.journal, parent)
-
-
 def _context_of_part(context: "RunContext", part: Job) -> "RunContext":
-    """Return the context of one part, with consent already granted and progress naming the part."""
+    """Return the context of a job, with progress that names it if it is a part."""
+    if part.parent is None:
+        return context
 
     def progress(text: Text) -> None:
-        options.progress(
+        context.options.progress(
             Text(pt="Parte {n} · {text}", en="Part {n} · {text}").format(n=part.part, text=text)
         )
 
-    options = context.options
-    part_options = replace(options, consent=lambda _request: True, progress=progress)
-    return replace(context, options=part_options)
-
-
-def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:
-    """Return the rows of a part that was not applied, except those with an error of their own."""
-    if part.state not in {State.REJECTED, State.ABANDONED}:
-        return []
-    reason = REJECTED_AS_A_WHOLE if part.state is State.REJECTED else part.reason
-    if part.last("resolved") is not None:
-        reason = _RESOLVED_AS_MISSING
-    named = {row.row for row in part.verdict.rejected_rows}
-    return [
-        RejectedRow(row, None, None, reason, itself=False)
-        for row in part.spec.rows
-        if row not in named
-    ]
+    return replace(context, options=replace(context.options, progress=progress))

@@ -27,7 +27,8 @@ from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
-from xlbridge.upload.planning.planned_row import plan_token
+from xlbridge.upload.planning.planned_row import StoredAction, plan_token
+from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.undo_report import (
     LeftReason,
@@ -90,7 +91,7 @@ def plan_undo(context: UploadContext, client: Client, job: Job) -> UndoPlan:
     rows = [row for row in planned if isinstance(row, RowToUndo)]
     left = [row for row in planned if isinstance(row, LeftRow)]
     left.sort(key=lambda row: row.row)
-    return UndoPlan(job, rows, left, ledger.undone_before)
+    return UndoPlan(job, rows, left, ledger.undone_before())
 
 
 def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
@@ -118,10 +119,9 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
         "target": client.target.to_json(),
         "plan_digest": plan.digest,
         "writes": len(plan.rows),
-        "left": [[row.row, row.reason] for row in plan.left],
-        "undone_before": plan.undone_before,
     }
-    return context.journal.create_from_tasks(spec, [row.task for row in plan.rows], note)
+    left = [StoredAction(row.row, RowAction.HELD, row.reason, {}) for row in plan.left]
+    return context.journal.create_from_tasks(spec, [row.task for row in plan.rows], note, left)
 
 
 def _retries_of(ledger: RowLedger, job: Job) -> list[Job]:

@@ -285,9 +285,7 @@ class Uploads:
             try:
                 ended = run_job(context, job)
             except (TransportError, AuthenticationFailed) as error:
-                journal = self._context.journal
-                jobs = [*journal.parts_of(job), journal.job(job.id)]
-                if not any(not part.state.is_unsent and part.verdict.accepted for part in jobs):
+                if not self._context.journal.changes.has_accepted(job.id):
                     raise
                 raise InDoubt(error.message, _PARTLY_APPLIED.format(job=job.arguments())) from error
             return ensure_sheet_evidence(self._context, ended)

@@ -31,15 +31,16 @@ def check_written_records(context: "RunContext", job: Job) -> Job:
     times. If the system does not answer, nothing is recorded: the upload itself has ended.
     """
     resource = context.resource(job)
-    is_checked = context.options.look_up and bool(job.verdict.accepted) and not job.deletes
+    journal = context.journal
+    outcomes = enumerate(journal.changes.outcomes(job.id))
+    accepted = {at for at, outcome in outcomes if outcome is RowOutcome.ACCEPTED}
+    is_checked = context.options.look_up and bool(accepted) and not job.deletes
     if resource.read_back is None or not is_checked:
         return job
-    rows, journal = context.rows(job), context.journal
+    rows = context.rows(job)
     creates = not job.spec.mode.is_by_record or journal.changes.creates(job.id)
     removable = resource.change is not None and resource.change.delete_name is not None
     is_stored = creates and removable
-    outcomes = enumerate(journal.changes.outcomes(job.id))
-    accepted = {at for at, outcome in outcomes if outcome is RowOutcome.ACCEPTED}
     positions = range(len(rows)) if is_stored else _sample(rows, job.spec.columns, accepted)
     before = journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(rows)
 

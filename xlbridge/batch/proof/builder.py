@@ -34,7 +34,7 @@ from xlbridge.client import Client
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.upload import Job, Journal, State, UploadContext
+from xlbridge.upload import Journal, State, UploadContext
 from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
 from xlbridge.workbook import WorkbookMark
 
@@ -322,27 +322,10 @@ _ROWS_DIFFER = Text(
     pt="{file}: a planilha tem {rows} {rows:linha|linhas}, e os envios dela têm {sent}",
     en="{file}: the sheet has {rows} {rows:row|rows}, and its uploads have {sent}",
 )
-_VERDICT_DIFFERS = Text(
-    pt="{file}: a soma das linhas do envio {job} não fecha com o resultado dele",
-    en="{file}: the rows of the upload {job} do not add up to its outcome",
-)
 _OTHER_CONTENT = Text(
     pt="{file}: nenhum envio é deste conteúdo ({sha})",
     en="{file}: no upload has this content ({sha})",
 )
-
-
-def _adds_up(journal: Journal, job: Job) -> bool:
-    """Return whether the outcomes of a job's rows agree with its verdict."""
-    verdict, outcomes = job.verdict, journal.changes.outcomes(job.id)
-    if job.state is State.PREVIEWED or job.state.is_unsent:
-        return verdict.read == len(outcomes)
-    counts = (
-        len(outcomes),
-        outcomes.count(RowOutcome.ACCEPTED),
-        outcomes.count(RowOutcome.UNKNOWN),
-    )
-    return counts == (verdict.read, verdict.accepted, verdict.unknown)
 
 
 def contradictions(file: FileProof) -> Iterator[Text]:
@@ -350,9 +333,6 @@ def contradictions(file: FileProof) -> Iterator[Text]:
     if file.ledger is None:
         return
     name = file.file.path.name
-    for job in file.jobs:
-        if not _adds_up(file.ledger.journal, job):
-            yield _VERDICT_DIFFERS.format(file=name, job=job.id)
     records = sum(row.is_record for row in file.rows)
     if records != file.file.rows_in_sheet:
         yield _ROWS_DIFFER.format(file=name, rows=file.file.rows_in_sheet, sent=records)

@@ -38,7 +38,7 @@ from xlbridge.report_forms import (
 )
 from xlbridge.resources import Kind
 from xlbridge.upload import Job, UploadOptions
-from xlbridge.upload.results import RowOutcome
+from xlbridge.upload.results import RowLedger, RowOutcome
 from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.write import write_report
 
@@ -296,14 +296,18 @@ def job_table(proof: Proof) -> Table:
             ),
         ),
         lines=[
-            _job_line(job) for files in proof.steps.values() for file in files for job in file.jobs
+            _job_line(file.ledger, job)
+            for files in proof.steps.values()
+            for file in files
+            if file.ledger is not None
+            for job in file.jobs
         ],
         none=Text(pt="Nada foi enviado.", en="Nothing was sent."),
     )
 
 
-def _job_line(job: Job) -> Line:
-    log, verdict = job.last("log_id"), job.verdict
+def _job_line(ledger: RowLedger, job: Job) -> Line:
+    log, outcomes = job.last("log_id"), ledger.sent_outcomes(job)
     return Line(
         (
             job.id,
@@ -313,10 +317,10 @@ def _job_line(job: Job) -> Line:
             job.state.text,
             f"{job.created_at:%d/%m/%Y %H:%M:%S}",
             None if log is None else str(log),
-            verdict.read,
-            verdict.accepted,
-            verdict.rejected,
-            verdict.unknown,
+            outcomes.total(),
+            outcomes[RowOutcome.ACCEPTED],
+            outcomes[RowOutcome.REJECTED],
+            outcomes[RowOutcome.UNKNOWN],
             job.spec.payload,
             job.spec.digest,
         )

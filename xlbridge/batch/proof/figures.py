@@ -277,7 +277,6 @@ def refused_rows(file: FileProof, catalogue: Catalogue) -> Iterator[RefusedRow]:
                 yield RefusedRow(location, found.cell, found.column, str(found.message))
     incomplete = {row.job.id for row in file.rows if row.outcome in _NOT_WRITTEN}
     for job in file.jobs:
-        for found in job.verdict.rejected_rows if job.id in incomplete else ():
-            if found.row is None:
-                location = file.location(job, None)
-                yield RefusedRow(location, found.cell, found.column, str(found.message))
+        for found in file.ledger.rejections_of(job, None) if job.id in incomplete else ():
+            location = file.location(job, None)
+            yield RefusedRow(location, found.cell, found.column, str(found.message))

@@ -38,7 +38,7 @@ class ConsentRequest:
 
     ``job`` is the parent if the sheet is sent in parts. ``target`` is the remote system,
     ``planned`` the plan of all rows of the sheet, ``columns`` those of its resource; a processing
-    has ``records`` instead of rows.
+    has ``records`` instead of rows, an undo the report of its ``undo_plan``.
     """
 
     job: Job
@@ -46,11 +46,14 @@ class ConsentRequest:
     planned: Sequence[PlannedRow]
     records: Sequence["PlannedRecord"] = ()
     columns: Mapping[str, Column] = field(default_factory=dict)
+    undo_plan: Report | None = None
 
     @classmethod
     def of(cls, context: "UploadContext", job: Job, target: "Target") -> Self:
         """Return the request for a job, with its stored plan."""
         journal = context.journal
+        if job.undo_of is not None:
+            return cls(job, target, (), undo_plan=undo_plan_report(journal, job, target.label))
         if job.spec.mode is not Mode.PROCESS:
             columns = context.catalogue.named(job.spec.resource).by_path
             return cls(job, target, journal.plan_of(job), columns=columns)
@@ -73,8 +76,8 @@ class ConsentRequest:
 
     def _report(self, *, all_rows: bool) -> Report:
         job, spec, place = self.job, self.job.spec, self.target.label
-        if job.undo_of is not None:
-            return undo_plan_report(job, place)
+        if self.undo_plan is not None:
+            return self.undo_plan
         if spec.mode is Mode.PROCESS:
             from xlbridge.upload.processing.planned_record import process_plan_report
 

@@ -22,7 +22,8 @@ from xlbridge.upload.planning.plan_builder import SheetSource
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan, SetAside
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.row_ledger import RowLedger
-from xlbridge.upload.results.verdict import RowOutcome
+from xlbridge.upload.results.verdict import RowOutcome, reasons_by_row
+from xlbridge.upload.row_changes import RowChanges
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.headers import header_key
 from xlbridge.workbook import REJECTS_COLUMNS, WorkbookOrigin
@@ -114,7 +115,7 @@ def corrected_rows(
     if not matcher.origins and not in_place:
         raise _foreign_rows_error(job, sheet)
     origins = matcher.complete(by_number=not stated)
-    rejected = _rejection_messages(attempts)
+    rejected = _rejection_messages(context.journal.changes, attempts)
     aside: dict[int, SetAside] = {}
     settled = 0
     for at, (number, digest) in enumerate(zip(numbers, claims.digests, strict=True)):
@@ -305,14 +306,14 @@ class _SentSheet:
         return _AppliedRow(self.job.id, self.claims.digests[at], keys)
 
 
-def _rejection_messages(attempts: Mapping[str, _SentSheet]) -> dict[str, Text]:
+def _rejection_messages(changes: RowChanges, attempts: Mapping[str, _SentSheet]) -> dict[str, Text]:
     """Return the messages on rows that were rejected for an error of their own, by the digests of
     their values."""
     messages: dict[str, Text] = {}
     for sent in attempts.values():
-        verdict = sent.job.verdict
-        own_errors = {row.row for row in verdict.rejected_rows if row.itself}
-        for number, reason in verdict.reasons.items():
+        rejections = changes.rejections(sent.job.id)
+        own_errors = {row.row for row in rejections if row.itself}
+        for number, reason in reasons_by_row(rejections).items():
             if number in own_errors and number in sent.positions:
                 messages[sent.claims.digests[sent.positions[number]]] = reason
     return messages

@@ -17,7 +17,7 @@ def job_report(journal: Journal, job: Job) -> Report:
         from xlbridge.upload.processing.report import process_report
 
         return process_report(journal, job)
-    return upload_report(journal, job) if job.undo_of is None else undo_report(job)
+    return upload_report(journal, job) if job.undo_of is None else undo_report(journal, job)
 
 
 def job_document(journal: Journal, job: Job) -> dict[str, Any]:
@@ -26,4 +26,4 @@ def job_document(journal: Journal, job: Job) -> dict[str, Any]:
         from xlbridge.upload.processing.report import process_json
 
         return process_json(journal, job)
-    return job_json(journal, job) if job.undo_of is None else undo_json(job)
+    return job_json(journal, job) if job.undo_of is None else undo_json(journal, job)

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from xlbridge.errors import ErrorDetail
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, JobSpec
-from xlbridge.upload.results.verdict import ItemAddresses, RejectedRow, Verdict, parse_item_column
+from xlbridge.upload.results.verdict import (
+    ItemAddresses,
+    RejectedRow,
+    RowOutcome,
+    Verdict,
+    parse_item_column,
+)
 from xlbridge.wire.quirks import Quirks
 
 if TYPE_CHECKING:
@@ -33,12 +39,8 @@ def verdict_of_rejection(job: JobSpec, details: Sequence[ErrorDetail], first_lin
 
     ``first_line`` is the number of the first row.
     """
-    return Verdict(
-        read=len(job.rows),
-        accepted=0,
-        unknown=0,
-        rejected_rows=tuple(_rejected_by_detail(job, detail, first_line) for detail in details),
-    )
+    rejections = [_rejected_by_detail(job, detail, first_line) for detail in details]
+    return Verdict.of_rejections(job.rows, rejections, RowOutcome.NOT_WRITTEN)
 
 
 def verdict_of_log(
@@ -64,18 +66,12 @@ def verdict_of_log(
         return None
     if any(_sheet_row(job, line, first) is None for line in named):
         return None
-    return Verdict(
-        read=len(job.rows),
-        accepted=accepted,
-        unknown=0,
-        rejected_rows=tuple(
-            rejected_row(
-                job, _sheet_row(job, line.linha, first), line.coluna, untranslated(message)
-            )
-            for line in sorted(lines, key=lambda line: line.linha or 0)
-            for message in quirks.messages(line.mensagem)
-        ),
-    )
+    rejections = [
+        rejected_row(job, _sheet_row(job, line.linha, first), line.coluna, untranslated(message))
+        for line in sorted(lines, key=lambda line: line.linha or 0)
+        for message in quirks.messages(line.mensagem)
+    ]
+    return Verdict.of_rejections(job.rows, rejections, RowOutcome.ACCEPTED)
 
 
 def is_about(

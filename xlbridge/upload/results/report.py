@@ -1,7 +1,7 @@
 """Report of an upload: its content, and the JSON of the contract."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from xlbridge.upload.results.row_ledger import (
     LaterRows,
     RowLedger,
     changed_ledger,
+    messages_of,
     row_counts,
 )
 from xlbridge.upload.results.verdict import LostField, RejectedRow, RowOutcome, drifted_rules
@@ -153,7 +154,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "rows": row_counts(journal, job),
         "rejected": [
             {"row": row.row, "cell": row.cell, "column": row.column, "message": str(row.message)}
-            for row in rejected_now(job, ledger)
+            for row in rejected_now(journal, job, ledger)
             if row.has_reason
         ],
         "rejects_file": job.last("rejects_file"),
@@ -167,7 +168,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         ],
         "confirm": job.token,
         "previewed": job.last("previewed"),
-        "drift": [asdict(rule) for rule in drifted_rules(job.verdict)],
+        "drift": [asdict(rule) for rule in drifted_rules(journal.changes.rejections(job.id))],
         "evidence_file": job.last("evidence_file"),
         "resolved": job.last("resolved"),
         "parts": job.parts,
@@ -200,21 +201,20 @@ def state_text(journal: Journal, job: Job) -> Text:
     return job.state.text
 
 
-def rejected_now(job: Job, ledger: RowLedger | None) -> list[RejectedRow]:
+def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[RejectedRow]:
     """Return the rows of a job that are rejected now, with the newest messages about each.
 
     Cells are those of the job's sheet. Messages about the whole sheet stay while rows are missing.
     """
-    own = job.verdict.rejected_rows
+    own = messages_of(journal, job)
     if ledger is None:
-        return list(own)
+        return own
     found: list[RejectedRow] = []
     rows = ledger.rows_of(job)
     for row, change in rows.items():
         if change.is_refused and change.planned is None:
             found += [
-                replace(
-                    message,
+                message._replace(
                     row=row,
                     cell=message.cell
                     if change.whole_job == (job.parent or job.id)
@@ -229,7 +229,7 @@ def rejected_now(job: Job, ledger: RowLedger | None) -> list[RejectedRow]:
 def upload_report(journal: Journal, job: Job) -> Report:
     """Return the report of an upload, with its rows as they are now."""
     ledger, settled, undone = _changed_since(journal, job)
-    remarks = list(_drift_remarks(job))
+    remarks = list(_drift_remarks(journal, job))
     if settled is not None:
         count, left = count_text(settled.rows), count_text(settled.left)
         remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
@@ -244,8 +244,8 @@ def upload_report(journal: Journal, job: Job) -> Report:
         else _GRADES.get(job.state, Grade.GOOD),
         facts=titles.quirks_facts(job.target),
         remarks=remarks,
-        tables=[_rejected_table(rejected_now(job, ledger)), _lost_table(job.lost_fields)],
-        next_steps=[_next_step(job, settled)],
+        tables=[_rejected_table(rejected_now(journal, job, ledger)), _lost_table(job.lost_fields)],
+        next_steps=[_next_step(journal, job, settled)],
     )
 
 
@@ -319,9 +319,9 @@ def _lost_table(lost: list[LostField]) -> Table:
 
 def _verdict(journal: Journal, job: Job) -> Text:
     """Return the verdict on a job, with the counts of its rows as they are now."""
-    verdict, counts = job.verdict, row_counts(journal, job)
+    counts = row_counts(journal, job)
     headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
-    if job.state is State.IN_DOUBT and verdict.unknown < verdict.read:
+    if job.state is State.IN_DOUBT and counts["unknown"] < len(job.spec.rows):
         headline = _PARTLY_IN_DOUBT
     if job.state is State.DONE and job.has_lost_fields:
         headline = _WITH_LOST_FIELDS
@@ -329,7 +329,7 @@ def _verdict(journal: Journal, job: Job) -> Text:
         headline = _DELETED[job.state]
     rest = (text.format(n=count_text(counts[name])) for name, text in _REST.items() if counts[name])
     return headline.format(
-        sent=count_text(verdict.read),
+        sent=count_text(len(job.spec.rows)),
         rest=joined(rest, ""),
         **{n: count_text(counts[n]) for n in ("read", "accepted", "rejected", "unknown")},
         previewed=job.last("previewed"),
@@ -345,7 +345,7 @@ _REST = {
 }
 
 
-def _next_step(job: Job, settled: LaterRows | None) -> Text:
+def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
     """Return the next step; rejected or held rows take precedence."""
     file = Path(job.spec.file)
     known = {"job": job.arguments(), "file": as_arguments(file)}
@@ -360,7 +360,7 @@ def _next_step(job: Job, settled: LaterRows | None) -> Text:
             return _COMPLETE.format(**known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
-        if job.verdict.accepted and not job.deletes:
+        if journal.changes.has_accepted(job.id) and not job.deletes:
             copies = (
                 as_arguments(path_beside(Path(file.name), f"-{word}.xlsx"))
                 for word in ("enviada", "sent")
@@ -371,8 +371,8 @@ def _next_step(job: Job, settled: LaterRows | None) -> Text:
     return _NEXT_STEPS.get(job.state, _RESUME).format(settled=moment, **known)
 
 
-def _drift_remarks(job: Job) -> Iterator[Text]:
-    rules = drifted_rules(job.verdict)
+def _drift_remarks(journal: Journal, job: Job) -> Iterator[Text]:
+    rules = drifted_rules(journal.changes.rejections(job.id))
     if rules:
         yield Text(
             pt="Rejeições que a conferência local não previu, por regra:",
@@ -441,7 +441,7 @@ _HISTORY_HEADINGS = (
     Heading(titles.NOTE, 60),
 )
 _MESSAGES = ("reason", "unread")
-_UNLISTED_DETAILS = ("target", "verdict", "origins", "file_hash", "proven")
+_UNLISTED_DETAILS = ("target", "file_hash")
 
 
 def history_table(job: Job) -> Table:

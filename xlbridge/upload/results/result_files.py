@@ -11,10 +11,17 @@ from xlbridge.report_forms import ReportForms
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
+from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.doubt_report import doubt_report
-from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, parse_item_column
+from xlbridge.upload.results.row_ledger import messages_of
+from xlbridge.upload.results.verdict import (
+    REJECTED_AS_A_WHOLE,
+    RejectedRow,
+    parse_item_column,
+    reasons_by_row,
+)
 
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.row_table import RowValues
@@ -38,7 +45,7 @@ def ensure_evidence(context: UploadContext, job: Job) -> Job:
     if in_doubt and not _file_exists(job, "evidence_file"):
         written = _write_evidence(context, job, "em-duvida", ".html", _write_doubt_page)
         job = journal.record(job, job.state, evidence_file=str(written))
-    if _lacks_rejects(job):
+    if _lacks_rejects(journal, job):
         written = _write_evidence(context, job, REJECTS_INFIX, ".xlsx", _write_rejects_workbook)
         job = journal.record(job, job.state, rejects_file=str(written))
     return job
@@ -50,12 +57,12 @@ def ensure_sheet_evidence(context: UploadContext, job: Job) -> Job:
     return context.journal.job(job.id)
 
 
-def _lacks_rejects(job: Job) -> bool:
+def _lacks_rejects(journal: Journal, job: Job) -> bool:
     """Return whether rows were rejected or held, and the rejects workbook is missing."""
     if job.parent is not None or job.spec.mode in {Mode.UNDO, Mode.PROCESS}:
         return False
     rejected = job.state in {State.PARTIAL, State.REJECTED} or (
-        job.state is State.NEEDS_PERSON and bool(job.verdict.rejected_rows)
+        job.state is State.NEEDS_PERSON and bool(messages_of(journal, job))
     )
     held = job.state in _ENDED and job.held > 0
     return (rejected or held) and not _file_exists(job, "rejects_file")
@@ -101,7 +108,8 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     numbers = [row.row for row in planned] or list(job.spec.rows)
     content = job.spec.planned or job.spec.payload
     frame = frame_of_payload(context, resource, content, len(numbers))
-    reasons = _reasons(resource, job, planned)
+    rejections = messages_of(context.journal, job)
+    reasons = _reasons(resource, job, rejections, planned)
     positions = [at for at, row in enumerate(numbers) if row in reasons]
     rejected = frame.iloc[positions].reset_index(drop=True)
     rows = [numbers[at] for at in positions]
@@ -113,7 +121,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
         if planned and planned[at].raw_cells
     }
     record_numbers = [planned[at].number for at in positions] if planned else []
-    wrong = _wrong_columns(resource, job, planned, rows)
+    wrong = _wrong_columns(resource, rejections, planned, rows)
     children = child_rows(resource, rejected)
     RejectedRows(resource, rejected, messages, raw_cells, wrong, record_numbers).write(
         target,
@@ -150,12 +158,15 @@ def _rejected_items(
 
 
 def _wrong_columns(
-    resource: Resource, job: Job, planned: Sequence[PlannedRow], rows: Sequence[int]
+    resource: Resource,
+    rejections: Sequence[RejectedRow],
+    planned: Sequence[PlannedRow],
+    rows: Sequence[int],
 ) -> dict[int, set[str]]:
     """Return the columns that were rejected, could not be parsed, or differ from the system, by
     indexes into ``rows``."""
     wrong: defaultdict[int, set[str]] = defaultdict(set)
-    for rejected in job.verdict.rejected_rows:
+    for rejected in rejections:
         column = rejected.column
         if rejected.row is None or column is None:
             continue
@@ -166,9 +177,14 @@ def _wrong_columns(
     return {index: wrong[row] for index, row in enumerate(rows) if wrong[row]}
 
 
-def _reasons(resource: Resource, job: Job, planned: Sequence[PlannedRow]) -> dict[int, str]:
+def _reasons(
+    resource: Resource,
+    job: Job,
+    rejections: Sequence[RejectedRow],
+    planned: Sequence[PlannedRow],
+) -> dict[int, str]:
     """Return the reason of each row that was rejected or held, except rows that are not records."""
-    reasons = job.verdict.reasons
+    reasons = reasons_by_row(rejections)
     if job.state is State.REJECTED:
         reasons = {row: reasons.get(row, REJECTED_AS_A_WHOLE) for row in job.spec.rows}
     held = {

@@ -202,12 +202,16 @@ class RowLedger:
 
     def rejections(self, change: RowChange) -> Sequence[RejectedRow]:
         """Return the system's messages about a row, with cells in the sheet of the change's job."""
-        by_row = self._rejections_by_job.get(change.job.id)
+        return self.rejections_of(change.job, change.row)
+
+    def rejections_of(self, job: Job, row: int | None) -> Sequence[RejectedRow]:
+        """Return the system's messages about a row of a job, or with None about its whole sheet."""
+        by_row = self._rejections_by_job.get(job.id)
         if by_row is None:
-            by_row = self._rejections_by_job[change.job.id] = {}
-            for found in change.job.verdict.rejected_rows:
+            by_row = self._rejections_by_job[job.id] = {}
+            for found in self.journal.changes.rejections(job.id):
                 by_row.setdefault(found.row, []).append(found)
-        return by_row.get(change.row, ())
+        return by_row.get(row, ())
 
     def undone(self, job: Job) -> LaterRows | None:
         """Return the rows of a job that are reversed now, None if there are none."""
@@ -225,14 +229,23 @@ class RowLedger:
             if change.outcome is RowOutcome.ACCEPTED
         ]
 
-    @cached_property
-    def undone_before(self) -> Counter[str]:
-        """Number of changes that each undo has reversed."""
+    def sent_outcomes(self, job: Job) -> Counter[RowOutcome]:
+        """Return the number of rows that a job sent by their outcome then: accepted, rejected or
+        unknown."""
+        return Counter(
+            RowOutcome.ACCEPTED if change.undo is not None else _counted(change.job, change.outcome)
+            for change in self._own[job.id]
+            if not change.left_out
+        )
+
+    def undone_before(self, later: Job | None = None) -> Counter[str]:
+        """Return the number of changes that each undo has reversed, or each before a ``later``."""
         return Counter(
             change.undo.id
             for changes in self.changes.values()
             for change in changes
             if _is_undone(change) and change.undo is not None
+            if later is None or change.undo.order < later.order
         )
 
 
@@ -252,20 +265,24 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
         found = [(one.job, one.action, one.left_out, one.outcome, 1) for one in rows]
     counts: Counter[str] = Counter()
     for changed_by, action, left_out, outcome, number in found:
-        name = outcome.value
         if left_out and (changed_by.parent or changed_by.id) == (job.parent or job.id):
             name = action
-        elif outcome is RowOutcome.NOT_WRITTEN:
-            name = RowOutcome.REJECTED.value
-        elif outcome is RowOutcome.UNSENT:
-            awaits = changed_by.state is State.PREVIEWED or changed_by.last("verdict") is None
-            name = (RowOutcome.UNKNOWN if awaits else RowOutcome.REJECTED).value
+        else:
+            name = _counted(changed_by, outcome).value
         counts["read"] += number
         counts[name] += number
         if outcome is RowOutcome.ACCEPTED:
             counts[_ACCEPTED_AS.get(RowAction(action), "created")] += number
     names = (*ROW_COUNTS, "deleted") if job.deletes else ROW_COUNTS
     return {name: counts[name] for name in names}
+
+
+def _counted(job: Job, outcome: RowOutcome) -> RowOutcome:
+    """Return the outcome as which a row is counted; rows of an unsent job count as unknown."""
+    if outcome is RowOutcome.UNSENT:
+        is_given_up = job.state is State.ABANDONED and not job.last("replaced_by")
+        return RowOutcome.REJECTED if is_given_up else RowOutcome.UNKNOWN
+    return RowOutcome.REJECTED if outcome is RowOutcome.NOT_WRITTEN else outcome
 
 
 _ACCEPTED_AS = {RowAction.UPDATE: "updated", RowAction.DELETE: "deleted"}
@@ -276,6 +293,22 @@ ROW_COUNTS = (
     *("created", "updated"),
 )
 """Names of the counts of rows, in the order of reports."""
+
+
+def messages_of(journal: Journal, job: Job) -> list[RejectedRow]:
+    """Return the messages about rows of a job; a row without one that was not written with its
+    whole part has the part's reason."""
+    found = journal.changes.rejections(job.id)
+    named = {rejected.row for rejected in found}
+    for part in journal.parts_of(job):
+        if part.state in {State.REJECTED, State.ABANDONED} and job.state is not State.ABANDONED:
+            reason = REJECTED_AS_A_WHOLE if part.state is State.REJECTED else part.reason
+            found += (
+                RejectedRow(row, None, None, reason, itself=False)
+                for row in part.spec.rows
+                if row not in named
+            )
+    return sorted(found, key=lambda rejected: rejected.row or 0)
 
 
 def changed_ledger(journal: Journal, job: Job) -> RowLedger | None:

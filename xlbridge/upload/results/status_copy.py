@@ -149,7 +149,8 @@ def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None
     """
     for part in context.journal.parts_of(job) or [job]:
         known = context.journal.assigned_codes(part)
-        if part.state not in {State.DONE, State.PARTIAL} or len(known) == part.verdict.accepted:
+        accepted = context.journal.changes.outcomes(part.id).count(RowOutcome.ACCEPTED)
+        if part.state not in {State.DONE, State.PARTIAL} or len(known) == accepted:
             continue
         resource = context.catalogue.named(part.spec.resource)
         try:

@@ -18,7 +18,9 @@ from xlbridge.report_forms import (
     list_first,
 )
 from xlbridge.upload.job import Job, State
+from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import token_line
+from xlbridge.upload.results.row_ledger import RowLedger, row_counts
 
 _SHOWN_ROWS = 10
 
@@ -72,17 +74,19 @@ class LeftRow:
         return self.message or _BY_HAND.format(reason=_TEXTS[self.reason])
 
 
-def _left_rows(job: Job) -> list[LeftRow]:
+def _left_rows(journal: Journal, job: Job) -> list[LeftRow]:
     """Return the rows that an undo does not reverse."""
-    planned = [LeftRow(row, LeftReason(code)) for row, code in job.last("left") or ()]
+    planned = [
+        LeftRow(action.row, LeftReason(action.reason or "")) for action in journal.actions_of(job)
+    ]
     refused = [
         LeftRow(rejected.row or 0, LeftReason.CHANGED, rejected.message)
-        for rejected in job.verdict.rejected_rows
+        for rejected in journal.changes.rejections(job.id)
     ]
     return sorted([*planned, *refused], key=lambda row: row.row)
 
 
-def left_report(left: Iterable[LeftRow], undone_before: Mapping[str, int] | None) -> Report:
+def left_report(left: Iterable[LeftRow], undone_before: Mapping[str, int]) -> Report:
     """Return the report of the rows that an undo leaves, by reason, and of those undone before."""
     groups = group_by_reason((row.text, row.row) for row in left)
     sentences = [
@@ -91,8 +95,7 @@ def left_report(left: Iterable[LeftRow], undone_before: Mapping[str, int] | None
     ]
     return Report(
         remarks=[
-            _BEFORE.format(n=count_text(count), undo=undo)
-            for undo, count in (undone_before or {}).items()
+            _BEFORE.format(n=count_text(count), undo=undo) for undo, count in undone_before.items()
         ],
         tables=[
             Table(sheet=_LEFT_ROWS, lines=[Line(tone=Tone.OPEN, text=text) for text in sentences])
@@ -111,36 +114,39 @@ _BEFORE = Text(
 )
 
 
-def undo_plan_report(job: Job, place: str) -> Report:
+def undo_plan_report(journal: Journal, job: Job, place: str) -> Report:
     """Return the plan of an undo in the system at ``place``, before it is confirmed."""
     title = Text(
         pt="Plano: desfazer o envio {job} em {place} · linhas a desfazer: {rows}; "
         "não desfeitas: {left}",
         en="Plan: undo the upload {job} in {place} · rows to reverse: {rows}; not reversed: {left}",
     )
-    left = _left_rows(job)
+    left = _left_rows(journal, job)
     return replace(
-        left_report(left, job.last("undone_before")),
+        left_report(left, RowLedger.of(journal, job).undone_before(job)),
         title=title.format(job=job.undo_of, place=place, rows=len(job.spec.rows), left=len(left)),
         next_steps=[token_line(job.token)],
     )
 
 
-def undo_counts(job: Job) -> dict[str, int]:
+def undo_counts(journal: Journal, job: Job) -> dict[str, int]:
     """Return the counts of an undo's rows; ``read`` is the sum of the others."""
-    verdict = job.verdict
-    left = len(job.last("left") or ()) + verdict.rejected
-    counts = {"undone": verdict.accepted, "left": left, "unknown": verdict.unknown}
-    return {"read": sum(counts.values()), **counts}
+    counts = row_counts(journal, job)
+    return {
+        "read": counts["read"],
+        "undone": counts["accepted"],
+        "left": counts["held"] + counts["rejected"],
+        "unknown": counts["unknown"],
+    }
 
 
-def undo_json(job: Job) -> dict[str, Any]:
+def undo_json(journal: Journal, job: Job) -> dict[str, Any]:
     """Return an undo as JSON. See the product brief, ``undo JOB``."""
     return _json(
         job.undo_of,
         job.spec.resource,
-        undo_counts(job),
-        _left_rows(job),
+        undo_counts(journal, job),
+        _left_rows(journal, job),
         job.token,
         job,
         job.target,
@@ -170,9 +176,10 @@ def _json(
     }
 
 
-def undo_report(job: Job) -> Report:
+def undo_report(journal: Journal, job: Job) -> Report:
     """Return the report of an undo."""
-    counts, undone_before = undo_counts(job), job.last("undone_before")
+    counts = undo_counts(journal, job)
+    undone_before = RowLedger.of(journal, job).undone_before(job)
     headline = _HEADLINES.get(job.state, _UNFINISHED)
     if headline is _DONE and not counts["undone"]:
         headline = _headline_without_rows(counts["read"], undone_before)
@@ -182,14 +189,14 @@ def undo_report(job: Job) -> Report:
     if counts["left"] or job.state is State.ABANDONED:
         grade = Grade.ERROR
     return replace(
-        left_report(_left_rows(job), undone_before),
+        left_report(_left_rows(journal, job), undone_before),
         verdict=verdict,
         grade=grade,
         facts=titles.quirks_facts(job.target),
     )
 
 
-def _headline_without_rows(left: int, undone_before: Mapping[str, int] | None) -> Text:
+def _headline_without_rows(left: int, undone_before: Mapping[str, int]) -> Text:
     """Return the headline of an undo that has reversed no row, and leaves some or none."""
     if left:
         return _NONE_REVERSED

@@ -1,19 +1,18 @@
-"""Verdict on the rows of an upload: accepted, rejected or unknown, with the analyst's addresses."""
+"""Verdict on the rows of a job: the outcome of each, and messages with the analyst's addresses."""
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from xlbridge import titles
 from xlbridge.i18n import Text, joined
 from xlbridge.workbook import cell_address
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedRow:
+class RejectedRow(NamedTuple):
     """Rejected row, with its Excel number and cell in the analyst's sheet if they are known.
 
     ``itself`` is false for a row without an error of its own, which was rejected with others or
@@ -72,74 +71,49 @@ class LostField:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Counts of the rows of an upload, by outcome; ``read`` is always the sum of the others."""
+    """Verdict on the rows of a job: the outcome of each, in order, and the messages about rejected
+    ones. ``outcomes`` are None if they are recorded otherwise, or nothing was sent.
+    """
 
-    read: int
-    accepted: int
-    unknown: int
-    rejected_rows: tuple[RejectedRow, ...] = ()
-
-    @classmethod
-    def all_accepted(cls, rows: Sequence[int]) -> Self:
-        """Return the verdict on rows that were all applied."""
-        return cls(read=len(rows), accepted=len(rows), unknown=0)
+    outcomes: "Sequence[RowOutcome] | None" = None
+    rejections: Sequence[RejectedRow] = ()
 
     @classmethod
-    def all_unknown(cls, rows: Sequence[int]) -> Self:
-        """Return the verdict on rows whose outcome is unknown."""
-        return cls(read=len(rows), accepted=0, unknown=len(rows))
-
-    @classmethod
-    def none_applied(cls, rows: Sequence[int]) -> Self:
-        """Return the verdict on rows that were not applied, without reasons for single rows."""
-        return cls(read=len(rows), accepted=0, unknown=0)
+    def of_rejections(
+        cls, rows: Sequence[int], rejections: Sequence[RejectedRow], others: "RowOutcome"
+    ) -> Self:
+        """Return the verdict on rows of which the named ones are rejected."""
+        named = {rejected.row for rejected in rejections}
+        return cls([RowOutcome.REJECTED if row in named else others for row in rows], rejections)
 
     @classmethod
     def of_proof(cls, rows: Sequence[int], proven: Sequence[bool | None]) -> Self:
         """Return the verdict on rows proven to be present or absent; None is unproven."""
-        missing = [row for row, present in zip(rows, proven, strict=True) if present is False]
         return cls(
-            read=len(rows),
-            accepted=sum(present is True for present in proven),
-            unknown=sum(present is None for present in proven),
-            rejected_rows=tuple(
-                RejectedRow(row, None, None, NOT_IN_SYSTEM, itself=False) for row in missing
-            ),
+            [RowOutcome.of_proof(present) for present in proven],
+            [
+                RejectedRow(row, None, None, NOT_IN_SYSTEM, itself=False)
+                for row, present in zip(rows, proven, strict=True)
+                if present is False
+            ],
         )
 
-    @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the verdict stored in the journal."""
-        rows = (
-            RejectedRow(**{**row, "message": Text.of_json(row["message"])})
-            for row in stored["rejected_rows"]
-        )
-        return cls(stored["read"], stored["accepted"], stored["unknown"], tuple(rows))
+    def has(self, outcome: "RowOutcome") -> bool:
+        """Return whether any row has an outcome."""
+        return outcome in (self.outcomes or ())
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the verdict as stored in the journal, with messages in both languages."""
-        rows = [{**asdict(row), "message": row.message.to_json()} for row in self.rejected_rows]
-        counts = {"read": self.read, "accepted": self.accepted, "unknown": self.unknown}
-        return {**counts, "rejected_rows": rows}
 
-    @property
-    def rejected(self) -> int:
-        """Number of rejected rows."""
-        return self.read - self.accepted - self.unknown
+NO_VERDICT = Verdict()
+"""Verdict on rows that an event does not decide on, or that single records' answers decide on."""
 
-    def outcomes(self, rows: Sequence[int], others: "RowOutcome") -> "list[RowOutcome]":
-        """Return the outcome of each row: rejected, or that of the ``others``."""
-        rejected = {row.row for row in self.rejected_rows}
-        return [RowOutcome.REJECTED if row in rejected else others for row in rows]
 
-    @property
-    def reasons(self) -> dict[int, Text]:
-        """Joined reasons for each rejected row whose number is known."""
-        reasons: dict[int, list[Text]] = defaultdict(list)
-        for rejected in self.rejected_rows:
-            if rejected.row is not None:
-                reasons[rejected.row].append(rejected.labelled)
-        return {row: joined(texts) for row, texts in reasons.items()}
+def reasons_by_row(rejections: Iterable[RejectedRow]) -> dict[int, Text]:
+    """Return the joined messages about each rejected row whose number is known."""
+    reasons: dict[int, list[Text]] = defaultdict(list)
+    for rejected in rejections:
+        if rejected.row is not None:
+            reasons[rejected.row].append(rejected.labelled)
+    return {row: joined(texts) for row, texts in reasons.items()}
 
 
 REJECTED_AS_A_WHOLE = Text(
@@ -226,14 +200,14 @@ class DriftedRule:
     rows: int
 
 
-def drifted_rules(verdict: Verdict) -> list[DriftedRule]:
+def drifted_rules(rejections: Iterable[RejectedRow]) -> list[DriftedRule]:
     """Count the rejected rows by rule, the most frequent first.
 
     Messages that differ only in values count as one rule.
     """
     counts = Counter(
         (_without_number(row.column), _VALUE.sub(_ELLIPSIS, str(row.message)))
-        for row in verdict.rejected_rows
+        for row in rejections
         if row.itself
     )
     return [DriftedRule(column, rule, rows) for (column, rule), rows in counts.most_common()]

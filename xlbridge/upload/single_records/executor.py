@@ -84,7 +84,8 @@ def settle_records(context: "RunContext", job: Job) -> "Step":
     """Settle the records in doubt by reading them back; those certainly not written are sent again.
 
     What is still in doubt after the settle time is left to a person. Raises ``InDoubt`` if the
-    system cannot be reached.
+    system cannot be reached, ``TransportError`` if nothing was sent that the journal knows of, or
+    applied.
     """
     if not context.options.wait:
         return job, False
@@ -100,6 +101,10 @@ def settle_records(context: "RunContext", job: Job) -> "Step":
             _RecordExecutor(context, job).settle(final=True)
     except ApiError as error:
         raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
+    writes = journal.writes.load(job.id, answers=False)
+    if not job.attempts and all(write.state.is_waiting for write in writes):
+        # The journal has lost entries, and nothing shows that the job was ever confirmed.
+        raise context.record_unsent(job, NotExecuted(job.reason, answered=True))
     return journal.record(job, State.SENDING, reconciled="read back"), True
 
 
@@ -236,8 +241,7 @@ def _stopped(
     if any(write.state in {WriteState.DOUBTFUL, WriteState.SENDING} for write in writes):
         context.doubt(job, error.message, verdict)
         return InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments()))
-    stored, reason = verdict.to_json(), asdict(error.message)
-    context.journal.record(job, State.SENDING, reason=reason, verdict=stored)
+    context.journal.record(job, State.SENDING, verdict=verdict, reason=asdict(error.message))
     return error
 
 
@@ -251,8 +255,7 @@ def _conclude(context: "RunContext", job: Job, writes: list[RecordWrite]) -> "St
         result = with_reason(WriteState.CHANGED, _BLOCKED)
         context.journal.writes.record(job.id, [result.state_of(write) for write in waiting])
         writes = context.journal.writes.load(job.id, answers=False)
-    freed = [write.position for write in writes if write.state.is_refused or job.deletes]
-    detail: dict[str, Any] = {"freed": freed}
+    detail: dict[str, Any] = {}
     states = {write.state for write in writes}
     if WriteState.UNPROVEN in states:
         unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
@@ -272,16 +275,11 @@ def _first_reason(writes: Sequence[RecordWrite]) -> Text:
 
 
 def _verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
-    """Return the verdict on a job's rows from the writes of their records."""
+    """Return the verdict on a job's rows, whose outcomes are recorded with each answer."""
     refused = [write for write in writes if write.state.is_refused]
     items = job.items if refused else {}
     return Verdict(
-        read=len(job.spec.rows),
-        accepted=sum(write.state is WriteState.APPLIED for write in writes),
-        unknown=sum(
-            write.state is not WriteState.APPLIED and not write.state.is_refused for write in writes
-        ),
-        rejected_rows=tuple(
+        rejections=[
             rejected_row(
                 job.spec,
                 job.spec.rows[write.position],
@@ -292,5 +290,5 @@ def _verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
             )
             for write in refused
             for column, message in write.problems or [(None, _NO_REASON)]
-        ),
+        ]
     )
