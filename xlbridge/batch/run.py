@@ -19,6 +19,7 @@ from xlbridge.batch.plan.steps import (
     CompareStep,
     ExportStep,
     ProcessStep,
+    WorkbookFile,
     WorkbookStep,
     file_digest,
     relative_name,
@@ -48,7 +49,6 @@ from xlbridge.batch.status import (
 )
 from xlbridge.batch.workbook_checks import (
     FileResult,
-    StepWorkbook,
     check_all,
     main_result,
     validation_request,
@@ -158,8 +158,8 @@ class BatchRun:
         ]
 
         def add_plan(state: StepOverview, step: WorkbookStep, unit: UnitOverview) -> None:
-            target = StepWorkbook.of_unit(self._batch, step, unit)
-            plan = self._sender.plan(target, unit, state.waits_for)
+            book = self._batch.workbook(step, unit)
+            plan = self._sender.plan(book, unit, state.waits_for)
             self._plans[step.name, unit.name] = plan
 
         title = Text(pt="Planejando", en="Planning")
@@ -183,7 +183,7 @@ class BatchRun:
             return unit
         try:
             if state.waits_for:
-                plan = self._sender.plan(plan.target, unit, state.waits_for, ahead=True)
+                plan = self._sender.plan(plan.book, unit, state.waits_for, ahead=True)
         except (ApiError, UsageError) as error:
             status = UnitStatus.FAILED if isinstance(error, ApiError) else UnitStatus.HELD
             return replace(unit, status=status, problem=error.message)
@@ -210,35 +210,27 @@ class BatchRun:
 
     def _check(self, steps: Sequence[WorkbookStep]) -> Sequence[FileResult]:
         """Check the workbooks that were not sent yet; return those that failed."""
-        all_targets = [
-            (StepWorkbook(step, workbook), unit)
-            for step in steps
-            for workbook, unit in workbook_overviews(self._batch, step)
-        ]
-        targets = [
-            target for target, unit in all_targets if unit.status in _TO_CHECK and not unit.jobs
-        ]
+        all_books = [pair for step in steps for pair in workbook_overviews(self._batch, step)]
+        books = [book for book, unit in all_books if unit.status in _TO_CHECK and not unit.jobs]
         under_way = [
-            target
-            for target, unit in all_targets
-            if unit.jobs and unit.status is not UnitStatus.DONE
+            book for book, unit in all_books if unit.jobs and unit.status is not UnitStatus.DONE
         ]
-        if not targets:
+        if not books:
             return ()
         self.checked = True
-        for target in targets:
-            if target.step.sending is not None:
+        for book in books:
+            if book.step.sending is not None:
                 # Connect now: messages about the environment belong before the progress display.
-                self._batch.environments.client(target.step.profile)
-        files = [target.workbook.path for target in targets]
+                self._batch.environments.client(book.step.profile)
+        files = [book.path for book in books]
         with (
-            self._options.progress(Text(pt="Conferindo", en="Checking"), len(targets)) as progress,
+            self._options.progress(Text(pt="Conferindo", en="Checking"), len(books)) as progress,
             self._options.executor_for(files) as executor,
         ):
-            results = _validate_all(self._batch, targets, executor)
+            results = _validate_all(self._batch, books, executor)
             refused, unchecked = check_all(self._batch, results, progress.advance, under_way)
-        for target, error in unchecked:
-            self._note_failure(target.step, target.workbook.name, target.workbook.sha256, error)
+        for book, error in unchecked:
+            self._note_failure(book.step, book.name, book.sha256, error)
         return refused
 
     def _run_steps(self) -> None:
@@ -341,7 +333,7 @@ class BatchRun:
             _record_export(self._batch, step, unit.sha256, result)
         elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
-            self._sender.send(StepWorkbook.of_unit(self._batch, step, unit), unit)
+            self._sender.send(self._batch.workbook(step, unit), unit)
 
 
 _EXPORTING = Text(pt="Exportando", en="Exporting")
@@ -353,14 +345,14 @@ _NOT_TRIED = Text(
 
 
 def _validate_all(
-    batch: Batch, targets: Sequence[StepWorkbook], executor: Executor | None
-) -> Iterator[tuple[StepWorkbook, FileResult]]:
-    groups: defaultdict[tuple[str | None, CsvForm], list[StepWorkbook]] = defaultdict(list)
-    for target in targets:
-        groups[target.step.profile, target.step.csv].append(target)
+    batch: Batch, books: Sequence[WorkbookFile], executor: Executor | None
+) -> Iterator[tuple[WorkbookFile, FileResult]]:
+    groups: defaultdict[tuple[str | None, CsvForm], list[WorkbookFile]] = defaultdict(list)
+    for book in books:
+        groups[book.step.profile, book.step.csv].append(book)
     for (profile, csv), group in groups.items():
         settings = batch.environments.context(profile).settings
-        requests = [validation_request(batch, target) for target in group]
+        requests = [validation_request(batch, book) for book in group]
         limits = settings.limits.with_csv(csv)
         results = validate_files(requests, settings.schemas, limits, executor)
         yield from zip(group, map(main_result, results), strict=True)

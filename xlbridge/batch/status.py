@@ -129,7 +129,7 @@ def _dropped_steps(batch: Batch) -> Iterator[StepOverview]:
             name=name, profile=profiles[profile], patterns=files, sending=SendOptions()
         )
         overviews = (
-            workbook_overview(batch, step, WorkbookFile(plan.file(file), file, ""))
+            workbook_overview(batch, WorkbookFile(step, plan.file(file), file, ""))
             for file in files
         )
         units = tuple(
@@ -219,7 +219,7 @@ def workbook_overviews(
         _follow_renames(batch, step, present)
     earlier = batch.files_of_earlier_steps(step)
     for book in present:
-        unit, other = workbook_overview(batch, step, book), earlier.get(batch.plan.file(book.name))
+        unit, other = workbook_overview(batch, book), earlier.get(batch.plan.file(book.name))
         if other is not None and not unit.jobs:
             problem = _IN_TWO_STEPS.format(step=other)
             unit = UnitOverview(book.name, UnitStatus.HELD, problem=problem, sha256=book.sha256)
@@ -228,8 +228,8 @@ def workbook_overviews(
         return
     names = {book.name for book in present}
     for name in batch.ledger.sent_files(batch.key(step)):
-        gone = WorkbookFile(batch.plan.folder / name, name, "")
-        unit = workbook_overview(batch, step, gone)
+        gone = WorkbookFile(step, batch.plan.folder / name, name, "")
+        unit = workbook_overview(batch, gone)
         if name not in names and unit.jobs:
             yield gone, unit
 

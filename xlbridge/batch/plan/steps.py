@@ -269,13 +269,13 @@ class BatchPlan:
         """The folder that the plan's paths are relative to."""
         return self.path.parent
 
-    def find_workbook(self, step: str, name: str) -> "tuple[WorkbookStep, WorkbookFile]":
-        """Return a step and its workbook by name. Raises ``UsageError`` if it is gone."""
+    def find_workbook(self, step: str, name: str) -> "WorkbookFile":
+        """Return a workbook by the names of step and file. Raises ``UsageError`` if it is gone."""
         for candidate in self.steps:
             if candidate.name == step and isinstance(candidate, WorkbookStep):
                 for book in workbooks_of(self, candidate):
                     if book.name == name:
-                        return candidate, book
+                        return book
         raise UsageError(
             Text(
                 pt="{unit} não está mais entre os arquivos da etapa {step}.",
@@ -367,6 +367,7 @@ class WorkbookFile:
     read.
     """
 
+    step: WorkbookStep
     path: Path
     name: str
     sha256: str
@@ -380,7 +381,7 @@ def workbooks_of(plan: BatchPlan, step: WorkbookStep) -> list[WorkbookFile]:
     """
     outputs = {plan.key(path) for _, path in plan.outputs()} - set(map(plan.key, step.patterns))
     return [
-        WorkbookFile(path, relative_name(plan.folder, path), file_digest(path))
+        WorkbookFile(step, path, relative_name(plan.folder, path), file_digest(path))
         for path in files_of(plan, step).values()
         if plan.key(path) not in outputs and not WorkbookMark.PROVEN.is_on(path)
     ]

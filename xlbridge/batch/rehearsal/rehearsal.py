@@ -20,7 +20,7 @@ from xlbridge.batch.rehearsal.required_records import RequiredRecords
 from xlbridge.batch.rehearsal.workspace import Workspace, copy_month, prepare_workspace
 from xlbridge.batch.run import prove_batch, run_batch
 from xlbridge.batch.run_options import BatchOutcome, BatchRunOptions, open_batch
-from xlbridge.batch.workbook_checks import StepWorkbook, validate_workbook
+from xlbridge.batch.workbook_checks import validate_workbook
 from xlbridge.errors import ApiError, TransportError, UsageError
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
@@ -155,7 +155,7 @@ def _count_rows(
             continue
         for workbook in workbooks_of(batch.plan, step):
             show(Text(pt="Lendo {name}", en="Reading {name}").format(name=workbook.name))
-            sheet = validate_workbook(batch, StepWorkbook(step, workbook))
+            sheet = validate_workbook(batch, workbook)
             rows[step.name, workbook.name] = 0
             if isinstance(sheet, ValidatedSheet):
                 records = sum(row not in sheet.non_records for row in sheet.rows)
