@@ -34,7 +34,7 @@ from xlbridge.client import Client
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.upload import Job, Journal, State, UploadContext
+from xlbridge.upload import Journal, State, UploadContext
 from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
 from xlbridge.workbook import WorkbookMark
 
@@ -92,7 +92,19 @@ def are_proofs_missing(batch: Batch, steps: Sequence[StepOverview]) -> bool:
 
 def _proof_targets(batch: Batch, steps: Sequence[StepOverview]) -> dict[str | None, Path]:
     """Return the path of each environment's proof, without suffix."""
-    profiles = list(dict.fromkeys(state.step.profile for state in steps if _has_output(state)))
+    # Something was sent or exported in a step with a job, or an export that was made.
+    profiles = list(
+        dict.fromkeys(
+            state.step.profile
+            for state in steps
+            if any(
+                unit.status is not UnitStatus.NEW
+                if isinstance(state.step, ExportStep)
+                else unit.jobs
+                for unit in state.units
+            )
+        )
+    )
     if len(profiles) == 1:
         return {profiles[0]: batch.plan.folder / batch.plan.proof}
     return {profile: batch.plan.folder / _environment_proof(batch, profile) for profile in profiles}
@@ -124,13 +136,6 @@ def _environment_proof(batch: Batch, profile: str | None) -> str:
 
 def _proof_paths(target: Path) -> tuple[Path, Path]:
     return target.with_name(f"{target.name}.xlsx"), target.with_name(f"{target.name}.html")
-
-
-def _has_output(state: StepOverview) -> bool:
-    """Return whether something was sent or exported in a step."""
-    if isinstance(state.step, ExportStep):
-        return any(unit.status is not UnitStatus.NEW for unit in state.units)
-    return any(unit.jobs for unit in state.units)
 
 
 def _is_proven(step: AnyStep) -> bool:
@@ -213,10 +218,18 @@ def build_proof(
     ]
     for job in (job for file in files for job in file.jobs):
         job.require_system(client.identity, client.target.profile)
-    by_resource = [
-        (resource, read_back(context, client, resource, rows, show))
-        for resource, rows in _rows_by_resource(context, files)
-    ]
+    sent: dict[str, list[tuple[FileProof, RowChange]]] = {}
+    for file in files:
+        for change in file.rows:
+            # The system may have written rows that it has rejected.
+            is_answered = change.job.state in _ANSWERED and change.planned is None
+            if change.outcome in _READ_BACK or is_answered:
+                sent.setdefault(change.job.spec.resource, []).append((file, change))
+    by_resource = []
+    for name, rows_of_resource in sent.items():
+        resource = context.catalogue.named(name)
+        read = read_back(context, client, resource, rows_of_resource, show)
+        by_resource.append((resource, read))
     by_file: dict[int, list[ReadBackRow]] = {id(file): [] for file in files}
     for _, rows in by_resource:
         for row in rows:
@@ -226,10 +239,14 @@ def build_proof(
         row for rows in by_file.values() for row in sorted(rows, key=lambda row: row.sent.origin)
     ]
     accepted = [(r, [row for row in rows if row.accepted]) for r, rows in by_resource]
+    address = urlsplit(client.target.base_url)
     return Proof(
         title=title,
         profile=client.target.profile,
-        base_url=_address_without_credentials(client.target.base_url),
+        base_url=urlunsplit(
+            # The address without user name, password, query and fragment.
+            address._replace(netloc=address.netloc.rpartition("@")[2], query="", fragment="")
+        ),
         quirks=client.target.to_json().get("quirks"),
         at=at,
         steps={step: [file for file in proven if file.step == step] for step in steps},
@@ -255,22 +272,6 @@ def sent_file(journal: Journal, step: str, file: StepFile) -> FileProof:
     jobs = [part for job in ledger.attempts for part in journal.parts_of(job) or [job]]
     rows = tuple(ledger.now[origin] for origin in sorted(ledger.now))
     return FileProof(step, file, ledger, tuple(jobs), rows)
-
-
-def _rows_by_resource(
-    context: UploadContext, files: Sequence[FileProof]
-) -> Iterator[tuple[Resource, list[tuple[FileProof, RowChange]]]]:
-    """Yield the rows that may have records in the system, by resource.
-
-    They include rejected rows that the system answered for: it may have written them anyway.
-    """
-    rows: dict[str, list[tuple[FileProof, RowChange]]] = {}
-    for file in files:
-        for row in file.rows:
-            if row.outcome in _READ_BACK or (row.job.state in _ANSWERED and row.planned is None):
-                rows.setdefault(row.job.spec.resource, []).append((file, row))
-    for name, resource_rows in rows.items():
-        yield context.catalogue.named(name), resource_rows
 
 
 def _compared_fields(resource: Resource) -> ComparedFields:
@@ -332,26 +333,22 @@ _OTHER_CONTENT = Text(
 )
 
 
-def _adds_up(journal: Journal, job: Job) -> bool:
-    """Return whether the outcomes of a job's rows agree with its verdict."""
-    verdict, outcomes = job.verdict, journal.changes.outcomes(job.id)
-    if job.state is State.PREVIEWED or job.state.is_unsent:
-        return verdict.read == len(outcomes)
-    counts = (
-        len(outcomes),
-        outcomes.count(RowOutcome.ACCEPTED),
-        outcomes.count(RowOutcome.UNKNOWN),
-    )
-    return counts == (verdict.read, verdict.accepted, verdict.unknown)
-
-
 def contradictions(file: FileProof) -> Iterator[Text]:
     """Yield the contradictions between a workbook, its jobs and what became of its rows."""
     if file.ledger is None:
         return
     name = file.file.path.name
     for job in file.jobs:
-        if not _adds_up(file.ledger.journal, job):
+        verdict, outcomes = job.verdict, file.ledger.journal.changes.outcomes(job.id)
+        counts = [
+            len(outcomes),
+            outcomes.count(RowOutcome.ACCEPTED),
+            outcomes.count(RowOutcome.UNKNOWN),
+        ]
+        expected = [verdict.read, verdict.accepted, verdict.unknown]
+        if job.state is State.PREVIEWED or job.state.is_unsent:
+            counts, expected = counts[:1], expected[:1]
+        if counts != expected:
             yield _VERDICT_DIFFERS.format(file=name, job=job.id)
     records = sum(row.is_record for row in file.rows)
     if records != file.file.rows_in_sheet:
@@ -362,9 +359,3 @@ def contradictions(file: FileProof) -> Iterator[Text]:
         jobs = [change.job.id for change in changes if change.outcome is RowOutcome.ACCEPTED]
         if len(jobs) > 1:
             yield _ACCEPTED_TWICE.format(file=name, row=origin, jobs=", ".join(jobs))
-
-
-def _address_without_credentials(base_url: str) -> str:
-    """Return an address without user name, password, query and fragment."""
-    parts = urlsplit(base_url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))

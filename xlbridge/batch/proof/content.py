@@ -10,13 +10,10 @@ from typing import Any
 from xlbridge import __version__, titles
 from xlbridge.batch.proof.model import (
     OpenReason,
-    OpenRow,
     Proof,
     ProofExport,
     ProofState,
     RowLocation,
-    Total,
-    TotalTable,
     open_items,
     proof_state,
     resource_lines,
@@ -61,14 +58,14 @@ _STATES = {
     OpenReason.WRITTEN: Text(
         pt="rejeitada; está no sistema mesmo assim", en="rejected; in the system nevertheless"
     ),
+    OpenReason.UNKNOWN: Text(
+        pt="em dúvida; não pode ser procurada", en="in doubt; cannot be looked up"
+    ),
 }
 _UNKNOWN_FOUND = Text(pt="em dúvida; encontrada no sistema", en="in doubt; found in the system")
 _UNKNOWN_NOT_FOUND = Text(
     pt="em dúvida; não encontrada no sistema", en="in doubt; not found in the system"
 )
-_UNKNOWN_NO_KEY = Text(pt="em dúvida; não pode ser procurada", en="in doubt; cannot be looked up")
-
-
 _YES_NO = {"True": titles.YES, "False": titles.NO}
 
 
@@ -125,6 +122,15 @@ def difference_table(proof: Proof) -> Table:
 
 def open_row_table(proof: Proof) -> Table:
     """Return the rows that are open."""
+    lines = []
+    for row in proof.rows:
+        state = _STATES[row.state]
+        if row.state is OpenReason.UNKNOWN and row.key:
+            state = _UNKNOWN_FOUND if row.codes else _UNKNOWN_NOT_FOUND
+        key = " · ".join(f"{name}: {value}" for name, value in row.key.items()) or None
+        codes = ", ".join(row.codes) or None
+        place = _location_values(row.location)
+        lines.append(Line((*place, str(row.location.row), state, key, codes)))
     return Table(
         sheet=Text(pt="Linhas em aberto", en="Open rows"),
         headings=(
@@ -134,18 +140,7 @@ def open_row_table(proof: Proof) -> Table:
             Heading(Text(pt="Chave procurada", en="Key looked up"), 40),
             Heading(Text(pt="Códigos no sistema", en="Codes in the system"), 30),
         ),
-        lines=[
-            Line(
-                (
-                    *_location_values(row.location),
-                    str(row.location.row),
-                    _open_state(row),
-                    " · ".join(f"{name}: {value}" for name, value in row.key.items()) or None,
-                    ", ".join(row.codes) or None,
-                )
-            )
-            for row in proof.rows
-        ],
+        lines=lines,
         none=Text(
             pt="Nenhuma linha falta, se repete, está em dúvida ou foi gravada apesar de rejeitada.",
             en="No row is missing, repeated, in doubt, or written although it was rejected.",
@@ -193,14 +188,6 @@ def _location_values(location: RowLocation) -> tuple[Value, ...]:
         text = _FIXED_ELSEWHERE if location.row else _OTHER_SHEET
         name = text.format(file=name, row=location.origin, workbook=location.workbook.name)
     return location.step, name, location.sheet
-
-
-def _open_state(row: OpenRow) -> Text:
-    if row.state is not OpenReason.UNKNOWN:
-        return _STATES[row.state]
-    if not row.key:
-        return _UNKNOWN_NO_KEY
-    return _UNKNOWN_FOUND if row.codes else _UNKNOWN_NOT_FOUND
 
 
 _DIGEST_WIDTH = 36  # a digest wraps to two lines
@@ -303,11 +290,23 @@ def job_table(proof: Proof) -> Table:
 
 
 def _job_line(job: Job) -> Line:
+    """Return an upload, with how it differs from the plain upload of a workbook."""
     log, verdict = job.last("log_id"), job.verdict
+    notes = []
+    if job.parent is not None:
+        notes.append(_PART.format(n=job.part, job=job.parent))
+    if job.retry_of is not None:
+        notes.append(_RETRY.format(job=job.retry_of))
+    if (reason := UploadOptions.of_job(job).again) is not None:
+        notes.append(_AGAIN.format(reason=reason))
+    if (resolved := job.last("resolved")) is not None:
+        notes.append(
+            _DECIDED.format(seen=resolved["as"], by=resolved["by"], reason=resolved["reason"])
+        )
     return Line(
         (
             job.id,
-            _job_note(job),
+            joined(notes) if notes else None,
             job.spec.resource,
             job.spec.mode_name,
             job.state.text,
@@ -321,22 +320,6 @@ def _job_line(job: Job) -> Line:
             job.spec.digest,
         )
     )
-
-
-def _job_note(job: Job) -> Text | None:
-    """Return how an upload differs from the plain upload of a workbook, None if it does not."""
-    notes = []
-    if job.parent is not None:
-        notes.append(_PART.format(n=job.part, job=job.parent))
-    if job.retry_of is not None:
-        notes.append(_RETRY.format(job=job.retry_of))
-    if (reason := UploadOptions.of_job(job).again) is not None:
-        notes.append(_AGAIN.format(reason=reason))
-    if (resolved := job.last("resolved")) is not None:
-        notes.append(
-            _DECIDED.format(seen=resolved["as"], by=resolved["by"], reason=resolved["reason"])
-        )
-    return joined(notes) if notes else None
 
 
 _WHOLE_BATCH = Text(pt="Total do lote", en="The whole batch")
@@ -483,7 +466,21 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
         counts = (_ACCEPTED_ROWS, _UNREAD_ROWS, _FOUND_ROWS, _ROWS_DIFFERENCE)
         amounts = () if table.amount is None else (_SENT, _UNREAD, _FOUND, _DIFFERENCE)
         headings = (Heading(table.by, 22), *counts, *amounts)
-        lines = [_total_line(table, total) for total in (*table.totals, table.sum)]
+        lines = []
+        for total in (*table.totals, table.sum):
+            label: Value = _EMPTY
+            if total is table.sum:
+                label = _TOTAL
+            elif total.label is not None and table.by_month:
+                label = f"{total.label[5:7]}/{total.label[:4]}"
+            elif total.label is not None:
+                label = typed_value(table.kind, total.label)
+            values: tuple[Value, ...] = (label, total.rows, total.unread_rows)
+            values += (total.found_rows, total.rows_difference)
+            if table.amount is not None:
+                values += (total.amount, total.unread, total.found, total.difference)
+            tone = Tone.PLAIN if total.agrees else Tone.OPEN
+            lines.append(Line(values, Tone.SUM if total is table.sum else tone))
         about = _ABOUT_TOTALS if index == 0 else None
         yield Table(
             sheet=_TOTALS_SHEET,
@@ -493,24 +490,6 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
             title=title,
             about=about,
         )
-
-
-def _total_line(table: TotalTable, total: Total) -> Line:
-    label: Value
-    if total is table.sum:
-        label, tone = _TOTAL, Tone.SUM
-    else:
-        tone = Tone.PLAIN if total.agrees else Tone.OPEN
-        if total.label is None:
-            label = _EMPTY
-        elif table.by_month:
-            label = f"{total.label[5:7]}/{total.label[:4]}"
-        else:
-            label = typed_value(table.kind, total.label)
-    values = (label, total.rows, total.unread_rows, total.found_rows, total.rows_difference)
-    if table.amount is None:
-        return Line(values, tone)
-    return Line((*values, total.amount, total.unread, total.found, total.difference), tone)
 
 
 _ROW_COUNTS = Text(
