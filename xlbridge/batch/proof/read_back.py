@@ -17,7 +17,7 @@ from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.remote import ExistingPolicy
-from xlbridge.upload import Job, UploadContext, sent_rows
+from xlbridge.upload import UploadContext, sent_rows
 from xlbridge.upload.lookup import (
     CODE_SEPARATOR,
     FoundRecord,
@@ -253,7 +253,15 @@ def read_back(
         by_job.setdefault((sent.job.id, sent.planned is None), []).append((file, sent))
     pending = [pair for pairs in by_job.values() for pair in _rows_of_job(context, resource, pairs)]
     read = _with_readings(client, resource, pending)
-    before = _codes_before(context, [file for file, _ in rows])
+    # The codes of each key's records before anything of the batch was sent.
+    before: dict[str, frozenset[str]] = {}
+    jobs = {
+        job.id: job for file in {id(file): file for file, _ in rows}.values() for job in file.jobs
+    }
+    for job in sorted(jobs.values(), key=lambda job: job.order):
+        for snapshot in filter(None, context.journal.snapshots.first_before(job.id)):
+            codes = frozenset(found.code for found in snapshot.found)
+            before.setdefault(key_text(snapshot.key), codes)
     return _with_repeated_keys(resource, _with_matches(resource, read, before))
 
 
@@ -327,7 +335,14 @@ def _rows_of_job(
             for file, sent in pairs
         ]
     keys = [columns for _, columns in unique_keys(resource)]
-    numbers = _given_numbers(context, resource, first.job)
+    back = resource.read_back
+    # Records that have no other key are found by the numbers that the system has assigned.
+    numbers = {}
+    if back is not None and back.number_operations:
+        numbers = {
+            row: dict(zip(back.codes, code.split(CODE_SEPARATOR), strict=True))
+            for row, code in context.journal.assigned_codes(first.job).items()
+        }
     return [
         (
             ReadBackRow(
@@ -346,40 +361,12 @@ def _rows_of_job(
     ]
 
 
-def _given_numbers(
-    context: UploadContext, resource: Resource, job: Job
-) -> Mapping[int, Mapping[str, str]]:
-    """Return the system-assigned numbers of records that have no other key, by row."""
-    read_back = resource.read_back
-    if read_back is None or not read_back.number_operations:
-        return {}
-    return {
-        row: dict(zip(read_back.codes, code.split(CODE_SEPARATOR), strict=True))
-        for row, code in context.journal.assigned_codes(job).items()
-    }
-
-
 def _plain_value(resource: Resource, column: str | None, row: RowValues) -> str | None:
     if column is None:
         return None
     read_back = resource.read_back
     value = row.get(column) if read_back is None else read_back.meant(row, column)
     return comparable_value(resource.by_name[column].kind, value)
-
-
-def _codes_before(
-    context: UploadContext, files: Sequence[FileProof]
-) -> Mapping[str, frozenset[str]]:
-    """Return the codes of each key's records before anything of the batch was sent."""
-    jobs = {
-        job.id: job for file in {id(file): file for file in files}.values() for job in file.jobs
-    }
-    codes: dict[str, frozenset[str]] = {}
-    for job in sorted(jobs.values(), key=lambda job: job.order):
-        first = context.journal.snapshots.first_before(job.id)
-        for row in filter(None, first):
-            codes.setdefault(key_text(row.key), frozenset(found.code for found in row.found))
-    return codes
 
 
 def _with_matches(
@@ -509,7 +496,10 @@ def _records_by_key(
 def _positions_by_key(
     rows: Sequence[ReadBackRow], index: int, columns: Sequence[str], identity: Sequence[str]
 ) -> Mapping[_Key, _Positions]:
-    """Return the positions of rows that were or may have been accepted, by key."""
+    """Return the positions of rows of a key that may each have created a record.
+
+    If none of them was written, these are the unchanged rows of one workbook.
+    """
     indexes = [columns.index(name) for name in identity]
     by_key: defaultdict[_Key, list[int]] = defaultdict(list)
     for position, row in enumerate(rows):
@@ -517,17 +507,13 @@ def _positions_by_key(
             continue
         if key := _complete_key([row.keys[index][i] for i in indexes]):
             by_key[key].append(position)
-    return {key: _creating_rows(rows, positions) for key, positions in by_key.items()}
-
-
-def _creating_rows(rows: Sequence[ReadBackRow], positions: _Positions) -> _Positions:
-    """Return the rows of a key that may each have created a record.
-
-    If none was written, these are the unchanged rows of one workbook.
-    """
-    written = [position for position in positions if rows[position].sent.planned is None]
-    first = rows[positions[0]].file
-    return written or [position for position in positions if rows[position].file is first]
+    creating = {}
+    for key, positions in by_key.items():
+        written = [position for position in positions if rows[position].sent.planned is None]
+        first = rows[positions[0]].file
+        same_file = [position for position in positions if rows[position].file is first]
+        creating[key] = written or same_file
+    return creating
 
 
 def _complete_key(values: Sequence[str | None]) -> _Key | None:
