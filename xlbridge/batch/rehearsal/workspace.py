@@ -180,28 +180,27 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
     files = (*workbooks, *inputs, *outputs)
     root = Path(os.path.commonpath([plan.folder, *(path.parent for path in files)]))
     for path in (plan.path, *sorted(workbooks | inputs)):
-        _copy_file(path, folder / path.relative_to(root))
+        target = folder / path.relative_to(root)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        except OSError as error:
+            raise UsageError(
+                _NOT_COPIED.format(path=path, reason=os_error_reason(error))
+            ) from error
+        if file_digest(path) != file_digest(target):
+            raise UsageError(_CHANGED_MEANWHILE.format(path=path))
     return folder / plan.path.relative_to(root), len(workbooks)
 
 
-def _copy_file(path: Path, target: Path) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
-    except OSError as error:
-        raise UsageError(
-            Text(
-                pt="{path} não pôde ser copiado para o ensaio: {reason}.",
-                en="{path} cannot be copied for the rehearsal: {reason}.",
-            ).format(path=path, reason=os_error_reason(error))
-        ) from error
-    if file_digest(path) != file_digest(target):
-        raise UsageError(
-            Text(
-                pt="{path} mudou enquanto era copiado; ensaie de novo.",
-                en="{path} changed while it was being copied; rehearse again.",
-            ).format(path=path)
-        )
+_NOT_COPIED = Text(
+    pt="{path} não pôde ser copiado para o ensaio: {reason}.",
+    en="{path} cannot be copied for the rehearsal: {reason}.",
+)
+_CHANGED_MEANWHILE = Text(
+    pt="{path} mudou enquanto era copiado; ensaie de novo.",
+    en="{path} changed while it was being copied; rehearse again.",
+)
 
 
 def _paths(plan: BatchPlan) -> Iterator[tuple[str, str]]:
