@@ -327,6 +327,13 @@ class BatchPlan:
         return next(iter(matching_files(self.folder, path)), self.file(path))
 
     @property
+    def parameter_options(self) -> list[str]:
+        """The options of a command that set the parameters as they are."""
+        return [
+            word for name, value in self.parameters.items() for word in ("--set", f"{name}={value}")
+        ]
+
+    @property
     def batch(self) -> str:
         """The name of this batch: the plan's with the parameters' values."""
         return "-".join([self.name, *self.parameters.values()])

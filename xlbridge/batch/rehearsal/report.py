@@ -262,9 +262,7 @@ def _content(result: RehearsalResult) -> Report:
 
 def verdict_lines(result: RehearsalResult) -> list[Text]:
     """Return the verdict and the next step."""
-    values = [f"{name}={value}" for name, value in result.plan.parameters.items()]
-    parameters = [word for value in values for word in ("--set", value)]
-    plan = as_arguments(result.plan.path, *parameters)
+    plan = as_arguments(result.plan.path, *result.plan.parameter_options)
     return [_verdict(result), _NEXT_STEPS[result.state].format(plan=plan)]
 
 
