@@ -270,6 +270,13 @@ def workbook_overview(batch: Batch, workbook: WorkbookFile) -> UnitOverview:
         status, problem = UnitStatus.CHANGED, _CHANGED
     if fresh is not None and not fresh.ok and sent.sha256 != workbook.sha256:
         status, problem = failed_check_status(fresh), fresh.problem
+    by_id = {one.id: one for one in ledger.attempts}
+    refused: dict[str, RowCounts] = {}
+    for change in ledger.now.values():
+        file = by_id[change.whole_job].last("rejects_file") if change.is_refused else None
+        if file is not None:
+            held = int(change.outcome is RowOutcome.HELD)
+            refused[file] = refused.get(file, RowCounts()) + RowCounts(1, held=held)
     return UnitOverview(
         workbook.name,
         status,
@@ -278,20 +285,8 @@ def workbook_overview(batch: Batch, workbook: WorkbookFile) -> UnitOverview:
         check,
         problem or waiting,
         workbook.sha256,
-        refused=_refused_rows(ledger),
+        refused=refused,
     )
-
-
-def _refused_rows(ledger: RowLedger) -> dict[str, RowCounts]:
-    """Return the rejected and held rows by the rejects workbook in which they can be corrected."""
-    jobs = {job.id: job for job in ledger.attempts}
-    found: dict[str, RowCounts] = {}
-    for change in ledger.now.values():
-        file = jobs[change.whole_job].last("rejects_file") if change.is_refused else None
-        if file is not None:
-            held = int(change.outcome is RowOutcome.HELD)
-            found[file] = found.get(file, RowCounts()) + RowCounts(1, held=held)
-    return found
 
 
 _GONE = Text(

@@ -105,7 +105,16 @@ class BatchRun:
         plan = self._batch.plan
         self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.custom_schemas)
         self._batch.ledger.clear_failures(self._batch.id)
-        self._export_sources()
+        sources = [step for step in plan.ordered if plan.is_source(step)]
+        if sources:
+            # Other steps read them, so they are exported before these can be checked.
+            before: dict[str, StepOverview] = {}
+            with self._options.progress(_EXPORTING, len(sources)) as progress:
+                for step in plan.ordered:
+                    if step in sources:
+                        self._run_step(step, before, progress)
+                    else:
+                        before[step.name] = step_overview(self._batch, step, before)
         steps = [step for step in plan.steps if isinstance(step, WorkbookStep)]
         self.refused = self._check(steps)
         self._update_status()
@@ -193,20 +202,6 @@ class BatchRun:
         count = sum(len(one.rows) - one.not_records for one in counted)
         rows = unit.rows if unit.jobs else RowCounts(read=count, unsent=count)
         return replace(unit, rows=rows, actions=plan.actions, held=tuple(plan.held))
-
-    def _export_sources(self) -> None:
-        """Export the workbooks that other steps read, so that they can be checked."""
-        plan = self._batch.plan
-        sources = [step for step in plan.ordered if plan.is_source(step)]
-        if not sources:
-            return
-        before: dict[str, StepOverview] = {}
-        with self._options.progress(_EXPORTING, len(sources)) as progress:
-            for step in plan.ordered:
-                if step in sources:
-                    self._run_step(step, before, progress)
-                else:
-                    before[step.name] = step_overview(self._batch, step, before)
 
     def _check(self, steps: Sequence[WorkbookStep]) -> Sequence[FileResult]:
         """Check the workbooks that were not sent yet; return those that failed."""
@@ -372,8 +367,16 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
         run = BatchRun(batch, options)
         outcome = BatchOutcome(run.run(), failure=run.failure)
     outcome.idle = not run.checked and not run.worked
+    page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
     try:
-        outcome.findings_page = _write_findings_page(batch, run.refused)
+        with report_write_errors(page):
+            if run.refused:
+                page.parent.mkdir(parents=True, exist_ok=True)
+            else:
+                page.unlink(missing_ok=True)
+        if run.refused:
+            report_forms(Report(run.refused)).write("html", page)
+            outcome.findings_page = page
     except (UsageError, LocalFailure) as error:
         outcome.findings_error = error
     if run.worked or are_proofs_missing(batch, outcome.steps):
@@ -413,19 +416,6 @@ def _write_proofs(batch: Batch, outcome: BatchOutcome, progress: OpenProgress) -
             outcome.proofs.extend(write_proofs(batch, outcome.steps, datetime.now(), display.show))
     except XlbridgeError as error:
         outcome.proof_error = error
-
-
-def _write_findings_page(batch: Batch, refused: Sequence[FileResult]) -> Path | None:
-    """Write a page with all errors of the workbooks and return its path, None without errors."""
-    page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
-    if not refused:
-        with report_write_errors(page):
-            page.unlink(missing_ok=True)
-        return None
-    with report_write_errors(page):
-        page.parent.mkdir(parents=True, exist_ok=True)
-    report_forms(Report(refused)).write("html", page)
-    return page
 
 
 _ALREADY_RUNNING = Text(

@@ -17,7 +17,7 @@ from xlbridge.batch.batch import (
     sent_status,
     workbook_overview,
 )
-from xlbridge.batch.ledger import ExportRecord, FailureRecord
+from xlbridge.batch.ledger import FailureRecord
 from xlbridge.batch.plan.steps import (
     AnyStep,
     CompareStep,
@@ -184,10 +184,19 @@ def step_overview(
                 )
             return StepOverview(step, (), waits_for, problem, lacks_workbook=not exported)
     if with_failures:
-        units = [_with_failure(batch, step, unit) for unit in units]
+        for number, unit in enumerate(units):
+            failure = batch.ledger.last(batch.key(step), unit.name, FailureRecord)
+            # What is unchanged since its last run failed has the failure of that.
+            if failure is None or failure.sha256 != unit.sha256 or unit.status in _CERTAIN:
+                continue
+            status = unit.status
+            if all(job.state.is_unsent for job in unit.jobs):
+                status = UnitStatus.FAILED if failure.of_system else UnitStatus.HELD
+            units[number] = replace(unit, status=status, problem=failure.message)
     return StepOverview(step, tuple(units), waits_for)
 
 
+_CERTAIN = frozenset({UnitStatus.DONE, UnitStatus.IN_DOUBT})
 _IN_TWO_STEPS = Text(
     pt="já está na etapa {step}, que envia as mesmas linhas; tire-o de uma das duas.",
     en="is already in the step {step}, which sends the same rows; remove it from one of them.",
@@ -268,19 +277,6 @@ def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
             stuck.add(state.step.name)
 
 
-def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOverview:
-    """Add the failure of the last run to a unit that is unchanged since."""
-    failure = batch.ledger.last(batch.key(step), unit.name, FailureRecord)
-    if failure is None or failure.sha256 != unit.sha256:
-        return unit
-    if unit.status in {UnitStatus.DONE, UnitStatus.IN_DOUBT}:
-        return unit
-    status = unit.status
-    if not unit.jobs or all(job.state.is_unsent for job in unit.jobs):
-        status = UnitStatus.FAILED if failure.of_system else UnitStatus.HELD
-    return replace(unit, status=status, problem=failure.message)
-
-
 def is_settled(batch: Batch) -> bool:
     """Return whether nothing that the batch sent is in doubt; False if it cannot be read."""
     try:
@@ -302,35 +298,29 @@ def _export_overview(
     filters = {name.value: str(value) for name, value in step.filters.values.items()}
     content = [step.listing, step.output, filters, step.flat, step.as_template]
     fingerprint = _fingerprint(content, before)
-    export = batch.last_export(step)
-    status, problem = UnitStatus.NEW, None
-    if export is not None:
-        status, problem = _export_status(batch, step, export, fingerprint)
-    return UnitOverview(step.output, status, problem=problem, sha256=fingerprint)
-
-
-def _export_status(
-    batch: Batch, step: ExportStep, export: ExportRecord, fingerprint: str
-) -> tuple[UnitStatus, Text | None]:
-    folder = batch.plan.folder
+    unit = UnitOverview(step.output, UnitStatus.DONE, sha256=fingerprint)
+    export, folder = batch.last_export(step), batch.plan.folder
+    if export is None:
+        return replace(unit, status=UnitStatus.NEW)
     edited = [
         file
         for file, sha256 in export.files.items()
         if (folder / file).exists() and file_digest(folder / file) != sha256
     ]
     if edited:
-        return UnitStatus.EDITED, _EDITED_SINCE.format(files=", ".join(edited))
+        problem = _EDITED_SINCE.format(files=", ".join(edited))
+        return replace(unit, status=UnitStatus.EDITED, problem=problem)
     files = [folder / file for file in export.files] or export_files(batch, step)
     if step.manifest is not None:
         # The plan may have got it since.
         files.append(folder / step.manifest)
     if export.fingerprint != fingerprint or not all(file.exists() for file in files):
-        return UnitStatus.CHANGED, None
+        return replace(unit, status=UnitStatus.CHANGED)
     if not export.manifest["complete"]:
-        return UnitStatus.INCOMPLETE, _MAY_BE_INCOMPLETE
+        return replace(unit, status=UnitStatus.INCOMPLETE, problem=_MAY_BE_INCOMPLETE)
     if export.manifest["missing"]:
-        return UnitStatus.INCOMPLETE, _RECORD_MISSING
-    return UnitStatus.DONE, None
+        return replace(unit, status=UnitStatus.INCOMPLETE, problem=_RECORD_MISSING)
+    return unit
 
 
 _EDITED_SINCE = Text(
