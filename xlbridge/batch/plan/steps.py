@@ -312,7 +312,17 @@ class BatchPlan:
             step.name: (_ORDER[type(step)] - 2 * self.is_source(step), number)
             for number, step in enumerate(self.steps)
         }
-        return _in_order(self.steps, ranks)
+        by_name = {step.name: step for step in self.steps}
+        sorter = TopologicalSorter({step.name: step.after for step in self.steps})
+        sorter.prepare()
+        ready: list[str] = []
+        ordered: list[AnyStep] = []
+        while sorter.is_active():
+            ready = sorted([*ready, *sorter.get_ready()], key=ranks.__getitem__)
+            first = ready.pop(0)
+            ordered.append(by_name[first])
+            sorter.done(first)
+        return ordered
 
     def file(self, path: str) -> Path:
         """Return a path of the plan, normalized."""
@@ -346,21 +356,6 @@ _ORDER: Mapping[type[Step], int] = {
     CompareStep: 2,
 }
 """Rank of steps that do not wait for each other."""
-
-
-def _in_order(steps: Sequence[AnyStep], ranks: Mapping[str, tuple[int, int]]) -> list[AnyStep]:
-    """Return the steps by rank, each after those it waits for."""
-    by_name = {step.name: step for step in steps}
-    sorter = TopologicalSorter({step.name: step.after for step in steps})
-    sorter.prepare()
-    ready: list[str] = []
-    ordered: list[AnyStep] = []
-    while sorter.is_active():
-        ready = sorted([*ready, *sorter.get_ready()], key=ranks.__getitem__)
-        first = ready.pop(0)
-        ordered.append(by_name[first])
-        sorter.done(first)
-    return ordered
 
 
 _BLOCK_SIZE = 1 << 20
