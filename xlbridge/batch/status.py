@@ -97,15 +97,14 @@ _NOT_EXPORTED = Text(
 )
 
 
-def overview(batch: Batch, *, with_failures: bool = True) -> list[StepOverview]:
+def overview(batch: Batch) -> list[StepOverview]:
     """Return the status of each step, in order of execution.
 
-    Steps that are no longer in the plan come last, as their workbooks belong to the batch. Without
-    ``with_failures`` the status is that at the start of a run, which tries what failed again.
+    Steps that are no longer in the plan come last, as their workbooks belong to the batch.
     """
     states: dict[str, StepOverview] = {}
     for step in batch.plan.ordered:
-        states[step.name] = step_overview(batch, step, states, with_failures=with_failures)
+        states[step.name] = step_overview(batch, step, states)
     return [*states.values(), *_dropped_steps(batch)]
 
 
@@ -148,13 +147,7 @@ _DROPPED = Text(
 )
 
 
-def step_overview(
-    batch: Batch,
-    step: AnyStep,
-    before: Mapping[str, StepOverview],
-    *,
-    with_failures: bool = True,
-) -> StepOverview:
+def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview]) -> StepOverview:
     """Return the status of a step; ``before`` has the status of the steps before it, by name."""
     waits_for = tuple(name for name in step.after if not before[name].done)
     # Exports and comparisons depend on everything that was sent before them.
@@ -183,16 +176,15 @@ def step_overview(
                     for name in step.patterns
                 )
             return StepOverview(step, (), waits_for, problem, lacks_workbook=not exported)
-    if with_failures:
-        for number, unit in enumerate(units):
-            failure = batch.ledger.last(batch.key(step), unit.name, FailureRecord)
-            # What is unchanged since its last run failed has the failure of that.
-            if failure is None or failure.sha256 != unit.sha256 or unit.status in _CERTAIN:
-                continue
-            status = unit.status
-            if all(job.state.is_unsent for job in unit.jobs):
-                status = UnitStatus.FAILED if failure.of_system else UnitStatus.HELD
-            units[number] = replace(unit, status=status, problem=failure.message)
+    for number, unit in enumerate(units):
+        failure = batch.ledger.last(batch.key(step), unit.name, FailureRecord)
+        # What is unchanged since its last run failed has the failure of that.
+        if failure is None or failure.sha256 != unit.sha256 or unit.status in _CERTAIN:
+            continue
+        status = unit.status
+        if all(job.state.is_unsent for job in unit.jobs):
+            status = UnitStatus.FAILED if failure.of_system else UnitStatus.HELD
+        units[number] = replace(unit, status=status, problem=failure.message)
     return StepOverview(step, tuple(units), waits_for)
 
 
